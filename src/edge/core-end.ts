@@ -9,8 +9,9 @@ import { writeLine, type LogLine } from '../lib/link/link-log.ts';
 import { OpenAsks } from '../lib/link/open-asks.ts';
 import type { Log } from '../lib/log.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
-import { edgeAnswerMsMax, linkLogLinesMax } from '../model/limits.ts';
-import { wordsOfVersion } from '../protocol/edge-link/edge-codec.ts';
+import { edgeAnswerMsMax } from '../model/sleep.ts';
+import { linkLogLinesMax } from '../model/limits.ts';
+import { wordsOfVersion } from '../protocol/edge-link/edge-greeting.ts';
 import {
   edgeLinkVersion,
   type CoreMessage,

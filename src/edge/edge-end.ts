@@ -16,34 +16,19 @@ import type {
   SleepAdmissions,
   SleepConnection,
 } from '../core/ports/device-sessions.ts';
-import { edgeBringSessionsMax, edgeHeartbeatsMax, linkHeartbeatMs, linkTallyMs } from '../model/limits.ts';
+import { linkHeartbeatMs, linkTallyMs } from '../model/limits.ts';
 import type { SleepEndReason, SleepLogin } from '../model/sleep.ts';
-import type { SentByEdge } from '../protocol/edge-link/edge-codec.ts';
+import type { SentByEdge } from '../protocol/edge-link/edge-encoding.ts';
 import { sentenceCharactersMax } from '../protocol/edge-link/edge-fields.ts';
-import {
-  edgeLinkVersion,
-  type BroughtSession,
-  type CoreHello,
-  type CoreMessage,
-  type EdgeAddress,
-  type EdgeCounts,
-  type EdgeHello,
-} from '../protocol/edge-link/edge-message.ts';
+import { edgeLinkVersion, type CoreHello, type CoreMessage } from '../protocol/edge-link/edge-message.ts';
 import { edgeLanguage, edgeLinkBounds, edgeLogBounds } from './edge-language.ts';
-import { EdgeSession, type OpenAdmission } from './edge-session.ts';
+import type { EdgeIdentity, EdgePort } from './edge-port.ts';
+import { EdgeSession } from './edge-session.ts';
 import { EdgeTelemetry } from './edge-telemetry.ts';
+import { HeldSessions } from './held-sessions.ts';
+import { WaitingLogins } from './waiting-logins.ts';
 
-export type EdgeIdentity = Omit<EdgeHello, 'kind' | 'version'>;
-
-/** The edge's listener, for orders of the core. */
-export interface EdgePort {
-  readonly address: EdgeAddress;
-  readonly counts: EdgeCounts;
-  /** Returns why it keeps the certificate that it has; null: it has read the files again. */
-  reloadTls(): string | null;
-  /** Resolves with the number of sessions that are left. Never rejects. */
-  drain(perSecond: number, deadlineMs: number): Promise<number>;
-}
+export type { EdgePort } from './edge-port.ts';
 
 export interface EdgeEndDeps {
   readonly clock: Clock;
@@ -63,33 +48,25 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   readonly log: Log;
   readonly #deps: EdgeEndDeps;
   readonly #log: LinkLog;
-  readonly #sessions = new Map<number, EdgeSession>();
-  readonly #asked = new Map<number, OpenAdmission>();
-  /** Sessions that ended while no core knew of them; as many as there were at the end of the link. */
-  #ended: BroughtSession[] = [];
+  readonly #sessions = new HeldSessions();
+  readonly #logins: WaitingLogins;
   readonly #stopTimers: readonly Cancel[];
   #link: EdgeLink | null = null;
   #stage: 'away' | 'greeting' | 'bringing' | 'linked' = 'away';
-  /** Sessions that the core is still to be brought. */
-  #left: Iterator<EdgeSession> = [][Symbol.iterator]();
   #isBringDue = false;
   #port: EdgePort | null = null;
-  #numbers = 0;
 
   constructor(deps: EdgeEndDeps) {
     const { clock } = deps;
     this.#deps = deps;
     const send = (message: SentByEdge): void => this.#send(message);
+    this.#logins = new WaitingLogins((number) => this.#sessions.has(number), send);
     this.telemetry = new EdgeTelemetry(() => this.#flushTally());
     this.log = this.#log = new LinkLog(edgeLogBounds, send, () => this.#link?.isCongested ?? true);
     this.#stopTimers = [
       clock.every(linkHeartbeatMs, () => this.#turn()),
       clock.every(linkTallyMs, () => this.#flushTally()),
     ];
-  }
-
-  get isLinked(): boolean {
-    return this.#link !== null;
   }
 
   get sessionCount(): number {
@@ -129,18 +106,14 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     hasRoom: boolean,
     address: () => string,
   ): Promise<Admission> {
-    const peer = address();
-    return new Promise((answer) =>
-      this.#ask({ login, sessionKey, connection, hasRoom, address: peer, answer }),
-    );
+    const question = { login, sessionKey, connection, hasRoom, address: address() };
+    return this.#logins.ask(question, this.#stage === 'linked');
   }
 
   ended(ticket: SessionTicket, reason: SleepEndReason, lastHeartbeatAt: number): void {
     assert(ticket instanceof EdgeSession, 'the tickets of an edge are its own');
-    const { number } = ticket;
-    if (!this.#sessions.delete(number)) return;
-    if (ticket.isKnown) this.#send({ kind: 'ended', number, reason, lastHeartbeatAt });
-    else this.#ended.push(ticket.describe(lastHeartbeatAt, reason));
+    if (this.#sessions.ended(ticket, reason, lastHeartbeatAt))
+      this.#send({ kind: 'ended', number: ticket.number, reason, lastHeartbeatAt });
   }
 
   /** What was sent before still goes; sessions stay as they are. Resolves when the link has ended. */
@@ -148,24 +121,6 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     for (const stop of this.#stopTimers) stop();
     this.#flushTally();
     await this.#link?.end();
-  }
-
-  #ask(admission: OpenAdmission): void {
-    const number = this.#nextNumber();
-    this.#asked.set(number, admission);
-    if (this.#stage === 'linked') this.#sendAdmission(number, admission);
-  }
-
-  #sendAdmission(number: number, { login, sessionKey, hasRoom, address }: OpenAdmission): void {
-    const line = `${login.signedText} ${Buffer.from(login.mac).toString('hex')}`;
-    this.#send({ kind: 'admit', number, line, sessionKey, hasRoom, address });
-  }
-
-  /** Once each, until there were 2^32: then those that are free come again. */
-  #nextNumber(): number {
-    do this.#numbers = (this.#numbers + 1) >>> 0;
-    while (this.#sessions.has(this.#numbers) || this.#asked.has(this.#numbers));
-    return this.#numbers;
   }
 
   #send(message: SentByEdge): void {
@@ -185,13 +140,13 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
         this.#admitted(message);
         break;
       case 'refused':
-        this.#answer(message.number, message.refusal);
+        this.#logins.answer(message.number, message.refusal);
         break;
       case 'wake':
         this.#wake(message);
         break;
       case 'close': {
-        const session = this.#sessions.get(message.number);
+        const session = this.#sessions.find(message.number);
         this.#sessions.delete(message.number);
         session?.connection.close(message.reason);
         break;
@@ -214,7 +169,6 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
 
   #greeted(core: CoreHello): void {
     this.#stage = 'bringing';
-    this.#left = this.#sessions.values();
     this.#sayListening();
     this.#deps.onLinked(core);
     this.#bring();
@@ -229,14 +183,14 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   /** So many sessions a turn: a core that comes back is brought all of them, while they have to be woken. */
   #bring(): void {
     if (this.#stage !== 'bringing' || this.#link?.isCongested !== false) return;
-    const sessions = this.#nextBrought();
+    const sessions = this.#sessions.nextBrought();
     if (sessions.length > 0) {
       this.#send({ kind: 'bring', sessions });
       return this.#bringSoon();
     }
     this.#send({ kind: 'brought' });
     this.#stage = 'linked';
-    this.#askAgain();
+    this.#logins.askAgain();
   }
 
   #bringSoon(): void {
@@ -248,48 +202,22 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     });
   }
 
-  #nextBrought(): BroughtSession[] {
-    const brought: BroughtSession[] = [];
-    while (brought.length < edgeBringSessionsMax) {
-      const next = this.#left.next();
-      if (next.done === true) break;
-      const { value: session } = next;
-      session.reportedAt = session.connection.lastHeartbeatAt;
-      brought.push(session.describe(session.reportedAt, null));
-    }
-    return brought.length > 0 ? brought : this.#ended.splice(0, edgeBringSessionsMax);
-  }
-
-  /** Under numbers of their own: the core before may have answered some, and the answer was lost. */
-  #askAgain(): void {
-    const waiting = [...this.#asked.values()];
-    this.#asked.clear();
-    for (const admission of waiting)
-      if (admission.connection.isOpen) this.#ask(admission);
-      else admission.answer('busy');
-  }
-
   #admitted({ number, sessionId, epoch, secretMark }: Extract<CoreMessage, { kind: 'admitted' }>): void {
-    const asked = this.#asked.get(number);
-    if (asked === undefined) {
+    const question = this.#logins.find(number);
+    if (question === null) {
       // A session that was brought, and has become a new one.
-      this.#sessions.get(number)?.renew(sessionId, epoch, secretMark);
+      this.#sessions.find(number)?.renew(sessionId, epoch, secretMark);
       return;
     }
-    const session = new EdgeSession(number, asked, sessionId, epoch, secretMark);
-    this.#sessions.set(number, session);
-    this.#answer(number, session);
-  }
-
-  #answer(number: number, admission: Admission): void {
-    this.#asked.get(number)?.answer(admission);
-    this.#asked.delete(number);
+    const session = new EdgeSession(number, question, sessionId, epoch, secretMark);
+    this.#sessions.add(session);
+    this.#logins.answer(number, session);
   }
 
   #wake({ number, ask, customData }: Extract<CoreMessage, { kind: 'wake' }>): void {
     const link = this.#link;
-    const session = this.#sessions.get(number);
-    if (session === undefined) return this.#send({ kind: 'woken', ask, result: 'refused' });
+    const session = this.#sessions.find(number);
+    if (session === null) return this.#send({ kind: 'woken', ask, result: 'refused' });
     void session.connection.wake(customData).then((result) => {
       link?.send({ kind: 'woken', ask, result: result === 'unreachable' ? 'refused' : result });
     });
@@ -302,36 +230,12 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   }
 
   #turn(): void {
-    if (this.#link === null) this.#forgetAbandoned();
-    else if (this.#stage === 'linked' && !this.#link.isCongested) this.#reportHeartbeats();
+    if (this.#link === null) this.#logins.forgetAbandoned();
+    else if (this.#stage === 'linked' && !this.#link.isCongested)
+      for (const message of this.#sessions.newHeartbeats()) this.#send(message);
     this.#log.heartbeat();
     if (this.#port !== null && this.#stage !== 'greeting')
       this.#send({ kind: 'counts', counts: this.#port.counts });
-  }
-
-  /** Logins that have been refused for want of a core. */
-  #forgetAbandoned(): void {
-    for (const [number, { connection }] of this.#asked) if (!connection.isOpen) this.#answer(number, 'busy');
-  }
-
-  /** Looks through all sessions, so that a heartbeat itself costs nothing more. */
-  #reportHeartbeats(): void {
-    const bySecond = new Map<number, number[]>();
-    for (const session of this.#sessions.values()) {
-      const at = session.connection.lastHeartbeatAt;
-      if (at === session.reportedAt) continue;
-      session.reportedAt = at;
-      const numbers = bySecond.get(at);
-      if (numbers === undefined) bySecond.set(at, [session.number]);
-      else numbers.push(session.number);
-    }
-    for (const [at, numbers] of bySecond)
-      for (let from = 0; from < numbers.length; from += edgeHeartbeatsMax)
-        this.#send({
-          kind: 'heartbeats',
-          at,
-          numbers: Uint32Array.from(numbers.slice(from, from + edgeHeartbeatsMax)),
-        });
   }
 
   #flushTally(): void {
@@ -343,7 +247,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   #linkEnded(fault: string | null): void {
     this.#link = null;
     this.#stage = 'away';
-    for (const session of this.#sessions.values()) session.forget();
+    this.#sessions.forget();
     this.#deps.onEnd(fault);
   }
 }

@@ -2,21 +2,17 @@
  * The gate by which edges connect to their core: local ones over a Unix socket, others over TLS by a key that both ends
  * share. The core sees all of them as one sleep front. Source: scale-out.md, Edges.
  */
-import { rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
-import { readLinkKey } from '../lib/link/link-key.ts';
-import { listenPsk, type PskListener } from '../lib/link/psk-transport.ts';
 import type { Log } from '../lib/log.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import type { Admission, SleepSessions } from '../core/ports/device-sessions.ts';
-import { edgeAwayMsMax, edgesMax } from '../model/limits.ts';
+import { edgeAwayMsMax, edgesMax } from '../model/sleep.ts';
 import { formatListenAddress, type ListenAddress } from '../model/settings-values.ts';
 import type { EdgeCounts, EdgeHello } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { CoreEnd } from './core-end.ts';
-import { edgePsk } from './edge-language.ts';
+import { listenElsewhere, listenLocally, type ElsewhereSettings } from './edge-ports.ts';
 import { EdgeSessions } from './edge-sessions.ts';
 import type { SleepSettings } from './settings.ts';
 import type { EdgeFacts, SleepFront } from './sleep-front.ts';
@@ -29,7 +25,7 @@ export interface EdgeGateSettings {
   /** The Unix socket, or the named pipe, of local edges; null: there are none. Its path is short enough for the system. */
   readonly socketPath: string | null;
   /** The port of edges on other machines; null: it is off. */
-  readonly elsewhere: { readonly address: ListenAddress; readonly keyFile: string } | null;
+  readonly elsewhere: ElsewhereSettings | null;
 }
 
 export interface EdgeGateDeps {
@@ -61,8 +57,7 @@ export class EdgeGate implements SleepFront {
   readonly #edges = new Map<string, Edge>();
   /** Those that have not said hello among them. */
   readonly #ends = new Set<CoreEnd>();
-  #local: Server | null = null;
-  #elsewhere: PskListener | null = null;
+  readonly #ports: { close(): void }[] = [];
   #waits: readonly ListeningWait[] = [];
   #isClosed = false;
   readonly #reportedMs = { refusal: -Infinity, failure: -Infinity };
@@ -75,8 +70,15 @@ export class EdgeGate implements SleepFront {
   /** Resolves when edges can connect; rejects with a sentence for the operator. */
   async listen(): Promise<void> {
     const { socketPath, elsewhere } = this.#settings;
-    if (socketPath !== null) this.#local = await this.#listenLocally(socketPath);
-    if (elsewhere !== null) this.#elsewhere = await this.#listenElsewhere(elsewhere);
+    const { clock, log } = this.#deps;
+    if (socketPath !== null)
+      this.#ports.push(await listenLocally(socketPath, (stream) => this.accept(stream, true)));
+    if (elsewhere === null) return;
+    const refused = (sentence: string): void => this.#refused(`the port of the edges: ${sentence}`);
+    const port = await listenElsewhere(elsewhere, clock, (stream) => this.accept(stream, false), refused);
+    this.#ports.push(port);
+    const address = formatListenAddress({ ...elsewhere.address, port: port.port });
+    log.info({ address }, 'waiting for edges on other machines');
   }
 
   /** Resolves when so many local edges accept modules. */
@@ -175,51 +177,9 @@ export class EdgeGate implements SleepFront {
   /** Ends the links: edges keep their sockets, and connect to the next core. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#local?.close();
-    this.#elsewhere?.close();
-    for (const { sessions } of this.#edges.values()) sessions.abandon();
+    for (const port of this.#ports) port.close();
+    for (const { sessions } of this.#edges.values()) sessions.unlink();
     await Promise.all([...this.#ends].map((end) => end.end()));
-  }
-
-  async #listenLocally(path: string): Promise<Server> {
-    // Left over from a core that was killed: the holder of the data directory is the only one that listens here.
-    if (process.platform !== 'win32') rmSync(path, { force: true });
-    const server = createServer((socket) => this.accept(socket, true));
-    const listening = new Promise<Server>((resolve, reject) => {
-      server.on('error', (cause) =>
-        reject(new Error(`cannot listen for edges on ${path}: ${cause.message}`, { cause })),
-      );
-      server.once('listening', () => resolve(server));
-    });
-    // Nobody else can connect, not even before a change of its mode.
-    const mask = process.umask(0o177);
-    server.listen(path);
-    process.umask(mask);
-    return listening;
-  }
-
-  async #listenElsewhere({
-    address,
-    keyFile,
-  }: NonNullable<EdgeGateSettings['elsewhere']>): Promise<PskListener> {
-    const { clock, log } = this.#deps;
-    const key = await readLinkKey(keyFile, 'edges.key_file');
-    const accept = (stream: Duplex): void => this.accept(stream, false);
-    const refused = (sentence: string): void => this.#refused(`the port of the edges: ${sentence}`);
-    const where = formatListenAddress(address);
-    const listener = await listenPsk({ ...address, key }, edgePsk, clock, accept, refused).catch(
-      (cause: unknown) => {
-        throw new Error(
-          `cannot listen on ${where} (edges.listen): in use, or not an address of this machine`,
-          { cause },
-        );
-      },
-    );
-    log.info(
-      { address: formatListenAddress({ ...address, port: listener.port }) },
-      'waiting for edges on other machines',
-    );
-    return listener;
   }
 
   #greeted(hello: EdgeHello, end: CoreEnd, isLocal: boolean): EdgeSessions | string {

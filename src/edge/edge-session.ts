@@ -1,18 +1,9 @@
 /** A session at an edge: it is the ticket that the listener keeps, so that a sleeping module costs one object more and no second one. */
-import type { Admission, SessionTicket, SleepConnection } from '../core/ports/device-sessions.ts';
+import type { SessionTicket, SleepConnection } from '../core/ports/device-sessions.ts';
 import type { DeviceId, SessionId } from '../model/ids.ts';
-import type { SleepEndReason, SleepLogin, WakeMode } from '../model/sleep.ts';
+import type { SleepEndReason, WakeMode } from '../model/sleep.ts';
 import type { BroughtSession } from '../protocol/edge-link/edge-message.ts';
-
-/** A login that the core has not answered yet. */
-export interface OpenAdmission {
-  readonly login: SleepLogin;
-  readonly sessionKey: string;
-  readonly connection: SleepConnection;
-  readonly hasRoom: boolean;
-  readonly address: string;
-  readonly answer: (admission: Admission) => void;
-}
+import type { LoginQuestion } from './waiting-logins.ts';
 
 const unknown = -1;
 
@@ -29,7 +20,7 @@ export class EdgeSession implements SessionTicket {
 
   constructor(
     number: number,
-    { login, connection }: OpenAdmission,
+    { login, connection }: LoginQuestion,
     sessionId: SessionId,
     epoch: number,
     secretMark: number,

@@ -6,9 +6,9 @@
 import { wallSeconds, type Cancel, type Clock } from '../lib/clock.ts';
 import { OpenAsks } from '../lib/link/open-asks.ts';
 import type { Admission, SessionTicket, SleepSessions } from '../core/ports/device-sessions.ts';
-import { edgeWakeMarginMs, edgeWakesMax } from '../model/limits.ts';
 import {
-  sleepEndsPerTurnMax,
+  edgeWakeMarginMs,
+  edgeWakesMax,
   type CustomData,
   type SleepEndReason,
   type WakeWriteResult,
@@ -22,6 +22,7 @@ import type {
   EdgeWakeResult,
 } from '../protocol/edge-link/edge-message.ts';
 import { LinkedConnection, type LinkedConnectionOwner } from './linked-connection.ts';
+import { LostSessions } from './lost-sessions.ts';
 
 export interface EdgeSessionsDeps {
   readonly clock: Clock;
@@ -50,18 +51,23 @@ export class EdgeSessions implements LinkedConnectionOwner {
   readonly #deps: EdgeSessionsDeps;
   readonly #live = new Map<number, LinkedConnection>();
   /** Of the link before this one, which the edge has not brought. */
-  readonly #lost = new Map<number, LinkedConnection>();
+  readonly #lost: LostSessions;
   /** Closed here while the edge was away. */
   readonly #closed = new Map<number, SleepEndReason>();
   readonly #wakes: OpenAsks<{ readonly woken: EdgeWakeResult }, 'refused' | 'unknown'>;
   #stage: 'bringing' | 'linked' | 'away' = 'away';
   #send: Send = () => undefined;
   #cancelEnd: Cancel = () => undefined;
-  #isEnding = false;
 
   constructor(hello: EdgeHello, deps: EdgeSessionsDeps) {
     this.hello = hello;
     this.#deps = deps;
+    this.#lost = new LostSessions(
+      (connection) => this.#end(connection, 'node_lost', connection.lastHeartbeatAt),
+      () => {
+        if (this.#stage === 'away') deps.gone();
+      },
+    );
     this.#wakes = new OpenAsks(deps.clock, {
       max: edgeWakesMax,
       unsent: 'refused',
@@ -75,15 +81,26 @@ export class EdgeSessions implements LinkedConnectionOwner {
 
   /** The edge is there, and brings its sessions now. The link before may be cut without our knowing. */
   linked(send: Send): void {
-    this.#unlink();
+    this.unlink();
     this.#stage = 'bringing';
     this.#send = send;
+  }
+
+  /** There is no link any more; sessions wait for the next one, at this core or another. */
+  unlink(): void {
+    this.#cancelEnd();
+    this.#lost.keep();
+    this.#stage = 'away';
+    this.#send = () => undefined;
+    this.#wakes.failAll();
+    for (const connection of this.#live.values()) this.#lost.add(connection);
+    this.#live.clear();
   }
 
   /** The link is cut. */
   cut(): void {
     const { clock, awayMsMax } = this.#deps;
-    this.#unlink();
+    this.unlink();
     if (awayMsMax === 0) this.giveUp();
     else this.#cancelEnd = clock.after(awayMsMax, () => this.giveUp());
   }
@@ -91,13 +108,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
   /** Its sessions end as lost, so many a turn, unless it returns meanwhile. */
   giveUp(): void {
     this.#cancelEnd();
-    this.#isEnding = true;
-    this.#endLost();
-  }
-
-  /** The core ends: the edge keeps its sessions for the next one. */
-  abandon(): void {
-    this.#unlink();
+    this.#lost.end();
   }
 
   /** The end of a sentence about the edge, which cuts the link; null: nothing is wrong. */
@@ -106,10 +117,9 @@ export class EdgeSessions implements LinkedConnectionOwner {
       case 'admit':
         return this.#admit(message);
       case 'ended':
-        this.#ended(message);
-        return null;
+        return this.#ended(message);
       case 'heartbeats':
-        this.#beaten(message);
+        this.#heartbeats(message);
         return null;
       case 'woken':
         this.#wakes.answered(message.ask, 'woken', message.result);
@@ -140,29 +150,17 @@ export class EdgeSessions implements LinkedConnectionOwner {
     if (this.#live.get(number) === connection) {
       this.#live.delete(number);
       this.#send({ kind: 'close', number, reason });
-    } else if (this.#lost.get(number) === connection) {
-      this.#lost.delete(number);
+    } else if (this.#lost.delete(connection)) {
       if (this.#stage !== 'linked') this.#closed.set(number, reason);
     }
   }
 
-  #unlink(): void {
-    this.#cancelEnd();
-    this.#isEnding = false;
-    this.#stage = 'away';
-    this.#send = () => undefined;
-    this.#wakes.failAll();
-    for (const [number, connection] of this.#live) this.#lost.set(number, connection);
-    this.#live.clear();
-  }
-
   #admit(message: Extract<SessionMessage, { kind: 'admit' }>): string | null {
     if (this.#stage !== 'linked') return 'asked for a login before it had brought its sessions';
-    const { number, line } = message;
+    const { number, line, sessionKey, address } = message;
     if (this.#live.has(number)) return 'gave the number of a session twice';
     const login = parseLoginLine(line);
     if (login === null) return 'passed on a login that no module can send';
-    const { sessionKey, address } = message;
     const hasRoom = message.hasRoom && this.size < this.hello.maxSessions && this.#deps.hasRoom();
     const connection = new LinkedConnection(number, login.deviceId, this);
     const admission = this.#try(() =>
@@ -188,28 +186,28 @@ export class EdgeSessions implements LinkedConnectionOwner {
   }
 
   /** One that was closed here meanwhile is not there any more. */
-  #ended({ number, reason, lastHeartbeatAt }: Extract<SessionMessage, { kind: 'ended' }>): void {
+  #ended({ number, reason, lastHeartbeatAt }: Extract<SessionMessage, { kind: 'ended' }>): null {
     const connection = this.#live.get(number);
-    if (connection === undefined) return;
     this.#live.delete(number);
-    this.#end(connection, reason, lastHeartbeatAt);
+    if (connection !== undefined) this.#end(connection, reason, lastHeartbeatAt);
+    return null;
   }
 
   #end(connection: LinkedConnection, reason: SleepEndReason, lastHeartbeatAt: number): void {
     connection.closedBy = reason;
-    this.#beat(connection, lastHeartbeatAt);
+    this.#heartbeat(connection, lastHeartbeatAt);
     this.#deps.sessions.ended(connection, reason, connection.lastHeartbeatAt);
   }
 
-  #beaten({ at, numbers }: Extract<SessionMessage, { kind: 'heartbeats' }>): void {
+  #heartbeats({ at, numbers }: Extract<SessionMessage, { kind: 'heartbeats' }>): void {
     for (const number of numbers) {
       const connection = this.#live.get(number);
-      if (connection !== undefined) this.#beat(connection, at);
+      if (connection !== undefined) this.#heartbeat(connection, at);
     }
   }
 
   /** The clock of another machine may be ahead of ours. */
-  #beat(connection: LinkedConnection, at: number): void {
+  #heartbeat(connection: LinkedConnection, at: number): void {
     const heartbeatAt = Math.min(at, wallSeconds(this.#deps.clock));
     connection.lastHeartbeatAt = Math.max(connection.lastHeartbeatAt, heartbeatAt);
   }
@@ -227,11 +225,11 @@ export class EdgeSessions implements LinkedConnectionOwner {
     const { number, sessionId, endedBy, lastHeartbeatAt } = brought;
     const closedBy = this.#closed.get(number) ?? null;
     if (closedBy !== null) return this.#close(brought, closedBy);
-    const connection = this.#lost.get(number) ?? this.#adopt(brought);
+    const connection = this.#lost.find(number) ?? this.#adopt(brought);
     if (typeof connection === 'string') return this.#close(brought, connection);
-    this.#lost.delete(number);
+    this.#lost.delete(connection);
     if (connection.sessionId !== sessionId) this.#tellAdmitted(connection);
-    this.#beat(connection, lastHeartbeatAt);
+    this.#heartbeat(connection, lastHeartbeatAt);
     if (endedBy === null) this.#live.set(number, connection);
     else this.#end(connection, endedBy, lastHeartbeatAt);
   }
@@ -254,24 +252,6 @@ export class EdgeSessions implements LinkedConnectionOwner {
 
   #close({ number, endedBy }: BroughtSession, reason: SleepEndReason): void {
     if (endedBy === null) this.#send({ kind: 'close', number, reason });
-  }
-
-  #endLost(): void {
-    if (!this.#isEnding) return;
-    let left = sleepEndsPerTurnMax;
-    for (const [number, connection] of this.#lost) {
-      if (left === 0) break;
-      left -= 1;
-      this.#lost.delete(number);
-      this.#end(connection, 'node_lost', connection.lastHeartbeatAt);
-    }
-    if (this.#lost.size > 0) setImmediate(() => this.#endLost());
-    else this.#lostEnded();
-  }
-
-  #lostEnded(): void {
-    this.#isEnding = false;
-    if (this.#stage === 'away') this.#deps.gone();
   }
 
   #try<Answer>(ask: () => Answer): Answer | null {

@@ -1,6 +1,6 @@
 /** The counts of an edge on their way to its core, which adds them up. */
-import { edgeTallyCountMax, linkTallyItemsMax } from '../model/limits.ts';
-import type { SleepEndReason, SleepRefusal } from '../model/sleep.ts';
+import { linkTallyItemsMax } from '../model/limits.ts';
+import { edgeTallyCountMax, type SleepEndReason, type SleepRefusal } from '../model/sleep.ts';
 import type { EdgeTally } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 

@@ -264,24 +264,6 @@ export const linkConnectionsMax = 16;
 export const linkHandshakeMsMax = 10_000;
 /** Of one address; a media process elsewhere has one connection. */
 export const linkHandshakesPerAddressMax = 4;
-/** The link between a core and an edge has the bounds of the media link, and these. Sessions that one edge may say it holds at most. */
-export const edgeSessionsMax = 10_000_000;
-/** Edges of one core; beyond it one that comes is declined. */
-export const edgesMax = 256;
-/** The sessions of an edge elsewhere end after its link was cut for so long. */
-export const edgeAwayMsMax = 10_000;
-/** Sessions in one message when an edge comes back. */
-export const edgeBringSessionsMax = 400;
-/** Heartbeats in one message. */
-export const edgeHeartbeatsMax = 16_384;
-/** Events of one kind in one message of counts. */
-export const edgeTallyCountMax = 100_000;
-/** Wakeups of one edge without an answer; beyond it they are not sent. */
-export const edgeWakesMax = 20_000;
-/** A wakeup waits so long for its answer beyond the write deadline. */
-export const edgeWakeMarginMs = 500;
-/** An edge that drains has so long beyond the deadline to answer; a certificate is read again within the same. */
-export const edgeAnswerMsMax = 2000;
 /** A media process that was started has this long until it listens, and to end when it is told to. */
 export const mediaStartMsMax = 20_000;
 export const mediaStopMsMax = 5000;

@@ -52,3 +52,24 @@ export const sleepLoanConnectionsMin = 32;
 export const sleepEndsPerTurnMax = 100;
 /** Sockets that a process accepts from, so that together they hold as many. */
 export const sleepListenSocketsMax = 8;
+
+/* Edges, and their link to the core beside the bounds of the media link. Source: scale-out.md, Edges. */
+
+/** Sessions that one edge may say it has room for. */
+export const edgeSessionsMax = 10_000_000;
+/** Edges of one core; beyond it one that comes is declined. */
+export const edgesMax = 256;
+/** The sessions of an edge elsewhere end after its link was cut for so long. */
+export const edgeAwayMsMax = 10_000;
+/** Sessions in one message when an edge comes back. */
+export const edgeBringSessionsMax = 400;
+/** Heartbeats in one message. */
+export const edgeHeartbeatsMax = 16_384;
+/** Events of one kind in one message of counts. */
+export const edgeTallyCountMax = 100_000;
+/** Wakeups of one edge without an answer; beyond it they are not sent. */
+export const edgeWakesMax = 20_000;
+/** A wakeup waits so long for its answer beyond the write deadline. */
+export const edgeWakeMarginMs = 500;
+/** An edge that drains has so long beyond the deadline to answer; a certificate is read again within the same. */
+export const edgeAnswerMsMax = 2000;

@@ -1,5 +1,6 @@
 /** A core with its gate, and edges linked to it in memory; modules are connections without sockets. All on one clock. */
-import { EdgeEnd, type EdgeIdentity, type EdgePort } from '../../src/edge/edge-end.ts';
+import { EdgeEnd } from '../../src/edge/edge-end.ts';
+import type { EdgeIdentity, EdgePort } from '../../src/edge/edge-port.ts';
 import { EdgeGate } from '../../src/edge/edge-gate.ts';
 import { sleepSessions } from '../../src/core/devices/admit-session.ts';
 import type { Admission, SessionTicket } from '../../src/core/ports/device-sessions.ts';

@@ -22,7 +22,9 @@ export function isCount(value: unknown): value is number {
 }
 
 /** Unix seconds. */
-export const isSecond = isUint32;
+export function isSecond(value: unknown): value is number {
+  return isUint32(value);
+}
 
 export function isSecretMark(value: unknown): value is number {
   return typeof value === 'number' && (value | 0) === value;

@@ -4,7 +4,7 @@ import { encodeLengthFrame, LengthFrameDecoder } from '../../../src/lib/link/len
 import { packPlain, unpackPlain } from '../../../src/lib/plain-msgpack.ts';
 import type { DeviceId, SessionId } from '../../../src/model/ids.ts';
 import { linkHandshakeMsMax, linkMessageBytesMax, linkSilenceMsMax } from '../../../src/model/limits.ts';
-import { encodeEdgeMessage, type SentByEdge } from '../../../src/protocol/edge-link/edge-codec.ts';
+import { encodeEdgeMessage, type SentByEdge } from '../../../src/protocol/edge-link/edge-encoding.ts';
 import { edgeLinkVersion, type BroughtSession } from '../../../src/protocol/edge-link/edge-message.ts';
 import { DuplexPair } from '../../support/duplex-pair.ts';
 import { EdgeScene, settle } from '../../support/edge-scene.ts';
@@ -52,7 +52,7 @@ class RawEdge {
 
 function messages({ core }: EdgeScene): string[] {
   return core.log.lines.map(({ fields, message }) =>
-    [message, ...('fault' in fields && fields.fault !== null ? [String(fields.fault)] : [])].join(': '),
+    'fault' in fields && typeof fields.fault === 'string' ? `${message}: ${fields.fault}` : message,
   );
 }
 
@@ -157,7 +157,7 @@ test('a drain is spread over the edges, at the rate of all together', async () =
   assert.equal(await scene.gate.drain(1000, 30_000), 0);
   assert.deepEqual(
     edges.map(({ port }) => port.orders),
-    Array(2).fill(['drain 500 30000']),
+    [['drain 500 30000'], ['drain 500 30000']],
   );
 });
 
@@ -185,7 +185,7 @@ test('certificates are read again by every edge, and one that keeps its own is n
   await scene.gate.reloadTls();
   assert.deepEqual(
     edges.map(({ port }) => port.orders),
-    Array(2).fill(['reload-tls']),
+    [['reload-tls'], ['reload-tls']],
   );
   for (const { port } of edges) port.tlsProblem = 'sleep.tls.cert_file cannot be read';
   await assert.rejects(scene.gate.reloadTls(), {
@@ -323,7 +323,7 @@ test('an edge that writes more log lines than may cross is cut', async () => {
   const scene = new EdgeScene();
   const edge = new RawEdge(scene);
   const said = { kind: 'log', level: 'info', fields: '{}', message: 'a line' } as const;
-  await edge.send(hello, ...Array(301).fill(said));
+  await edge.send(hello, ...Array.from({ length: 301 }, () => said));
   assert.equal(edge.isCut, true);
   assert.match(messages(scene).at(-1) ?? '', /the edge sent more than 300 log lines in a second$/);
 });

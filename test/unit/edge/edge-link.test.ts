@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId } from '../../../src/model/ids.ts';
-import { edgeAwayMsMax, edgeWakeMarginMs } from '../../../src/model/limits.ts';
+import { edgeAwayMsMax, edgeWakeMarginMs } from '../../../src/model/sleep.ts';
 import { EdgeScene, settle } from '../../support/edge-scene.ts';
 import { testDevice } from '../../support/fakes.ts';
 

@@ -1,21 +1,17 @@
 /**
- * The bytes of the messages between an edge and its core. A greeting is a map, which any version can read; every other
- * message is a list: its kind, then its fields in the order below. Fields are checked by hand, for an edge loads no schema
- * library. Each fault is the end of a sentence about the peer.
+ * Bytes to messages between an edge and its core. Fields are checked by hand, for an edge loads no schema library. Each
+ * fault is the end of a sentence about the peer.
  */
-import { packPlain, unpackOwn, unpackPlain } from '../../lib/plain-msgpack.ts';
+import { unpackOwn, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { edgeLinkVersion, type CoreMessage, type EdgeMessage } from './edge-message.ts';
 import {
   isAddress,
-  isAdvertised,
   isCount,
   isCustomData,
   isEndReason,
   isEpoch,
   isLogLevel,
   isLoginResult,
-  isName,
   isRefusal,
   isSecond,
   isSecretMark,
@@ -25,132 +21,24 @@ import {
   isWakeMode,
   isWakeResult,
 } from './edge-fields.ts';
+import { linkLogCharactersMax, linkTallyItemsMax, loginLineBytesMax } from '../../model/limits.ts';
+import { parseDeviceId, parseSessionId } from '../../model/ids.ts';
 import {
   edgeBringSessionsMax,
   edgeHeartbeatsMax,
-  edgeSessionsMax,
   edgeTallyCountMax,
-  linkLogCharactersMax,
-  linkTallyItemsMax,
-  loginLineBytesMax,
-} from '../../model/limits.ts';
-import { parseDeviceId, parseSessionId } from '../../model/ids.ts';
-import { sleepEndReasons, sleepRefusals } from '../../model/sleep.ts';
+  sleepEndReasons,
+  sleepRefusals,
+} from '../../model/sleep.ts';
 import type { BroughtSession, EdgeTally } from './edge-message.ts';
 
+import { coreKinds, edgeKinds, numberBytes } from './edge-encoding.ts';
+import { isGreeting } from './edge-greeting.ts';
+import type { CoreMessage, EdgeMessage } from './edge-message.ts';
+
 type Fields = readonly unknown[];
-export type SentByEdge = Exclude<EdgeMessage, { kind: 'foreign' }>;
 /** Null: it is no such message. */
 type Read<Message> = (fields: Fields) => Message | null;
-
-const edgeKinds = {
-  heartbeat: 0,
-  admit: 1,
-  ended: 2,
-  heartbeats: 3,
-  woken: 4,
-  counts: 5,
-  tally: 6,
-  log: 7,
-  drained: 8,
-  'tls-reloaded': 9,
-  listening: 10,
-  bring: 11,
-  brought: 12,
-  probed: 13,
-} as const;
-
-const coreKinds = {
-  heartbeat: 0,
-  admitted: 1,
-  refused: 2,
-  wake: 3,
-  close: 4,
-  drain: 5,
-  'reload-tls': 6,
-  probe: 7,
-} as const;
-
-export function encodeEdgeMessage(message: SentByEdge): Buffer {
-  return packPlain(message.kind === 'hello' ? message : edgeFields(message));
-}
-
-function edgeFields(message: Exclude<EdgeMessage, { kind: 'hello' | 'foreign' }>): Fields {
-  const kind = edgeKinds[message.kind];
-  switch (message.kind) {
-    case 'heartbeat':
-    case 'brought':
-    case 'probed':
-      return [kind];
-    case 'admit': {
-      const { number, line, sessionKey, hasRoom, address } = message;
-      return [kind, number, line, sessionKey, hasRoom, address];
-    }
-    case 'ended':
-      return [kind, message.number, message.reason, message.lastHeartbeatAt];
-    case 'heartbeats':
-      return [kind, message.at, packNumbers(message.numbers)];
-    case 'woken':
-      return [kind, message.ask, message.result];
-    case 'counts': {
-      const { sessions, handshakes, waiting, sockets } = message.counts;
-      return [kind, sessions, handshakes, waiting, sockets];
-    }
-    case 'tally': {
-      const { logins, ends, wakeupWriteSeconds } = message.tally;
-      return [kind, logins, ends, wakeupWriteSeconds];
-    }
-    case 'log':
-      return [kind, message.level, message.fields, message.message];
-    case 'drained':
-      return [kind, message.ask, message.left];
-    case 'tls-reloaded':
-      return [kind, message.ask, message.problem];
-    case 'listening':
-      return [kind, message.address.host, message.address.port];
-    case 'bring':
-      return [kind, message.sessions.map(rowOf)];
-  }
-}
-
-function rowOf(session: BroughtSession): Fields {
-  const { number, deviceId, sessionId, epoch, wakeMode, secretMark, lastHeartbeatAt, endedBy } = session;
-  return [number, deviceId, sessionId, epoch, wakeMode, secretMark, lastHeartbeatAt, endedBy];
-}
-
-const numberBytes = 4;
-
-function packNumbers(numbers: Uint32Array): Buffer {
-  const packed = Buffer.allocUnsafe(numbers.length * numberBytes);
-  for (const [at, number] of numbers.entries()) packed.writeUInt32LE(number, at * numberBytes);
-  return packed;
-}
-
-export function encodeCoreMessage(message: CoreMessage): Buffer {
-  const isGreeting = message.kind === 'hello' || message.kind === 'declined';
-  return packPlain(isGreeting ? message : coreFields(message));
-}
-
-function coreFields(message: Exclude<CoreMessage, { kind: 'hello' | 'declined' }>): Fields {
-  const kind = coreKinds[message.kind];
-  switch (message.kind) {
-    case 'heartbeat':
-    case 'probe':
-      return [kind];
-    case 'admitted':
-      return [kind, message.number, message.sessionId, message.epoch, message.secretMark];
-    case 'refused':
-      return [kind, message.number, message.refusal];
-    case 'wake':
-      return [kind, message.number, message.ask, message.customData];
-    case 'close':
-      return [kind, message.number, message.reason];
-    case 'drain':
-      return [kind, message.ask, message.perSecond, message.deadlineMs];
-    case 'reload-tls':
-      return [kind, message.ask];
-  }
-}
 
 const edgeReaders: Record<keyof typeof edgeKinds, Read<EdgeMessage>> = {
   heartbeat: ({ length }) => (length === 1 ? { kind: 'heartbeat' } : null),
@@ -297,50 +185,3 @@ function decode<Message>(value: unknown, readers: readonly Read<Message>[]): Res
 }
 
 const notOfTheLink = 'sent a message that is none of the link';
-const notALink = 'does not speak the language of the link';
-
-/** The core's end reads the version first: the rest of a hello may be another one's. */
-export function decodeEdgeHello(bytes: Buffer): Result<EdgeMessage, string> {
-  const hello = unpackPlain(bytes);
-  if (!isGreeting(hello) || hello.kind !== 'hello') return fail(notALink);
-  if (hello.version !== edgeLinkVersion) return succeed({ kind: 'foreign', version: hello.version });
-  const { version, name, instance, release, pid, address, advertise, maxSessions } = hello;
-  const isRight =
-    isName(name) &&
-    isName(instance) &&
-    isName(release) &&
-    isCount(pid) &&
-    isAddress(address) &&
-    isAdvertised(advertise) &&
-    isCount(maxSessions) &&
-    maxSessions >= 1 &&
-    maxSessions <= edgeSessionsMax;
-  if (!isRight) return fail('sent a hello with a field out of its range');
-  return succeed({ kind: 'hello', version, name, instance, release, pid, address, advertise, maxSessions });
-}
-
-/** A hello of our version, or a decline of any. */
-export function decodeCoreHello(bytes: Buffer): Result<CoreMessage, string> {
-  const greeting = unpackPlain(bytes);
-  if (!isGreeting(greeting)) return fail(notALink);
-  const { version, release, sentence } = greeting;
-  if (greeting.kind === 'declined')
-    return isSentence(sentence) ? succeed({ kind: 'declined', version, sentence }) : fail(notALink);
-  if (version !== edgeLinkVersion) return fail(wordsOfVersion(version));
-  return isName(release) ? succeed({ kind: 'hello', version, release }) : fail(notALink);
-}
-
-/** The end of a sentence about the peer. */
-export function wordsOfVersion(version: number): string {
-  return `speaks version ${version} of the edge link, and this end version ${edgeLinkVersion}: run the same release on both`;
-}
-
-type Greeting = { readonly kind: 'hello' | 'declined'; readonly version: number } & Readonly<
-  Record<string, unknown>
->;
-
-function isGreeting(value: unknown): value is Greeting {
-  if (typeof value !== 'object' || value === null) return false;
-  const { kind, version } = value as { readonly kind?: unknown; readonly version?: unknown };
-  return (kind === 'hello' || kind === 'declined') && typeof version === 'number';
-}

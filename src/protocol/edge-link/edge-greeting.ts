@@ -1,0 +1,57 @@
+/**
+ * The first message of each end of the link between an edge and its core. Each fault is the end of a sentence about the
+ * peer.
+ */
+import { unpackPlain } from '../../lib/plain-msgpack.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { edgeSessionsMax } from '../../model/sleep.ts';
+import { isAddress, isAdvertised, isCount, isName, isSentence } from './edge-fields.ts';
+import { edgeLinkVersion, type CoreMessage, type EdgeMessage } from './edge-message.ts';
+
+const notALink = 'does not speak the language of the link';
+
+/** The core's end reads the version first: the rest of a hello may be another one's. */
+export function decodeEdgeHello(bytes: Buffer): Result<EdgeMessage, string> {
+  const hello = unpackPlain(bytes);
+  if (!isGreeting(hello) || hello.kind !== 'hello') return fail(notALink);
+  if (hello.version !== edgeLinkVersion) return succeed({ kind: 'foreign', version: hello.version });
+  const { version, name, instance, release, pid, address, advertise, maxSessions } = hello;
+  const isRight =
+    isName(name) &&
+    isName(instance) &&
+    isName(release) &&
+    isCount(pid) &&
+    isAddress(address) &&
+    isAdvertised(advertise) &&
+    isCount(maxSessions) &&
+    maxSessions >= 1 &&
+    maxSessions <= edgeSessionsMax;
+  if (!isRight) return fail('sent a hello with a field out of its range');
+  return succeed({ kind: 'hello', version, name, instance, release, pid, address, advertise, maxSessions });
+}
+
+/** A hello of our version, or a decline of any. */
+export function decodeCoreHello(bytes: Buffer): Result<CoreMessage, string> {
+  const greeting = unpackPlain(bytes);
+  if (!isGreeting(greeting)) return fail(notALink);
+  const { version, release, sentence } = greeting;
+  if (greeting.kind === 'declined')
+    return isSentence(sentence) ? succeed({ kind: 'declined', version, sentence }) : fail(notALink);
+  if (version !== edgeLinkVersion) return fail(wordsOfVersion(version));
+  return isName(release) ? succeed({ kind: 'hello', version, release }) : fail(notALink);
+}
+
+/** The end of a sentence about the peer. */
+export function wordsOfVersion(version: number): string {
+  return `speaks version ${version} of the edge link, and this end version ${edgeLinkVersion}: run the same release on both`;
+}
+
+type Greeting = { readonly kind: 'hello' | 'declined'; readonly version: number } & Readonly<
+  Record<string, unknown>
+>;
+
+export function isGreeting(value: unknown): value is Greeting {
+  if (typeof value !== 'object' || value === null) return false;
+  const { kind, version } = value as { readonly kind?: unknown; readonly version?: unknown };
+  return (kind === 'hello' || kind === 'declined') && typeof version === 'number';
+}
