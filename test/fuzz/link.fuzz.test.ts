@@ -130,7 +130,6 @@ async function runRound(
     log,
     keys,
     service: spoil(scene.service),
-    settings: null,
     onEnd,
   });
   pair.there.resume();

@@ -20,9 +20,7 @@ function framed(payload: Buffer): Buffer {
 const helloOfMedia = framed(map(['kind', word('hello')], ['version', hex('01')]));
 const secret = '11'.repeat(32);
 const tokenKeys = Buffer.concat([hex('91'), map(['kid', word('1a')], ['secret', hex(`c4 20 ${secret}`)])]);
-const helloOfServer = framed(
-  map(['kind', word('hello')], ['version', hex('01')], ['settings', hex('c0')], ['tokenKeys', tokenKeys]),
-);
+const helloOfServer = framed(map(['kind', word('hello')], ['version', hex('01')], ['tokenKeys', tokenKeys]));
 
 const fromMedia: readonly (readonly [MediaMessage, Buffer])[] = [
   [{ kind: 'heartbeat' }, map(['kind', word('heartbeat')])],
@@ -97,7 +95,7 @@ const fromServer: readonly (readonly [ServerMessage, Buffer])[] = [
 test('the first message each way has the version of the link', () => {
   assert.deepEqual(linkFrame({ kind: 'hello', version: 1 }), helloOfMedia);
   const keys = [{ kid: '1a', secret: Buffer.from(secret, 'hex') }];
-  assert.deepEqual(linkFrame({ kind: 'hello', version: 1, settings: null, tokenKeys: keys }), helloOfServer);
+  assert.deepEqual(linkFrame({ kind: 'hello', version: 1, tokenKeys: keys }), helloOfServer);
   assert.equal(helloOfMedia.toString('hex', 0, 8), '00000017de0002a4');
 });
 

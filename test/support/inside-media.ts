@@ -1,14 +1,18 @@
 /**
- * A media process within the test's own: everything but the process, the link included. It makes no pictures: tests of
+ * A media process within the test's own: everything but the process, its streams included. It makes no pictures: tests of
  * those start a real one.
  */
+import { ParentEnd } from '../../src/lib/children/parent-end.ts';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../../src/lib/clock.ts';
-import { fail, succeed } from '../../src/lib/result.ts';
+import { LoopProgress } from '../../src/lib/loop-progress.ts';
+import { fail, messageOf, succeed } from '../../src/lib/result.ts';
 import type { FrameResult } from '../../src/model/media/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
+import type { MediaProcessSettings, MediaReady } from '../../src/protocol/media-link/media-values.ts';
 import type { Transcoders } from '../../src/core/ports/transcoders.ts';
-import type { MediaCarrier } from '../../src/server/supervisor/media-child.ts';
+import type { MediaCarrier } from '../../src/server/children/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 
 /** To them no frame can be decoded. */
@@ -33,30 +37,38 @@ const undecodable: FrameResult = {
 
 export function startMediaInside(clock: Clock): MediaCarrier {
   const { here: link, there: mediaSide } = new DuplexPair();
+  const { here: channel, there: childSide } = new DuplexPair();
   let server: RunningMediaServer | null = null;
-  const linkEnd = new Promise<void>((resolve) => {
-    const end = new MediaEnd(mediaSide, { clock, onEnd: () => resolve() });
-    void serve(clock, end, (running) => (server = running));
+  const linkEnd = new Promise<void>((resolve) => mediaSide.once('close', resolve));
+  const parent: MediaParent = new ParentEnd(childSide, {
+    clock,
+    release: 'inside',
+    progress: new LoopProgress(clock),
+    ordered: () => undefined,
+    stop: () => undefined,
+    alone: () => void mediaSide.destroy(),
   });
+  void serve(clock, parent, mediaSide).then((running) => (server = running));
   const ended = linkEnd.then(async () => {
     await server?.close();
     return 'the link ended';
   });
-  return { link, pid: null, ended, kill: () => void mediaSide.destroy() };
+  return { link, channel, pid: null, ended, kill: () => void mediaSide.destroy() };
 }
 
-async function serve(
-  clock: Clock,
-  end: MediaEnd,
-  running: (server: RunningMediaServer) => void,
-): Promise<void> {
+type MediaParent = ParentEnd<MediaProcessSettings, MediaReady>;
+
+async function serve(clock: Clock, parent: MediaParent, link: Duplex): Promise<RunningMediaServer | null> {
   try {
-    const settings = await end.started();
-    if (settings === null) throw new Error('the server sent no settings');
+    const settings = await parent.begun;
+    const end = new MediaEnd(link, { clock, onEnd: () => undefined });
+    await end.started();
     const openTranscoders = (): Promise<Transcoders> => Promise.resolve(blindTranscoders);
-    running(await startMediaServer(settings, { clock, log: end.log, end, openTranscoders }));
+    const server = await startMediaServer(settings, { clock, log: end.log, end, openTranscoders });
+    parent.ready({ port: server.address.port });
+    return server;
   } catch (error) {
-    end.failed(error instanceof Error ? error.message : String(error));
-    await end.end();
+    await parent.failed(messageOf(error));
+    return null;
   }
 }

@@ -1,7 +1,7 @@
 /** The leg service of a scene, and who asks it over a link: both ends of one, on the scene's clock. */
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-values.ts';
+import type { MediaProcessCounts } from '../../src/protocol/media-link/media-values.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
 import { ServerEnd, type ServerEndDeps } from '../../src/media/link/server-end.ts';
 import { LoopProgress } from '../../src/lib/loop-progress.ts';
@@ -64,7 +64,6 @@ export function openServerEnd(
     progress: new LoopProgress(change.clock ?? clock),
     log: new FakeLog(),
     keys,
-    settings: null,
     ...change,
   });
 }
@@ -82,16 +81,12 @@ export class LinkedLegService {
   readonly mediaEnds: (string | null)[] = [];
   readonly #scene: LegServiceScene;
 
-  constructor(
-    scene: LegServiceScene,
-    options: DuplexPairOptions = {},
-    settings: MediaProcessSettings | null = null,
-  ) {
+  constructor(scene: LegServiceScene, options: DuplexPairOptions = {}) {
     this.#scene = scene;
     this.pair = new DuplexPair(options);
     const { telemetry, log } = this;
     const onEnd = (fault: string | null): void => void this.serverEnds.push(fault);
-    this.server = openServerEnd(this.pair.here, scene, { telemetry, log, settings, onEnd });
+    this.server = openServerEnd(this.pair.here, scene, { telemetry, log, onEnd });
     this.media = new MediaEnd(this.pair.there, {
       clock: scene.clock,
       onEnd: (fault) => this.mediaEnds.push(fault),

@@ -42,8 +42,8 @@ export interface LinkOwner<Sent, Received> {
   readonly peer: string;
   readonly bounds: LinkBounds;
   readonly language: LinkLanguage<Sent | Heartbeat, Received>;
-  /** It says hello, and then waits for the peer's as long as it takes, without a heartbeat. */
-  readonly isSpare?: boolean | undefined;
+  /** It never gives up a peer that is silent: one that is stopped may go on, and the end of one shows on the stream. */
+  readonly isPatient?: boolean;
   readonly progress: LoopProgress;
   /** The end of a sentence about what the peer did wrong, which cuts the link; null: nothing. */
   received(message: Received): string | null;
@@ -125,25 +125,20 @@ export class Link<Sent extends object, Received> {
     });
   }
 
-  get #isJudged(): boolean {
-    const { isOpen, isGreeted } = this.#channel;
-    return isOpen && (isGreeted || this.#owner.isSpare !== true);
-  }
-
   /** The peer counts heartbeats while this end is in a turn of the loop that lasts. */
   #showProgress(): void {
-    if (!this.#isJudged) return;
     this.#sendHeartbeat();
     this.#channel.flush();
   }
 
   #heartbeat(): void {
-    if (!this.#isJudged) return;
-    const { isGreeted } = this.#channel;
-    const { heartbeatMs, silenceMsMax, helloMsMax } = this.#owner.bounds;
+    const { isOpen, isGreeted } = this.#channel;
+    if (!isOpen) return;
+    const { bounds, isPatient = false } = this.#owner;
+    const { heartbeatMs, silenceMsMax, helloMsMax } = bounds;
     this.#silentHeartbeats += 1;
     const silentMs = this.#silentHeartbeats * heartbeatMs;
-    if (silentMs >= (isGreeted ? silenceMsMax : helloMsMax)) {
+    if (!isPatient && silentMs >= (isGreeted ? silenceMsMax : helloMsMax)) {
       this.#channel.cut(`was silent for ${silentMs} ms`);
       return;
     }

@@ -14,12 +14,7 @@ import {
   type MediaMessage,
   type ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
-import type {
-  MediaAddress,
-  MediaProcessCounts,
-  MediaProcessSettings,
-  MediaView,
-} from '../../protocol/media-link/media-values.ts';
+import type { MediaAddress, MediaProcessCounts, MediaView } from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../lib/log.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
@@ -45,8 +40,8 @@ export interface MediaProcess {
 
 export interface MediaEndDeps {
   readonly clock: Clock;
-  /** The server may let it wait for its settings, as long as the link is there. */
-  readonly isSpare?: boolean;
+  /** Left out: nobody else shows by it that this process lives. */
+  readonly progress?: LoopProgress;
   /** By it the server knows it again. Left out: this process's. */
   readonly instance?: string;
   /** Once, whoever ended it; the legs are closed by then. `fault`: a sentence; null: one of the two hung up in order. */
@@ -64,8 +59,8 @@ export class MediaEnd {
   readonly #batch: TelemetryBatch;
   readonly #log: LinkLog;
   readonly #stopTallies: Cancel;
-  readonly #started: Promise<MediaProcessSettings | null>;
-  #start: (settings: MediaProcessSettings | null) => void = () => undefined;
+  readonly #started: Promise<void>;
+  #start: () => void = () => undefined;
   #failStart: (error: Error) => void = () => undefined;
   #keys: TokenKeys | null = null;
   /** Null: it does not listen yet. */
@@ -73,14 +68,13 @@ export class MediaEnd {
 
   constructor(stream: Duplex, deps: MediaEndDeps) {
     this.#deps = deps;
-    const { clock } = deps;
+    const { clock, progress = new LoopProgress(clock) } = deps;
     this.#started = new Promise((resolve, reject) => {
       this.#start = resolve;
       this.#failStart = reject;
     });
     this.#started.catch(() => undefined);
     const send = (message: MediaMessage): void => this.#link.send(message);
-    const progress = new LoopProgress(clock);
     const isCongested = (): boolean => this.#link.isCongested;
     this.service = this.#service = new RemoteLegService({ clock, send, isCongested, keys: () => this.#keys });
     this.telemetry = this.#batch = new TelemetryBatch(
@@ -92,7 +86,6 @@ export class MediaEnd {
       clock,
       peer: 'the server',
       progress,
-      isSpare: deps.isSpare,
       bounds: mediaLinkBounds,
       language: mediaLanguage(readServerMessage),
       received: (message) => this.#received(message),
@@ -104,8 +97,8 @@ export class MediaEnd {
     send({ kind: 'hello', version: linkVersion, instance: deps.instance ?? instanceOfProcess });
   }
 
-  /** The settings in the server's hello; null: the media process has its own. Rejects when the link ends before. */
-  started(): Promise<MediaProcessSettings | null> {
+  /** Resolves when the server has said hello, with the keys of tokens; rejects when the link ends before. */
+  started(): Promise<void> {
     return this.#started;
   }
 
@@ -131,7 +124,7 @@ export class MediaEnd {
     switch (message.kind) {
       case 'hello':
         this.#keys = new TokenKeys(message.tokenKeys);
-        this.#start(message.settings);
+        this.#start();
         break;
       case 'heartbeat':
         break;

@@ -15,12 +15,7 @@ import {
   type MediaMessage,
   type ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
-import type {
-  MediaAddress,
-  MediaProcessCounts,
-  MediaProcessSettings,
-  MediaView,
-} from '../../protocol/media-link/media-values.ts';
+import type { MediaAddress, MediaProcessCounts, MediaView } from '../../protocol/media-link/media-values.ts';
 import type { LegService, PlacedLeg } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../lib/log.ts';
 import type { LoopProgress } from '../../lib/loop-progress.ts';
@@ -43,8 +38,6 @@ export interface ServerEndDeps {
   readonly log: Log;
   /** The media process checks tokens by those that are live. */
   readonly keys: TokenKeys;
-  /** Null: it has its own. */
-  readonly settings: MediaProcessSettings | null;
   /** It has come. `instance`: of its process, the same each time that it connects. */
   onHello(instance: string): void;
   /** When it listens, and about once a second. */
@@ -78,7 +71,7 @@ export class ServerEnd {
   #counts: MediaProcessCounts | null = null;
 
   constructor(stream: Duplex, deps: ServerEndDeps) {
-    const { clock, process, service, settings, progress } = deps;
+    const { clock, process, service, progress } = deps;
     const elsewhere = (sessionId: SessionId): string | null => deps.elsewhere(sessionId);
     this.#deps = deps;
     this.listening = new Promise((resolve, reject) => {
@@ -104,7 +97,7 @@ export class ServerEnd {
       heartbeat: () => undefined,
       ended: (fault) => this.#ended(fault),
     });
-    send({ kind: 'hello', version: linkVersion, settings, tokenKeys: deps.keys.export() });
+    send({ kind: 'hello', version: linkVersion, tokenKeys: deps.keys.export() });
   }
 
   /** After every change of the keys, and before a token of a new one is handed out. */

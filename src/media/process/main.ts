@@ -1,32 +1,43 @@
 /**
- * The media process of a server on the same machine, which starts it with the link at descriptor 3. It ends with the
- * link, and by no signal that whoever stops a service sends to all of its processes: the server sees to the order.
+ * The media process of a server on the same machine, which starts it, with the link of its legs at descriptor 3. It ends with
+ * the link, and by no signal that whoever stops a service sends to all of its processes: the server sees to the order.
  * Source: running.md, Stopping.
  */
 import { Socket } from 'node:net';
 import { closeSync, constants, fstatSync, readdirSync, readFileSync } from 'node:fs';
+import { childDescriptor } from '../../lib/children/child-messages.ts';
+import { followParent } from '../../lib/children/parent-end.ts';
+import { LoopProgress } from '../../lib/loop-progress.ts';
+import { readVersion } from '../../lib/package-version.ts';
 import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
+import type { MediaProcessSettings, MediaReady } from '../../protocol/media-link/media-values.ts';
 import { MediaEnd } from '../link/media-end.ts';
 import { TranscoderPool } from '../transcoding/transcoder-pool.ts';
 import { startMediaServer, type RunningMediaServer } from './media-server.ts';
 
 const linkDescriptor = 3;
-/** Standard input and outputs, and the link. */
-const givenDescriptors = 4;
+/** Standard input and outputs, the link, and the stream to the server that supervises it. */
+const givenDescriptors = childDescriptor + 1;
 const closeOnExec = 0o2000000;
 const descriptorsDirectory = '/proc/self/fd';
 
 // Nobody reads it any more when the server has died first.
 process.stderr.on('error', () => undefined);
 // Without a listener, SIGUSR1 opens Node's inspector.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined);
+process.on('SIGUSR1', () => undefined);
 
 const clock = new SystemClock();
 let server: RunningMediaServer | null = null;
-const link = new Socket({ fd: linkDescriptor });
-const end = new MediaEnd(link, { clock, isSpare: true, onEnd: (fault) => void leave(fault) });
-const { log } = end;
+const progress = new LoopProgress(clock);
+const parent = followParent<MediaProcessSettings, MediaReady>({
+  clock,
+  progress,
+  release: readVersion(),
+  ordered: () => undefined,
+  stop: () => void leave(null),
+  alone: (fault) => void leave(fault),
+});
 
 /** When the server is gone without a word, its legs are still sent away in order. */
 async function leave(fault: string | null): Promise<void> {
@@ -45,30 +56,36 @@ function lastWords(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
 
-/** The link ends behind the sentence, and with it the process. */
-function die(sentence: string): void {
-  log.error({}, sentence);
-  lastWords(sentence);
-  void end.end();
-}
-
 try {
   closeInherited();
-  const settings = await end.started();
-  if (settings === null) throw new Error('the server sent no settings');
+  const settings = await parent.begun;
+  const link = new Socket({ fd: linkDescriptor });
+  const end = new MediaEnd(link, { clock, progress, onEnd: (fault) => void leave(fault) });
+  const { log } = end;
+  await end.started();
   server = await startMediaServer(settings, {
     clock,
     log,
     end,
     openTranscoders: ({ workers: threads, ...limits }) =>
-      TranscoderPool.open({ ...limits, threads, clock, log, onWedged: die }),
+      TranscoderPool.open({
+        ...limits,
+        threads,
+        clock,
+        log,
+        onWedged: (sentence) => {
+          // The link ends behind the sentence, and with it the process.
+          log.error({}, sentence);
+          lastWords(sentence);
+          void end.end();
+        },
+      }),
   });
+  parent.ready({ port: server.address.port });
 } catch (error) {
   const sentence = messageOf(error);
-  // A spare has nobody yet who reads its link.
   lastWords(sentence);
-  end.failed(sentence);
-  await end.end();
+  await parent.failed(sentence);
 }
 
 /**

@@ -22,7 +22,6 @@ import {
   legMessage,
   mediaAddress,
   mediaProcessCounts,
-  mediaProcessSettings,
   mediaView,
   origins,
   sessionId,
@@ -31,7 +30,7 @@ import {
 } from './media-values.ts';
 
 /** Changed with every change in this file: both ends are of one release. */
-export const linkVersion = 5;
+export const linkVersion = 6;
 
 const number = z.int().min(0);
 /** From the head of a request. */
@@ -43,7 +42,7 @@ const heartbeat = z.strictObject({ kind: z.literal('heartbeat') });
 const fromServer = z.discriminatedUnion('kind', [
   /** In place of a hello: the server has a media process. The link ends behind it. */
   z.strictObject({ ...hello, kind: z.literal('declined'), sentence }),
-  z.strictObject({ ...hello, settings: mediaProcessSettings.nullable(), tokenKeys }),
+  z.strictObject({ ...hello, tokenKeys }),
   heartbeat,
   z.strictObject({ kind: z.literal('keys'), tokenKeys }),
   z.strictObject({ kind: z.literal('admitted'), question: number, leg: number, admitted: admittedLeg }),

@@ -13,7 +13,7 @@ import {
 import { callMediaShape, callRoomShape, callSizeShape } from '../../model/call-shape.ts';
 import type { ApplicationId, BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { parseOrigins } from '../../model/settings-values.ts';
-import { linkTallyItemsMax, sourceSideMax, tokenKeysMax } from '../../model/limits.ts';
+import { linkTallyItemsMax, tokenKeysMax } from '../../model/limits.ts';
 import { soundEncodings } from '../../model/media/sound.ts';
 import { mediaFrameResults, videoFrameFormats } from '../../model/media/picture.ts';
 
@@ -83,50 +83,51 @@ export const admittedLeg = z.discriminatedUnion('kind', [
 const line = z.string().max(4096);
 const whole = z.int().min(0);
 const figure = z.number().min(0);
-const side = z.int().min(1).max(sourceSideMax);
-const size = z.strictObject({ width: side, height: side });
 const port = z.int().min(0).max(0xffff);
 
-/** From the server to a media process that it started; one elsewhere has settings of its own. */
-export const mediaProcessSettings = z.strictObject({
+/** Of a media process, by the settings of its server, which started it, or its own where it runs elsewhere. */
+export interface MediaProcessSettings {
   /** Of the listener. */
-  legs: z.strictObject({
-    host: line,
+  readonly legs: {
+    readonly host: string;
     /** 0: a free one. */
-    port,
+    readonly port: number;
     /** Legs, idle bridges and viewers at once; the process's limit of open files may lower it. */
-    legsMax: whole,
+    readonly legsMax: number;
     /** Connections that have not been let in yet. */
-    handshakesMax: whole,
+    readonly handshakesMax: number;
     /** Connections of one address; 0: off, as it must be behind a proxy. */
-    handshakesPerAddressMax: whole,
+    readonly handshakesPerAddressMax: number;
     /** Answers of the WebRTC resources: origins of pages that may use them, `*` for all, and Link headers of their answers. */
-    rtc: z.strictObject({ corsOrigins: z.array(line).readonly(), iceServers: z.array(line).readonly() }),
+    readonly rtc: { readonly corsOrigins: readonly string[]; readonly iceServers: readonly string[] };
     /** Paths of PEM files; null: plain WebSockets and HTTP. */
-    tls: z.strictObject({ certFile: line, keyFile: line }).nullable(),
-  }),
-  /** Threads that decode, scale and encode. */
-  workers: z.int().min(1),
+    readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  };
+  /** Threads that decode, scale and encode, from 1. */
+  readonly workers: number;
   /** Share of the workers' time that calls may take, 0 to 1. */
-  loadMax: figure,
-  /** Of JPEGs. */
-  quality: z.int().min(1).max(100),
-  sourceMax: size,
-  maxFps: z.int().min(1),
+  readonly loadMax: number;
+  /** Of JPEGs, 1 to 100. */
+  readonly quality: number;
+  readonly sourceMax: { readonly width: number; readonly height: number };
+  readonly maxFps: number;
   /** Null: switched off. */
-  webrtc: z
-    .strictObject({
-      /** UDP, the last included; null: the number of the listener's port. */
-      ports: z.strictObject({ first: port, last: port }).nullable(),
-      /** IP addresses in place of the machine's own; empty: those. */
-      advertise: z.array(line).readonly(),
-      peersMax: whole,
-    })
-    .nullable(),
+  readonly webrtc: {
+    /** UDP, the last included; null: the number of the listener's port. */
+    readonly ports: { readonly first: number; readonly last: number } | null;
+    /** IP addresses in place of the machine's own; empty: those. */
+    readonly advertise: readonly string[];
+    readonly peersMax: number;
+  } | null;
   /** Its origins for clients, comma separated; null: none is set. */
-  advertise: line.nullable(),
-});
-export type MediaProcessSettings = z.infer<typeof mediaProcessSettings>;
+  readonly advertise: string | null;
+}
+
+/** Of a child that listens. */
+export interface MediaReady {
+  /** Real, also when it was given port 0. */
+  readonly port: number;
+}
 
 const secretBytes = 32;
 

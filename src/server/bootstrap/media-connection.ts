@@ -16,10 +16,7 @@ import type {
 import { type MediaListening, ServerEnd, type ServerEndDeps } from '../../media/link/server-end.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
 
-export interface MediaConnectionDeps extends Omit<
-  ServerEndDeps,
-  'settings' | 'onHello' | 'onCounts' | 'onEnd'
-> {
+export interface MediaConnectionDeps extends Omit<ServerEndDeps, 'onHello' | 'onCounts' | 'onEnd'> {
   readonly owner: {
     /** `instance`: of the process, the same each time that it comes. */
     came(instance: string): void;
@@ -78,7 +75,7 @@ export class MediaConnection {
 
   /**
    * A media process has come, and the one before it is gone. Resolves to where it listens; rejects with what keeps it
-   * from it, and then its link ends. `settings`: null for one that has its own. `onEnd`: the link has ended, and every
+   * from it, and then its link ends. `settings`: those that it was given; null: it has its own. `onEnd`: the link has ended, and every
    * leg of it is gone; with a sentence of what went wrong, or null when one of the two hung up in order.
    */
   async attach(
@@ -89,7 +86,6 @@ export class MediaConnection {
     const { owner, process } = this.#deps;
     const end = new ServerEnd(link, {
       ...this.#deps,
-      settings,
       onHello: (instance) => {
         this.#instance = instance;
         owner.came(instance);
@@ -104,7 +100,9 @@ export class MediaConnection {
     this.#end = end;
     this.#address = null;
     try {
-      const { address, advertise } = reachOf(settings, await this.#inTime(end.listening));
+      // A child has a deadline of its supervisor.
+      const listening = settings === null ? this.#inTime(end.listening) : end.listening;
+      const { address, advertise } = reachOf(settings, await listening);
       if (this.#end !== end) throw new Error('it hung up as soon as it listened');
       this.#address = address;
       this.#lastReach = { process, address, advertise };

@@ -14,7 +14,7 @@ import { LiveFigures } from './server-figures.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
-import { startMediaChild, type MediaCarrier } from '../supervisor/media-child.ts';
+import { startMediaChild, type MediaCarrier } from '../children/media-child.ts';
 import { AloneMembership, type Member, type Membership } from '../membership/membership.ts';
 import { ownMachine, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessMembership } from '../membership/process-membership.ts';

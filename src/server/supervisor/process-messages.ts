@@ -8,7 +8,7 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 import type { SuccessorOrder, SuccessorReport } from '../upgrade/hand-over-messages.ts';
-import type { Child } from './child.ts';
+import type { Child } from '../children/spare.ts';
 
 /** Of the messages here: a supervisor meets processes of later releases. Another meaning is another number. */
 export const supervisorVersion = 2;

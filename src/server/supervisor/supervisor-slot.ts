@@ -17,7 +17,7 @@ import type { Log } from '../../lib/log.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { BoundSocket, SocketHandle } from '../../lib/bound-sockets.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { endOrKill, soundLifeMs } from './child.ts';
+import { endOrKill, soundLifeMs } from '../children/spare.ts';
 import type {
   ProcessFacts,
   ProcessFork,

@@ -20,7 +20,7 @@ import {
   type ProcessTask,
   type UpgradeState,
 } from './process-messages.ts';
-import { Spare } from './child.ts';
+import { Spare } from '../children/spare.ts';
 import { SupervisorSleepPort, type SleepPortDeps } from './sleep-port.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
 

@@ -10,7 +10,7 @@ import type { MemberId } from '../../model/cluster.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { relayMsMax } from '../../model/upgrade-limits.ts';
 import type { Log } from '../../lib/log.ts';
-import { endOrKill } from './child.ts';
+import { endOrKill } from '../children/spare.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { ProcessReport } from './process-messages.ts';
 

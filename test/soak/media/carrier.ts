@@ -1,10 +1,10 @@
 /** Starts the soak's media process for the server that it belongs to, and looks at it from outside. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../../../src/lib/assert.ts';
-import type { MediaCarrier } from '../../../src/server/supervisor/media-child.ts';
+import { forkOf, streamAt } from '../../../src/server/children/child-life.ts';
+import type { MediaCarrier } from '../../../src/server/children/media-child.ts';
 import { anonymousBytesOf, descriptorsOf } from '../../support/process-samples.ts';
 import type { MediaSample } from './media-process.ts';
 
@@ -52,18 +52,11 @@ export class SoakMedia {
 
   start(): MediaCarrier {
     const child = spawn(process.execPath, [...process.execArgv, file], {
-      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'ipc'],
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, ...(this.#leaks && { SOAK_LEAKS: '1' }) },
     });
     this.#child ??= child;
-    const link = child.stdio[3];
-    assert(link !== undefined && link !== null && 'write' in link, 'the link of a child is open both ways');
-    return {
-      link: link as Duplex,
-      pid: child.pid ?? null,
-      ended: once(child, 'close').then(([code, signal]) => String(signal ?? code)),
-      kill: () => void child.kill('SIGKILL'),
-    };
+    return { ...forkOf(child), link: streamAt(child, 3) };
   }
 
   residentBytes(): number {

@@ -4,8 +4,11 @@
  */
 import { openSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { followParent } from '../../../src/lib/children/parent-end.ts';
+import { LoopProgress } from '../../../src/lib/loop-progress.ts';
 import { SystemClock } from '../../../src/lib/system-clock.ts';
 import type { NativeCensus } from '../../../src/media/codec/native-census.ts';
+import type { MediaProcessSettings, MediaReady } from '../../../src/protocol/media-link/media-values.ts';
 import { MediaEnd } from '../../../src/media/link/media-end.ts';
 import { startMediaServer } from '../../../src/media/process/media-server.ts';
 import { TranscoderPool } from '../../../src/media/transcoding/transcoder-pool.ts';
@@ -26,12 +29,18 @@ const leakedTimerMs = 1000;
 const leakedDescriptors = 4;
 
 const clock = new SystemClock();
-const end = new MediaEnd(new Socket({ fd: linkDescriptor }), { clock, onEnd: () => process.exit(0) });
-const { log } = end;
+const leave = (): never => process.exit(0);
+const parent = followParent<MediaProcessSettings, MediaReady>({
+  clock,
+  release: 'soak',
+  progress: new LoopProgress(clock),
+  ordered: () => undefined,
+  stop: leave,
+  alone: leave,
+});
 const isCanary = process.env['SOAK_LEAKS'] !== undefined;
 let pool: TranscoderPool | null = null;
 
-process.on('SIGINT', () => undefined);
 process.on('message', () => void answer());
 // Behind the first look, which is of what is there without calls.
 process.once('message', () => process.once('message', () => isCanary && void leak()));
@@ -59,9 +68,11 @@ function die(sentence: string): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-const settings = await end.started();
-if (settings === null) throw new Error('the server sent no settings');
-await startMediaServer(settings, {
+const settings = await parent.begun;
+const end = new MediaEnd(new Socket({ fd: linkDescriptor }), { clock, onEnd: leave });
+const { log } = end;
+await end.started();
+const { address } = await startMediaServer(settings, {
   clock,
   log,
   end,
@@ -71,3 +82,4 @@ await startMediaServer(settings, {
     return pool;
   },
 });
+parent.ready({ port: address.port });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
 import {
   linkBacklogBytesMax,
@@ -14,7 +13,7 @@ import { mediaFrameResults } from '../../../../src/model/media/picture.ts';
 import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
 import { declineMedia } from '../../../../src/media/link/media-language.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
-import type { MediaProcessSettings, MediaView } from '../../../../src/protocol/media-link/media-values.ts';
+import type { MediaView } from '../../../../src/protocol/media-link/media-values.ts';
 import { linkFrame } from '../../../support/link-frames.ts';
 import { formerKey, newKey } from '../../../support/call-tokens.ts';
 import { progress } from '../../../support/call-scene.ts';
@@ -22,34 +21,10 @@ import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 import { FakeCallLeg } from '../../../support/fakes.ts';
-import {
-  FakeMediaProcess,
-  LinkedLegService,
-  mediaCounts,
-  openServerEnd,
-} from '../../../support/linked-leg-service.ts';
+import { LinkedLegService, mediaCounts } from '../../../support/linked-leg-service.ts';
 
 const call = 'session-1' as SessionId;
 const listening = { address: { host: '127.0.0.1', port: 8083 }, advertise: null };
-const settings: MediaProcessSettings = {
-  legs: {
-    host: '127.0.0.1',
-    port: 0,
-    legsMax: 10,
-    handshakesMax: 5,
-    handshakesPerAddressMax: 3,
-    rtc: { corsOrigins: ['*'], iceServers: [] },
-    tls: { certFile: '/cert.pem', keyFile: '/key.pem' },
-  },
-  workers: 1,
-  loadMax: 0.85,
-  quality: 80,
-  sourceMax: { width: 1920, height: 1080 },
-  webrtc: { ports: { first: 41_000, last: 41_999 }, advertise: ['192.0.2.1'], peersMax: 10 },
-  maxFps: 15,
-  advertise: null,
-};
-
 const view: MediaView = {
   mode: 'fit_screen',
   hasDevice: true,
@@ -74,15 +49,11 @@ function ends({ serverEnds, mediaEnds }: LinkedLegService): unknown[] {
   return [serverEnds, mediaEnds];
 }
 
-test('a media process is told its settings, and the server where it listens', async () => {
-  const link = new LinkedLegService(new LegServiceScene(), {}, settings);
-  assert.deepEqual(await link.media.started(), settings);
+test('a media process says where it listens once the server has said hello', async () => {
+  const link = new LinkedLegService(new LegServiceScene());
+  await link.media.started();
   link.media.ready({ host: '127.0.0.1', port: 8083 }, link.process);
   assert.deepEqual(await link.server.listening, listening);
-});
-
-test('one that has settings of its own is told none', async () => {
-  assert.equal(await new LinkedLegService(new LegServiceScene()).media.started(), null);
 });
 
 test('what keeps a media process from listening is said by the server in its words', async () => {
@@ -436,27 +407,6 @@ test('a peer whose heartbeats waited while this process stood still is not given
   scene.clock.advance(10 * linkSilenceMsMax);
   await link.settle();
   assert.deepEqual(ends(link), [[], []]);
-});
-
-test('a spare media process waits for its server as long as it takes, and does not heartbeat', async () => {
-  const scene = new LegServiceScene();
-  const { clock } = scene;
-  const pair = new DuplexPair();
-  const media = new MediaEnd(pair.there, {
-    clock,
-    isSpare: true,
-    onEnd: () => assert.fail('the link ended'),
-  });
-  for (let second = 0; second < 60; second += 1) {
-    clock.advance(1000);
-    await setImmediate();
-  }
-  assert.equal(pair.writes, 1, 'its hello');
-  const onEnd = (): void => assert.fail('the link ended');
-  const server = openServerEnd(pair.here, scene, { settings, onEnd });
-  assert.deepEqual(await media.started(), settings);
-  media.ready({ host: '127.0.0.1', port: 8083 }, new FakeMediaProcess());
-  assert.deepEqual(await server.listening, listening);
 });
 
 test('a media process that is declined is told why, and nothing more', async () => {

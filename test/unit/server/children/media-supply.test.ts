@@ -13,7 +13,7 @@ import {
 import { mediaLegsDefaults } from '../../../support/listener-defaults.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
-import { mediaSupply, type MediaSupply } from '../../../../src/server/supervisor/media-supervisor.ts';
+import { mediaSupply, type MediaSupply } from '../../../../src/server/children/media-supply.ts';
 import { LoopProgress } from '../../../../src/lib/loop-progress.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -214,7 +214,7 @@ for (const [name, how] of [
 
 test('one that is stuck while starting is killed', async () => {
   const scene = new MediaSupervisorScene();
-  const starting = assert.rejects(scene.supervisor.start(), /it did not listen within 20000 ms/);
+  const starting = assert.rejects(scene.supervisor.start(), /it was not ready within 20000 ms/);
   await scene.pass(mediaStartMsMax);
   await starting;
   assert.deepEqual(scene.last.asked.includes('killed'), true);

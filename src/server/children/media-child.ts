@@ -2,24 +2,23 @@
  * A media process as a child of the server: how it is started, what it is given, and how it ended. Source:
  * calls-and-media.md, The media process.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { totalmem } from 'node:os';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
 import { mediaHeapMebibytesMax, mediaMemoryShareMax } from '../../model/media/decoding-limits.ts';
-import type { Child } from './child.ts';
+import { forkOf, streamAt, type ChildFork } from './child-life.ts';
 
 /** A media process that is there, or is being started. */
-export interface MediaCarrier extends Child {
+export interface MediaCarrier extends ChildFork {
+  /** Of its legs. */
   readonly link: Duplex;
 }
 
 const linkDescriptor = 3;
 /** As in deploy/systemd/reveille-media.service. */
 const oomScore = 500;
-/** Of what the child prints. */
-const lastWordsCharactersMax = 1000;
 
 /**
  * Throws when the machine has no process to give. The link is a pair of sockets: nobody else can reach it, and it ends with
@@ -31,17 +30,12 @@ export function startMediaChild(): MediaCarrier {
   const [command, args] = boundedCommand(file);
   const child = spawn(command, args, {
     env: environmentOfChild(),
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    // Its input, its last words, the link, and the stream to its supervisor.
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     // Out of the terminal's reach: what Ctrl-C ends, and in which order, is the server's affair.
     detached: true,
   });
-  const ended = endOf(child);
-  // Left out by Node where not even the descriptors could be had.
-  const link = child.stdio?.[linkDescriptor] ?? null;
-  if (link === null) throw new Error('no process can be started: too many open files');
-  // Until its owner listens to it; an end that comes so early still shows on the stream itself.
-  link.on('error', () => undefined);
-  return { link: link as Duplex, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
+  return { ...forkOf(child), link: streamAt(child, linkDescriptor) };
 }
 
 /**
@@ -90,21 +84,4 @@ function environmentOfChild(): NodeJS.ProcessEnv {
   const isGiven = (name: string): boolean =>
     environmentNames.has(process.platform === 'win32' ? name.toUpperCase() : name);
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => isGiven(name)));
-}
-
-/** Never rejects. Behind the end of all that it has printed. */
-function endOf(child: ChildProcess): Promise<string> {
-  let words = '';
-  for (const output of [child.stdout, child.stderr] as (Readable | null | undefined)[])
-    output?.setEncoding('utf8').on('data', (text: string) => {
-      words = (words + text).slice(-lastWordsCharactersMax);
-    });
-  return new Promise((resolve) => {
-    child.on('error', (error) => resolve(error.message));
-    child.on('close', (code, signal) => {
-      const how = signal ?? `exit code ${code}`;
-      const said = words.trim();
-      resolve(said === '' ? how : `${how}: ${said}`);
-    });
-  });
 }

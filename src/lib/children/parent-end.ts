@@ -1,0 +1,102 @@
+/**
+ * A child process's end of the stream to its supervisor. It loads Node's own modules and nothing else.
+ * Source: scale-out.md, Edges; running.md, Stopping.
+ */
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../clock.ts';
+import { Link } from '../link/link.ts';
+import type { LoopProgress } from '../loop-progress.ts';
+import {
+  childBounds,
+  childDescriptor,
+  childLanguage,
+  childVersion,
+  type FromChild,
+  type ToChild,
+} from './child-messages.ts';
+
+export interface ParentEndDeps<Order> {
+  readonly clock: Clock;
+  /** Of this program. */
+  readonly release: string;
+  readonly progress: LoopProgress;
+  ordered(order: Order): void;
+  /** It is to end in order, whether it has begun or not. */
+  stop(): void;
+  /** Once: the supervisor is gone, or has refused this child with a sentence, and no order comes any more. */
+  alone(fault: string | null): void;
+}
+
+const signalsOfSupervisor = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
+
+/**
+ * Call it once, as soon as orders can be followed: it says hello. Signals, which whoever stops a service sends to all of its
+ * processes, are the supervisor's affair from now on.
+ */
+export function followParent<Task, Ready, Order = never, Report = never>(
+  deps: ParentEndDeps<Order>,
+): ParentEnd<Task, Ready, Order, Report> {
+  for (const signal of signalsOfSupervisor) process.on(signal, () => undefined);
+  return new ParentEnd(new Socket({ fd: childDescriptor }), deps);
+}
+
+export class ParentEnd<Task, Ready, Order = never, Report = never> {
+  /** Resolves when the child is given its task. */
+  readonly begun: Promise<Task>;
+  readonly #deps: ParentEndDeps<Order>;
+  readonly #link: Link<FromChild<Ready, Report>, ToChild<Task, Order>>;
+  #begin: (task: Task) => void = () => undefined;
+
+  constructor(stream: Duplex, deps: ParentEndDeps<Order>) {
+    const { clock, progress, release } = deps;
+    this.#deps = deps;
+    this.begun = new Promise((resolve) => (this.#begin = resolve));
+    this.#link = new Link(stream, {
+      clock,
+      peer: 'the supervisor',
+      bounds: childBounds,
+      language: childLanguage<ToChild<Task, Order>>(),
+      isPatient: true,
+      progress,
+      received: (message) => this.#received(message),
+      heartbeat: () => undefined,
+      ended: (fault) => deps.alone(fault),
+    });
+    this.#link.send({ kind: 'hello', version: childVersion, release });
+  }
+
+  /** It serves. */
+  ready(facts: Ready): void {
+    this.#link.send({ kind: 'ready', facts });
+  }
+
+  report(report: Report): void {
+    this.#link.send({ kind: 'report', report });
+  }
+
+  /** It cannot serve. Resolves when the supervisor has been sent the reason; the stream has ended then. */
+  failed(reason: string): Promise<void> {
+    this.#link.send({ kind: 'failed', reason: reason.slice(0, reasonCharactersMax) });
+    return this.#link.end();
+  }
+
+  #received(message: ToChild<Task, Order>): null {
+    switch (message.kind) {
+      case 'hello':
+      case 'heartbeat':
+        break;
+      case 'begin':
+        this.#begin(message.task);
+        break;
+      case 'order':
+        this.#deps.ordered(message.order);
+        break;
+      case 'stop':
+        this.#deps.stop();
+    }
+    return null;
+  }
+}
+
+const reasonCharactersMax = 4096;

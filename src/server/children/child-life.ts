@@ -1,0 +1,203 @@
+/**
+ * One life of a child process: from its start, which loads its code, by its hello and its task to the time when it serves, and to its
+ * end. One that says no hello in time, or shows no life for a while, is killed. Source: scale-out.md, Edges.
+ */
+import type { ChildProcess } from 'node:child_process';
+import type { Duplex, Readable } from 'node:stream';
+import {
+  childBounds,
+  childDescriptor,
+  childLanguage,
+  childVersion,
+  type FromChild,
+  type ToChild,
+} from '../../lib/children/child-messages.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { Link } from '../../lib/link/link.ts';
+import { LoopProgress } from '../../lib/loop-progress.ts';
+import type { Child } from './spare.ts';
+
+/** A process that was started, and the stream to it. */
+export interface ChildFork extends Child {
+  readonly channel: Duplex;
+}
+
+/** Of what the child prints, where that is kept. */
+const lastWordsCharactersMax = 1000;
+
+/**
+ * A process of Node's as a child of ours. It was started with a pipe at `childDescriptor`; where its outputs are pipes,
+ * too, their end is kept as its last words. Throws when the machine had no process to give.
+ */
+export function forkOf(child: ChildProcess): ChildFork {
+  const ended = endOf(child);
+  const channel = streamAt(child, childDescriptor);
+  return { channel, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
+}
+
+/** Throws where Node had none to give: it does so where not even the descriptors could be had. */
+export function streamAt(child: ChildProcess, descriptor: number): Duplex {
+  const stream = child.stdio?.[descriptor] ?? null;
+  if (stream === null) throw new Error('no process can be started: too many open files');
+  // Until its owner listens to it; an end that comes so early still shows on the stream itself.
+  stream.on('error', () => undefined);
+  return stream as Duplex;
+}
+
+/** Never rejects. Behind the end of all that it has printed. */
+function endOf(child: ChildProcess): Promise<string> {
+  const outputs = [child.stdout, child.stderr].filter((output): output is Readable => Boolean(output));
+  let words = '';
+  for (const output of outputs)
+    output.setEncoding('utf8').on('data', (text: string) => {
+      words = (words + text).slice(-lastWordsCharactersMax);
+    });
+  return new Promise((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on(outputs.length === 0 ? 'exit' : 'close', (code, signal) => {
+      const how = signal ?? `exit code ${code}`;
+      const said = words.trim();
+      resolve(said === '' ? how : `${how}: ${said}`);
+    });
+  });
+}
+
+export interface LifeOptions {
+  readonly clock: Clock;
+  /** Of the kind of child, in sentences: `media process`. */
+  readonly name: string;
+  /** Until it says hello, and again from its task until it serves. */
+  readonly startMsMax: number;
+}
+
+export class ChildLife<
+  Task,
+  Ready,
+  Order = never,
+  Report = never,
+  Fork extends ChildFork = ChildFork,
+> implements Child {
+  readonly fork: Fork;
+  /** Why it ended, in a few words; `fork.ended` has how. */
+  readonly ended: Promise<string>;
+  /** Resolves when it says hello. */
+  readonly loaded: Promise<void>;
+  readonly #options: LifeOptions;
+  readonly #link: Link<ToChild<Task, Order>, FromChild<Ready, Report>>;
+  #loaded: () => void = () => undefined;
+  #release: string | null = null;
+  #stage: 'waiting' | 'starting' | 'up' = 'waiting';
+  /** By its own time: that stands still when this process does. */
+  #startingHeartbeats = 0;
+  #isReady: (facts: Ready) => void = () => undefined;
+  #reported: (report: Report) => void = () => undefined;
+  /** Its own reason why it ends, or ours to end it. */
+  #why: string | null = null;
+
+  constructor(fork: Fork, options: LifeOptions) {
+    const { clock, name, startMsMax } = options;
+    this.fork = fork;
+    this.#options = options;
+    this.loaded = new Promise((resolve) => (this.#loaded = resolve));
+    this.ended = fork.ended.then((how) => this.#why ?? how);
+    const isUp = (): boolean => this.#stage === 'up';
+    this.#link = new Link(fork.channel, {
+      clock,
+      peer: `the ${name}`,
+      progress: new LoopProgress(clock),
+      bounds: {
+        ...childBounds,
+        helloMsMax: startMsMax,
+        // One that starts may be busy for long: it opens a store.
+        get silenceMsMax() {
+          return isUp() ? childBounds.silenceMsMax : startMsMax;
+        },
+      },
+      language: childLanguage<FromChild<Ready, Report>>(),
+      received: (message) => this.#received(message),
+      heartbeat: () => this.#heartbeat(),
+      // Without its stream it can be given no order; it may hang in native code.
+      ended: (fault) => this.kill(fault),
+    });
+    this.#link.send({ kind: 'hello', version: childVersion });
+    loading.add(this);
+    void fork.ended.then(() => loading.delete(this));
+  }
+
+  get pid(): number | null {
+    return this.fork.pid;
+  }
+
+  /** Of its program; null: it has not said hello. */
+  get release(): string | null {
+    return this.#release;
+  }
+
+  get isUp(): boolean {
+    return this.#stage === 'up';
+  }
+
+  /** Once. Resolves when it serves; rejects, with why, when it has ended before. */
+  begin(task: Task, reported: (report: Report) => void): Promise<Ready> {
+    this.#stage = 'starting';
+    this.#reported = reported;
+    this.#link.send({ kind: 'begin', task });
+    return new Promise((resolve, reject) => {
+      this.#isReady = resolve;
+      void this.ended.then((why) => reject(new Error(why)));
+    });
+  }
+
+  /** Nothing happens when it is gone. */
+  order(order: Order): void {
+    this.#link.send({ kind: 'order', order });
+  }
+
+  /** One that is not loaded follows no order, and is killed. */
+  stop(): void {
+    if (this.#release === null) this.kill();
+    else this.#link.send({ kind: 'stop' });
+  }
+
+  /** `why`: a sentence, of which the first is kept; null: how it ended says enough. */
+  kill(why: string | null = null): void {
+    this.#why ??= why;
+    this.fork.kill();
+  }
+
+  #received(message: FromChild<Ready, Report>): null {
+    switch (message.kind) {
+      case 'hello':
+        this.#release = message.release;
+        loading.delete(this);
+        this.#loaded();
+        break;
+      case 'heartbeat':
+        break;
+      case 'ready':
+        if (this.#stage !== 'starting') break;
+        this.#stage = 'up';
+        this.#isReady(message.facts);
+        break;
+      case 'failed':
+        this.#why ??= message.reason;
+        break;
+      case 'report':
+        this.#reported(message.report);
+    }
+    return null;
+  }
+
+  #heartbeat(): void {
+    if (this.#stage !== 'starting') return;
+    this.#startingHeartbeats += 1;
+    const startingMs = this.#startingHeartbeats * childBounds.heartbeatMs;
+    if (startingMs >= this.#options.startMsMax) this.kill(`it was not ready within ${startingMs} ms`);
+  }
+}
+
+/** At the end of this process they are killed: those that are loaded see it by themselves, and end in order. */
+const loading = new Set<Child>();
+process.on('exit', () => {
+  for (const child of loading) child.kill();
+});
