@@ -3,7 +3,7 @@ import { ParentEnd } from '../../src/lib/children/parent-end.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { LoopProgress } from '../../src/lib/loop-progress.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
-import type { MediaProcessSettings, MediaReady } from '../../src/protocol/media-link/media-values.ts';
+import type { MediaChildKind, MediaProcessSettings } from '../../src/protocol/media-link/media-values.ts';
 import type { MediaCarrier } from '../../src/server/children/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 import { mediaCounts } from './linked-leg-service.ts';
@@ -21,7 +21,7 @@ export class FakeCarrier implements MediaCarrier {
   settings: MediaProcessSettings | null = null;
   readonly #pair = new DuplexPair();
   readonly #channels = new DuplexPair();
-  readonly #parent: ParentEnd<MediaProcessSettings, MediaReady>;
+  readonly #parent: ParentEnd<MediaChildKind>;
   #isGone = false;
   #resolve: (how: string) => void = () => undefined;
 

@@ -10,7 +10,7 @@ import { fail, messageOf, succeed } from '../../src/lib/result.ts';
 import type { FrameResult } from '../../src/model/media/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
-import type { MediaProcessSettings, MediaReady } from '../../src/protocol/media-link/media-values.ts';
+import type { MediaChildKind } from '../../src/protocol/media-link/media-values.ts';
 import type { Transcoders } from '../../src/core/ports/transcoders.ts';
 import type { MediaCarrier } from '../../src/server/children/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
@@ -56,7 +56,7 @@ export function startMediaInside(clock: Clock): MediaCarrier {
   return { link, channel, pid: null, ended, kill: () => void mediaSide.destroy() };
 }
 
-type MediaParent = ParentEnd<MediaProcessSettings, MediaReady>;
+type MediaParent = ParentEnd<MediaChildKind>;
 
 async function serve(clock: Clock, parent: MediaParent, link: Duplex): Promise<RunningMediaServer | null> {
   try {

@@ -26,24 +26,35 @@ export const childBounds: LinkBounds = {
   silenceMsMax: 5 * childHeartbeatMs,
 };
 
-export type ToChild<Task, Order> =
+/** A kind of child: the values that its messages carry. */
+export interface ChildKind {
+  /** It is given this once, and does nothing before. */
+  readonly task: unknown;
+  /** Its facts once it serves. */
+  readonly ready: object;
+  /** From its supervisor, and to it, while it lives. */
+  readonly order: unknown;
+  readonly report: unknown;
+}
+
+export type ToChild<Kind extends ChildKind> =
   /** First. */
   | { readonly kind: 'hello'; readonly version: number }
-  /** Once: its task. Until then it is a spare. */
-  | { readonly kind: 'begin'; readonly task: Task }
-  | { readonly kind: 'order'; readonly order: Order }
+  /** Once. Until then it is a spare. */
+  | { readonly kind: 'begin'; readonly task: Kind['task'] }
+  | { readonly kind: 'order'; readonly order: Kind['order'] }
   /** Drain, flush, end. */
   | { readonly kind: 'stop' }
   | Heartbeat;
 
-export type FromChild<Ready, Report> =
+export type FromChild<Kind extends ChildKind> =
   /** First: its code is loaded. */
   | { readonly kind: 'hello'; readonly version: number; readonly release: string }
   /** It serves. */
-  | { readonly kind: 'ready'; readonly facts: Ready }
+  | { readonly kind: 'ready'; readonly facts: Kind['ready'] }
   /** It cannot serve, for a reason that is a sentence for the operator, and ends. */
   | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'report'; readonly report: Report }
+  | { readonly kind: 'report'; readonly report: Kind['report'] }
   | Heartbeat;
 
 const kinds = new Set(['begin', 'order', 'stop', 'ready', 'failed', 'report', 'heartbeat']);

@@ -12,16 +12,17 @@ import {
   childDescriptor,
   childLanguage,
   childVersion,
+  type ChildKind,
   type FromChild,
   type ToChild,
 } from './child-messages.ts';
 
-export interface ParentEndDeps<Order> {
+export interface ParentEndDeps<Kind extends ChildKind> {
   readonly clock: Clock;
   /** Of this program. */
   readonly release: string;
   readonly progress: LoopProgress;
-  ordered(order: Order): void;
+  ordered(order: Kind['order']): void;
   /** It is to end in order, whether it has begun or not. */
   stop(): void;
   /** Once: the supervisor is gone, or has refused this child with a sentence, and no order comes any more. */
@@ -34,21 +35,19 @@ const signalsOfSupervisor = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
  * Call it once, as soon as orders can be followed: it says hello. Signals, which whoever stops a service sends to all of its
  * processes, are the supervisor's affair from now on.
  */
-export function followParent<Task, Ready, Order = never, Report = never>(
-  deps: ParentEndDeps<Order>,
-): ParentEnd<Task, Ready, Order, Report> {
+export function followParent<Kind extends ChildKind>(deps: ParentEndDeps<Kind>): ParentEnd<Kind> {
   for (const signal of signalsOfSupervisor) process.on(signal, () => undefined);
   return new ParentEnd(new Socket({ fd: childDescriptor }), deps);
 }
 
-export class ParentEnd<Task, Ready, Order = never, Report = never> {
+export class ParentEnd<Kind extends ChildKind> {
   /** Resolves when the child is given its task. */
-  readonly begun: Promise<Task>;
-  readonly #deps: ParentEndDeps<Order>;
-  readonly #link: Link<FromChild<Ready, Report>, ToChild<Task, Order>>;
-  #begin: (task: Task) => void = () => undefined;
+  readonly begun: Promise<Kind['task']>;
+  readonly #deps: ParentEndDeps<Kind>;
+  readonly #link: Link<FromChild<Kind>, ToChild<Kind>>;
+  #begin: (task: Kind['task']) => void = () => undefined;
 
-  constructor(stream: Duplex, deps: ParentEndDeps<Order>) {
+  constructor(stream: Duplex, deps: ParentEndDeps<Kind>) {
     const { clock, progress, release } = deps;
     this.#deps = deps;
     this.begun = new Promise((resolve) => (this.#begin = resolve));
@@ -56,7 +55,7 @@ export class ParentEnd<Task, Ready, Order = never, Report = never> {
       clock,
       peer: 'the supervisor',
       bounds: childBounds,
-      language: childLanguage<ToChild<Task, Order>>(),
+      language: childLanguage<ToChild<Kind>>(),
       isPatient: true,
       progress,
       received: (message) => this.#received(message),
@@ -67,11 +66,11 @@ export class ParentEnd<Task, Ready, Order = never, Report = never> {
   }
 
   /** It serves. */
-  ready(facts: Ready): void {
+  ready(facts: Kind['ready']): void {
     this.#link.send({ kind: 'ready', facts });
   }
 
-  report(report: Report): void {
+  report(report: Kind['report']): void {
     this.#link.send({ kind: 'report', report });
   }
 
@@ -81,7 +80,7 @@ export class ParentEnd<Task, Ready, Order = never, Report = never> {
     return this.#link.end();
   }
 
-  #received(message: ToChild<Task, Order>): null {
+  #received(message: ToChild<Kind>): null {
     switch (message.kind) {
       case 'hello':
       case 'heartbeat':

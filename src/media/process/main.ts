@@ -11,7 +11,7 @@ import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
-import type { MediaProcessSettings, MediaReady } from '../../protocol/media-link/media-values.ts';
+import type { MediaChildKind } from '../../protocol/media-link/media-values.ts';
 import { MediaEnd } from '../link/media-end.ts';
 import { TranscoderPool } from '../transcoding/transcoder-pool.ts';
 import { startMediaServer, type RunningMediaServer } from './media-server.ts';
@@ -30,7 +30,7 @@ process.on('SIGUSR1', () => undefined);
 const clock = new SystemClock();
 let server: RunningMediaServer | null = null;
 const progress = new LoopProgress(clock);
-const parent = followParent<MediaProcessSettings, MediaReady>({
+const parent = followParent<MediaChildKind>({
   clock,
   progress,
   release: readVersion(),

@@ -123,10 +123,12 @@ export interface MediaProcessSettings {
   readonly advertise: string | null;
 }
 
-/** Of a child that listens. */
-export interface MediaReady {
-  /** Real, also when it was given port 0. */
-  readonly port: number;
+/** A media process as a child of its server. Its listener's port is real, also when it was given port 0. */
+export interface MediaChildKind {
+  readonly task: MediaProcessSettings;
+  readonly ready: { readonly port: number };
+  readonly order: never;
+  readonly report: never;
 }
 
 const secretBytes = 32;

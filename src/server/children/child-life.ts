@@ -9,6 +9,7 @@ import {
   childDescriptor,
   childLanguage,
   childVersion,
+  type ChildKind,
   type FromChild,
   type ToChild,
 } from '../../lib/children/child-messages.ts';
@@ -70,27 +71,21 @@ export interface LifeOptions {
   readonly startMsMax: number;
 }
 
-export class ChildLife<
-  Task,
-  Ready,
-  Order = never,
-  Report = never,
-  Fork extends ChildFork = ChildFork,
-> implements Child {
+export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFork> implements Child {
   readonly fork: Fork;
   /** Why it ended, in a few words; `fork.ended` has how. */
   readonly ended: Promise<string>;
   /** Resolves when it says hello. */
   readonly loaded: Promise<void>;
   readonly #options: LifeOptions;
-  readonly #link: Link<ToChild<Task, Order>, FromChild<Ready, Report>>;
+  readonly #link: Link<ToChild<Kind>, FromChild<Kind>>;
   #loaded: () => void = () => undefined;
   #release: string | null = null;
   #stage: 'waiting' | 'starting' | 'up' = 'waiting';
   /** By its own time: that stands still when this process does. */
   #startingHeartbeats = 0;
-  #isReady: (facts: Ready) => void = () => undefined;
-  #reported: (report: Report) => void = () => undefined;
+  #isReady: (facts: Kind['ready']) => void = () => undefined;
+  #reported: (report: Kind['report']) => void = () => undefined;
   /** Its own reason why it ends, or ours to end it. */
   #why: string | null = null;
 
@@ -113,7 +108,7 @@ export class ChildLife<
           return isUp() ? childBounds.silenceMsMax : startMsMax;
         },
       },
-      language: childLanguage<FromChild<Ready, Report>>(),
+      language: childLanguage<FromChild<Kind>>(),
       received: (message) => this.#received(message),
       heartbeat: () => this.#heartbeat(),
       // Without its stream it can be given no order; it may hang in native code.
@@ -138,7 +133,7 @@ export class ChildLife<
   }
 
   /** Once. Resolves when it serves; rejects, with why, when it has ended before. */
-  begin(task: Task, reported: (report: Report) => void): Promise<Ready> {
+  begin(task: Kind['task'], reported: (report: Kind['report']) => void): Promise<Kind['ready']> {
     this.#stage = 'starting';
     this.#reported = reported;
     this.#link.send({ kind: 'begin', task });
@@ -149,7 +144,7 @@ export class ChildLife<
   }
 
   /** Nothing happens when it is gone. */
-  order(order: Order): void {
+  order(order: Kind['order']): void {
     this.#link.send({ kind: 'order', order });
   }
 
@@ -165,7 +160,7 @@ export class ChildLife<
     this.fork.kill();
   }
 
-  #received(message: FromChild<Ready, Report>): null {
+  #received(message: FromChild<Kind>): null {
     switch (message.kind) {
       case 'hello':
         this.#release = message.release;

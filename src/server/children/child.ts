@@ -2,6 +2,7 @@
  * A child process under its supervisor, from life to life. One that dies once it has served is started again: at first without
  * waiting, and later each time when it dies soon after its start. Source: scale-out.md, Edges.
  */
+import type { ChildKind } from '../../lib/children/child-messages.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { Restarts } from '../../lib/restarts.ts';
@@ -24,7 +25,7 @@ export interface ChildFacts {
   readonly startedMs: number | null;
 }
 
-export interface ChildOptions<Task, Ready, Order, Report, Fork extends ChildFork> {
+export interface ChildOptions<Kind extends ChildKind, Fork extends ChildFork> {
   readonly clock: Clock;
   readonly log: Log;
   /** Of the kind of child, in sentences: `media process`. */
@@ -33,30 +34,24 @@ export interface ChildOptions<Task, Ready, Order, Report, Fork extends ChildFork
   readonly fields: object;
   readonly restartMs: { readonly min: number; readonly max: number };
   /** Starts a process, or takes a spare one. Throws when the machine has no process to give. */
-  launch(): ChildLife<Task, Ready, Order, Report, Fork>;
+  readonly launch: () => ChildLife<Kind, Fork>;
   /** For a new life. `last`: facts of the one that served last; null: there was none. */
-  task(life: ChildLife<Task, Ready, Order, Report, Fork>, last: Ready | null): Task;
-  reported?(report: Report): void;
+  readonly task: (life: ChildLife<Kind, Fork>, last: Kind['ready'] | null) => Kind['task'];
+  readonly reported?: (report: Kind['report']) => void;
   /** Called when its facts change. */
-  changed?(): void;
+  readonly changed?: () => void;
 }
 
-export class SupervisedChild<
-  Task,
-  Ready extends object,
-  Order = never,
-  Report = never,
-  Fork extends ChildFork = ChildFork,
-> {
-  readonly #options: ChildOptions<Task, Ready, Order, Report, Fork>;
+export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = ChildFork> {
+  readonly #options: ChildOptions<Kind, Fork>;
   readonly #restarts: Restarts;
-  #life: ChildLife<Task, Ready, Order, Report, Fork> | null = null;
+  #life: ChildLife<Kind, Fork> | null = null;
   #startedMs = 0;
   #starts = 0;
-  #last: Ready | null = null;
+  #last: Kind['ready'] | null = null;
   #isStopping = false;
 
-  constructor(options: ChildOptions<Task, Ready, Order, Report, Fork>) {
+  constructor(options: ChildOptions<Kind, Fork>) {
     const { clock, restartMs } = options;
     this.#options = options;
     // After one death there is no wait: its peers come back at once.
@@ -73,7 +68,7 @@ export class SupervisedChild<
   }
 
   /** Resolves when it serves; rejects, with a sentence for the operator, when it has ended before: it is not started again then. */
-  async start(): Promise<Ready> {
+  async start(): Promise<Kind['ready']> {
     const { clock, log, name, fields, launch, task } = this.#options;
     this.#starts += 1;
     this.#startedMs = clock.monotonicMs();
@@ -96,7 +91,7 @@ export class SupervisedChild<
   }
 
   /** Nothing happens while it is down. */
-  order(order: Order): void {
+  order(order: Kind['order']): void {
     this.#life?.order(order);
   }
 
@@ -137,7 +132,7 @@ export class SupervisedChild<
     this.#restarts.stop();
   }
 
-  #lost({ pid }: ChildLife<Task, Ready, Order, Report, Fork>, why: string, how: string): void {
+  #lost({ pid }: ChildLife<Kind, Fork>, why: string, how: string): void {
     this.#life = null;
     this.#changed();
     if (this.#isStopping) return;

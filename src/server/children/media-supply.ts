@@ -13,7 +13,7 @@ import {
   mediaStartMsMax,
   mediaStopMsMax,
 } from '../../model/limits.ts';
-import type { MediaProcessSettings, MediaReady } from '../../protocol/media-link/media-values.ts';
+import type { MediaChildKind, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { MediaConnection } from '../bootstrap/media-connection.ts';
 import { MediaGate, type MediaGateDeps } from '../bootstrap/media-gate.ts';
 import { mediaChildSettings } from '../config/derived-settings.ts';
@@ -54,7 +54,7 @@ const nothing: MediaSupply = {
   close: () => undefined,
 };
 
-type MediaLife = ChildLife<MediaProcessSettings, MediaReady, never, never, MediaCarrier>;
+type MediaLife = ChildLife<MediaChildKind, MediaCarrier>;
 
 class MediaChildren implements MediaSupply {
   readonly #children: readonly MediaChild[];
@@ -112,7 +112,7 @@ interface MediaChildDeps {
 
 class MediaChild implements MediaSupply {
   readonly #connection: MediaConnection;
-  readonly #child: SupervisedChild<MediaProcessSettings, MediaReady, never, never, MediaCarrier>;
+  readonly #child: SupervisedChild<MediaChildKind, MediaCarrier>;
   /** Of the life that is there: its legs can come. */
   #linked: Promise<unknown> = Promise.resolve();
 

@@ -8,7 +8,7 @@ import { followParent } from '../../../src/lib/children/parent-end.ts';
 import { LoopProgress } from '../../../src/lib/loop-progress.ts';
 import { SystemClock } from '../../../src/lib/system-clock.ts';
 import type { NativeCensus } from '../../../src/media/codec/native-census.ts';
-import type { MediaProcessSettings, MediaReady } from '../../../src/protocol/media-link/media-values.ts';
+import type { MediaChildKind } from '../../../src/protocol/media-link/media-values.ts';
 import { MediaEnd } from '../../../src/media/link/media-end.ts';
 import { startMediaServer } from '../../../src/media/process/media-server.ts';
 import { TranscoderPool } from '../../../src/media/transcoding/transcoder-pool.ts';
@@ -30,7 +30,7 @@ const leakedDescriptors = 4;
 
 const clock = new SystemClock();
 const leave = (): never => process.exit(0);
-const parent = followParent<MediaProcessSettings, MediaReady>({
+const parent = followParent<MediaChildKind>({
   clock,
   release: 'soak',
   progress: new LoopProgress(clock),
