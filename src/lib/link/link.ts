@@ -51,8 +51,8 @@ export interface LinkOwner<Sent, Received> {
   heartbeat(): void;
   /** What waited to be sent has gone. */
   drained?(): void;
-  /** Once. `fault`: a sentence; null: one of the two hung up in order. */
-  ended(fault: string | null): void;
+  /** Once. `fault`: a sentence; null: one of the two hung up in order. `how`: `fault` is the peer's. */
+  ended(fault: string | null, how: ChannelEnd['kind']): void;
 }
 
 export class Link<Sent extends object, Received> {
@@ -83,7 +83,7 @@ export class Link<Sent extends object, Received> {
       ended: (how) => {
         this.#stopHeartbeats();
         this.#stopSigns();
-        owner.ended(faultOf(owner.peer, how));
+        owner.ended(faultOf(owner.peer, how), how.kind);
       },
     });
     this.#channel.flow();

@@ -2,11 +2,8 @@
  * One life of a child process: from its start, which loads its code, by its hello and its task to the time when it serves, and to its
  * end. One that says no hello in time, or shows no life for a while, is killed. Source: scale-out.md, Edges.
  */
-import type { ChildProcess } from 'node:child_process';
-import type { Duplex, Readable } from 'node:stream';
 import {
   childBounds,
-  childDescriptor,
   childLanguage,
   childVersion,
   type ChildKind,
@@ -16,52 +13,8 @@ import {
 import type { Clock } from '../../lib/clock.ts';
 import { Link } from '../../lib/link/link.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
+import type { ChildFork } from './child-fork.ts';
 import type { Child } from './spare.ts';
-
-/** A process that was started, and the stream to it. */
-export interface ChildFork extends Child {
-  readonly channel: Duplex;
-}
-
-/** Of what the child prints, where that is kept. */
-const lastWordsCharactersMax = 1000;
-
-/**
- * A process of Node's as a child of ours. It was started with a pipe at `childDescriptor`; where its outputs are pipes,
- * too, their end is kept as its last words. Throws when the machine had no process to give.
- */
-export function forkOf(child: ChildProcess): ChildFork {
-  const ended = endOf(child);
-  const channel = streamAt(child, childDescriptor);
-  return { channel, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
-}
-
-/** Throws where Node had none to give: it does so where not even the descriptors could be had. */
-export function streamAt(child: ChildProcess, descriptor: number): Duplex {
-  const stream = child.stdio?.[descriptor] ?? null;
-  if (stream === null) throw new Error('no process can be started: too many open files');
-  // Until its owner listens to it; an end that comes so early still shows on the stream itself.
-  stream.on('error', () => undefined);
-  return stream as Duplex;
-}
-
-/** Never rejects. Behind the end of all that it has printed. */
-function endOf(child: ChildProcess): Promise<string> {
-  const outputs = [child.stdout, child.stderr].filter((output): output is Readable => Boolean(output));
-  let words = '';
-  for (const output of outputs)
-    output.setEncoding('utf8').on('data', (text: string) => {
-      words = (words + text).slice(-lastWordsCharactersMax);
-    });
-  return new Promise((resolve) => {
-    child.on('error', (error) => resolve(error.message));
-    child.on(outputs.length === 0 ? 'exit' : 'close', (code, signal) => {
-      const how = signal ?? `exit code ${code}`;
-      const said = words.trim();
-      resolve(said === '' ? how : `${how}: ${said}`);
-    });
-  });
-}
 
 export interface LifeOptions {
   readonly clock: Clock;
@@ -111,8 +64,8 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
       language: childLanguage<FromChild<Kind>>(),
       received: (message) => this.#received(message),
       heartbeat: () => this.#heartbeat(),
-      // Without its stream it can be given no order; it may hang in native code.
-      ended: (fault) => this.kill(fault),
+      // Without its stream it can be given no order; it may hang in native code. One that dies breaks it.
+      ended: (fault, how) => this.kill(how === 'fault' ? fault : null),
     });
     this.#link.send({ kind: 'hello', version: childVersion });
     loading.add(this);

@@ -7,7 +7,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import { messageOf } from '../../lib/result.ts';
-import type { ChildFork, ChildLife } from './child-life.ts';
+import type { ChildFork } from './child-fork.ts';
+import type { ChildLife } from './child-life.ts';
 import { endOrKill, soundLifeMs } from './spare.ts';
 
 /** `down`: it has died and has not been started again, or not yet. */

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
 import { mediaHeapMebibytesMax, mediaMemoryShareMax } from '../../model/media/decoding-limits.ts';
-import { forkOf, streamAt, type ChildFork } from './child-life.ts';
+import { forkOf, nodeCommand, streamAt, type ChildFork } from './child-fork.ts';
 
 /** A media process that is there, or is being started. */
 export interface MediaCarrier extends ChildFork {
@@ -27,8 +27,8 @@ const oomScore = 500;
  */
 export function startMediaChild(): MediaCarrier {
   const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
-  const [command, args] = boundedCommand(file);
-  const child = spawn(command, args, {
+  const args = [`--max-old-space-size=${mediaHeapMebibytesMax}`, ...process.execArgv, file];
+  const child = spawn(...nodeCommand(args, memoryBound()), {
     env: environmentOfChild(),
     // Its input, its last words, the link, and the stream to its supervisor.
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
@@ -43,13 +43,10 @@ export function startMediaChild(): MediaCarrier {
  * A bound of the whole address space would say nothing, since V8 reserves 76 GB that it never writes. Where memory is short
  * all the same, the kernel is to end this process and not the server. Limits of the operator's own are kept if they are less.
  */
-function boundedCommand(file: string): [command: string, args: string[]] {
-  const args = [`--max-old-space-size=${mediaHeapMebibytesMax}`, ...process.execArgv, file];
-  if (process.platform !== 'linux') return [process.execPath, args];
+function memoryBound(): string {
   const kibibytesMax = Math.floor((memoryBytes() * mediaMemoryShareMax) / 1024);
-  const script = `unset PWD OLDPWD SHLVL _; echo ${oomScore} 2>/dev/null >/proc/self/oom_score_adj
-ulimit -d ${kibibytesMax} 2>/dev/null; exec "$0" "$@"`;
-  return ['/bin/sh', ['-c', script, process.execPath, ...args]];
+  return `unset PWD OLDPWD SHLVL _; echo ${oomScore} 2>/dev/null >/proc/self/oom_score_adj
+ulimit -d ${kibibytesMax} 2>/dev/null`;
 }
 
 /** Memory of the machine, or of the container that this process runs in. */
@@ -59,7 +56,7 @@ function memoryBytes(): number {
 
 /**
  * The variables that Node and the libraries behind it read, and no more: the rest of the server's environment, secrets
- * among it, is none of its business. Its settings come over the link.
+ * among it, is none of its business. Its settings are its task.
  */
 const environmentNames: ReadonlySet<string> = new Set([
   'PATH',

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../../../src/lib/assert.ts';
-import { forkOf, streamAt } from '../../../src/server/children/child-life.ts';
+import { forkOf, streamAt } from '../../../src/server/children/child-fork.ts';
 import type { MediaCarrier } from '../../../src/server/children/media-child.ts';
 import { anonymousBytesOf, descriptorsOf } from '../../support/process-samples.ts';
 import type { MediaSample } from './media-process.ts';

@@ -96,8 +96,8 @@ class MediaSupervisorScene {
 }
 
 /** What it has been told by now. */
-function settingsOf(carrier: FakeCarrier): FakeCarrier['settings'] {
-  return carrier.settings;
+function settingsOf(carrier: FakeCarrier): FakeCarrier['task'] {
+  return carrier.task;
 }
 
 const died = 'the media process died; it is started again';
@@ -106,7 +106,7 @@ const notStarted = 'the media process cannot be started';
 test('a media process is started with the settings, and its place is known', async () => {
   const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
-  assert.deepEqual(carrier.settings, {
+  assert.deepEqual(carrier.task, {
     legs: { ...mediaLegsDefaults, host: '127.0.0.1', port: 0 },
     workers: Math.max(1, availableParallelism() - 1),
     loadMax: 0.85,
@@ -133,7 +133,7 @@ test('of several one that dies is started again on its own port, and the others 
   await scene.pass(1000);
   second.die('SIGSEGV');
   await scene.settle();
-  assert.deepEqual([scene.carriers.length, scene.last.settings?.legs.port], [3, listeningPort + 1]);
+  assert.deepEqual([scene.carriers.length, scene.last.task?.legs.port], [3, listeningPort + 1]);
   assert.deepEqual(
     scene.connections.map(({ address }) => address?.port),
     [listeningPort, undefined],
@@ -162,7 +162,7 @@ test('one that dies is replaced at once, on the port that it had', async () => {
   await scene.settle();
   assert.equal(scene.connection.address, null);
   assert.equal(scene.carriers.length, 2);
-  assert.equal(scene.last.settings?.legs.port, listeningPort);
+  assert.equal(scene.last.task?.legs.port, listeningPort);
   scene.last.listen(listeningPort);
   await scene.settle();
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });

@@ -1,0 +1,114 @@
+/**
+ * Child processes and their supervisor, as real processes: how they serve and end, and that none outlives its supervisor, not
+ * even one that hangs before its hello. Source: scale-out.md, Edges.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import { ChildLife } from '../../src/server/children/child-life.ts';
+import { SupervisedChild } from '../../src/server/children/child.ts';
+import type { ProgramKind } from '../support/child-program.ts';
+import { FakeLog } from '../support/fakes.ts';
+import { processGone } from '../support/process-life.ts';
+import { forkProgram } from '../support/forked-children.ts';
+
+const clock = new SystemClock();
+
+interface Supervised {
+  readonly child: SupervisedChild<ProgramKind>;
+  readonly log: FakeLog;
+  readonly reports: string[];
+  /** Resolves when it is up for this time, from 1. */
+  up(which: number): Promise<void>;
+}
+
+function supervise(
+  t: TestContext,
+  manner: 'sound' | 'deaf',
+  { number = 1, startMsMax = 60_000 } = {},
+): Supervised {
+  const log = new FakeLog();
+  const reports: string[] = [];
+  let ups = 0;
+  let changed: () => void = () => undefined;
+  const child = new SupervisedChild<ProgramKind>({
+    clock,
+    log,
+    name: 'child',
+    fields: {},
+    restartMs: { min: 10, max: 10 },
+    launch: () =>
+      new ChildLife<ProgramKind>(forkProgram(manner, 'pipe'), { clock, name: 'child', startMsMax }),
+    task: () => ({ number }),
+    reported: (report) => reports.push(report),
+    changed: () => {
+      if (child.facts.state === 'up') ups += 1;
+      changed();
+    },
+  });
+  t.after(() => child.close());
+  const up = async (which: number): Promise<void> => {
+    while (ups < which) await new Promise<void>((resolve) => (changed = resolve));
+  };
+  return { child, log, reports, up };
+}
+
+test('a child serves, is started again when it dies, with its last words in the log, and stops in order', async (t) => {
+  const { child, log, reports, up } = supervise(t, 'sound');
+  assert.deepEqual(await child.start(), { number: 1 });
+  const { pid, release } = child.facts;
+  assert.equal(release, '1.2.3');
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.kill(pid ?? NaN, signal);
+  child.order('the last words');
+  await up(2);
+  const { fields } = log.lines.find(({ message }) => message.includes('died')) ?? assert.fail('no line');
+  const { how } = fields as { how: string };
+  assert.match(how, /^exit code 1: .*the last words/s);
+  assert.notEqual(child.facts.pid, pid);
+  await child.stop(60_000);
+  assert.deepEqual(reports, ['stopping']);
+  assert.ok(!log.lines.some(({ message }) => message.includes('is killed')));
+});
+
+test('a child that cannot serve ends the start with its reason', async (t) => {
+  const { child } = supervise(t, 'sound', { number: -1 });
+  await assert.rejects(child.start(), { message: 'the child does not start: a number is negative' });
+});
+
+test('a child that never says hello is killed by the deadline', async (t) => {
+  const { child } = supervise(t, 'deaf', { startMsMax: 2000 });
+  const starting = child.start();
+  const pid = child.facts.pid ?? assert.fail('it was started');
+  await assert.rejects(starting, { message: 'the child does not start: the child was silent for 2000 ms' });
+  await processGone(pid);
+});
+
+const skip = process.platform === 'linux' ? false : 'the kernel ends a child with its parent on Linux';
+for (const [name, end] of [
+  ['is killed', 'SIGKILL'],
+  ['ends', 'in order'],
+] as const)
+  test(
+    `no child outlives a supervisor that ${name}, not even one that never says hello`,
+    { skip },
+    async (t) => {
+      const file = fileURLToPath(moduleBeside('../support/supervisor-program', import.meta.url));
+      const supervisor = spawn(process.execPath, [...process.execArgv, file], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      t.after(() => supervisor.kill('SIGKILL'));
+      const pids = new Map<string, number>();
+      for await (const line of createInterface({ input: supervisor.stdout })) {
+        const { manner, pid } = JSON.parse(line) as { manner: string; pid: number };
+        pids.set(manner, pid);
+        if (pids.size === 3) break;
+      }
+      if (end === 'SIGKILL') supervisor.kill(end);
+      else supervisor.stdin.end();
+      await Promise.all(['sound', 'deaf'].map((manner) => processGone(pids.get(manner) ?? NaN)));
+    },
+  );

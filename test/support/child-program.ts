@@ -1,0 +1,37 @@
+/**
+ * A child of a supervisor: `sound` serves and does as it is told; `deaf` never says hello, as one whose loader hangs. Its first
+ * line has its process id.
+ */
+import { followParent } from '../../src/lib/children/parent-end.ts';
+import { LoopProgress } from '../../src/lib/loop-progress.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+
+export interface ProgramKind {
+  readonly task: { readonly number: number };
+  readonly ready: { readonly number: number };
+  /** It throws this. */
+  readonly order: string;
+  readonly report: 'stopping';
+}
+
+const [manner] = process.argv.slice(2);
+process.stdout.write(`${JSON.stringify({ manner, pid: process.pid })}\n`);
+if (manner === 'deaf') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+
+const clock = new SystemClock();
+const parent = followParent<ProgramKind>({
+  clock,
+  release: '1.2.3',
+  progress: new LoopProgress(clock),
+  ordered: (order) => {
+    throw new Error(order);
+  },
+  stop: () => {
+    parent.report('stopping');
+    setImmediate(() => setImmediate(() => process.exit(0)));
+  },
+  alone: () => process.exit(0),
+});
+const { number } = await parent.begun;
+if (number < 0) await parent.failed('a number is negative');
+else parent.ready({ number });

@@ -1,0 +1,369 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'node:test';
+import { childBounds, childVersion } from '../../../../src/lib/children/child-messages.ts';
+import { encodeLengthFrame } from '../../../../src/lib/link/length-frame.ts';
+import { ChildLife } from '../../../../src/server/children/child-life.ts';
+import { SupervisedChild } from '../../../../src/server/children/child.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeChild } from '../../../support/fake-children.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+
+interface Kind {
+  readonly task: { readonly name: string; readonly port: number };
+  readonly ready: { readonly port: number };
+  readonly order: string;
+  readonly report: number;
+}
+
+const startMsMax = 20_000;
+const stopMsMax = 3000;
+
+class ChildScene {
+  readonly clock = new DrivenClock();
+  readonly log = new FakeLog();
+  readonly forks: FakeChild<Kind>[] = [];
+  readonly reports: number[] = [];
+  /** States, at each change. */
+  readonly states: string[] = [];
+  readonly child: SupervisedChild<Kind>;
+  /** Thrown by the next launch. */
+  noProcess: Error | null = null;
+
+  constructor() {
+    const { clock, log } = this;
+    this.child = new SupervisedChild<Kind>({
+      clock,
+      log,
+      name: 'edge',
+      fields: { edge: 'edge-1' },
+      restartMs: { min: 500, max: 2000 },
+      launch: () => new ChildLife<Kind>(this.#fork(), { clock, name: 'edge', startMsMax }),
+      task: (_life, last) => ({ name: 'edge-1', port: last?.port ?? 0 }),
+      reported: (report) => this.reports.push(report),
+      changed: () => this.states.push(this.child.facts.state),
+    });
+  }
+
+  get last(): FakeChild<Kind> {
+    return this.forks.at(-1) ?? assert.fail('none was started');
+  }
+
+  /** One that serves. */
+  async up(): Promise<FakeChild<Kind>> {
+    const starting = this.child.start();
+    await this.serve();
+    await starting;
+    return this.last;
+  }
+
+  async serve(): Promise<void> {
+    this.last.load();
+    await this.settle();
+    this.last.parent.ready({ port: 8081 });
+    await this.settle();
+  }
+
+  async settle(): Promise<void> {
+    for (let i = 0; i < 6; i += 1) await turn();
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 500) {
+      this.clock.advance(Math.min(leftMs, 500));
+      await this.settle();
+    }
+  }
+
+  logged(message: string): Record<string, unknown>[] {
+    return this.log.lines.filter((line) => line.message === message).map(({ fields }) => ({ ...fields }));
+  }
+
+  #fork(): FakeChild<Kind> {
+    const fault = this.noProcess;
+    this.noProcess = null;
+    if (fault !== null) throw fault;
+    const fork = new FakeChild<Kind>(this.clock, 100 + this.forks.length);
+    this.forks.push(fork);
+    return fork;
+  }
+}
+
+const died = 'the edge died; it is started again';
+const notStarted = 'the edge cannot be started';
+
+test('a child is given its task, says that it serves, and its facts are known', async () => {
+  const scene = new ChildScene();
+  const { child } = scene;
+  assert.deepEqual(child.facts, { state: 'down', pid: null, release: null, restarts: 0, startedMs: null });
+  scene.clock.advance(100);
+  const starting = child.start();
+  assert.equal(child.facts.state, 'starting');
+  scene.clock.advance(200);
+  await scene.serve();
+  assert.deepEqual(await starting, { port: 8081 });
+  assert.deepEqual(scene.last.task, { name: 'edge-1', port: 0 });
+  assert.deepEqual(child.facts, { state: 'up', pid: 100, release: '1.2.3', restarts: 0, startedMs: 100 });
+  const up = { edge: 'edge-1', pid: 100, port: 8081, start_ms: 200 };
+  assert.deepEqual(scene.logged('the edge is up'), [up]);
+  assert.deepEqual(scene.states, ['starting', 'up']);
+});
+
+test('orders and reports cross, those from before the task on', async () => {
+  const scene = new ChildScene();
+  const starting = scene.child.start();
+  scene.child.order('first');
+  await scene.serve();
+  await starting;
+  scene.child.order('second');
+  scene.last.parent.report(7);
+  await scene.settle();
+  assert.deepEqual([scene.last.asked, scene.reports], [['first', 'second'], [7]]);
+});
+
+test('a child without a hello is killed by the deadline, and its start says so', async () => {
+  const scene = new ChildScene();
+  const starting = assert.rejects(scene.child.start(), {
+    message: 'the edge does not start: the edge was silent for 20000 ms',
+  });
+  await scene.pass(startMsMax - 500);
+  assert.deepEqual(scene.last.asked, []);
+  await scene.pass(500);
+  await starting;
+  assert.deepEqual(scene.last.asked, ['killed']);
+  await scene.pass(startMsMax);
+  assert.equal(scene.forks.length, 1, 'a first start is not tried again');
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('a child that served once and then says no hello is tried again, later each time', async () => {
+  const scene = new ChildScene();
+  (await scene.up()).die('SIGSEGV');
+  await scene.settle();
+  assert.equal(scene.forks.length, 2);
+  await scene.pass(startMsMax);
+  assert.deepEqual(scene.last.asked, ['killed']);
+  await scene.pass(500);
+  assert.equal(scene.forks.length, 3);
+  await scene.pass(startMsMax);
+  assert.deepEqual(
+    scene.logged(notStarted).map(({ restart_ms }) => restart_ms),
+    [500, 1000],
+  );
+  await scene.pass(1000);
+  await scene.serve();
+  const { state, restarts } = scene.child.facts;
+  assert.deepEqual([state, restarts], ['up', 3]);
+  assert.deepEqual(scene.last.task, { name: 'edge-1', port: 8081 });
+});
+
+test('a child that is busy while it starts has the time of a start, and no longer', async () => {
+  const scene = new ChildScene();
+  const starting = assert.rejects(scene.child.start(), /it was not ready within 20000 ms/);
+  scene.last.load();
+  await scene.pass(startMsMax - 500);
+  assert.deepEqual(scene.last.asked, []);
+  await scene.pass(1000);
+  await starting;
+  assert.deepEqual(scene.last.asked, ['killed']);
+});
+
+for (const [name, why, end] of [
+  ['says why', 'edge.listen is taken', (fork: FakeChild<Kind>) => fork.fail('edge.listen is taken')],
+  ['dies', 'exit code 1: its last words', (fork: FakeChild<Kind>) => fork.die('exit code 1: its last words')],
+] as const)
+  test(`a first start in which the child ${name} rejects with it`, async () => {
+    const scene = new ChildScene();
+    const starting = assert.rejects(scene.child.start(), { message: `the edge does not start: ${why}` });
+    scene.last.load();
+    await scene.settle();
+    end(scene.last);
+    await starting;
+    assert.equal(scene.child.facts.state, 'down');
+    await scene.pass(startMsMax);
+    assert.equal(scene.forks.length, 1);
+  });
+
+test('a first start without a process to be had rejects with that', async () => {
+  const scene = new ChildScene();
+  scene.noProcess = new Error('no process can be started: too many open files');
+  await assert.rejects(scene.child.start(), { message: 'no process can be started: too many open files' });
+  assert.equal(scene.child.facts.state, 'down');
+});
+
+test('a child that shows no life for 5 s is killed and started again at once', async () => {
+  const scene = new ChildScene();
+  const fork = await scene.up();
+  await scene.pass(60_000);
+  assert.deepEqual(fork.asked, []);
+  fork.isHung = true;
+  await scene.pass(childBounds.silenceMsMax + 1000);
+  assert.deepEqual(fork.asked, ['killed']);
+  const [death] = scene.logged(died);
+  const { why, how, restart_ms } = death ?? {};
+  assert.deepEqual([why, how, restart_ms], ['the edge was silent for 5000 ms', 'SIGKILL', 0]);
+  assert.equal(scene.forks.length, 2);
+});
+
+test('a child that is busy in one turn shows its progress, and is let live', async () => {
+  const scene = new ChildScene();
+  const fork = await scene.up();
+  fork.isHung = true;
+  for (let second = 0; second < 60; second += 1) {
+    await scene.pass(1000);
+    fork.progress.advance();
+    await scene.settle();
+  }
+  assert.deepEqual(fork.asked, []);
+});
+
+test('a supervisor that stood still takes nobody for dead', async () => {
+  const scene = new ChildScene();
+  const fork = await scene.up();
+  for (let stop = 0; stop < 20; stop += 1) {
+    scene.clock.stall(60_000);
+    await scene.settle();
+  }
+  assert.deepEqual(fork.asked, []);
+});
+
+test('a child outlives a supervisor that stands still', async () => {
+  const clock = new DrivenClock();
+  const fork = new FakeChild<Kind>(clock, 100).load();
+  for (let second = 0; second < 600; second += 1) {
+    clock.advance(1000);
+    await turn();
+  }
+  assert.deepEqual([fork.asked, fork.refusal], [[], null]);
+  fork.pair.here.destroy();
+  assert.equal(await fork.ended, 'exit code 0');
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test('children that die soon after their start are waited for longer each time, up to a bound', async () => {
+  const scene = new ChildScene();
+  await scene.up();
+  for (let death = 0; death < 5; death += 1) {
+    scene.last.die('SIGSEGV');
+    await scene.settle();
+    await scene.pass(Number(scene.logged(died).at(-1)?.['restart_ms']));
+    await scene.serve();
+  }
+  await scene.pass(10_000);
+  scene.last.die('SIGSEGV');
+  await scene.settle();
+  assert.deepEqual(
+    scene.logged(died).map(({ restart_ms }) => restart_ms),
+    [0, 500, 1000, 2000, 2000, 0],
+  );
+  assert.equal(scene.child.facts.restarts, 6);
+});
+
+test('a restart without a process to be had is tried again', async () => {
+  const scene = new ChildScene();
+  const fork = await scene.up();
+  scene.noProcess = new Error('no process can be started: too many open files');
+  fork.die('SIGSEGV');
+  await scene.settle();
+  assert.equal(scene.child.facts.state, 'down');
+  assert.equal(scene.logged(notStarted).length, 1);
+  await scene.pass(500);
+  await scene.serve();
+  assert.equal(scene.child.facts.state, 'up');
+});
+
+test('a stop is an order, and waits for the end', async () => {
+  const scene = new ChildScene();
+  const fork = await scene.up();
+  let isDrained = false;
+  await scene.child.stop(stopMsMax, async () => {
+    await turn();
+    assert.deepEqual([fork.asked, scene.child.facts.state], [[], 'stopping']);
+    isDrained = true;
+  });
+  assert.ok(isDrained);
+  assert.deepEqual(fork.asked, ['stop']);
+  await scene.pass(10_000);
+  assert.deepEqual([scene.forks.length, scene.logged(died)], [1, []]);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('a child that does not stop in time is killed', async () => {
+  const scene = new ChildScene();
+  const fork = await scene.up();
+  fork.isStuck = true;
+  const stopping = scene.child.stop(stopMsMax);
+  await scene.pass(stopMsMax - 1);
+  assert.deepEqual(fork.asked, ['stop']);
+  await scene.pass(1);
+  await stopping;
+  assert.deepEqual(fork.asked, ['stop', 'killed']);
+  assert.equal(scene.logged('the edge does not stop by itself and is killed').length, 1);
+});
+
+test('a stop kills a child without a hello at once, and forgets one that was to be started', async () => {
+  const loading = new ChildScene();
+  const starting = assert.rejects(loading.child.start(), { message: 'the edge does not start: SIGKILL' });
+  await loading.child.stop(stopMsMax);
+  await starting;
+  assert.deepEqual(loading.last.asked, ['killed']);
+
+  const waiting = new ChildScene();
+  (await waiting.up()).die('SIGSEGV');
+  await waiting.settle();
+  waiting.last.die('SIGSEGV');
+  await waiting.settle();
+  await waiting.child.stop(stopMsMax);
+  await waiting.pass(10_000);
+  assert.equal(waiting.forks.length, 2);
+  for (const { clock } of [loading, waiting]) assert.equal(clock.pendingTimers, 0);
+});
+
+test('a close kills it at once, and starts nothing', async () => {
+  const scene = new ChildScene();
+  const fork = await scene.up();
+  scene.child.close();
+  await scene.pass(10_000);
+  assert.deepEqual([fork.asked, scene.forks.length], [['killed'], 1]);
+});
+
+const strangers: readonly (readonly [name: string, message: string, why: string])[] = [
+  [
+    'of another version',
+    JSON.stringify({ kind: 'hello', version: childVersion + 1, release: '9.0.0' }),
+    `the edge speaks version ${childVersion + 1} of a supervisor's messages, and this end version ${childVersion}`,
+  ],
+  ['that begins otherwise', '{"kind":"ready"}', 'the edge sent no message of a child and its supervisor'],
+  ['of no object', 'null', 'the edge sent no message of a child and its supervisor'],
+];
+for (const [name, message, why] of strangers)
+  test(`a child ${name} is refused with a sentence`, async () => {
+    const scene = new ChildScene();
+    const starting = assert.rejects(scene.child.start(), { message: `the edge does not start: ${why}` });
+    scene.last.pair.there.write(encodeLengthFrame(Buffer.from(message)));
+    await starting;
+    assert.deepEqual(scene.last.asked, ['killed']);
+  });
+
+test('a child in a stranger’s hand is killed for the first message that is none, or is too long', async () => {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(childBounds.messageBytesMax + 1);
+  const messages = ['{', '[]', '{"kind":"hello"}', '{"kind":"__proto__"}'];
+  for (const bytes of [length, ...messages.map((text) => encodeLengthFrame(Buffer.from(text)))]) {
+    const scene = new ChildScene();
+    const fork = await scene.up();
+    fork.pair.there.write(bytes);
+    await scene.settle();
+    assert.deepEqual(fork.asked, ['killed'], String(bytes));
+    assert.match(String(scene.logged(died)[0]?.['why']), /^the edge sent /);
+  }
+});
+
+test('a child that its supervisor refuses ends by itself, with the sentence', async () => {
+  const clock = new DrivenClock();
+  const fork = new FakeChild<Kind>(clock, 100).load();
+  const hello = JSON.stringify({ kind: 'hello', version: childVersion + 1 });
+  fork.pair.here.write(encodeLengthFrame(Buffer.from(hello)));
+  assert.equal(await fork.ended, 'exit code 0');
+  assert.match(fork.refusal ?? '', /^the supervisor speaks version \d+ of a supervisor's messages/);
+});
