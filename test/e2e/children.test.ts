@@ -13,58 +13,45 @@ import { ChildLife } from '../../src/server/children/child-life.ts';
 import { SupervisedChild } from '../../src/server/children/child.ts';
 import type { ProgramKind } from '../support/child-program.ts';
 import { FakeLog } from '../support/fakes.ts';
+import { Happenings } from '../support/happenings.ts';
 import { processGone } from '../support/process-life.ts';
 import { forkProgram } from '../support/forked-children.ts';
 
 const clock = new SystemClock();
 
-interface Supervised {
+class Supervised extends Happenings {
+  readonly log = new FakeLog();
+  readonly reports: string[] = [];
   readonly child: SupervisedChild<ProgramKind>;
-  readonly log: FakeLog;
-  readonly reports: string[];
-  /** Resolves when it is up for this time, from 1. */
-  up(which: number): Promise<void>;
-}
 
-function supervise(
-  t: TestContext,
-  manner: 'sound' | 'deaf',
-  { number = 1, startMsMax = 60_000 } = {},
-): Supervised {
-  const log = new FakeLog();
-  const reports: string[] = [];
-  let ups = 0;
-  let changed: () => void = () => undefined;
-  const child = new SupervisedChild<ProgramKind>({
-    clock,
-    log,
-    name: 'child',
-    fields: {},
-    restartMs: { min: 10, max: 10 },
-    launch: () =>
-      new ChildLife<ProgramKind>(forkProgram(manner, 'pipe'), { clock, name: 'child', startMsMax }),
-    task: () => ({ number }),
-    reported: (report) => reports.push(report),
-    changed: () => {
-      if (child.facts.state === 'up') ups += 1;
-      changed();
-    },
-  });
-  t.after(() => child.close());
-  const up = async (which: number): Promise<void> => {
-    while (ups < which) await new Promise<void>((resolve) => (changed = resolve));
-  };
-  return { child, log, reports, up };
+  constructor(t: TestContext, manner: 'sound' | 'deaf', { number = 1, startMsMax = 60_000 } = {}) {
+    super();
+    const { log, reports } = this;
+    const name = 'child';
+    this.child = new SupervisedChild<ProgramKind>({
+      clock,
+      log,
+      name,
+      fields: {},
+      restartMs: { min: 10, max: 10 },
+      launch: () => new ChildLife<ProgramKind>(forkProgram(manner, 'pipe'), { clock, name, startMsMax }),
+      task: () => ({ number }),
+      reported: (report) => reports.push(report),
+      changed: this.happened,
+    });
+    t.after(() => this.child.close());
+  }
 }
 
 test('a child serves, is started again when it dies, with its last words in the log, and stops in order', async (t) => {
-  const { child, log, reports, up } = supervise(t, 'sound');
+  const scene = new Supervised(t, 'sound');
+  const { child, log, reports } = scene;
   assert.deepEqual(await child.start(), { number: 1 });
   const { pid, release } = child.facts;
   assert.equal(release, '1.2.3');
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.kill(pid ?? NaN, signal);
   child.order('the last words');
-  await up(2);
+  await scene.until(() => child.facts.restarts === 1 && child.facts.state === 'up');
   const { fields } = log.lines.find(({ message }) => message.includes('died')) ?? assert.fail('no line');
   const { how } = fields as { how: string };
   assert.match(how, /^exit code 1: .*the last words/s);
@@ -75,12 +62,12 @@ test('a child serves, is started again when it dies, with its last words in the 
 });
 
 test('a child that cannot serve ends the start with its reason', async (t) => {
-  const { child } = supervise(t, 'sound', { number: -1 });
+  const { child } = new Supervised(t, 'sound', { number: -1 });
   await assert.rejects(child.start(), { message: 'the child does not start: a number is negative' });
 });
 
 test('a child that never says hello is killed by the deadline', async (t) => {
-  const { child } = supervise(t, 'deaf', { startMsMax: 2000 });
+  const { child } = new Supervised(t, 'deaf', { startMsMax: 2000 });
   const starting = child.start();
   const pid = child.facts.pid ?? assert.fail('it was started');
   await assert.rejects(starting, { message: 'the child does not start: the child was silent for 2000 ms' });

@@ -101,7 +101,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     this.#life?.kill(why);
   }
 
-  /** For good: in order within `msMax`, or killed. Resolves when it is gone. `drain`: to be done before it is ordered to stop. */
+  /** For good: in order within `msMax`, or killed. Resolves when it is gone. `drain`: of one that serves, before that order. */
   async stop(msMax: number, drain: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     this.#startNoMore();
     const life = this.#life;
@@ -109,7 +109,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     this.#changed();
     const { clock, log, name, fields } = this.#options;
     const stopping = async (): Promise<string> => {
-      await drain();
+      if (life.isUp) await drain();
       life.stop();
       return life.ended;
     };
