@@ -11,7 +11,7 @@ import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { ChildLife } from '../../src/server/children/child-life.ts';
 import { SupervisedChild } from '../../src/server/children/child.ts';
-import type { ProgramKind } from '../support/child-program.ts';
+import type { ProgramKind } from '../support/supervised-process.ts';
 import { FakeLog } from '../support/fakes.ts';
 import { Happenings } from '../support/happenings.ts';
 import { processGone } from '../support/process-life.ts';
@@ -24,7 +24,7 @@ class Supervised extends Happenings {
   readonly reports: string[] = [];
   readonly child: SupervisedChild<ProgramKind>;
 
-  constructor(t: TestContext, manner: 'sound' | 'deaf', { number = 1, startMsMax = 60_000 } = {}) {
+  constructor(t: TestContext, manner: 'sound' | 'stuck', { number = 1, startMsMax = 60_000 } = {}) {
     super();
     const { log, reports } = this;
     const name = 'child';
@@ -67,7 +67,7 @@ test('a child that cannot serve ends the start with its reason', async (t) => {
 });
 
 test('a child that never says hello is killed by the deadline', async (t) => {
-  const { child } = new Supervised(t, 'deaf', { startMsMax: 2000 });
+  const { child } = new Supervised(t, 'stuck', { startMsMax: 2000 });
   const starting = child.start();
   const pid = child.facts.pid ?? assert.fail('it was started');
   await assert.rejects(starting, { message: 'the child does not start: the child was silent for 2000 ms' });
@@ -83,7 +83,7 @@ for (const [name, end] of [
     `no child outlives a supervisor that ${name}, not even one that never says hello`,
     { skip },
     async (t) => {
-      const file = fileURLToPath(moduleBeside('../support/supervisor-program', import.meta.url));
+      const file = fileURLToPath(moduleBeside('../support/supervisor-process', import.meta.url));
       const supervisor = spawn(process.execPath, [...process.execArgv, file], {
         stdio: ['pipe', 'pipe', 'inherit'],
       });
@@ -96,6 +96,6 @@ for (const [name, end] of [
       }
       if (end === 'SIGKILL') supervisor.kill(end);
       else supervisor.stdin.end();
-      await Promise.all(['sound', 'deaf'].map((manner) => processGone(pids.get(manner) ?? NaN)));
+      await Promise.all(['sound', 'stuck'].map((manner) => processGone(pids.get(manner) ?? NaN)));
     },
   );

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { forkOf, nodeCommand, type ChildFork } from '../../src/server/children/child-fork.ts';
 
-const program = fileURLToPath(moduleBeside('./child-program', import.meta.url));
+const program = fileURLToPath(moduleBeside('./supervised-process', import.meta.url));
 
-export function forkProgram(manner: 'sound' | 'deaf', stdout: 'inherit' | 'pipe'): ChildFork {
+export function forkProgram(manner: 'sound' | 'stuck', stdout: 'inherit' | 'pipe'): ChildFork {
   const command = nodeCommand([...process.execArgv, program, manner]);
   return forkOf(spawn(...command, { stdio: ['ignore', stdout, stdout, 'ignore', 'pipe'] }));
 }

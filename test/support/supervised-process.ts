@@ -1,5 +1,5 @@
 /**
- * A child of a supervisor: `sound` serves and does as it is told; `deaf` never says hello, as one whose loader hangs. Its first
+ * A child of a supervisor: `sound` serves and does as it is told; `stuck` never says hello, as one whose loader hangs. Its first
  * line has its process id.
  */
 import { followParent } from '../../src/lib/children/parent-end.ts';
@@ -16,7 +16,7 @@ export interface ProgramKind {
 
 const [manner] = process.argv.slice(2);
 process.stdout.write(`${JSON.stringify({ manner, pid: process.pid })}\n`);
-if (manner === 'deaf') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+if (manner === 'stuck') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 
 const clock = new SystemClock();
 const parent = followParent<ProgramKind>({
