@@ -11,15 +11,15 @@ export class FakeChild<Kind extends ChildKind> implements ChildFork {
   readonly ended: Promise<string>;
   readonly channel: ChildFork['channel'];
   readonly progress: LoopProgress;
-  /** What it was told to do, and how it was ended. */
+  /** Orders that it got, and `killed`. */
   readonly asked: unknown[] = [];
   /** It is in one turn of its event loop. */
   isHung = false;
   /** It does not end by itself. */
   isStuck = false;
-  /** Its supervisor's fault by which its stream has ended; null: none has. */
+  /** The fault of its supervisor that has ended its stream; null: there is none. */
   refusal: string | null = null;
-  /** Null: it was given none. */
+  /** Null: it has none yet. */
   task: Kind['task'] | null = null;
   readonly pair = new DuplexPair();
   readonly #clock: Clock;

@@ -1,22 +1,22 @@
 /**
- * The messages between a supervisor and one of its child processes, on a stream at a descriptor of the child's own. Node's IPC channel
- * would not do: it has no bound, and passes descriptors, and a child that decodes strangers' pictures may be in one's hand.
- * Task, facts, orders and reports are of the kind of child; they are JSON, and cross unchecked: the release is the same.
- * Source: scale-out.md, Edges; calls-and-media.md, The media process.
+ * The messages between a supervisor and one of its child processes, on a stream that the child inherits. It is not Node's IPC
+ * channel, which has no bound and passes descriptors: a child that decodes strangers' pictures may be in an attacker's hands.
+ * The values of a kind of child are JSON and are not checked: both ends are of one release.
+ * Source: scale-out.md, Edges; docs/adr/0031-one-supervisor-of-children.md.
  */
 import type { Heartbeat, LinkBounds, LinkLanguage } from '../link/link.ts';
 import { fail, messageOf, succeed, type Result } from '../result.ts';
 
-/** Of the messages here: a supervisor meets children of later releases. Another meaning is another number. */
+/** Version of these messages: a supervisor meets children of later releases. */
 export const childVersion = 1;
 
-/** Of the child's end of the stream. */
+/** The child's end of the stream. */
 export const childDescriptor = 4;
 
-/** A child shows so often that it lives. */
+/** Each end sends a heartbeat this often. */
 const childHeartbeatMs = 1000;
 
-/** The child's own deadlines are its supervisor's: it waits for that as long as the stream is there. */
+/** Deadlines are the supervisor's: a child waits as long as the stream is open. */
 export const childBounds: LinkBounds = {
   messageBytesMax: 256 * 1024,
   backlogBytesMax: 1024 * 1024,
@@ -26,13 +26,13 @@ export const childBounds: LinkBounds = {
   silenceMsMax: 5 * childHeartbeatMs,
 };
 
-/** A kind of child: the values that its messages carry. */
+/** A kind of child, by the values that its messages carry. */
 export interface ChildKind {
-  /** It is given this once, and does nothing before. */
+  /** Its work, sent once. */
   readonly task: unknown;
-  /** Its facts once it serves. */
+  /** Facts about a child that serves. */
   readonly ready: object;
-  /** From its supervisor, and to it, while it lives. */
+  /** From its supervisor; `report` is to it. */
   readonly order: unknown;
   readonly report: unknown;
 }
@@ -40,7 +40,7 @@ export interface ChildKind {
 export type ToChild<Kind extends ChildKind> =
   /** First. */
   | { readonly kind: 'hello'; readonly version: number }
-  /** Once. Until then it is a spare. */
+  /** Once. A child that waits for it is a spare. */
   | { readonly kind: 'begin'; readonly task: Kind['task'] }
   | { readonly kind: 'order'; readonly order: Kind['order'] }
   /** Drain, flush, end. */
@@ -59,7 +59,7 @@ export type FromChild<Kind extends ChildKind> =
 
 const kinds = new Set(['begin', 'order', 'stop', 'ready', 'failed', 'report', 'heartbeat']);
 
-/** Of the end that receives `Received`. */
+/** The language of the end that receives `Received`. */
 export function childLanguage<Received>(): LinkLanguage<object, Received> {
   return {
     encode: (message) => Buffer.from(JSON.stringify(message)),

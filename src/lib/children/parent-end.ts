@@ -1,5 +1,5 @@
 /**
- * A child process's end of the stream to its supervisor. It loads Node's own modules and nothing else.
+ * A child process's end of the stream to its supervisor. It loads no package: an edge process uses it.
  * Source: scale-out.md, Edges; running.md, Stopping.
  */
 import { Socket } from 'node:net';
@@ -19,21 +19,21 @@ import {
 
 export interface ParentEndDeps<Kind extends ChildKind> {
   readonly clock: Clock;
-  /** Of this program. */
+  /** The version of this program. */
   readonly release: string;
   readonly progress: LoopProgress;
   ordered(order: Kind['order']): void;
-  /** It is to end in order, whether it has begun or not. */
+  /** An order to end; it may come before the task. */
   stop(): void;
-  /** Once: the supervisor is gone, or has refused this child with a sentence, and no order comes any more. */
+  /** Once: the stream has ended, and no order comes any more. `fault`: a sentence; null: the supervisor is gone. */
   alone(fault: string | null): void;
 }
 
 const signalsOfSupervisor = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
 
 /**
- * Call it once, as soon as orders can be followed: it says hello. Signals, which whoever stops a service sends to all of its
- * processes, are the supervisor's affair from now on.
+ * Call it once, as soon as orders can be followed: it sends the hello. From now on this process ignores the signals that a
+ * service manager or a terminal sends to all processes of a service: the supervisor decides on the order of a stop.
  */
 export function followParent<Kind extends ChildKind>(deps: ParentEndDeps<Kind>): ParentEnd<Kind> {
   for (const signal of signalsOfSupervisor) process.on(signal, () => undefined);
@@ -65,7 +65,7 @@ export class ParentEnd<Kind extends ChildKind> {
     this.#link.send({ kind: 'hello', version: childVersion, release });
   }
 
-  /** It serves. */
+  /** Reports that this process serves. */
   ready(facts: Kind['ready']): void {
     this.#link.send({ kind: 'ready', facts });
   }
@@ -74,7 +74,7 @@ export class ParentEnd<Kind extends ChildKind> {
     this.#link.send({ kind: 'report', report });
   }
 
-  /** It cannot serve. Resolves when the supervisor has been sent the reason; the stream has ended then. */
+  /** Reports that this process cannot serve, and ends the stream. Resolves when that has ended. `reason`: a sentence. */
   failed(reason: string): Promise<void> {
     this.#link.send({ kind: 'failed', reason: reason.slice(0, reasonCharactersMax) });
     return this.#link.end();

@@ -42,7 +42,7 @@ export interface LinkOwner<Sent, Received> {
   readonly peer: string;
   readonly bounds: LinkBounds;
   readonly language: LinkLanguage<Sent | Heartbeat, Received>;
-  /** It never gives up a peer that is silent: one that is stopped may go on, and the end of one shows on the stream. */
+  /** A silent peer is never given up: it may be stopped for a while, and its death ends the stream. */
   readonly isPatient?: boolean;
   readonly progress: LoopProgress;
   /** The end of a sentence about what the peer did wrong, which cuts the link; null: nothing. */
@@ -51,7 +51,7 @@ export interface LinkOwner<Sent, Received> {
   heartbeat(): void;
   /** What waited to be sent has gone. */
   drained?(): void;
-  /** Once. `fault`: a sentence; null: one of the two hung up in order. `how`: `fault` is the peer's. */
+  /** Once. `fault`: a sentence; null: one of the two hung up in order. `how`: the kind of that end. */
   ended(fault: string | null, how: ChannelEnd['kind']): void;
 }
 

@@ -40,7 +40,7 @@ export interface MediaProcess {
 
 export interface MediaEndDeps {
   readonly clock: Clock;
-  /** Left out: nobody else shows by it that this process lives. */
+  /** Default: its own; the heartbeats of another link share it. */
   readonly progress?: LoopProgress;
   /** By it the server knows it again. Left out: this process's. */
   readonly instance?: string;

@@ -85,9 +85,9 @@ const whole = z.int().min(0);
 const figure = z.number().min(0);
 const port = z.int().min(0).max(0xffff);
 
-/** Of a media process, by the settings of its server, which started it, or its own where it runs elsewhere. */
+/** Settings of a media process: a child gets them as its task, a process elsewhere has its own. */
 export interface MediaProcessSettings {
-  /** Of the listener. */
+  /** Settings of the listener. */
   readonly legs: {
     readonly host: string;
     /** 0: a free one. */
@@ -107,7 +107,7 @@ export interface MediaProcessSettings {
   readonly workers: number;
   /** Share of the workers' time that calls may take, 0 to 1. */
   readonly loadMax: number;
-  /** Of JPEGs, 1 to 100. */
+  /** JPEG quality, 1 to 100. */
   readonly quality: number;
   readonly sourceMax: { readonly width: number; readonly height: number };
   readonly maxFps: number;
@@ -123,7 +123,7 @@ export interface MediaProcessSettings {
   readonly advertise: string | null;
 }
 
-/** A media process as a child of its server. Its listener's port is real, also when it was given port 0. */
+/** A media process as a child of its server. The port is the listener's own, never 0. */
 export interface MediaChildKind {
   readonly task: MediaProcessSettings;
   readonly ready: { readonly port: number };

@@ -1,20 +1,20 @@
-/** How a child process is started, and how it ended, in its last words. Source: scale-out.md, Edges. */
+/** The process of a child: its command, its stream, and its end with its last words. Source: scale-out.md, Edges. */
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
 import { childDescriptor } from '../../lib/children/child-messages.ts';
 import type { Child } from './spare.ts';
 
-/** A process that was started, and the stream to it. */
+/** A process that was started, and the supervisor's end of its stream. */
 export interface ChildFork extends Child {
   readonly channel: Duplex;
 }
 
-/** Of what the child prints, where that is kept. */
+/** The end of the child's output that is kept. */
 const lastWordsCharactersMax = 1000;
 
 /**
- * Node with these arguments, behind a shell's `preparation` on Linux. A process that its parent's end finds loading would not
- * see it, and might hang there for ever: the kernel then sends it SIGHUP, which a child that is loaded does not heed.
+ * The command that runs Node with `args`; on Linux a shell runs the lines of `preparation` first. A process that still loads
+ * cannot see that its parent has died, and may hang there: the kernel then sends it SIGHUP, which a loaded child ignores.
  */
 export function nodeCommand(args: readonly string[], preparation = ''): [command: string, args: string[]] {
   if (process.platform !== 'linux') return [process.execPath, [...args]];
@@ -25,8 +25,8 @@ exec "$@"`;
 }
 
 /**
- * A process of Node's as a child of ours. It was started with a pipe at `childDescriptor`; where its outputs are pipes,
- * too, their end is kept as its last words. Throws when the machine had no process to give.
+ * A child of Node's, by `spawn`, `fork` or `cluster.fork`, whose `stdio` has a pipe at `childDescriptor`. Outputs that are
+ * pipes are read, and their end is kept as its last words. Throws when the machine had no process to give.
  */
 export function forkOf(child: ChildProcess): ChildFork {
   const ended = endOf(child);
@@ -34,16 +34,16 @@ export function forkOf(child: ChildProcess): ChildFork {
   return { channel, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
 }
 
-/** Throws where Node had none to give: it does so where not even the descriptors could be had. */
+/** Throws when there is none: Node could not open the descriptors. */
 export function streamAt(child: ChildProcess, descriptor: number): Duplex {
   const stream = child.stdio?.[descriptor] ?? null;
   if (stream === null) throw new Error('no process can be started: too many open files');
-  // Until its owner listens to it; an end that comes so early still shows on the stream itself.
+  // An early end shows on the stream itself, once its owner listens.
   stream.on('error', () => undefined);
   return stream as Duplex;
 }
 
-/** Never rejects. Behind the end of all that it has printed. */
+/** Resolves behind the end of its output. Never rejects. */
 function endOf(child: ChildProcess): Promise<string> {
   const outputs = [child.stdout, child.stderr].filter((output): output is Readable => Boolean(output));
   let words = '';

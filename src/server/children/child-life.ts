@@ -1,6 +1,6 @@
 /**
- * One life of a child process: from its start, which loads its code, by its hello and its task to the time when it serves, and to its
- * end. One that says no hello in time, or shows no life for a while, is killed. Source: scale-out.md, Edges.
+ * One life of a child process: start, hello, task, ready, end. A child that says no hello in time, is not ready in time, or
+ * shows no life for 5 s is killed. Source: scale-out.md, Edges.
  */
 import {
   childBounds,
@@ -18,15 +18,15 @@ import type { Child } from './spare.ts';
 
 export interface LifeOptions {
   readonly clock: Clock;
-  /** Of the kind of child, in sentences: `media process`. */
+  /** Name of the kind of child in sentences: `media process`. */
   readonly name: string;
-  /** Until it says hello, and again from its task until it serves. */
+  /** From its start to its hello, and from its task to the time when it serves. */
   readonly startMsMax: number;
 }
 
 export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFork> implements Child {
   readonly fork: Fork;
-  /** Why it ended, in a few words; `fork.ended` has how. */
+  /** Why it ended, in a few words; `fork.ended` has the signal or exit code. */
   readonly ended: Promise<string>;
   /** Resolves when it says hello. */
   readonly loaded: Promise<void>;
@@ -35,11 +35,11 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
   #loaded: () => void = () => undefined;
   #release: string | null = null;
   #stage: 'waiting' | 'starting' | 'up' = 'waiting';
-  /** By its own time: that stands still when this process does. */
+  /** Counted, so that a supervisor that stood still kills no child. */
   #startingHeartbeats = 0;
   #isReady: (facts: Kind['ready']) => void = () => undefined;
   #reported: (report: Kind['report']) => void = () => undefined;
-  /** Its own reason why it ends, or ours to end it. */
+  /** The reason that it gave, or ours to kill it; null: there is none. */
   #why: string | null = null;
 
   constructor(fork: Fork, options: LifeOptions) {
@@ -56,7 +56,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
       bounds: {
         ...childBounds,
         helloMsMax: startMsMax,
-        // One that starts may be busy for long: it opens a store.
+        // A start may be one long turn: a store is opened.
         get silenceMsMax() {
           return isUp() ? childBounds.silenceMsMax : startMsMax;
         },
@@ -64,7 +64,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
       language: childLanguage<FromChild<Kind>>(),
       received: (message) => this.#received(message),
       heartbeat: () => this.#heartbeat(),
-      // Without its stream it can be given no order; it may hang in native code. One that dies breaks it.
+      // Without its stream it gets no order, and it may hang in native code. A death breaks the stream, too, and has its own words.
       ended: (fault, how) => this.kill(how === 'fault' ? fault : null),
     });
     this.#link.send({ kind: 'hello', version: childVersion });
@@ -76,7 +76,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     return this.fork.pid;
   }
 
-  /** Of its program; null: it has not said hello. */
+  /** The version of its program; null: it has not said hello. */
   get release(): string | null {
     return this.#release;
   }
@@ -85,7 +85,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     return this.#stage === 'up';
   }
 
-  /** Once. Resolves when it serves; rejects, with why, when it has ended before. */
+  /** Call it once. Resolves when the child serves; rejects when it has ended before, with the reason. */
   begin(task: Kind['task'], reported: (report: Kind['report']) => void): Promise<Kind['ready']> {
     this.#stage = 'starting';
     this.#reported = reported;
@@ -96,18 +96,18 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     });
   }
 
-  /** Nothing happens when it is gone. */
+  /** A child that is gone gets none. */
   order(order: Kind['order']): void {
     this.#link.send({ kind: 'order', order });
   }
 
-  /** One that is not loaded follows no order, and is killed. */
+  /** Orders it to end; a child that is not loaded is killed. */
   stop(): void {
     if (this.#release === null) this.kill();
     else this.#link.send({ kind: 'stop' });
   }
 
-  /** `why`: a sentence, of which the first is kept; null: how it ended says enough. */
+  /** `why`: a sentence, of which the first is kept; null: the signal says enough. */
   kill(why: string | null = null): void {
     this.#why ??= why;
     this.fork.kill();
@@ -144,7 +144,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
   }
 }
 
-/** At the end of this process they are killed: those that are loaded see it by themselves, and end in order. */
+/** Children that have not said hello: they cannot see the end of this process, and are killed then. */
 const loading = new Set<Child>();
 process.on('exit', () => {
   for (const child of loading) child.kill();

@@ -1,6 +1,6 @@
 /**
- * A child process under its supervisor, from life to life. One that dies once it has served is started again: at first without
- * waiting, and later each time when it dies soon after its start. Source: scale-out.md, Edges.
+ * A child process under its supervisor, over all its lives. After its first start a death is followed by another start: at
+ * once, or with back-off when it died soon after a start. Source: scale-out.md, Edges.
  */
 import type { ChildKind } from '../../lib/children/child-messages.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -11,16 +11,16 @@ import type { ChildFork } from './child-fork.ts';
 import type { ChildLife } from './child-life.ts';
 import { endOrKill, soundLifeMs } from './spare.ts';
 
-/** `down`: it has died and has not been started again, or not yet. */
+/** `down`: there is no process. */
 export type ChildState = 'starting' | 'up' | 'stopping' | 'down';
 
 export interface ChildFacts {
   readonly state: ChildState;
   /** Null: it is down. */
   readonly pid: number | null;
-  /** Of its program; null: it has not said hello. */
+  /** The version of its program; null: it has not said hello. */
   readonly release: string | null;
-  /** How often it had to be started again. */
+  /** Starts after the first one. */
   readonly restarts: number;
   /** Monotonic; null: it is down. */
   readonly startedMs: number | null;
@@ -29,14 +29,14 @@ export interface ChildFacts {
 export interface ChildOptions<Kind extends ChildKind, Fork extends ChildFork> {
   readonly clock: Clock;
   readonly log: Log;
-  /** Of the kind of child, in sentences: `media process`. */
+  /** Name of the kind of child in sentences: `media process`. */
   readonly name: string;
-  /** In each line of the log about it. */
+  /** Fields of every log line about it. */
   readonly fields: object;
   readonly restartMs: { readonly min: number; readonly max: number };
-  /** Starts a process, or takes a spare one. Throws when the machine has no process to give. */
+  /** Starts a process, or acquires a spare one. Throws when the machine has no process to give. */
   readonly launch: () => ChildLife<Kind, Fork>;
-  /** For a new life. `last`: facts of the one that served last; null: there was none. */
+  /** The task of a new life. `last`: facts of the life that served last; null: there was none. */
   readonly task: (life: ChildLife<Kind, Fork>, last: Kind['ready'] | null) => Kind['task'];
   readonly reported?: (report: Kind['report']) => void;
   /** Called when its facts change. */
@@ -55,7 +55,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
   constructor(options: ChildOptions<Kind, Fork>) {
     const { clock, restartMs } = options;
     this.#options = options;
-    // After one death there is no wait: its peers come back at once.
+    // The first death has no wait: peers reconnect at once.
     this.#restarts = new Restarts(clock, { immediate: 1, msMin: restartMs.min, msMax: restartMs.max });
   }
 
@@ -68,7 +68,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     return { state, pid, release, restarts, startedMs: this.#startedMs };
   }
 
-  /** Resolves when it serves; rejects, with a sentence for the operator, when it has ended before: it is not started again then. */
+  /** Resolves when it serves. Rejects when it has ended before, with a sentence for the operator; it is not started again then. */
   async start(): Promise<Kind['ready']> {
     const { clock, log, name, fields, launch, task } = this.#options;
     this.#starts += 1;
@@ -91,17 +91,17 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     return this.#last;
   }
 
-  /** Nothing happens while it is down. */
+  /** A child that is down gets none. */
   order(order: Kind['order']): void {
     this.#life?.order(order);
   }
 
-  /** It hangs, or is of no use any more: it is started again. `why`: a sentence; null: how it ends says enough. */
+  /** It is started again. `why`: a sentence for the log; null: the signal says enough. */
   kill(why: string | null): void {
     this.#life?.kill(why);
   }
 
-  /** For good: in order within `msMax`, or killed. Resolves when it is gone. `drain`: of one that serves, before that order. */
+  /** Ends it for good: `drain` if it serves, then the order; killed after `msMax`. Resolves when it is gone. */
   async stop(msMax: number, drain: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     this.#startNoMore();
     const life = this.#life;
@@ -122,7 +122,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     });
   }
 
-  /** For good, and at once. */
+  /** Kills it for good. */
   close(): void {
     this.#startNoMore();
     this.#life?.kill();

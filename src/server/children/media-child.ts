@@ -12,7 +12,7 @@ import { forkOf, nodeCommand, streamAt, type ChildFork } from './child-fork.ts';
 
 /** A media process that is there, or is being started. */
 export interface MediaCarrier extends ChildFork {
-  /** Of its legs. */
+  /** The link of its legs. */
   readonly link: Duplex;
 }
 

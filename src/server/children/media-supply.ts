@@ -113,7 +113,7 @@ interface MediaChildDeps {
 class MediaChild implements MediaSupply {
   readonly #connection: MediaConnection;
   readonly #child: SupervisedChild<MediaChildKind, MediaCarrier>;
-  /** Of the life that is there: its legs can come. */
+  /** Resolves when legs can come to the present life. */
   #linked: Promise<unknown> = Promise.resolve();
 
   constructor(settings: MediaProcessSettings, connection: MediaConnection, deps: MediaChildDeps) {
