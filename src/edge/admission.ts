@@ -11,7 +11,7 @@ import { Crowd } from '../lib/connections/crowd.ts';
 import { WaitingLine, type Waiter } from '../lib/connections/waiting-line.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import { admissionQueueShareMax } from '../model/limits.ts';
-import { addressHandshakesMax, type SleepSettings } from './settings.ts';
+import type { SleepSettings } from './settings.ts';
 
 export interface Applicant {
   /** An address key; set once, before it applies. */
@@ -208,4 +208,14 @@ export class Admission {
     this.#queues.delete(address);
     return true;
   }
+}
+
+/** Handshakes at once from one address; Infinity: no such bound, as behind a balancer whose address all connections have. */
+function addressHandshakesMax(
+  settings: Pick<SleepSettings, 'behind_balancer' | 'proxy_protocol' | 'handshakes_per_address_max'>,
+): number {
+  const sharesAddress = settings.behind_balancer && !settings.proxy_protocol;
+  return sharesAddress || settings.handshakes_per_address_max === 0
+    ? Infinity
+    : settings.handshakes_per_address_max;
 }

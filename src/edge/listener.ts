@@ -25,8 +25,8 @@ import {
 import { adoptSocket, askAddress, handOverSocket, releaseSocket, startReading } from './owned-socket.ts';
 import { Handshake } from './handshake.ts';
 import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
-import { readCertificate } from '../lib/connections/tls-files.ts';
-import { tlsFiles, type ListenAddress } from '../model/settings-values.ts';
+import { readCertificate, tlsFiles } from '../lib/connections/tls-files.ts';
+import type { ListenAddress } from '../lib/connections/listen-address.ts';
 import type { SleepSettings } from './settings.ts';
 import { SleepSockets, type SleepCounts } from './sleep-sockets.ts';
 

@@ -70,13 +70,3 @@ export const sleepSection = section({
 }).superRefine(pairedTlsFiles);
 
 export type SleepSettings = z.output<typeof sleepSection>;
-
-/** Handshakes at once from one address; Infinity: no such bound, as behind a balancer whose address all connections have. */
-export function addressHandshakesMax(
-  settings: Pick<SleepSettings, 'behind_balancer' | 'proxy_protocol' | 'handshakes_per_address_max'>,
-): number {
-  const sharesAddress = settings.behind_balancer && !settings.proxy_protocol;
-  return sharesAddress || settings.handshakes_per_address_max === 0
-    ? Infinity
-    : settings.handshakes_per_address_max;
-}

@@ -14,7 +14,7 @@ import {
 } from '../lib/bound-sockets.ts';
 import { sleepListenSocketsMax } from '../model/sleep.ts';
 import type { Log } from '../lib/log.ts';
-import type { ListenAddress } from '../model/settings-values.ts';
+import type { ListenAddress } from '../lib/connections/listen-address.ts';
 
 /** A socket that another process has bound, for so many connections. */
 export interface SleepLoan {

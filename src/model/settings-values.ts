@@ -4,8 +4,13 @@
  * gives it.
  */
 import { z } from 'zod';
-import { isIP, isIPv6 } from 'node:net';
-import type { TlsFiles } from '../lib/connections/tls-files.ts';
+import { isIP } from 'node:net';
+import type { TlsSettings } from '../lib/connections/tls-files.ts';
+import {
+  formatListenAddress,
+  parseListenAddress,
+  type ListenAddress,
+} from '../lib/connections/listen-address.ts';
 
 /** The documentation of a setting. */
 export interface SettingNote {
@@ -32,38 +37,6 @@ export function setting<Kind extends z.ZodType>(
 /** Unknown keys are refused, values are frozen. */
 export function section<Keys extends z.core.$ZodLooseShape>(keys: Keys) {
   return z.strictObject(keys, 'an object of settings').readonly();
-}
-
-export interface ListenAddress {
-  readonly host: string;
-  /** 0: a free one. */
-  readonly port: number;
-}
-
-const listenForm = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:[\]\s]+)):(?<port>\d{1,5})$/;
-
-/** `host:port`, an IPv6 address in brackets; null when it is anything else. */
-export function parseListenAddress(text: string): ListenAddress | null {
-  const { six, host, port } = listenForm.exec(text)?.groups ?? {};
-  if (Number(port ?? Infinity) > 65_535) return null;
-  if (six !== undefined && !isIPv6(six)) return null;
-  return { host: six ?? host ?? '', port: Number(port) };
-}
-
-export function formatListenAddress({ host, port }: ListenAddress): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-/** True if nobody beyond this machine can reach it. */
-export function isLoopback({ host }: ListenAddress): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
-const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-
-/** The address by which this machine reaches a listener: 0.0.0.0 and [::], which listen on every address, become loopback. */
-export function reachableHere({ host, port }: ListenAddress): ListenAddress {
-  return { host: loopbacks[host] ?? host, port };
 }
 
 const listenExpected = 'host:port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:0';
@@ -229,22 +202,12 @@ export const tlsSettings = {
   tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
 };
 
-interface TlsSettings {
-  readonly tls_cert_file: string | null;
-  readonly tls_key_file: string | null;
-}
-
 /** A certificate and its key are given together or not at all. */
 export function pairedTlsFiles(given: TlsSettings, context: z.core.$RefinementCtx): void {
   if ((given.tls_cert_file === null) === (given.tls_key_file === null)) return;
   const missing = given.tls_cert_file === null ? 'tls_cert_file' : 'tls_key_file';
   const message = 'a path: a certificate and its key are given together';
   context.addIssue({ code: 'custom', path: [missing], input: null, message });
-}
-
-/** Null: no TLS. Both or neither are given: `pairedTlsFiles` sees to it. */
-export function tlsFiles({ tls_cert_file: certFile, tls_key_file: keyFile }: TlsSettings): TlsFiles | null {
-  return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
 /** Both listeners for devices, sleep and signal. */

@@ -3,7 +3,11 @@
  * token of the directory; or that of the server elsewhere which a profile names.
  */
 import { accessSync, constants } from 'node:fs';
-import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
+import {
+  formatListenAddress,
+  parseListenAddress,
+  reachableHere,
+} from '../../lib/connections/listen-address.ts';
 import {
   certFilesOf,
   readRuntimeFile,

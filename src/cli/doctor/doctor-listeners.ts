@@ -5,7 +5,7 @@ import {
   type ListenerName,
   type Settings,
 } from '../../server/config/settings-schema.ts';
-import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import { findListenProblem } from '../../server/config/start-checks.ts';
 import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';

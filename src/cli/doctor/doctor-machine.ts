@@ -12,7 +12,7 @@ import { messageOf } from '../../lib/result.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
 import { readAddressSpaceLimit } from '../../storage/lmdb/map-room.ts';
-import { isLoopback } from '../../model/settings-values.ts';
+import { isLoopback } from '../../lib/connections/listen-address.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
 

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { existsSync } from 'node:fs';
-import { formatListenAddress, isLoopback, parseListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress, isLoopback, parseListenAddress } from '../../lib/connections/listen-address.ts';
 import { parseApplicationId, parseDeviceId, parseProductId } from '../../model/ids.ts';
 import { findListenProblem } from '../../server/config/start-checks.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';

@@ -5,7 +5,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { formatListenAddress, isLoopback } from '../../model/settings-values.ts';
+import { formatListenAddress, isLoopback } from '../../lib/connections/listen-address.ts';
 import { findExposedFiles, secretFilesOf } from '../../server/config/risks.ts';
 import { settingsSchema, type Settings } from '../../server/config/settings-schema.ts';
 import { loadSettings, settingKeys, type SettingsSources } from '../../server/config/settings.ts';

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { parseOrigin } from '../../client/http-transport.ts';
 import { messageOf } from '../../lib/result.ts';
 import { readJsonFile } from '../../lib/text-file.ts';
-import { isLoopback } from '../../model/settings-values.ts';
+import { isLoopback } from '../../lib/connections/listen-address.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
 
 const fileBytesMax = 1024 * 1024;

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Log } from '../../lib/log.ts';
-import { isLoopback } from '../../model/settings-values.ts';
+import { isLoopback } from '../../lib/connections/listen-address.ts';
 import { listenerNames, type Settings } from '../../server/config/settings-schema.ts';
 import type { SettingsSources } from '../../server/config/settings.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';

@@ -14,7 +14,7 @@ import { serveProcesses, supervisedFlag } from './serve-processes.ts';
 import { serveSupervised } from './serve-supervised.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
-import { formatListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 
 export function addServeCommand(program: Command): void {
   program

@@ -19,7 +19,11 @@ import {
   type StartProblem,
 } from '../../server/config/start-checks.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
-import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
+import {
+  formatListenAddress,
+  parseListenAddress,
+  reachableHere,
+} from '../../lib/connections/listen-address.ts';
 import { refuseDamage } from '../../storage/lmdb/store-damage.ts';
 
 /** What a start that failed has left open may hold the process no longer. */

@@ -8,7 +8,7 @@ import { addressKey } from '../../lib/connections/address-key.ts';
 import { BoundedServer, endBare, type BareAnswer } from '../../lib/connections/bounded-server.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
-import { tlsFiles } from '../../model/settings-values.ts';
+import { tlsFiles } from '../../lib/connections/tls-files.ts';
 import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
 import type { Log } from '../../lib/log.ts';
 import type { SignalSessions } from '../../core/ports/device-sessions.ts';

@@ -9,6 +9,17 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
+/** The settings of a listener that can have a certificate. */
+export interface TlsSettings {
+  readonly tls_cert_file: string | null;
+  readonly tls_key_file: string | null;
+}
+
+/** Null: no TLS. Both or neither are given: `pairedTlsFiles` sees to it. */
+export function tlsFiles({ tls_cert_file: certFile, tls_key_file: keyFile }: TlsSettings): TlsFiles | null {
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
+
 export interface Certificate {
   /** What the files hold. */
   readonly cert: string;

@@ -3,7 +3,8 @@ import { quietTurn, type Clock } from '../../lib/clock.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import { ListeningApps } from '../../lib/uws.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
-import { formatListenAddress, tlsFiles, type ListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
+import { tlsFiles } from '../../lib/connections/tls-files.ts';
 import {
   batchesMax,
   batchesPerApplicationMax,

@@ -30,7 +30,11 @@ import type { MediaCarrier } from '../children/media-child.ts';
 import { mediaSupply, type MediaSupply } from '../children/media-supply.ts';
 import { MediaProcesses } from './media-processes.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import { formatListenAddress, reachableHere, type ListenAddress } from '../../model/settings-values.ts';
+import {
+  formatListenAddress,
+  reachableHere,
+  type ListenAddress,
+} from '../../lib/connections/listen-address.ts';
 
 export interface CallServiceDeps {
   readonly settings: Settings;

@@ -23,7 +23,7 @@ import { RegistryRefresh } from './registry-refresh.ts';
 import { RegistryWriting } from './registry-writing.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
 import { fillRegistry, hasEntries } from './unasked-changes.ts';
-import { formatListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 import type { WebhookService } from './webhook-service.ts';
 
 export interface ControlPlaneDeps {

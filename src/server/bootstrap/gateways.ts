@@ -11,7 +11,7 @@ import { disconnectEverybody } from '../../core/devices/disconnect-device.ts';
 import { Api, type ApiDeps } from './api.ts';
 import type { ServerContext } from './server-context.ts';
 import type { WorkerHandle } from '../supervisor/worker-set.ts';
-import { formatListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 import { adoptSession, signalSessions, sleepSessions } from '../../core/devices/admit-session.ts';
 import { reportWake } from '../../core/wakeups/wakeup-watch.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';

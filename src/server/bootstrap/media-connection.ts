@@ -14,7 +14,7 @@ import type {
   MediaView,
 } from '../../protocol/media-link/media-values.ts';
 import { type MediaListening, ServerEnd, type ServerEndDeps } from '../../media/link/server-end.ts';
-import { formatListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 
 export interface MediaConnectionDeps extends Omit<ServerEndDeps, 'onHello' | 'onCounts' | 'onEnd'> {
   readonly owner: {

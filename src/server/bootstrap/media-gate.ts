@@ -5,7 +5,7 @@
 import type { Duplex } from 'node:stream';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import { mediaStopMsMax } from '../../model/limits.ts';
-import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import { declineMedia, mediaPsk } from '../../media/link/media-language.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';

@@ -2,8 +2,7 @@
  * SIGHUP: the registry file, operators' tokens, certificates and the keys of call tokens are read again. Each part is
  * reloaded by itself: one that fails leaves in force what was, and the others are reloaded all the same.
  */
-import { readCertificate } from '../../lib/connections/tls-files.ts';
-import { tlsFiles } from '../../model/settings-values.ts';
+import { readCertificate, tlsFiles } from '../../lib/connections/tls-files.ts';
 import type { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { settingsAwaitingRestart } from '../config/settings-route.ts';
 import type { ListenerName } from '../config/settings-schema.ts';

@@ -10,15 +10,17 @@ import type { WakeupLimitSettings } from '../../core/devices/request-limits.ts';
 import type { ProcessTask } from '../supervisor/process-messages.ts';
 import type { ListenerName, Settings } from './settings-schema.ts';
 import {
-  formatListenAddress,
   parseOrigin,
   parsePortRange,
   parseOrigins,
-  reachableHere,
-  tlsFiles,
-  type ListenAddress,
   type ReachableOrigin,
 } from '../../model/settings-values.ts';
+import {
+  formatListenAddress,
+  reachableHere,
+  type ListenAddress,
+} from '../../lib/connections/listen-address.ts';
+import { tlsFiles } from '../../lib/connections/tls-files.ts';
 
 /** Of a child's, or of one that is served alone. */
 export function mediaProcessSettings(settings: Pick<Settings, 'media'>): MediaProcessSettings {

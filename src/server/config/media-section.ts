@@ -23,8 +23,8 @@ import {
   optionalPortRange,
   optionalOrigins,
   parseOrigins,
-  type ListenAddress,
 } from '../../model/settings-values.ts';
+import type { ListenAddress } from '../../lib/connections/listen-address.ts';
 
 export const mediaSection = section({
   listen: setting(listenAddress, '127.0.0.1:8083', 'Listening address for device and bridge legs of calls.'),

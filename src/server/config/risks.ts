@@ -8,7 +8,7 @@ import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import type { Settings } from './settings-schema.ts';
-import { formatListenAddress, isLoopback } from '../../model/settings-values.ts';
+import { formatListenAddress, isLoopback } from '../../lib/connections/listen-address.ts';
 import { mediaUrl } from './derived-settings.ts';
 import { settingKeys } from './settings.ts';
 

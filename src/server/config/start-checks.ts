@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved } from '../../model/limits.ts';
-import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import { hasOwnListener, listenerNames, type Settings } from './settings-schema.ts';
 
 /** One thing that is wrong. */

@@ -5,7 +5,7 @@
 import type { BoundSocket, SocketHandle } from '../../lib/bound-sockets.ts';
 import type { SleepCounts, SleepLoan } from '../../edge/sleep-sockets.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { ListenAddress } from '../../model/settings-values.ts';
+import type { ListenAddress } from '../../lib/connections/listen-address.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 import type { SuccessorOrder, SuccessorReport } from '../upgrade/hand-over-messages.ts';
 import type { Child } from '../children/spare.ts';

@@ -14,7 +14,7 @@ import {
   type ListenerName,
   type Settings,
 } from '../config/settings-schema.ts';
-import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import { makeTemporaryDirectory, socketDirectoryOf } from '../../storage/lmdb/leftovers.ts';
 
 type Addresses = Readonly<Record<ListenerName, ListenAddress>>;

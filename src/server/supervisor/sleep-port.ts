@@ -8,7 +8,7 @@
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import { sleepLoanConnectionsMin } from '../../model/sleep.ts';
 import type { Log } from '../../lib/log.ts';
-import type { ListenAddress } from '../../model/settings-values.ts';
+import type { ListenAddress } from '../../lib/connections/listen-address.ts';
 import type { SleepCounts } from '../../edge/sleep-sockets.ts';
 import type { ProcessFork, SleepReturn } from './process-messages.ts';
 

@@ -11,7 +11,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { processHeartbeatMs, processSpareDelayMs } from '../../model/limits.ts';
 import type { Log } from '../../lib/log.ts';
-import type { ListenAddress } from '../../model/settings-values.ts';
+import type { ListenAddress } from '../../lib/connections/listen-address.ts';
 import {
   coordinatorNumber,
   supervisorVersion,

@@ -8,7 +8,7 @@ import type { MovedSession } from '../../core/ports/device-sessions.ts';
 import type { RelayedAnswer } from '../../gateways/api/api-request.ts';
 import type { RelayedRequest } from '../../gateways/api/request-relay.ts';
 import type { SleepState } from '../../edge/sleeping-connection.ts';
-import type { ListenAddress } from '../../model/settings-values.ts';
+import type { ListenAddress } from '../../lib/connections/listen-address.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 
 export const handOverVersion = 1;

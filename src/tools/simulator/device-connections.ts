@@ -9,7 +9,7 @@ import type { DeviceEvent } from './simulated-device.ts';
 import { SleepingModule } from './sleeping-module.ts';
 import { assert } from '../../lib/assert.ts';
 import type { WakeMode } from '../../model/sleep.ts';
-import { parseListenAddress } from '../../model/settings-values.ts';
+import { parseListenAddress } from '../../lib/connections/listen-address.ts';
 import { reachableAddress } from '../../cli/admin/running-server.ts';
 import { SignalController } from './signal-controller.ts';
 import { isRefusal } from './fleet-tally.ts';

@@ -3,7 +3,7 @@
  * trust there; a controller adds the path to its URL. The media listener is sought where devices are told that it is.
  */
 import type { ConnectionOptions } from 'node:tls';
-import { formatListenAddress, parseListenAddress } from '../../model/settings-values.ts';
+import { formatListenAddress, parseListenAddress } from '../../lib/connections/listen-address.ts';
 import { readRuntimeFile, type TlsListener } from '../../server/bootstrap/runtime-file.ts';
 import { mediaUrl } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';

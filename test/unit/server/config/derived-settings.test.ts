@@ -10,7 +10,7 @@ import {
   settingsOfProcess,
 } from '../../../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
-import { type ListenAddress, parseListenAddress } from '../../../../src/model/settings-values.ts';
+import { type ListenAddress, parseListenAddress } from '../../../../src/lib/connections/listen-address.ts';
 import { supervisorVersion } from '../../../../src/server/supervisor/process-messages.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';

@@ -1,0 +1,34 @@
+/** Addresses to listen on, as text and in parts. It loads no schema, so that an edge process can have it. */
+import { isIP, isIPv6 } from 'node:net';
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+}
+
+const listenForm = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:[\]\s]+)):(?<port>\d{1,5})$/;
+
+/** `host:port`, an IPv6 address in brackets; null when it is anything else. */
+export function parseListenAddress(text: string): ListenAddress | null {
+  const { six, host, port } = listenForm.exec(text)?.groups ?? {};
+  if (Number(port ?? Infinity) > 65_535) return null;
+  if (six !== undefined && !isIPv6(six)) return null;
+  return { host: six ?? host ?? '', port: Number(port) };
+}
+
+export function formatListenAddress({ host, port }: ListenAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** True if nobody beyond this machine can reach it. */
+export function isLoopback({ host }: ListenAddress): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** The address by which this machine reaches a listener: 0.0.0.0 and [::], which listen on every address, become loopback. */
+export function reachableHere({ host, port }: ListenAddress): ListenAddress {
+  return { host: loopbacks[host] ?? host, port };
+}
