@@ -28,7 +28,7 @@ import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
 import { readCertificate, tlsFiles } from '../lib/connections/tls-files.ts';
 import type { ListenAddress } from '../lib/connections/listen-address.ts';
 import type { SleepSettings } from './settings.ts';
-import { SleepSockets, type SleepCounts } from './sleep-sockets.ts';
+import { SleepSockets, type SleepCounts, type SleepPort } from './sleep-sockets.ts';
 
 export interface SleepListenerDeps {
   readonly clock: Clock;
@@ -37,8 +37,7 @@ export interface SleepListenerDeps {
   readonly log: Log;
   /** Descriptors that other listeners' devices hold: with the sessions here they stay below the process's limit. */
   otherSockets(): number;
-  /** True: the sockets at the address are another process's, which lends them. */
-  readonly isLent: boolean;
+  readonly port: SleepPort;
 }
 
 /** A session that slept in another process, or in this one before. */
@@ -106,9 +105,7 @@ export class SleepListener {
         'the open files limit bounds the sleep sessions',
       );
     this.#turn();
-    this.#address = this.#deps.isLent
-      ? settings.listen
-      : await this.sockets.listen(settings.listen, inherited);
+    this.#address = await this.sockets.open(this.#deps.port, settings.listen, inherited);
     this.#stopTurning = clock.every(deviceTickMs, () => this.#turn());
   }
 
@@ -252,6 +249,7 @@ export class SleepListener {
 
   #accept(socket: Socket): void {
     if (this.#held !== null) return this.#hold(socket, this.#held);
+    this.sockets.balance(this.#context.hasRoom());
     const { unproved, clock, telemetry } = this.#context;
     const address = this.#addressOf(socket);
     const limits = { max: this.#connectionsMax - this.sessionCount, perAddressMax: 0 };
@@ -276,6 +274,7 @@ export class SleepListener {
   }
 
   #turn(): void {
+    this.sockets.balance(this.#context.hasRoom());
     this.#connections.turn();
     this.#context.admission.turn();
     this.#connectionsMax = Math.max(0, this.#sessionsMaxNow) + handshakeSocketsReserved;

@@ -1,13 +1,15 @@
 /**
- * The sockets that the sleep port's connections come from: one of this process's own, or, where several processes have one port,
- * those that the supervisor lends it, each for so many connections. Source: cluster.md, Several processes on one machine.
+ * The sockets that the sleep port's connections come from: this process's own, those that it shares with the edges of the same
+ * server, or those that a supervisor lends it, each for so many connections. Source: cluster.md, Several processes on one
+ * machine; scale-out.md, Edges.
  */
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { assert } from '../lib/assert.ts';
 import {
   acceptBacklog,
   bindGroup,
   handleOf,
+  hasReusePort,
   readAcceptQueueMax,
   type BoundSocket,
   type SocketHandle,
@@ -15,6 +17,12 @@ import {
 import { sleepListenSocketsMax } from '../model/sleep.ts';
 import type { Log } from '../lib/log.ts';
 import type { ListenAddress } from '../lib/connections/listen-address.ts';
+
+/**
+ * `own`: this process listens at the address, and no other. `shared`: the edges of one server do, each as a child of
+ * `node:cluster`. `lent`: the sockets are another process's.
+ */
+export type SleepPort = 'own' | 'shared' | 'lent';
 
 /** A socket that another process has bound, for so many connections. */
 export interface SleepLoan {
@@ -42,11 +50,17 @@ export function listenSockets(acceptQueueMax = readAcceptQueueMax()): number {
 }
 
 export class SleepSockets {
+  /** Of the processes that share the port. */
+  othersHaveRoom = false;
   readonly #log: Log;
   readonly #accept: (connection: Socket) => void;
   /** By number. */
   readonly #lent = new Map<number, LentSocket>();
   #own: readonly Server[] = [];
+  /** Null: the sockets are not shared. */
+  #sharedAt: ListenOptions | null = null;
+  /** Those that resume, and have no socket yet. */
+  readonly #starting = new Set<Server>();
   #taken = 0;
   #hasGivenUp = false;
 
@@ -63,6 +77,12 @@ export class SleepSockets {
     return this.#taken;
   }
 
+  /** Resolves to the real address when connections are accepted there, or can be lent. `inherited`, errors: as of `listen`. */
+  async open(port: SleepPort, at: ListenAddress, inherited: readonly SocketHandle[]): Promise<ListenAddress> {
+    if (port === 'lent') return at;
+    return port === 'own' ? this.listen(at, inherited) : this.listenShared(at);
+  }
+
   /**
    * Resolves to the real address when connections are accepted there; rejects when it cannot be had. `inherited`: the
    * sockets that another process listens on at the address, with whoever waits in them.
@@ -76,6 +96,44 @@ export class SleepSockets {
     return address;
   }
 
+  /**
+   * The same at a port that other processes of the server listen on. Where the system spreads connections over sockets, these are
+   * this process's own; else all processes accept from one, which is the parent's. `port`: not 0.
+   */
+  async listenShared({ host, port }: ListenAddress): Promise<ListenAddress> {
+    const reusePort = process.platform === 'linux' && hasReusePort();
+    const at = { host, port, backlog: acceptBacklog, reusePort };
+    this.#sharedAt = at;
+    const count = reusePort ? listenSockets() : 1;
+    const [address] = await Promise.all(
+      Array.from({ length: count }, () => this.#start((own) => own.listen(at))),
+    );
+    assert(address !== undefined, 'a listener has a socket');
+    return address;
+  }
+
+  /**
+   * At a shared port: without room here, connections are left to the other processes as long as these have room. Where none has any,
+   * all accept, since a login may replace the session of its device.
+   */
+  balance(hasRoom: boolean): void {
+    if (this.#sharedAt === null || this.#hasGivenUp) return;
+    if (this.othersHaveRoom && !hasRoom) this.#rest();
+    else this.#resume(this.#sharedAt);
+  }
+
+  #rest(): void {
+    for (const own of this.#own) if (own.listening) own.close();
+  }
+
+  #resume(at: ListenOptions): void {
+    for (const own of this.#own)
+      if (!own.listening && !this.#starting.has(own)) {
+        this.#starting.add(own);
+        own.listen(at);
+      }
+  }
+
   /** The sockets it listens on; none: it does not, or they are lent. */
   get ownHandles(): readonly SocketHandle[] {
     return this.#own.flatMap((server) => handleOf(server) ?? []);
@@ -83,18 +141,34 @@ export class SleepSockets {
 
   /** `socket` null: one of the server's own. */
   #listenOn(socket: SocketHandle | null, { host, port }: ListenAddress): Promise<ListenAddress> {
-    const server = createServer(socketOptions, this.#accept);
-    this.#own = [...this.#own, server];
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      const listening = (): void => {
-        server.off('error', reject);
-        server.on('error', (error) => this.#failed(error));
-        resolve(addressOf(server));
-      };
-      if (socket === null) server.listen({ host, port, backlog: acceptBacklog }, listening);
-      else server.listen(socket, acceptBacklog, listening);
+    return this.#start((own) => {
+      if (socket === null) own.listen({ host, port, backlog: acceptBacklog });
+      else own.listen(socket, acceptBacklog);
     });
+  }
+
+  #start(listen: (own: Server) => void): Promise<ListenAddress> {
+    const own = createServer(socketOptions, this.#accept);
+    this.#own = [...this.#own, own];
+    own.on('listening', () => this.#started(own));
+    return new Promise((resolve, reject) => {
+      own.once('error', reject);
+      own.once('listening', () => {
+        own.off('error', reject);
+        own.on('error', (error) => {
+          this.#starting.delete(own);
+          this.#failed(error);
+        });
+        resolve(addressOf(own));
+      });
+      listen(own);
+    });
+  }
+
+  #started(own: Server): void {
+    this.#starting.delete(own);
+    // The parent may have sent its socket behind the order to close.
+    if (this.#hasGivenUp) own.close();
   }
 
   /** Calls `taken`, accepts so many, then closes the socket here and calls `back` with how many it did not take. */

@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { listenSockets, SleepSockets } from '../../src/edge/sleep-sockets.ts';
 import { hasReusePort } from '../../src/lib/bound-sockets.ts';
 import { FakeLog } from '../support/fakes.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { until } from '../support/event-loop.ts';
 
 const anywhere = { host: '127.0.0.1', port: 0 };
@@ -39,6 +40,35 @@ test('every connection is accepted, whichever socket it comes to', async (t) => 
   await until(() => accepted.length === callers.length);
   for (const socket of accepted) socket.destroy();
   assert.equal(sockets.taken, callers.length);
+});
+
+test('at a shared port, one without room leaves connections to others that have room', async (t) => {
+  const place = await findFreePort('127.0.0.1');
+  const sockets = sleepSockets(t, (socket) => socket.end('here'));
+  const address = await sockets.listenShared({ host: '127.0.0.1', port: place });
+  assert.equal(address.port, place);
+  const called = async (): Promise<string> => {
+    const caller = connect(place, '127.0.0.1');
+    const [word] = (await once(caller, 'data')) as [Buffer];
+    caller.destroy();
+    return word.toString();
+  };
+  sockets.balance(false);
+  assert.equal(await called(), 'here', 'all are full');
+  sockets.othersHaveRoom = true;
+  sockets.balance(true);
+  assert.equal(await called(), 'here');
+  sockets.balance(false);
+  await assert.rejects(called(), { code: 'ECONNREFUSED' });
+  sockets.balance(true);
+  sockets.balance(true);
+  await until(() => sockets.ownHandles.length > 0);
+  assert.equal(await called(), 'here');
+  sockets.balance(false);
+  sockets.balance(true);
+  await sockets.close();
+  sockets.balance(true);
+  await assert.rejects(called(), { code: 'ECONNREFUSED' });
 });
 
 test('a port that somebody has is not shared', async (t) => {

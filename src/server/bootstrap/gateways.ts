@@ -16,6 +16,7 @@ import { adoptSession, signalSessions, sleepSessions } from '../../core/devices/
 import { reportWake } from '../../core/wakeups/wakeup-watch.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener, type ArrivingConnection } from '../../edge/listener.ts';
+import type { SleepPort } from '../../edge/sleep-sockets.ts';
 import { handOverSlice } from '../../model/upgrade-limits.ts';
 
 /** A sleep session that another process had. */
@@ -41,7 +42,7 @@ export class Gateways {
     this.#handle = handle;
     this.#sharesApiPort = sharesApiPort;
     this.#saver = new HeartbeatSaver(context.directory);
-    this.deviceListeners = composeDeviceListeners(context, handle !== null);
+    this.deviceListeners = composeDeviceListeners(context, handle === null ? 'own' : 'lent');
     handle?.sleepPort(this.deviceListeners.sleep);
   }
 
@@ -152,8 +153,7 @@ interface DeviceListeners {
 
 type Reported = Parameters<ServerContext['watch']['reported']>;
 
-/** `isLent`: the sleep port is another process's, which lends its sockets. */
-function composeDeviceListeners(context: ServerContext, isLent: boolean): DeviceListeners {
+function composeDeviceListeners(context: ServerContext, port: SleepPort): DeviceListeners {
   const { settings, clock, log, telemetry, records, connections } = context;
   const common = { clock, log, telemetry };
   const { loginsAreClosed } = records;
@@ -163,7 +163,7 @@ function composeDeviceListeners(context: ServerContext, isLent: boolean): Device
     ...common,
     sessions: sleepSessions(admission),
     otherSockets: () => connections.othersOf('sleep'),
-    isLent,
+    port,
   });
   // What controllers are told to have their modules log in to.
   const { advertise } = settings.sleep;
