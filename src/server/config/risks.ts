@@ -67,6 +67,8 @@ const secretFiles: ReadonlySet<string> = new Set([
   'registry.file',
   tokenKeysFile,
   'media.link_key_file',
+  'edges.key_file',
+  'edge.key_file',
   'cluster.nats_credentials',
 ]);
 /** The key of every certificate. */

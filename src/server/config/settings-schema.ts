@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { clusterSection } from './cluster-section.ts';
+import { edgeSection, edgesSection } from './edge-sections.ts';
 import { limitsSection } from './limits-section.ts';
 import { apiSection, opsSection } from './listener-sections.ts';
 import { mediaSection } from './media-section.ts';
@@ -166,6 +167,8 @@ export const settingsSchema = z
   .strictObject({
     api: apiSection,
     sleep: sleepSection,
+    edges: edgesSection,
+    edge: edgeSection,
     signal: signalSection,
     media: mediaSection,
     calls,

@@ -24,10 +24,12 @@ const withTls = ['api', 'sleep', 'signal', 'media'] as const;
 /** Files that cannot be read or are not what they should be, in the order of the settings. */
 export function findFileProblems(settings: Settings): StartProblem[] {
   const problems = withTls.flatMap((section) => findTlsProblems(section, settings[section]));
-  const { registry, calls, media, cluster } = settings;
+  const { registry, calls, media, edges, edge, cluster } = settings;
   const files = {
     'registry.file': registry.file,
     'media.link_key_file': media.link_key_file,
+    'edges.key_file': edges.key_file,
+    'edge.key_file': edge.key_file,
     'cluster.nats_credentials': cluster.nats_credentials,
     'cluster.nats_ca': cluster.nats_ca,
   };

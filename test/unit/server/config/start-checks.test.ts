@@ -43,8 +43,8 @@ function beside(name: string): string[] {
   return [];
 }
 
-test('the settings name twelve files that must be there', () => {
-  assert.equal(neededFiles.length, 12, neededFiles.join(' '));
+test('the settings name fourteen files that must be there', () => {
+  assert.equal(neededFiles.length, 14, neededFiles.join(' '));
 });
 
 for (const name of neededFiles) {

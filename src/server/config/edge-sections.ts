@@ -1,0 +1,57 @@
+/**
+ * The settings of edges on other machines: `edges` at the core that they connect to, `edge` at each of them. Source:
+ * scale-out.md, Edges; what it leaves open is chosen here.
+ */
+import { z } from 'zod';
+import { addressList, listenAddress, optionalText, section, setting } from '../../model/settings-values.ts';
+import type { ListenAddress } from '../../lib/connections/listen-address.ts';
+
+export const edgesSection = section({
+  listen: setting(
+    listenAddress.nullable(),
+    null,
+    'Listening address for edges on other machines; needs edges.key_file.',
+  ),
+  key_file: setting(
+    optionalText('the path of a file'),
+    null,
+    'Key of the link, at least 32 bytes, that the core and its edges on other machines share.',
+  ),
+}).superRefine(keyedGate);
+
+const nameForm = /^[\w.-]{1,64}$/;
+const nameExpected = 'a name of 1 to 64 letters, digits, dots, - and _, or nothing';
+
+export const edgeSection = section({
+  core: setting(listenAddress.nullable(), null, 'For reveille edge: the edges.listen of its core.'),
+  key_file: setting(
+    optionalText('the path of a file'),
+    null,
+    'For reveille edge: the key of the link, as edges.key_file of its core.',
+  ),
+  name: setting(
+    z.string(nameExpected).regex(nameForm, nameExpected).nullable(),
+    null,
+    'For reveille edge: its name, unique among the edges of its core; nothing: the host name.',
+  ),
+  listen: setting(
+    listenAddress,
+    '127.0.0.1:8081',
+    'For reveille edge: its listening address for low-power modules, in place of sleep.listen.',
+  ),
+  advertise: setting(
+    addressList,
+    [],
+    'For reveille edge: the addresses by which devices reach it, in place of sleep.advertise; empty: the address listened on.',
+  ),
+});
+
+/** Edges are known by the key. */
+function keyedGate(
+  given: { readonly listen: ListenAddress | null; readonly key_file: string | null },
+  context: z.core.$RefinementCtx,
+): void {
+  if (given.listen === null || given.key_file !== null) return;
+  const message = 'a path, since edges.listen is set: edges on other machines are known by the key';
+  context.addIssue({ code: 'custom', path: ['key_file'], input: null, message });
+}
