@@ -93,8 +93,8 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     this.#send({ kind: 'hello', version: edgeLinkVersion, ...identity, address });
   }
 
-  /** It listens; from now on the core can give orders. */
-  listening(port: EdgePort): void {
+  /** It listens; from now on the core can give orders. Null: it has closed its port. */
+  listening(port: EdgePort | null): void {
     this.#port = port;
     this.#sayListening();
   }

@@ -8,7 +8,7 @@ import type { Log } from '../lib/log.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import type { Admission, SleepSessions } from '../core/ports/device-sessions.ts';
 import { edgeAwayMsMax, edgesMax } from '../model/sleep.ts';
-import { formatListenAddress, type ListenAddress } from '../model/settings-values.ts';
+import { formatListenAddress, type ListenAddress } from '../lib/connections/listen-address.ts';
 import type { EdgeCounts, EdgeHello } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { CoreEnd } from './core-end.ts';

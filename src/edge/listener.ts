@@ -12,7 +12,7 @@ import { descriptorsReserved, handshakeSocketsReserved } from '../model/limits.t
 import { heldConnectionsMax } from '../model/upgrade-limits.ts';
 import type { Log } from '../lib/log.ts';
 import type { SessionTicket, SleepConnection, SleepAdmissions } from '../core/ports/device-sessions.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
 import type { SleepEndReason } from '../model/sleep.ts';
 import { DeviceConnections, deviceTickMs } from '../lib/connections/device-connections.ts';
@@ -33,7 +33,7 @@ import { SleepSockets, type SleepCounts, type SleepPort } from './sleep-sockets.
 export interface SleepListenerDeps {
   readonly clock: Clock;
   readonly sessions: SleepAdmissions;
-  readonly telemetry: Telemetry;
+  readonly telemetry: SleepTelemetry;
   readonly log: Log;
   /** Descriptors that other listeners' devices hold: with the sessions here they stay below the process's limit. */
   otherSockets(): number;

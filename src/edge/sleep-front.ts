@@ -1,5 +1,5 @@
 /** The sleep port as the core's process has it: a listener of its own, or the edges that hold the sockets. */
-import type { ListenAddress } from '../model/settings-values.ts';
+import type { ListenAddress } from '../lib/connections/listen-address.ts';
 
 export interface SleepFront {
   /** The address that modules reach; valid once it listens. */

@@ -12,7 +12,7 @@ import type { SleepConnection, SessionTicket, SleepAdmissions } from '../core/po
 import { encodeWakePacket } from '../protocol/sleep/wake-packet.ts';
 import type { OpenConnection, DeviceListenerContext } from '../lib/connections/device-connections.ts';
 import type { SocketOwner } from './owned-socket.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';
 import type { Admission } from './admission.ts';
 import type { SleepSettings } from './settings.ts';
@@ -22,7 +22,7 @@ export interface SleepListenerContext extends DeviceListenerContext<
   SleepAdmissions,
   SleepEndReason
 > {
-  readonly telemetry: Telemetry;
+  readonly telemetry: SleepTelemetry;
   /** The setting, or what the process's limit allows. */
   readonly maxSessions: number;
   readonly admission: Admission;

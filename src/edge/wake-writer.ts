@@ -10,7 +10,7 @@
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { wakeupsWaitingMax } from '../model/limits.ts';
 import type { WakeWriteResult } from '../model/sleep.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import type { SleepSettings } from './settings.ts';
 
 /** `waiting`: not begun. `sending`: begun, not with the kernel. `sent`: taken or failed; the callback will say. */
@@ -27,7 +27,7 @@ interface Wake {
 
 export interface WakeDeps {
   readonly clock: Clock;
-  readonly telemetry: Telemetry;
+  readonly telemetry: SleepTelemetry;
   readonly settings: Pick<SleepSettings, 'write_deadline_ms' | 'write_stuck_ms'>;
 }
 

@@ -18,6 +18,7 @@ const source = join(root, 'src');
 /** Modules under `src/`, without extension. One that is missing here runs as it was compiled. */
 const entries = [
   'main',
+  'edge/process/main',
   'media/process/main',
   'media/transcoding/transcoder-worker',
   'storage/lmdb/store-walker',

@@ -57,7 +57,7 @@ async function listen(
   sessions: SleepAdmissions,
   settings: Partial<SleepSettings>,
 ): Promise<SleepListener> {
-  const deps = { clock, sessions, telemetry, log, otherSockets: () => 0, isLent: false };
+  const deps = { clock, sessions, telemetry, log, otherSockets: () => 0, port: 'own' as const };
   const listener = new SleepListener({ ...sleepGatewayDefaults, ...settings }, deps);
   await listener.listen();
   return listener;

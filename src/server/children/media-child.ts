@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
 import { mediaHeapMebibytesMax, mediaMemoryShareMax } from '../../model/media/decoding-limits.ts';
+import { childEnvironment } from './child-environment.ts';
 import { forkOf, nodeCommand, streamAt, type ChildFork } from './child-fork.ts';
 
 /** A media process that is there, or is being started. */
@@ -29,7 +30,7 @@ export function startMediaChild(): MediaCarrier {
   const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
   const args = [`--max-old-space-size=${mediaHeapMebibytesMax}`, ...process.execArgv, file];
   const child = spawn(...nodeCommand(args, memoryBound()), {
-    env: environmentOfChild(),
+    env: childEnvironment(),
     // Its input, its last words, the link, and the stream to its supervisor.
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     // Out of the terminal's reach: what Ctrl-C ends, and in which order, is the server's affair.
@@ -52,33 +53,4 @@ ulimit -d ${kibibytesMax} 2>/dev/null`;
 /** Memory of the machine, or of the container that this process runs in. */
 function memoryBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Infinity);
-}
-
-/**
- * The variables that Node and the libraries behind it read, and no more: the rest of the server's environment, secrets
- * among it, is none of its business. Its settings are its task.
- */
-const environmentNames: ReadonlySet<string> = new Set([
-  'PATH',
-  'LANG',
-  'LC_ALL',
-  'LC_CTYPE',
-  'TZ',
-  'TMPDIR',
-  'NODE_OPTIONS',
-  'UV_THREADPOOL_SIZE',
-  'LD_LIBRARY_PATH',
-  'LD_PRELOAD',
-  'DYLD_LIBRARY_PATH',
-  'MALLOC_ARENA_MAX',
-  // Of Windows, whose names have no case.
-  'SYSTEMROOT',
-  'TEMP',
-  'TMP',
-]);
-
-function environmentOfChild(): NodeJS.ProcessEnv {
-  const isGiven = (name: string): boolean =>
-    environmentNames.has(process.platform === 'win32' ? name.toUpperCase() : name);
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => isGiven(name)));
 }

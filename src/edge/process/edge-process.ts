@@ -1,0 +1,224 @@
+/**
+ * An edge as a process: the sleep port and its end of the link to the core, which it connects to again whenever the link has ended.
+ * Sockets stay while the core is away. It listens once a core has answered it. Source: scale-out.md, Edges.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { pause, type Clock } from '../../lib/clock.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
+import type { Log } from '../../lib/log.ts';
+import type { LoopProgress } from '../../lib/loop-progress.ts';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import { Restarts } from '../../lib/restarts.ts';
+import { messageOf } from '../../lib/result.ts';
+import {
+  descriptorsReserved,
+  edgeConnectMsMax,
+  edgeConnectMsMin,
+  productSleepServersMax,
+} from '../../model/limits.ts';
+import { EdgeEnd, type EdgePort } from '../edge-end.ts';
+import { SleepListener } from '../listener.ts';
+import type { SleepSettings } from '../settings.ts';
+import type { SleepPort } from '../sleep-sockets.ts';
+
+export interface EdgeProcessSettings {
+  /** Unique among the edges of the core. */
+  readonly name: string;
+  readonly sleep: SleepSettings;
+  readonly port: SleepPort;
+}
+
+export interface EdgeProcessDeps {
+  readonly clock: Clock;
+  readonly progress: LoopProgress;
+  /** Null: the core writes the lines of this edge to its own. */
+  readonly log: Log | null;
+  /** Of this program. */
+  readonly release: string;
+  /** Resolves to a new stream to the core; rejects with a sentence. */
+  connect(): Promise<Duplex>;
+  /** Each time it begins to accept modules. */
+  onListening(address: ListenAddress): void;
+}
+
+export class EdgeProcess {
+  readonly #settings: EdgeProcessSettings;
+  readonly #deps: EdgeProcessDeps;
+  readonly #end: EdgeEnd;
+  readonly #restarts: Restarts;
+  readonly #whenOver: Promise<void>;
+  #over: () => void = () => undefined;
+  #failed: (error: unknown) => void = () => undefined;
+  #linkEnded: (fault: string | null) => void = () => undefined;
+  #listener: SleepListener;
+  /** `idle`: no core has answered yet. `drained`: the port was closed in order, and the next core has another one opened. */
+  #stage: 'idle' | 'listening' | 'drained' = 'idle';
+  /** Resolves with the number of sessions that are left. */
+  #drained: Promise<number> | null = null;
+  #isLinked = false;
+  #isStopping = false;
+  #isOver = false;
+  /** The latest one in the log, where each stands once in a row. */
+  #fault: string | null = null;
+
+  /** Throws when TLS is asked for and its files are not in order. */
+  constructor(settings: EdgeProcessSettings, deps: EdgeProcessDeps) {
+    const { clock, progress, release } = deps;
+    const { name, sleep } = settings;
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#whenOver = new Promise((resolve, reject) => {
+      this.#over = resolve;
+      this.#failed = reject;
+    });
+    this.#restarts = new Restarts(clock, { immediate: 0, msMin: edgeConnectMsMin, msMax: edgeConnectMsMax });
+    const identity = {
+      name,
+      instance: randomUUID(),
+      release,
+      pid: process.pid,
+      address: sleep.listen,
+      advertise: sleep.advertise.slice(0, productSleepServersMax),
+      maxSessions: boundSessions(sleep.max_sessions, readOpenFilesLimit(), descriptorsReserved),
+    };
+    this.#end = new EdgeEnd({
+      clock,
+      progress,
+      identity,
+      onLinked: (core) => this.#linked(core.release),
+      onEnd: (fault) => this.#linkEnded(fault),
+    });
+    this.#listener = this.#newListener();
+  }
+
+  /** Resolves when it was stopped. Rejects, with a sentence, when it cannot listen. */
+  async run(): Promise<void> {
+    void this.#keepLinked();
+    try {
+      await this.#whenOver;
+    } finally {
+      this.#isOver = true;
+      await this.#end.end();
+      void this.#listener.close();
+    }
+  }
+
+  reloadTls(): void {
+    const reason = this.#reloadTls();
+    if (reason !== null)
+      this.#log.error({ reason, listener: 'sleep' }, 'certificate not reloaded; the one in force stays');
+  }
+
+  /** Closes its port and, at the rate of its settings, its sessions; then it ends. */
+  async stop(): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    const { drain_per_second: perSecond, drain_deadline_ms: deadlineMs } = this.#settings.sleep;
+    const left = await this.#drain(perSecond, deadlineMs);
+    if (left > 0) this.#log.warn({ left, listener: 'sleep' }, 'sessions left to the kernel');
+    this.#over();
+  }
+
+  get #log(): Log {
+    return this.#deps.log ?? this.#end.log;
+  }
+
+  async #keepLinked(): Promise<void> {
+    while (!this.#isOver) {
+      this.#isLinked = false;
+      const fault = await this.#linkOnce();
+      const waitMs = this.#restarts.died(this.#isLinked);
+      if (!this.#isOver) this.#reportFault(fault);
+      await pause(this.#deps.clock, waitMs);
+    }
+  }
+
+  /** Resolves, when there is no link any more, with the reason: a sentence. */
+  async #linkOnce(): Promise<string> {
+    try {
+      const stream = await this.#deps.connect();
+      if (this.#isOver) {
+        stream.destroy();
+        return 'it is over';
+      }
+      const ended = new Promise<string | null>((resolve) => (this.#linkEnded = resolve));
+      this.#end.attach(stream);
+      return (await ended) ?? 'the core has ended the link';
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  /** The core itself sees the links of its own edges. */
+  #reportFault(fault: string): void {
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    this.#deps.log?.warn({ fault }, 'no link to the core; it is tried again and again');
+  }
+
+  #linked(release: string): void {
+    this.#isLinked = true;
+    this.#fault = null;
+    this.#deps.log?.info({ core: release, sessions: this.#end.sessionCount }, 'linked to the core');
+    void this.#listen();
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#isStopping || this.#stage === 'listening') return;
+    try {
+      if (this.#stage === 'drained') this.#listener = this.#newListener();
+      this.#drained = null;
+      this.#stage = 'listening';
+      await this.#listener.listen();
+    } catch (cause) {
+      const at = formatListenAddress(this.#settings.sleep.listen);
+      this.#failed(new Error(`cannot listen on ${at}: ${messageOf(cause)}`, { cause }));
+      return;
+    }
+    this.#end.listening(this.#port());
+    this.#deps.onListening(this.#listener.address);
+  }
+
+  #newListener(): SleepListener {
+    const { sleep, port } = this.#settings;
+    const { clock } = this.#deps;
+    const { telemetry } = this.#end;
+    return new SleepListener(sleep, {
+      clock,
+      sessions: this.#end,
+      telemetry,
+      log: this.#log,
+      otherSockets: () => 0,
+      port,
+    });
+  }
+
+  #port(): EdgePort {
+    const listener = this.#listener;
+    return {
+      address: listener.address,
+      get counts() {
+        const { sessionCount: sessions, handshakeCount: handshakes } = listener;
+        return { sessions, handshakes, waiting: listener.waitingCount, sockets: listener.socketCount };
+      },
+      reloadTls: () => this.#reloadTls(),
+      drain: (perSecond, deadlineMs) => this.#drain(perSecond, deadlineMs),
+    };
+  }
+
+  #drain(perSecond: number, deadlineMs: number): Promise<number> {
+    this.#stage = 'drained';
+    this.#end.listening(null);
+    return (this.#drained ??= this.#listener.drain(perSecond, deadlineMs));
+  }
+
+  #reloadTls(): string | null {
+    try {
+      this.#listener.reloadTls();
+      return null;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+}

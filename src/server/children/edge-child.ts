@@ -1,0 +1,32 @@
+/** An edge as a child of the server's supervisor: how it is started. Source: scale-out.md, Edges. */
+import cluster from 'node:cluster';
+import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../lib/module-worker.ts';
+import { childEnvironment } from './child-environment.ts';
+import { forkOf, type ChildFork } from './child-fork.ts';
+
+/**
+ * Throws when the machine has no process to give. It is a worker of `node:cluster` without its scheduling: where the system spreads
+ * connections over sockets each edge listens by itself, else all of them accept from one socket, which stays open here
+ * as long as one edge listens. It ends with this process.
+ */
+export function startEdgeChild(): ChildFork {
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  cluster.setupPrimary({
+    exec: fileURLToPath(moduleBeside('../../edge/process/main', import.meta.url)),
+    args: [],
+    // Its input, its last words, the channel of node:cluster, and the stream to its supervisor.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
+  });
+  return forkOf(cluster.fork(environmentOfEdge()).process);
+}
+
+/** Node adds it to the environment of this process, from which it takes what is undefined here. */
+function environmentOfEdge(): NodeJS.ProcessEnv {
+  const given = childEnvironment();
+  const names = Object.keys(process.env);
+  // Without its native module, which msgpackr looks for as it loads.
+  return { ...Object.fromEntries(names.map((name) => [name, given[name]])), [noNativeMsgpack]: 'true' };
+}
+
+const noNativeMsgpack = 'MSGPACKR_NATIVE_ACCELERATION_DISABLED';

@@ -1,0 +1,131 @@
+/** Edges as real processes of this one, which is their supervisor and their core: the gate is real, and the sessions of test size. */
+import { join } from 'node:path';
+import { EdgeGate } from '../../src/edge/edge-gate.ts';
+import type { EdgeChildKind } from '../../src/edge/process/child-kind.ts';
+import type { SleepSettings } from '../../src/edge/settings.ts';
+import type { EdgeFacts } from '../../src/edge/sleep-front.ts';
+import { LoopProgress } from '../../src/lib/loop-progress.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import { ChildLife } from '../../src/server/children/child-life.ts';
+import { SupervisedChild } from '../../src/server/children/child.ts';
+import { startEdgeChild } from '../../src/server/children/edge-child.ts';
+import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
+import { until } from './event-loop.ts';
+import { FakeSleepSessions } from './fake-device-sessions.ts';
+import { FakeLog, FakeTelemetry } from './fakes.ts';
+import { findFreePort } from './free-port.ts';
+import { sleepGatewayDefaults } from './listener-defaults.ts';
+import { RawPeer } from './raw-peer.ts';
+import { temporaryDirectory, type Ending } from './temporary-store.ts';
+
+const startMsMax = 60_000;
+const stopMsMax = 10_000;
+
+export class EdgeProcessScene {
+  readonly clock = new SystemClock();
+  readonly sessions = new FakeSleepSessions();
+  readonly telemetry = new FakeTelemetry();
+  readonly log = new FakeLog();
+  readonly port: number;
+  readonly #t: Ending;
+  readonly #corePath: string;
+  readonly #sleep: SleepSettings;
+  #gate: EdgeGate;
+
+  private constructor(t: Ending, port: number, settings: Partial<SleepSettings>) {
+    this.#t = t;
+    this.port = port;
+    this.#corePath = join(temporaryDirectory(t), 'core.sock');
+    this.#sleep = { ...sleepGatewayDefaults, listen: { host: '127.0.0.1', port }, ...settings };
+    this.#gate = this.#newGate();
+    t.after(() => this.#gate.close());
+  }
+
+  static async open(t: Ending, settings: Partial<SleepSettings> = {}): Promise<EdgeProcessScene> {
+    const scene = new EdgeProcessScene(t, await findFreePort('127.0.0.1'), settings);
+    await scene.#gate.listen();
+    return scene;
+  }
+
+  /** As their core sees them. */
+  get edges(): readonly EdgeFacts[] {
+    return this.#gate.edges();
+  }
+
+  get gate(): EdgeGate {
+    return this.#gate;
+  }
+
+  /** Resolves when the core sees that it listens. */
+  async startEdge(name: string): Promise<SupervisedChild<EdgeChildKind>> {
+    const child = new SupervisedChild<EdgeChildKind>({
+      clock: this.clock,
+      log: this.log,
+      name: 'edge',
+      fields: { edge: name },
+      restartMs: { min: 50, max: 1000 },
+      launch: () => new ChildLife(startEdgeChild(), { clock: this.clock, name: 'edge', startMsMax }),
+      task: () => ({ name, sleep: this.#sleep, corePath: this.#corePath }),
+    });
+    this.#t.after(() => child.stop(stopMsMax));
+    await child.start();
+    await this.listening(name);
+    return child;
+  }
+
+  /** Resolves to the edge of this name once it listens. `instead`: the process that it replaces. */
+  async listening(name: string, instead: number | null = null): Promise<EdgeFacts> {
+    const find = (): EdgeFacts | undefined =>
+      this.edges.find((edge) => edge.name === name && edge.state === 'listening' && edge.pid !== instead);
+    await until(() => find() !== undefined);
+    return find() as EdgeFacts;
+  }
+
+  /** The core is gone, without a word to the devices. */
+  async loseCore(): Promise<void> {
+    await this.#gate.close();
+  }
+
+  async newCore(): Promise<void> {
+    this.#gate = this.#newGate();
+    await this.#gate.listen();
+  }
+
+  /** A module that has its session key. */
+  async arrive(): Promise<Module> {
+    const peer = await RawPeer.connect(this.port);
+    this.#t.after(() => void peer.socket.destroy());
+    return new Module(peer, await peer.read(32));
+  }
+
+  /** A module that is asleep. */
+  async logIn(deviceId = 'TESTDEVICE01'): Promise<Module> {
+    this.sessions.secrets.set(deviceId, 'device-secret');
+    const module = await this.arrive();
+    module.sendLogin(deviceId);
+    if ((await module.peer.read(3)) !== 'OK\n') throw new Error(`${deviceId} was not let in`);
+    return module;
+  }
+
+  #newGate(): EdgeGate {
+    const { clock, sessions, telemetry, log } = this;
+    const settings = { sleep: this.#sleep, socketPath: this.#corePath, elsewhere: null };
+    const progress = new LoopProgress(clock);
+    return new EdgeGate(settings, { clock, sessions, telemetry, log, progress, release: 'test' });
+  }
+}
+
+class Module {
+  readonly peer: RawPeer;
+  readonly #sessionKey: string;
+
+  constructor(peer: RawPeer, sessionKey: string) {
+    this.peer = peer;
+    this.#sessionKey = sessionKey;
+  }
+
+  sendLogin(deviceId = 'TESTDEVICE01'): void {
+    const login = { deviceId, secret: 'device-secret', wakeMode: 'custom', heartbeatSeconds: 60 } as const;
+    this.peer.send(encodeLoginLine({ ...login, wantsReply: true }, this.#sessionKey));
+  }
+}
