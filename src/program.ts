@@ -15,6 +15,7 @@ const commands = new Map<string, () => Promise<AddCommand>>(
   Object.entries({
     init: async () => (await import('./cli/init/init-command.ts')).addInitCommand,
     serve: async () => (await import('./cli/serve/serve-command.ts')).addServeCommand,
+    edge: async () => (await import('./cli/serve/edge-command.ts')).addEdgeCommand,
     upgrade: async () => (await import('./cli/admin/upgrade-command.ts')).addUpgradeCommand,
     doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
     backup: async () => (await import('./cli/backup/backup-command.ts')).addBackupCommand,

@@ -111,10 +111,13 @@ test('an edge that is ordered to stop ends its sessions in order, and is gone', 
   assert.ok(!scene.log.lines.some(({ message }) => message.includes('does not stop')));
 });
 
+/** Of later Nodes more of the program itself is resident, which all processes share. */
+const residentMebibytesMax = process.version.startsWith('v20.') ? 60 : 75;
+
 const isLinux = process.platform === 'linux';
 
 test(
-  'an edge has no native module, and nothing of its environment that it does not need',
+  'an edge is small, has no native module, and nothing of its environment that it does not need',
   { skip: !isLinux },
   async (t) => {
     process.env['REVEILLE_TEST_SECRET'] = 'not for edges';
@@ -126,6 +129,8 @@ test(
     const maps = readFileSync(`/proc/${pid}/maps`, 'latin1');
     assert.match(maps, /node/);
     assert.ok(!maps.includes('.node'), 'a native module is loaded');
+    const [, kibibytes = ''] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
+    assert.ok(Number(kibibytes) / 1024 <= residentMebibytesMax, `${kibibytes} KiB`);
     assert.ok(!readFileSync(`/proc/${pid}/environ`, 'latin1').includes('REVEILLE_'));
   },
 );

@@ -1,4 +1,6 @@
 /** Edges as real processes of this one, which is their supervisor and their core: the gate is real, and the sessions of test size. */
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EdgeGate } from '../../src/edge/edge-gate.ts';
 import type { EdgeChildKind } from '../../src/edge/process/child-kind.ts';
@@ -19,6 +21,7 @@ import { RawPeer } from './raw-peer.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 
 const startMsMax = 60_000;
+const host = '127.0.0.1';
 const stopMsMax = 10_000;
 
 export class EdgeProcessScene {
@@ -27,22 +30,29 @@ export class EdgeProcessScene {
   readonly telemetry = new FakeTelemetry();
   readonly log = new FakeLog();
   readonly port: number;
+  /** The key of edges elsewhere, and the port where they connect. */
+  readonly keyFile: string;
+  readonly corePort: number;
   readonly #t: Ending;
   readonly #corePath: string;
   readonly #sleep: SleepSettings;
   #gate: EdgeGate;
 
-  private constructor(t: Ending, port: number, settings: Partial<SleepSettings>) {
+  private constructor(t: Ending, port: number, corePort: number, settings: Partial<SleepSettings>) {
     this.#t = t;
     this.port = port;
-    this.#corePath = join(temporaryDirectory(t), 'core.sock');
-    this.#sleep = { ...sleepGatewayDefaults, listen: { host: '127.0.0.1', port }, ...settings };
+    this.corePort = corePort;
+    const directory = temporaryDirectory(t);
+    this.#corePath = join(directory, 'core.sock');
+    this.keyFile = join(directory, 'edge.key');
+    writeFileSync(this.keyFile, randomBytes(32));
+    this.#sleep = { ...sleepGatewayDefaults, listen: { host, port }, ...settings };
     this.#gate = this.#newGate();
     t.after(() => this.#gate.close());
   }
 
   static async open(t: Ending, settings: Partial<SleepSettings> = {}): Promise<EdgeProcessScene> {
-    const scene = new EdgeProcessScene(t, await findFreePort('127.0.0.1'), settings);
+    const scene = new EdgeProcessScene(t, await findFreePort(host), await findFreePort(host), settings);
     await scene.#gate.listen();
     return scene;
   }
@@ -81,6 +91,11 @@ export class EdgeProcessScene {
     return find() as EdgeFacts;
   }
 
+  /** Resolves when the core has logged it. */
+  async logged(sentence: RegExp): Promise<void> {
+    await until(() => this.log.lines.some(({ message }) => sentence.test(message)));
+  }
+
   /** The core is gone, without a word to the devices. */
   async loseCore(): Promise<void> {
     await this.#gate.close();
@@ -109,7 +124,8 @@ export class EdgeProcessScene {
 
   #newGate(): EdgeGate {
     const { clock, sessions, telemetry, log } = this;
-    const settings = { sleep: this.#sleep, socketPath: this.#corePath, elsewhere: null };
+    const elsewhere = { address: { host, port: this.corePort }, keyFile: this.keyFile };
+    const settings = { sleep: this.#sleep, socketPath: this.#corePath, elsewhere };
     const progress = new LoopProgress(clock);
     return new EdgeGate(settings, { clock, sessions, telemetry, log, progress, release: 'test' });
   }

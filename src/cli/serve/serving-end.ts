@@ -53,6 +53,12 @@ export function checkMediaFiles(settings: Settings): void {
   refuseProblems(findFileProblems(settings).filter(({ setting }) => setting.startsWith('media.')));
 }
 
+/** The same of an edge alone: whether it can listen shows once its core has answered. */
+export function checkEdgeStart(settings: Settings): void {
+  const files = findFileProblems(settings).filter(({ setting }) => /^(?:edge|sleep)\./.test(setting));
+  refuseProblems([...findLimitProblems(), ...files]);
+}
+
 function refuseProblems(problems: readonly StartProblem[]): void {
   if (problems.length === 0) return;
   const sentences = problems.map(({ setting, reason }) => `${setting}: ${reason}`);

@@ -154,7 +154,7 @@ export class EdgeProcess {
   #reportFault(fault: string): void {
     if (fault === this.#fault) return;
     this.#fault = fault;
-    this.#deps.log?.warn({ fault }, 'no link to the core; it is tried again and again');
+    this.#deps.log?.warn({ fault }, 'not linked to the core; retrying');
   }
 
   #linked(release: string): void {
@@ -173,7 +173,7 @@ export class EdgeProcess {
       await this.#listener.listen();
     } catch (cause) {
       const at = formatListenAddress(this.#settings.sleep.listen);
-      this.#failed(new Error(`cannot listen on ${at}: ${messageOf(cause)}`, { cause }));
+      this.#failed(new Error(`cannot listen on ${at}: in use, or not an address of this machine`, { cause }));
       return;
     }
     this.#end.listening(this.#port());

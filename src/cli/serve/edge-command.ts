@@ -1,0 +1,96 @@
+/**
+ * `reveille edge`: holds sleep connections on this machine for a core on another one. Standard output has the log only. Source:
+ * scale-out.md, Edges.
+ */
+import { hostname } from 'node:os';
+import { InvalidArgumentError, type Command } from 'commander';
+import {
+  formatListenAddress,
+  parseListenAddress,
+  type ListenAddress,
+} from '../../lib/connections/listen-address.ts';
+import { readLinkKey } from '../../lib/link/link-key.ts';
+import { connectPsk } from '../../lib/link/psk-transport.ts';
+import { LoopProgress } from '../../lib/loop-progress.ts';
+import { readVersion } from '../../lib/package-version.ts';
+import { openLog } from '../../server/bootstrap/logging.ts';
+import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { usageError } from '../shell/command-error.ts';
+import { checkEdgeStart, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+
+export function addEdgeCommand(program: Command): void {
+  program
+    .command('edge')
+    .description(
+      'Hold sleep connections on this machine for a core on another one. Its log is on standard output.',
+    )
+    .option('--core <host:port>', 'the edges.listen of the core: edge.core', parseCore)
+    .option('--key-file <file>', 'the key that the core and its edges share: edge.key_file')
+    .addHelpText(
+      'after',
+      examples(
+        [
+          'edge --core 10.0.0.5:8086 --key-file edge.key --set edge.listen=0.0.0.0:8081',
+          'edges.key_file of the core is the same key',
+        ],
+        [
+          'edge --core 10.0.0.5:8086 --key-file edge.key --set edge.name=north --set edge.advertise=sleep.example:8081',
+          'another name than the host has, and the address of a balancer',
+        ],
+      ),
+    )
+    .action(inLocalContext(serveEdge));
+}
+
+function parseCore(text: string): ListenAddress {
+  const address = parseListenAddress(text);
+  if (address !== null && address.port > 0) return address;
+  throw new InvalidArgumentError('An address is host:port, such as 10.0.0.5:8086.');
+}
+
+interface EdgeOptions {
+  readonly core?: ListenAddress;
+  readonly keyFile?: string;
+}
+
+async function serveEdge({ settings, clock }: CommandContext, given: EdgeOptions): Promise<void> {
+  const { edge, sleep } = settings;
+  const { core = edge.core, keyFile = edge.key_file } = given;
+  if (core === null || keyFile === null)
+    throw usageError(
+      'an edge needs --core, the edges.listen of its core, and --key-file, the key that both have',
+    );
+  const logging = openLog(settings.log);
+  const { log } = logging;
+  dieOfTheUnexpected(logging);
+  const stopping = stopSignal(clock);
+  checkEdgeStart(settings);
+  const key = await readLinkKey(keyFile, 'edge.key_file').catch(refuseStart);
+  // Read by msgpackr as it loads: an edge has no native module.
+  process.env['MSGPACKR_NATIVE_ACCELERATION_DISABLED'] = 'true';
+  const { EdgeProcess } = await import('../../edge/process/edge-process.ts');
+  const { edgePsk } = await import('../../edge/edge-language.ts');
+  const own = {
+    name: edge.name ?? hostname(),
+    sleep: { ...sleep, listen: edge.listen, advertise: edge.advertise },
+    port: 'own',
+  } as const;
+  const holder = new EdgeProcess(own, {
+    clock,
+    progress: new LoopProgress(clock),
+    log,
+    release: readVersion(),
+    connect: () => connectPsk({ ...core, key }, edgePsk, clock),
+    onListening: (address) =>
+      logging.announce({ listeners: { sleep: formatListenAddress(address) } }, 'ready'),
+  });
+  void stopping.then((signal) => {
+    log.info({ signal }, 'stopping');
+    void holder.stop();
+  });
+  onHangup(() => holder.reloadTls());
+  await holder.run().catch(refuseStart);
+  log.info({}, 'stopped');
+  await logging.close();
+  process.exit(0);
+}

@@ -1,0 +1,104 @@
+/** `reveille edge`: an edge that an operator starts, as on another machine, over TLS with the key of its core. Source: scale-out.md, Edges. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { LongCommand, runCli } from '../support/cli-process.ts';
+import { EdgeProcessScene } from '../support/edge-process-scene.ts';
+import { settingArguments } from '../support/server-process.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+interface StartOptions {
+  readonly name?: string;
+  readonly port?: number;
+  readonly keyFile?: string;
+}
+
+function startEdge(t: Ending, scene: EdgeProcessScene, options: StartOptions = {}): LongCommand {
+  const { name = 'north', port = scene.port, keyFile = scene.keyFile } = options;
+  const place = ['--core', `127.0.0.1:${scene.corePort}`, '--key-file', keyFile];
+  const settings = settingArguments([`edge.name=${name}`, `edge.listen=127.0.0.1:${port}`]);
+  return new LongCommand(t, ['edge', ...place, ...settings]);
+}
+
+const away = 'not linked to the core; retrying';
+
+test('it is ready once its core has answered, holds sessions, and drains them when it is stopped', async (t) => {
+  const scene = await EdgeProcessScene.open(t);
+  const edge = startEdge(t, scene);
+  const { listeners } = await edge.logged<{ listeners: { sleep: string } }>('ready');
+  assert.equal(listeners.sleep, `127.0.0.1:${scene.port}`);
+  const { peer } = await scene.logIn();
+  assert.equal(await scene.sessions.connection().wake(null), 'written');
+  assert.equal((await scene.listening('north')).isLocal, false);
+  assert.equal(await edge.stop('SIGTERM'), 0);
+  assert.equal(await peer.gone, 'end');
+  assert.equal((await scene.sessions.endedSessions())[0]?.reason, 'drain');
+});
+
+test('it says once that its core is away, and that it is back; its sockets stay', async (t) => {
+  const scene = await EdgeProcessScene.open(t);
+  const edge = startEdge(t, scene);
+  await edge.logged('ready');
+  const { peer } = await scene.logIn();
+  await scene.loseCore();
+  await edge.logged(away);
+  await scene.newCore();
+  const { sessions } = await edge.logged<{ sessions: number }>('linked to the core', 2);
+  assert.equal(sessions, 1);
+  // Behind the sessions that it brings.
+  await scene.logIn('TESTDEVICE02');
+  assert.equal(await scene.sessions.connection().wake(null), 'written');
+  assert.equal((await peer.read(8)).length, 8);
+  assert.equal(edge.lines.filter((line) => line.includes(away)).length, 1);
+});
+
+test('one without its core is not ready, and stops all the same', async (t) => {
+  const scene = await EdgeProcessScene.open(t);
+  await scene.loseCore();
+  const edge = startEdge(t, scene);
+  const { fault } = await edge.logged<{ fault: string }>(away);
+  assert.match(fault, /no link to 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+  assert.equal(await edge.stop('SIGTERM'), 0);
+  assert.ok(!edge.lines.some((line) => line.includes('"msg":"ready"')));
+});
+
+test('another key, and a name that another edge has, are refused with a sentence on both sides', async (t) => {
+  const scene = await EdgeProcessScene.open(t);
+  const keyFile = join(temporaryDirectory(t), 'other.key');
+  writeFileSync(keyFile, randomBytes(32));
+  const stranger = startEdge(t, scene, { keyFile });
+  const { fault } = await stranger.logged<{ fault: string }>(away);
+  assert.match(fault, /it has another key: give both ends the same key file/);
+  await scene.logged(/the port of the edges: .* has another key for the link/);
+  assert.equal(await stranger.stop('SIGTERM'), 0);
+
+  await startEdge(t, scene).logged('ready');
+  const second = startEdge(t, scene, { port: 0 });
+  const refusal = await second.logged<{ fault: string }>(away);
+  assert.match(refusal.fault, /the core sent this edge away: another edge named north is linked/);
+  await scene.logged(/an edge was declined: another edge named north is linked/);
+});
+
+test('what is missing or taken is named', async (t) => {
+  const none = await runCli(['edge']);
+  assert.deepEqual([none.exitCode, none.stderr.includes('an edge needs --core')], [2, true]);
+  const wrong = await runCli(['edge', '--core', 'nowhere', '--key-file', 'edge.key']);
+  assert.deepEqual([wrong.exitCode, wrong.stderr.includes('An address is host:port')], [2, true]);
+  const keyless = await runCli(['edge', '--core', '127.0.0.1:1', '--key-file', '/nowhere/edge.key']);
+  assert.deepEqual([keyless.exitCode, /^edge\.key_file: .* cannot be read/.test(keyless.stderr)], [1, true]);
+
+  const scene = await EdgeProcessScene.open(t);
+  const taken = startEdge(t, scene, { port: scene.corePort });
+  assert.equal(await taken.ended, 1);
+  assert.match(taken.stderr, /cannot listen on 127\.0\.0\.1:\d+: in use, or not an address of this machine/);
+});
+
+test('it loads no native module', { skip: process.platform !== 'linux' }, async (t) => {
+  const scene = await EdgeProcessScene.open(t);
+  const edge = startEdge(t, scene);
+  await edge.logged('ready');
+  await scene.logIn();
+  assert.ok(!readFileSync(`/proc/${edge.pid}/maps`, 'latin1').includes('.node'), 'a native module is loaded');
+});
