@@ -37,6 +37,8 @@ export interface CoreEndDeps {
   greeted(hello: EdgeHello, end: CoreEnd): EdgeSessions | string;
   /** It accepts modules. */
   onListening(): void;
+  /** Of the edges at its address. */
+  othersHaveRoom(end: CoreEnd): boolean;
   /** It was sent away, with this sentence. */
   onDeclined(sentence: string): void;
   /** Once, and its sessions know. `fault`: a sentence; null: one of the two hung up in order. */
@@ -58,6 +60,8 @@ export class CoreEnd {
   /** Monotonic; null: no probe is on its way. */
   #probedMs: number | null = null;
   #delayMs: number | null = null;
+  /** As it was told; null: not yet. */
+  #othersHaveRoom: boolean | null = null;
 
   constructor(stream: Duplex, deps: CoreEndDeps) {
     const { clock, progress, isLocal } = deps;
@@ -133,6 +137,7 @@ export class CoreEnd {
         return this.#write(message);
       case 'listening':
         this.#address = message.address;
+        this.#othersHaveRoom = null;
         this.#deps.onListening();
         return null;
       case 'drained':
@@ -175,9 +180,17 @@ export class CoreEnd {
 
   #heartbeat(): void {
     this.#lines = 0;
+    if (this.#address !== null) this.#balance();
     if (this.#sessions === null || this.#probedMs !== null) return;
     this.#probedMs = this.#deps.clock.monotonicMs();
     this.#link.send({ kind: 'probe' });
+  }
+
+  #balance(): void {
+    const othersHaveRoom = this.#deps.othersHaveRoom(this);
+    if (othersHaveRoom === this.#othersHaveRoom) return;
+    this.#othersHaveRoom = othersHaveRoom;
+    this.#link.send({ kind: 'balance', othersHaveRoom });
   }
 
   #measured(): string | null {

@@ -160,6 +160,9 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
         this.#send({ kind: 'tls-reloaded', ask: message.ask, problem });
         break;
       }
+      case 'balance':
+        this.#port?.balance(message.othersHaveRoom);
+        break;
       case 'probe':
         this.#send({ kind: 'probed' });
         break;

@@ -106,6 +106,7 @@ export class EdgeGate implements SleepFront {
       isLocal,
       greeted: (hello, by) => this.#greeted(hello, by, isLocal),
       onListening: () => this.#settleWaits(),
+      othersHaveRoom: (by) => isLocal && this.#othersHaveRoom(by),
       onDeclined: (sentence) => this.#refused(`an edge was declined: ${sentence}`),
       onEnd: (by, fault) => this.#ended(by, fault),
     });
@@ -229,6 +230,17 @@ export class EdgeGate implements SleepFront {
     const { hello, size } = edge.sessions;
     this.#deps.log.warn({ edge: hello.name, sessions: size, fault }, 'the link to an edge has ended');
     edge.sessions.cut();
+  }
+
+  /** Local edges have one address; each of the others has its own. */
+  #othersHaveRoom(end: CoreEnd): boolean {
+    return this.#linked().some(
+      (edge) =>
+        edge.end !== end &&
+        edge.isLocal &&
+        edge.end.address !== null &&
+        edge.sessions.size < edge.sessions.hello.maxSessions,
+    );
   }
 
   #linked(): readonly (Edge & { readonly end: CoreEnd })[] {

@@ -12,4 +12,6 @@ export interface EdgePort {
   reloadTls(): string | null;
   /** Resolves with the number of sessions that are left. Never rejects. */
   drain(perSecond: number, deadlineMs: number): Promise<number>;
+  /** While it is full, modules are left to others as long as they have room. */
+  balance(othersHaveRoom: boolean): void;
 }

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 import { readLinkKey } from '../lib/link/link-key.ts';
 import { listenPsk, type PskListener } from '../lib/link/psk-transport.ts';
-import { formatListenAddress, type ListenAddress } from '../model/settings-values.ts';
+import { formatListenAddress, type ListenAddress } from '../lib/connections/listen-address.ts';
 import { edgePsk } from './edge-language.ts';
 
 /** Only this user can connect. Rejects with a sentence for the operator. */

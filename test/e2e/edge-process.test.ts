@@ -64,6 +64,22 @@ test('two edges share a port; where one is killed the other accepts, and so does
   );
 });
 
+test('an edge that is full leaves modules to another one; where all are full a device may replace its session', async (t) => {
+  const scene = await EdgeProcessScene.open(t, { max_sessions: 2 });
+  await scene.startEdge('edge-1');
+  await scene.startEdge('edge-2');
+  // A module that comes between the last login and the word that others have room is refused as busy, and tries again.
+  for (const device of ['A', 'B', 'C', 'D']) while ((await scene.tryLogin(device)) !== 'OK');
+  assert.deepEqual(
+    scene.edges.map(({ sessions }) => sessions),
+    [2, 2],
+  );
+  let answer = 'refused';
+  while (answer === 'refused') answer = await scene.tryLogin('E');
+  assert.equal(answer, 'ERR busy');
+  assert.equal(await scene.tryLogin('A'), 'OK');
+});
+
 /** Modules log in until so many edges hold one. Sessions by the process that holds them. */
 async function logInEverywhere(scene: EdgeProcessScene, edges: number): Promise<Map<number, number>> {
   const started = scene.sessions.logins.length;

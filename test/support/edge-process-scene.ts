@@ -117,15 +117,28 @@ export class EdgeProcessScene {
   async logIn(deviceId = 'TESTDEVICE01'): Promise<Module> {
     this.sessions.secrets.set(deviceId, 'device-secret');
     const module = await this.arrive();
-    module.sendLogin(deviceId);
-    if ((await module.peer.read(3)) !== 'OK\n') throw new Error(`${deviceId} was not let in`);
+    const answer = await module.logIn(deviceId);
+    if (answer !== 'OK') throw new Error(`${deviceId} was not let in: ${answer}`);
     return module;
+  }
+
+  /** The answer to a login; `refused`: nobody listens. */
+  async tryLogin(deviceId: string): Promise<string> {
+    this.sessions.secrets.set(deviceId, 'device-secret');
+    try {
+      return await (await this.arrive()).logIn(deviceId);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return 'refused';
+      throw error;
+    }
   }
 
   #newGate(): EdgeGate {
     const { clock, sessions, telemetry, log } = this;
     const elsewhere = { address: { host, port: this.corePort }, keyFile: this.keyFile };
-    const settings = { sleep: this.#sleep, socketPath: this.#corePath, elsewhere };
+    // The bound of an edge is its own.
+    const sleep = { ...this.#sleep, max_sessions: sleepGatewayDefaults.max_sessions };
+    const settings = { sleep, socketPath: this.#corePath, elsewhere };
     const progress = new LoopProgress(clock);
     return new EdgeGate(settings, { clock, sessions, telemetry, log, progress, release: 'test' });
   }
@@ -138,6 +151,15 @@ class Module {
   constructor(peer: RawPeer, sessionKey: string) {
     this.peer = peer;
     this.#sessionKey = sessionKey;
+  }
+
+  /** The line that answers it. */
+  async logIn(deviceId: string): Promise<string> {
+    this.sendLogin(deviceId);
+    let answer = '';
+    do answer += await this.peer.read(1);
+    while (!answer.endsWith('\n') && answer !== '');
+    return answer.trim();
   }
 
   sendLogin(deviceId = 'TESTDEVICE01'): void {

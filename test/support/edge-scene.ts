@@ -45,6 +45,7 @@ export class EdgeModule {
 
 /** Does what the core orders, and remembers it. */
 export class FakeEdgePort implements EdgePort {
+  othersHaveRoom: boolean | null = null;
   readonly address = { host: '192.0.2.7', port: 8081 };
   counts: EdgeCounts = { sessions: 0, handshakes: 1, waiting: 2, sockets: 3 };
   tlsProblem: string | null = null;
@@ -54,6 +55,10 @@ export class FakeEdgePort implements EdgePort {
   reloadTls(): string | null {
     this.orders.push('reload-tls');
     return this.tlsProblem;
+  }
+
+  balance(othersHaveRoom: boolean): void {
+    this.othersHaveRoom = othersHaveRoom;
   }
 
   drain(perSecond: number, deadlineMs: number): Promise<number> {

@@ -204,6 +204,7 @@ export class EdgeProcess {
       },
       reloadTls: () => this.#reloadTls(),
       drain: (perSecond, deadlineMs) => this.#drain(perSecond, deadlineMs),
+      balance: (othersHaveRoom) => void (listener.sockets.othersHaveRoom = othersHaveRoom),
     };
   }
 

@@ -161,6 +161,11 @@ const coreReaders: Record<keyof typeof coreKinds, Read<CoreMessage>> = {
   'reload-tls'([, ask, ...more]) {
     return isUint32(ask) && more.length === 0 ? { kind: 'reload-tls', ask } : null;
   },
+  balance([, othersHaveRoom, ...more]) {
+    return typeof othersHaveRoom === 'boolean' && more.length === 0
+      ? { kind: 'balance', othersHaveRoom }
+      : null;
+  },
 };
 
 /** In the order of the numbers of the kinds. */

@@ -34,6 +34,7 @@ export const coreKinds = {
   drain: 5,
   'reload-tls': 6,
   probe: 7,
+  balance: 8,
 } as const;
 
 export function encodeEdgeMessage(message: SentByEdge): Buffer {
@@ -114,5 +115,7 @@ function coreFields(message: Exclude<CoreMessage, { kind: 'hello' | 'declined' }
       return [kind, message.ask, message.perSecond, message.deadlineMs];
     case 'reload-tls':
       return [kind, message.ask];
+    case 'balance':
+      return [kind, message.othersHaveRoom];
   }
 }

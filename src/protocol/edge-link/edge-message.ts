@@ -138,4 +138,6 @@ export type CoreMessage =
     }
   | { readonly kind: 'reload-tls'; readonly ask: number }
   /** To be answered at once: measures the link. */
-  | { readonly kind: 'probe' };
+  | { readonly kind: 'probe' }
+  /** Another edge at the same address has room, or none has any longer. */
+  | { readonly kind: 'balance'; readonly othersHaveRoom: boolean };

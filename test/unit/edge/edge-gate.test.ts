@@ -80,6 +80,21 @@ test('an edge that is linked is known by what it says of itself, and by the time
   assert.deepEqual(scene.gate.address, edge.port.address);
 });
 
+test('a local edge hears whether others of its address have room', async () => {
+  const scene = new EdgeScene();
+  const first = await scene.edge().link();
+  const second = await scene.edge({ name: 'edge-2', instance: 'instance-2', maxSessions: 1 }).link();
+  first.end.listening(first.port);
+  await scene.pass(1000);
+  assert.equal(first.port.othersHaveRoom, false);
+  second.end.listening(second.port);
+  await scene.pass(1000);
+  assert.deepEqual([first.port.othersHaveRoom, second.port.othersHaveRoom], [true, true]);
+  await second.login();
+  await scene.pass(1000);
+  assert.deepEqual([first.port.othersHaveRoom, second.port.othersHaveRoom], [false, true]);
+});
+
 test('the gate waits until so many local edges accept modules', async () => {
   const scene = new EdgeScene();
   let isReady = false;
