@@ -386,9 +386,6 @@ export const lostCallsMax = 16;
 export const outboxDrainMsMax = 10_000;
 /** Other members know of a login this long after it, a report of which is told to them then. */
 export const wakeReportHopMs = 1000;
-/** An edge without a link connects again after so long, at first and at most. */
-export const edgeConnectMsMin = 50;
-export const edgeConnectMsMax = 1000;
 /** Server processes of one machine. */
 export const processesMax = 64;
 /**

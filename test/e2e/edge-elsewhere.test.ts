@@ -87,7 +87,10 @@ test('what is missing or taken is named', async (t) => {
   const wrong = await runCli(['edge', '--core', 'nowhere', '--key-file', 'edge.key']);
   assert.deepEqual([wrong.exitCode, wrong.stderr.includes('An address is host:port')], [2, true]);
   const keyless = await runCli(['edge', '--core', '127.0.0.1:1', '--key-file', '/nowhere/edge.key']);
-  assert.deepEqual([keyless.exitCode, /^edge\.key_file: .* cannot be read/.test(keyless.stderr)], [1, true]);
+  assert.deepEqual(
+    [keyless.exitCode, /^edge\.key_file: .*edge\.key: no such file/.test(keyless.stderr)],
+    [1, true],
+  );
 
   const scene = await EdgeProcessScene.open(t);
   const taken = startEdge(t, scene, { port: scene.corePort });

@@ -7,6 +7,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import {
   formatListenAddress,
   parseListenAddress,
+  reachableHere,
   type ListenAddress,
 } from '../../lib/connections/listen-address.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
@@ -14,6 +15,7 @@ import { connectPsk } from '../../lib/link/psk-transport.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { openLog } from '../../server/bootstrap/logging.ts';
+import { reportExposedFiles } from '../../server/config/risks.ts';
 import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkEdgeStart, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
@@ -53,18 +55,25 @@ interface EdgeOptions {
   readonly keyFile?: string;
 }
 
-async function serveEdge({ settings, clock }: CommandContext, given: EdgeOptions): Promise<void> {
-  const { edge, sleep } = settings;
-  const { core = edge.core, keyFile = edge.key_file } = given;
+async function serveEdge({ settings: configured, clock }: CommandContext, given: EdgeOptions): Promise<void> {
+  const { core = configured.edge.core, keyFile = configured.edge.key_file } = given;
   if (core === null || keyFile === null)
     throw usageError(
       'an edge needs --core, the edges.listen of its core, and --key-file, the key that both have',
     );
+  const edge = { ...configured.edge, key_file: keyFile };
+  const settings = { ...configured, edge };
   const logging = openLog(settings.log);
   const { log } = logging;
   dieOfTheUnexpected(logging);
   const stopping = stopSignal(clock);
   checkEdgeStart(settings);
+  reportExposedFiles(settings, log);
+  if (edge.advertise.length === 0 && reachableHere(edge.listen).host !== edge.listen.host)
+    log.warn(
+      { told: formatListenAddress(edge.listen) },
+      'controllers are told a sleep server that nobody can connect to: set edge.advertise',
+    );
   const key = await readLinkKey(keyFile, 'edge.key_file').catch(refuseStart);
   // Read by msgpackr as it loads: an edge has no native module.
   process.env['MSGPACKR_NATIVE_ACCELERATION_DISABLED'] = 'true';
@@ -72,7 +81,7 @@ async function serveEdge({ settings, clock }: CommandContext, given: EdgeOptions
   const { edgePsk } = await import('../../edge/edge-language.ts');
   const own = {
     name: edge.name ?? hostname(),
-    sleep: { ...sleep, listen: edge.listen, advertise: edge.advertise },
+    sleep: { ...settings.sleep, listen: edge.listen, advertise: edge.advertise },
     port: 'own',
   } as const;
   const holder = new EdgeProcess(own, {

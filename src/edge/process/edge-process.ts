@@ -11,16 +11,14 @@ import type { LoopProgress } from '../../lib/loop-progress.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import { messageOf } from '../../lib/result.ts';
-import {
-  descriptorsReserved,
-  edgeConnectMsMax,
-  edgeConnectMsMin,
-  productSleepServersMax,
-} from '../../model/limits.ts';
+import { descriptorsReserved, productSleepServersMax } from '../../model/limits.ts';
 import { EdgeEnd, type EdgePort } from '../edge-end.ts';
 import { SleepListener } from '../listener.ts';
 import type { SleepSettings } from '../settings.ts';
 import type { SleepPort } from '../sleep-sockets.ts';
+
+/** Without a link it connects again after so long, at first and at most. */
+const connectMs = { msMin: 50, msMax: 1000 };
 
 export interface EdgeProcessSettings {
   /** Unique among the edges of the core. */
@@ -72,7 +70,7 @@ export class EdgeProcess {
       this.#over = resolve;
       this.#failed = reject;
     });
-    this.#restarts = new Restarts(clock, { immediate: 0, msMin: edgeConnectMsMin, msMax: edgeConnectMsMax });
+    this.#restarts = new Restarts(clock, { immediate: 0, ...connectMs });
     const identity = {
       name,
       instance: randomUUID(),
