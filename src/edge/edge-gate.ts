@@ -14,11 +14,9 @@ import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { CoreEnd } from './core-end.ts';
 import { listenElsewhere, listenLocally, type ElsewhereSettings } from './edge-ports.ts';
 import { EdgeSessions } from './edge-sessions.ts';
+import { GateReports } from './gate-reports.ts';
 import type { SleepSettings } from './settings.ts';
 import type { EdgeFacts, SleepFront } from './sleep-front.ts';
-
-/** The shortest time between two log lines of one kind that strangers can cause. */
-const reportMsMin = 1000;
 
 export interface EdgeGateSettings {
   readonly sleep: Pick<SleepSettings, 'listen' | 'max_sessions' | 'write_deadline_ms'>;
@@ -60,11 +58,12 @@ export class EdgeGate implements SleepFront {
   readonly #ports: { close(): void }[] = [];
   #waits: readonly ListeningWait[] = [];
   #isClosed = false;
-  readonly #reportedMs = { refusal: -Infinity, failure: -Infinity };
+  readonly #reports: GateReports;
 
   constructor(settings: EdgeGateSettings, deps: EdgeGateDeps) {
     this.#settings = settings;
     this.#deps = deps;
+    this.#reports = new GateReports(deps);
   }
 
   /** Resolves when edges can connect; rejects with a sentence for the operator. */
@@ -74,7 +73,7 @@ export class EdgeGate implements SleepFront {
     if (socketPath !== null)
       this.#ports.push(await listenLocally(socketPath, (stream) => this.accept(stream, true)));
     if (elsewhere === null) return;
-    const refused = (sentence: string): void => this.#refused(`the port of the edges: ${sentence}`);
+    const refused = (sentence: string): void => this.#reports.refused(`the port of the edges: ${sentence}`);
     const port = await listenElsewhere(elsewhere, clock, (stream) => this.accept(stream, false), refused);
     this.#ports.push(port);
     const address = formatListenAddress({ ...elsewhere.address, port: port.port });
@@ -107,7 +106,7 @@ export class EdgeGate implements SleepFront {
       greeted: (hello, by) => this.#greeted(hello, by, isLocal),
       onListening: () => this.#settleWaits(),
       othersHaveRoom: (by) => isLocal && this.#othersHaveRoom(by),
-      onDeclined: (sentence) => this.#refused(`an edge was declined: ${sentence}`),
+      onDeclined: (sentence) => this.#reports.refused(`an edge was declined: ${sentence}`),
       onEnd: (by, fault) => this.#ended(by, fault),
     });
     this.#ends.add(end);
@@ -210,7 +209,7 @@ export class EdgeGate implements SleepFront {
       writeDeadlineMs,
       awayMsMax: isLocal ? 0 : edgeAwayMsMax,
       hasRoom: () => this.sessionCount < sessionsMax,
-      reportFailure: (error) => this.#failed(error),
+      reportFailure: (error) => this.#reports.failed(error),
       gone: () => {
         if (this.#edges.get(key)?.sessions === sessions) this.#edges.delete(key);
       },
@@ -223,7 +222,7 @@ export class EdgeGate implements SleepFront {
     if (this.#isClosed) return;
     const edge = [...this.#edges.values()].find((other) => other.end === end);
     if (edge === undefined) {
-      if (fault !== null) this.#refused(`a connection to the gate of the edges ended: ${fault}`);
+      if (fault !== null) this.#reports.refused(`a connection to the gate of the edges ended: ${fault}`);
       return;
     }
     edge.end = null;
@@ -257,24 +256,5 @@ export class EdgeGate implements SleepFront {
     const listening = this.edges().filter(({ isLocal, state }) => isLocal && state === 'listening').length;
     for (const { count, resolve } of this.#waits) if (listening >= count) resolve();
     this.#waits = this.#waits.filter(({ count }) => listening < count);
-  }
-
-  #refused(sentence: string): void {
-    if (this.#isTimely('refusal')) this.#deps.log.warn({}, sentence);
-  }
-
-  #failed(error: unknown): void {
-    if (this.#isTimely('failure'))
-      this.#deps.log.error(
-        { error: String(error) },
-        'cannot verify sleep logins: the registry is unreadable',
-      );
-  }
-
-  #isTimely(line: 'refusal' | 'failure'): boolean {
-    const nowMs = this.#deps.clock.monotonicMs();
-    if (nowMs - this.#reportedMs[line] < reportMsMin) return false;
-    this.#reportedMs[line] = nowMs;
-    return true;
   }
 }

@@ -77,7 +77,7 @@ async function serveEdge({ settings: configured, clock }: CommandContext, given:
   const key = await readLinkKey(keyFile, 'edge.key_file').catch(refuseStart);
   // Read by msgpackr as it loads: an edge has no native module.
   process.env['MSGPACKR_NATIVE_ACCELERATION_DISABLED'] = 'true';
-  const { EdgeProcess } = await import('../../edge/process/edge-process.ts');
+  const { EdgeProcess } = await import('../../edge/process/edge.ts');
   const { edgePsk } = await import('../../edge/edge-language.ts');
   const own = {
     name: edge.name ?? hostname(),

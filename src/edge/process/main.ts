@@ -8,7 +8,7 @@ import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
-import { EdgeProcess } from './edge-process.ts';
+import { EdgeProcess } from './edge.ts';
 import type { EdgeChildKind } from './child-kind.ts';
 
 // Nobody reads it any more when the supervisor has died first.
