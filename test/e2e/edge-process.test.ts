@@ -9,6 +9,8 @@ import { test } from 'node:test';
 import { wallSeconds } from '../../src/lib/clock.ts';
 import { EdgeProcessScene } from '../support/edge-process-scene.ts';
 import { until } from '../support/event-loop.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { certificateShown, noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
 const wakeup = '983b16f8f39c';
 
@@ -129,6 +131,24 @@ test('an edge that is ordered to stop ends its sessions in order, and is gone', 
 
 /** Of later Nodes more of the program itself is resident, which all processes share. */
 const residentMebibytesMax = process.version.startsWith('v20.') ? 60 : 75;
+
+test(
+  'an edge reads its certificate again by an order of the core, and says why it cannot',
+  { skip: noOpenssl },
+  async (t) => {
+    const certificate = new TestCertificate(temporaryDirectory(t));
+    certificate.use('first');
+    const scene = await EdgeProcessScene.open(t, certificate.settings);
+    await scene.startEdge('edge-1');
+    assert.equal(await certificateShown(scene.port), 'first');
+    certificate.use('second');
+    await scene.gate.reloadTls();
+    assert.equal(await certificateShown(scene.port), 'second');
+    certificate.spoil();
+    await assert.rejects(scene.gate.reloadTls(), /^Error: edge edge-1: /);
+    assert.equal(await certificateShown(scene.port), 'second');
+  },
+);
 
 const isLinux = process.platform === 'linux';
 
