@@ -19,6 +19,8 @@ import type { SleepPort } from '../sleep-sockets.ts';
 
 /** Without a link it connects again after so long, at first and at most. */
 const connectMs = { msMin: 50, msMax: 1000 };
+/** Faults of one time without a link in the log. */
+const faultsMax = 10;
 
 export interface EdgeProcessSettings {
   /** Unique among the edges of the core. */
@@ -57,8 +59,8 @@ export class EdgeProcess {
   #isLinked = false;
   #isStopping = false;
   #isOver = false;
-  /** The latest one in the log, where each stands once in a row. */
-  #fault: string | null = null;
+  /** Those in the log since it was linked last: each stands there once. */
+  readonly #faults = new Set<string>();
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: EdgeProcessSettings, deps: EdgeProcessDeps) {
@@ -150,14 +152,14 @@ export class EdgeProcess {
 
   /** The core itself sees the links of its own edges. */
   #reportFault(fault: string): void {
-    if (fault === this.#fault) return;
-    this.#fault = fault;
+    if (this.#faults.has(fault) || this.#faults.size >= faultsMax) return;
+    this.#faults.add(fault);
     this.#deps.log?.warn({ fault }, 'not linked to the core; retrying');
   }
 
   #linked(release: string): void {
     this.#isLinked = true;
-    this.#fault = null;
+    this.#faults.clear();
     this.#deps.log?.info({ core: release, sessions: this.#end.sessionCount }, 'linked to the core');
     void this.#listen();
   }
