@@ -1,6 +1,4 @@
-import { answeredLater, inProcess, overLink } from '../support/sleep-fronts.ts';
+import { sleepFronts } from '../support/sleep-fronts.ts';
 import { sleepSessionsConformance } from './sleep-sessions.ts';
 
-sleepSessionsConformance('in process', inProcess, false);
-sleepSessionsConformance('answered later', answeredLater, true);
-sleepSessionsConformance('over the link of an edge', overLink, true);
+for (const front of sleepFronts) sleepSessionsConformance(front);

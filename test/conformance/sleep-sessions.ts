@@ -15,7 +15,12 @@ import { until } from '../support/event-loop.ts';
 import { FakeSleepSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { fillKernel, type HeldAnswers, type MakeFront, type SleepFront } from '../support/sleep-fronts.ts';
+import {
+  fillKernel,
+  type HeldAnswers,
+  type SleepFrontKind,
+  type SleepFront,
+} from '../support/sleep-fronts.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
@@ -107,8 +112,7 @@ function pick(ticket: SessionTicket | undefined): unknown {
 
 const hex = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
 
-/** `isHoldable`: the answers of its fronts can be held. */
-export function sleepSessionsConformance(name: string, make: MakeFront, isHoldable: boolean): void {
+export function sleepSessionsConformance({ name, make, answersLater }: SleepFrontKind): void {
   const open = async (t: TestContext, settings: Partial<SleepSettings> = {}): Promise<Scene> => {
     const [clock, sessions, telemetry] = [new DrivenClock(), new FakeSleepSessions(), new FakeTelemetry()];
     const front = await make({ clock, sessions, telemetry, log: new FakeLog() }, settings);
@@ -251,19 +255,21 @@ export function sleepSessionsConformance(name: string, make: MakeFront, isHoldab
     assert.equal(hex(await peer.read(8 * most)), fixedPacket.repeat(most));
   });
 
-  test(`${name}: a packet that the kernel does not take is unknown, and in the end its session is stuck`, async (t) => {
+  test(`${name}: a packet that the kernel does not take is unknown, one behind it is refused, and in the end the session is stuck`, async (t) => {
     const scene = await open(t);
     const peer = await scene.module({ heartbeatSeconds: 50 });
     peer.socket.pause();
-    const stuck = await fillKernel(scene.connection);
+    const stuck = await fillKernel(scene.front.connection());
     if (stuck === null) return t.skip('the kernel here holds more than this test will write');
+    const behind = scene.connection.wake(null);
+    await scene.front.settle();
     await scene.front.pass(1000);
-    assert.equal(await stuck.answer, 'unknown');
+    assert.deepEqual([await stuck.answer, await behind], ['unknown', 'refused']);
     await scene.front.pass(9000);
     assert.equal((await scene.endOf()).reason, 'write_stuck');
   });
 
-  if (isHoldable) laterAnswers(name, open);
+  if (answersLater) laterAnswers(name, open);
 }
 
 /** While the sessions' answer to a login is on its way. */

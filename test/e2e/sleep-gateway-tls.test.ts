@@ -19,7 +19,7 @@ const certificate = new TestCertificate(temporaryDirectory({ after }));
 const proxyHeader = (last: '07' | '08'): Buffer =>
   Buffer.from(`0d0a0d0a000d0a515549540a2111000ccb0071${last}c0000201c3501f91`, 'hex');
 
-for (const [name, make] of sleepFronts)
+for (const { name, make } of sleepFronts)
   describe(`the sleep port ${name}`, () => {
     let clock: DrivenClock;
     let sessions: FakeSleepSessions;

@@ -21,7 +21,7 @@ import { RawPeer } from '../support/raw-peer.ts';
 import { until } from '../support/event-loop.ts';
 import { fillKernel, sleepFronts, type SleepFront } from '../support/sleep-fronts.ts';
 
-for (const [name, make] of sleepFronts)
+for (const { name, make } of sleepFronts)
   describe(`the sleep port ${name}`, () => {
     let clock: DrivenClock;
     let sessions: FakeSleepSessions;
@@ -304,7 +304,7 @@ for (const [name, make] of sleepFronts)
       await listen();
       const sleepingModule = await asleepPeer();
       sleepingModule.socket.pause();
-      const stuck = await fillKernel(sessions.connection());
+      const stuck = await fillKernel(front.connection());
       if (stuck === null) return t.skip('the kernel here holds more than this test will write');
       sleepingModule.socket.resetAndDestroy();
       assert.equal(await stuck.answer, 'refused');

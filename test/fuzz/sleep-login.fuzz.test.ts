@@ -1,14 +1,26 @@
 /**
  * Login lines broken at random and cut at random. Whatever comes, the decoder answers like a slow reader that
  * looks at the whole line at once, whichever way the bytes were cut. The canaries are decoders with a fault a
- * person might make; a fuzzer that lets one of them through is not looking.
+ * person might make; a fuzzer that lets one of them through is not looking. Sleep ports get such lines, too, in process and
+ * through an edge, and answer as the page says.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { LoginLineDecoder, type LoginLineStep } from '../../src/protocol/sleep/login-line.ts';
+import { test, type TestContext } from 'node:test';
+import {
+  computeLoginMac,
+  LoginLineDecoder,
+  type LoginLineStep,
+} from '../../src/protocol/sleep/login-line.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeSleepSessions } from '../support/fake-device-sessions.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { sleepFronts, type MakeFront } from '../support/sleep-fronts.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
 const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 4000);
+/** A line to a port takes 20 times as long as one to a decoder. */
+const portRounds = Math.ceil(rounds / 20);
 
 /** mulberry32: small, and the same everywhere. */
 function randomFrom(seed: number): () => number {
@@ -77,12 +89,16 @@ function randomHex(random: () => number, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join('');
 }
 
-function goodLine(random: () => number): string {
-  const ids = ['a', 'TESTDEVICE01', 'gerät', '睡眠', '😀', 'a'.repeat(255), '\ufeffx'];
+const ids = ['a', 'TESTDEVICE01', 'gerät', '睡眠', '😀', 'a'.repeat(255), '\ufeffx'];
+
+/** The right mac of its text over `sessionKey`, or a random one. */
+function goodLine(random: () => number, sessionKey: string | null = null): string {
   const id = Buffer.from(pick(random, ids), 'utf8').toString('base64url');
   const heartbeat = pick(random, [5, 15, 50, 3600]);
   const end = pick(random, ['\n', '\r\n', '\nheartbeat', '\n\n']);
-  return `RVL1 ${id} ${pick(random, ['fixed', 'custom', 'none'])} ${heartbeat} ${pick(random, [0, 1])} ${randomHex(random, 64)}${end}`;
+  const text = `RVL1 ${id} ${pick(random, ['fixed', 'custom', 'none'])} ${heartbeat} ${pick(random, [0, 1])}`;
+  const mac = sessionKey === null ? randomHex(random, 64) : macOf(text, sessionKey);
+  return `${text} ${mac}${end}`;
 }
 
 type Breakage = (line: string, at: number, random: () => number) => string;
@@ -100,8 +116,14 @@ const breakages: readonly Breakage[] = [
   (line) => line.replace(/^RVL1 (\S+)\S /, 'RVL1 $1 '),
 ];
 
-function brokenLine(random: () => number): Buffer {
-  let line = goodLine(random);
+const secret = 'device-secret';
+
+function macOf(text: string, sessionKey: string): string {
+  return computeLoginMac(secret, sessionKey, text).toString('hex');
+}
+
+function brokenLine(random: () => number, sessionKey: string | null = null): Buffer {
+  let line = goodLine(random, sessionKey);
   for (let i = Math.floor(random() * 3); i > 0; i--)
     line = pick(random, breakages)(line, Math.floor(random() * line.length), random);
   return Buffer.from(line, 'latin1');
@@ -170,3 +192,58 @@ test('the fuzzer finds a decoder that forgets what came before', () => {
     null,
   );
 });
+
+interface PortScene {
+  readonly peer: RawPeer;
+  readonly sessions: FakeSleepSessions;
+  readonly settle: () => Promise<void>;
+}
+
+/** Asserts what the peer reads, and what the sessions get, by the slow reader's verdict. Returns a word for it. */
+async function checkAnswer(
+  { peer, sessions, settle }: PortScene,
+  verdict: Verdict,
+  key: string,
+): Promise<string> {
+  if (verdict === 'incomplete') {
+    await settle();
+    assert.equal(peer.unread, 0);
+    return verdict;
+  }
+  const [, text = '', reply, mac] = /^login (RVL1 \S+ \S+ \d+ ([01])) (\w{64}) rest/.exec(verdict) ?? [];
+  const refusal = verdict.startsWith('invalid') ? 'malformed' : mac === macOf(text, key) ? null : 'denied';
+  const isTold = reply === '1' || verdict === 'invalid true';
+  if (refusal !== null) {
+    assert.equal(await peer.readAll(), isTold ? `ERR ${refusal}\n` : '');
+    return `${refusal} ${isTold}`;
+  }
+  if (isTold) assert.equal(await peer.read(3), 'OK\n');
+  await sessions.loggedIn();
+  assert.equal(sessions.logins.splice(0)[0]?.signedText, text);
+  return `accepted ${isTold}`;
+}
+
+async function fuzzPort(t: TestContext, make: MakeFront): Promise<void> {
+  const [random, clock, sessions] = [randomFrom(seed), new DrivenClock(), new FakeSleepSessions()];
+  for (const id of ids) sessions.secrets.set(id, secret);
+  const front = await make({ clock, sessions, telemetry: new FakeTelemetry(), log: new FakeLog() });
+  t.after(() => front.close());
+  const seen = new Set<string>();
+  for (let round = 0; round < portRounds; round++) {
+    const peer = await RawPeer.connect(front.listener.address.port);
+    const key = await peer.read(32);
+    const bytes = brokenLine(random, random() < 0.7 ? key : null);
+    const cut = Math.floor(random() * bytes.length);
+    peer.send(bytes.subarray(0, cut));
+    peer.send(bytes.subarray(cut));
+    const scene = { peer, sessions, settle: () => front.settle() };
+    seen.add(await checkAnswer(scene, expectedVerdict(bytes), key));
+    peer.socket.destroy();
+    clock.advance(1000);
+  }
+  // Accepted, denied and malformed, told and not, and incomplete.
+  assert.equal(seen.size, 7);
+}
+
+for (const { name, make } of sleepFronts)
+  test(`a sleep port ${name} answers every broken line as the page says`, (t) => fuzzPort(t, make));

@@ -1,7 +1,7 @@
 /** Sleep ports for tests: a listener on real sockets, before sessions of test size, in one process or with something between. */
 import assert from 'node:assert/strict';
 import type { Duplex } from 'node:stream';
-import type { Admission, SleepAdmissions, SleepConnection } from '../../src/core/ports/device-sessions.ts';
+import type { SleepAdmissions, SleepConnection } from '../../src/core/ports/device-sessions.ts';
 import { EdgeEnd } from '../../src/edge/edge-end.ts';
 import { EdgeGate } from '../../src/edge/edge-gate.ts';
 import { SleepListener } from '../../src/edge/listener.ts';
@@ -27,6 +27,8 @@ export interface FrontDeps {
 
 export interface SleepFront {
   readonly listener: SleepListener;
+  /** The listener's end of the connection that logged in last. */
+  connection(): SleepConnection;
   /** Null: every answer comes in the turn of its question. */
   readonly answers: HeldAnswers | null;
   /** Lets what is under way between the listener and the sessions arrive. */
@@ -63,57 +65,29 @@ async function listen(
   return listener;
 }
 
-function front(clock: DrivenClock, listener: SleepListener, answers: HeldAnswers | null): SleepFront {
-  return {
-    listener,
-    answers,
-    settle,
-    async pass(ms) {
-      for (let left = ms; left > 0; left -= deviceTickMs) {
-        clock.advance(Math.min(left, deviceTickMs));
-        await settle();
-      }
-    },
-    close: () => listener.close(),
-  };
+async function pass(clock: DrivenClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= deviceTickMs) {
+    clock.advance(Math.min(left, deviceTickMs));
+    await settle();
+  }
 }
 
 /** The sessions are those of this process. */
-export const inProcess: MakeFront = async (deps, settings = {}) =>
-  front(deps.clock, await listen(deps, deps.sessions, settings), null);
-
-/** The sessions decide at once, and their answers are on the way for a turn, or for as long as they are held. */
-export const answeredLater: MakeFront = async (deps, settings = {}) => {
-  let released = Promise.resolve();
-  let release = (): void => undefined;
-  const decide = (...question: Parameters<FakeSleepSessions['admit']>): Admission => {
-    try {
-      return deps.sessions.admit(...question);
-    } catch {
-      return 'busy';
-    }
+const inProcess: MakeFront = async (deps, settings = {}) => {
+  const { clock, sessions } = deps;
+  const listener = await listen(deps, sessions, settings);
+  return {
+    listener,
+    connection: () => sessions.connection(),
+    answers: null,
+    settle,
+    pass: (ms) => pass(clock, ms),
+    close: () => listener.close(),
   };
-  const sessions: SleepAdmissions = {
-    async admit(...question) {
-      const admission = decide(...question);
-      await Promise.all([released, nextTurn()]);
-      return admission;
-    },
-    ended: (...end) => deps.sessions.ended(...end),
-  };
-  const answers = {
-    hold: () => {
-      released = new Promise((resolve) => {
-        release = resolve;
-      });
-    },
-    release: () => release(),
-  };
-  return front(deps.clock, await listen(deps, sessions, settings), answers);
 };
 
 /** Between the listener and the sessions is the link of an edge; of what the core sends, heartbeats alone pass while it is held. */
-export const overLink: MakeFront = async (deps, settings = {}) => {
+const throughEdge: MakeFront = async (deps, settings = {}) => {
   const { clock, sessions, telemetry, log } = deps;
   const progress = new LoopProgress(clock);
   const sleep = { ...sleepGatewayDefaults, ...settings };
@@ -140,10 +114,22 @@ export const overLink: MakeFront = async (deps, settings = {}) => {
   const answers = holdFrames(pair.there);
   gate.accept(pair.here, true);
   end.attach(pair.there);
-  const listener = await listen(deps, end, settings);
+  let latest: SleepConnection | null = null;
+  const admissions: SleepAdmissions = {
+    admit(...question) {
+      [, , latest] = question;
+      return end.admit(...question);
+    },
+    ended: (...ended) => end.ended(...ended),
+  };
+  const listener = await listen(deps, admissions, settings);
   await settle();
   return {
-    ...front(clock, listener, answers),
+    listener,
+    connection: () => latest ?? assert.fail('no module has logged in'),
+    answers,
+    settle,
+    pass: (ms) => pass(clock, ms),
     async close() {
       await listener.close();
       await Promise.all([gate.close(), end.end()]);
@@ -176,13 +162,23 @@ function holdFrames(stream: Duplex): HeldAnswers {
   };
 }
 
-/** Each with its name; the same tests pass with any of them. */
-export const sleepFronts: readonly (readonly [string, MakeFront])[] = [
-  ['in process', inProcess],
-  ['over the link of an edge', overLink],
+export interface SleepFrontKind {
+  readonly name: string;
+  readonly make: MakeFront;
+  /** Its answers can be held. */
+  readonly answersLater: boolean;
+}
+
+/** The same tests pass with any of them. */
+export const sleepFronts: readonly SleepFrontKind[] = [
+  { name: 'in process', make: inProcess, answersLater: false },
+  { name: 'through an edge', make: throughEdge, answersLater: true },
 ];
 
-/** Wakes until the kernel takes no more for a peer that does not read; the first answer that waits for it, or null. */
+/**
+ * Wakes a peer that does not read until the kernel takes no more: the answer of the first that waits, or null. `connection`:
+ * the listener's end.
+ */
 export async function fillKernel(
   connection: SleepConnection,
 ): Promise<{ readonly answer: Promise<WakeWriteResult> } | null> {
@@ -190,7 +186,7 @@ export async function fillKernel(
     let answered = 0;
     const answers = Array.from({ length: wakeupsWaitingMax }, () => connection.wake(null));
     for (const answer of answers) void answer.then(() => (answered += 1));
-    for (let turns = 0; turns < 100 && answered < answers.length; turns += 1) await nextTurn();
+    await nextTurn();
     const answer = answers[answered];
     if (answer !== undefined) return { answer };
   }
