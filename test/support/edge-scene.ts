@@ -3,7 +3,7 @@ import { EdgeEnd } from '../../src/edge/edge-end.ts';
 import type { EdgeIdentity, EdgePort } from '../../src/edge/edge-port.ts';
 import { EdgeGate } from '../../src/edge/edge-gate.ts';
 import { sleepSessions } from '../../src/core/devices/admit-session.ts';
-import type { Admission, SessionTicket } from '../../src/core/ports/device-sessions.ts';
+import type { Admission, SessionTicket, SleepSessions } from '../../src/core/ports/device-sessions.ts';
 import { LoopProgress } from '../../src/lib/loop-progress.ts';
 import { linkHeartbeatMs } from '../../src/model/limits.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
@@ -143,12 +143,17 @@ export class SceneEdge {
   }
 }
 
+type CoreSessions = SleepSessions<Admission>;
+
 export class EdgeScene {
   readonly core = new SessionScene();
   readonly telemetry = new FakeTelemetry();
   readonly gate: EdgeGate;
+  readonly #spoil: (sessions: CoreSessions) => CoreSessions;
 
-  constructor(sessionsMax = 1000) {
+  /** `spoil`: the core's sessions as a canary has them. */
+  constructor(sessionsMax = 1000, spoil = (sessions: CoreSessions): CoreSessions => sessions) {
+    this.#spoil = spoil;
     this.gate = this.newGate(sessionsMax);
   }
 
@@ -167,7 +172,7 @@ export class EdgeScene {
       {
         clock,
         log,
-        sessions: sleepSessions(deps),
+        sessions: this.#spoil(sleepSessions(deps)),
         telemetry: this.telemetry,
         progress: new LoopProgress(clock),
         release: '2.0.0',
