@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Packr } from 'msgpackr';
-import { sleepSessions } from '../../src/core/devices/admit-session.ts';
+import type { sleepSessions } from '../../src/core/devices/admit-session.ts';
 import { encodeLengthFrame } from '../../src/lib/link/length-frame.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import { edgeAwayMsMax } from '../../src/model/sleep.ts';
