@@ -113,13 +113,10 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   }
 
   expire(): void {
-    if (this.#stage === 'admitting') this.turnAway();
-    else if (this.#stage === 'refusing') this.drop();
-    else if (this.#asked === null) this.#refuse('timeout', this.#loginLine.wantsReply);
-    else {
-      this.#asked.abandon('node_lost');
-      this.turnAway();
-    }
+    this.#asked?.abandon('node_lost');
+    if (this.#stage === 'refusing') this.drop();
+    else if (this.#stage === 'admitting' || this.#stage === 'asking') this.turnAway();
+    else this.#refuse('timeout', this.#loginLine.wantsReply);
   }
 
   turnAway(): void {
@@ -202,9 +199,14 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
 
   #admit(login: SleepLogin, connection: SleepingConnection): Admission | Promise<Admission> {
     const { sessions } = this.#context;
-    const address = (): string => this.#source ?? askAddress(this.#socket);
     try {
-      return sessions.admit(login, this.#sessionKey, connection, this.#context.hasRoom(), address);
+      return sessions.admit(
+        login,
+        this.#sessionKey,
+        connection,
+        this.#context.hasRoom(),
+        () => this.#source ?? askAddress(this.#socket),
+      );
     } catch (error) {
       this.#context.reportFailure(error);
       return 'busy';
