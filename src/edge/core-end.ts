@@ -11,7 +11,6 @@ import type { Log } from '../lib/log.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import { edgeAnswerMsMax } from '../model/sleep.ts';
 import { linkLogLinesMax } from '../model/limits.ts';
-import { wordsOfVersion } from '../protocol/edge-link/edge-greeting.ts';
 import {
   edgeLinkVersion,
   type CoreMessage,
@@ -122,8 +121,8 @@ export class CoreEnd {
       case 'hello':
         this.#greeted(message);
         return null;
-      case 'foreign':
-        this.#decline(`the edge ${wordsOfVersion(message.version)}`);
+      case 'unfit':
+        this.#decline(message.sentence);
         return null;
       case 'heartbeat':
         return null;

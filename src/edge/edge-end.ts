@@ -233,10 +233,10 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   }
 
   #turn(): void {
-    if (this.#link === null) this.#logins.forgetAbandoned();
-    else if (this.#stage === 'linked' && !this.#link.isCongested)
-      for (const message of this.#sessions.newHeartbeats()) this.#send(message);
+    if (this.#link === null) return this.#logins.forgetAbandoned();
     this.#log.heartbeat();
+    if (this.#stage === 'linked' && !this.#link.isCongested)
+      for (const message of this.#sessions.newHeartbeats()) this.#send(message);
     if (this.#port !== null && this.#stage !== 'greeting')
       this.#send({ kind: 'counts', counts: this.#port.counts });
   }

@@ -159,9 +159,11 @@ test('the core answers with its version and release, or declines with a sentence
   assert.deepEqual(decodeCoreHello(declinedBytes), { ok: true, value: declined });
 });
 
-test('of a hello of another version no more is read than that', () => {
+test('a hello of another version is read no further', () => {
   const bytes = map(['kind', word('hello')], ['version', hex('07')], ['more', hex('c3')]);
-  assert.deepEqual(decodeEdgeHello(bytes), { ok: true, value: { kind: 'foreign', version: 7 } });
+  const sentence =
+    'the edge speaks version 7 of the edge link, and this end version 1: run the same release on both';
+  assert.deepEqual(decodeEdgeHello(bytes), { ok: true, value: { kind: 'unfit', sentence } });
 });
 
 const wrongFromEdge: readonly Buffer[] = [

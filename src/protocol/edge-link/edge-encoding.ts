@@ -6,7 +6,7 @@ import { packPlain } from '../../lib/plain-msgpack.ts';
 import type { BroughtSession, CoreMessage, EdgeMessage } from './edge-message.ts';
 
 type Fields = readonly unknown[];
-export type SentByEdge = Exclude<EdgeMessage, { kind: 'foreign' }>;
+export type SentByEdge = Exclude<EdgeMessage, { kind: 'unfit' }>;
 
 export const edgeKinds = {
   heartbeat: 0,
@@ -41,7 +41,7 @@ export function encodeEdgeMessage(message: SentByEdge): Buffer {
   return packPlain(message.kind === 'hello' ? message : edgeFields(message));
 }
 
-function edgeFields(message: Exclude<EdgeMessage, { kind: 'hello' | 'foreign' }>): Fields {
+function edgeFields(message: Exclude<EdgeMessage, { kind: 'hello' | 'unfit' }>): Fields {
   const kind = edgeKinds[message.kind];
   switch (message.kind) {
     case 'heartbeat':

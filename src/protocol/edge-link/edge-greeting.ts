@@ -6,7 +6,7 @@ import { unpackPlain } from '../../lib/plain-msgpack.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { edgeSessionsMax } from '../../model/sleep.ts';
 import { isAddress, isAdvertised, isCount, isName, isSentence } from './edge-fields.ts';
-import { edgeLinkVersion, type CoreMessage, type EdgeMessage } from './edge-message.ts';
+import { edgeLinkVersion, type CoreMessage, type EdgeHello, type EdgeMessage } from './edge-message.ts';
 
 const notALink = 'does not speak the language of the link';
 
@@ -14,20 +14,21 @@ const notALink = 'does not speak the language of the link';
 export function decodeEdgeHello(bytes: Buffer): Result<EdgeMessage, string> {
   const hello = unpackPlain(bytes);
   if (!isGreeting(hello) || hello.kind !== 'hello') return fail(notALink);
-  if (hello.version !== edgeLinkVersion) return succeed({ kind: 'foreign', version: hello.version });
+  if (hello.version !== edgeLinkVersion)
+    return succeed({ kind: 'unfit', sentence: `the edge ${wordsOfVersion(hello.version)}` });
   const { version, name, instance, release, pid, address, advertise, maxSessions } = hello;
-  const isRight =
-    isName(name) &&
-    isName(instance) &&
-    isName(release) &&
-    isCount(pid) &&
-    isAddress(address) &&
-    isAdvertised(advertise) &&
-    isCount(maxSessions) &&
-    maxSessions >= 1 &&
-    maxSessions <= edgeSessionsMax;
-  if (!isRight) return fail('sent a hello with a field out of its range');
+  if (!isName(name)) return unfit('name');
+  if (!isName(instance)) return unfit('instance');
+  if (!isName(release)) return unfit('release');
+  if (!isCount(pid)) return unfit('pid');
+  if (!isAddress(address)) return unfit('address');
+  if (!isAdvertised(advertise)) return unfit('advertise');
+  if (!isCount(maxSessions) || maxSessions < 1 || maxSessions > edgeSessionsMax) return unfit('maxSessions');
   return succeed({ kind: 'hello', version, name, instance, release, pid, address, advertise, maxSessions });
+}
+
+function unfit(field: keyof EdgeHello): Result<EdgeMessage, string> {
+  return succeed({ kind: 'unfit', sentence: `the hello of the edge is out of range in its field ${field}` });
 }
 
 /** A hello of our version, or a decline of any. */
@@ -41,8 +42,7 @@ export function decodeCoreHello(bytes: Buffer): Result<CoreMessage, string> {
   return isName(release) ? succeed({ kind: 'hello', version, release }) : fail(notALink);
 }
 
-/** The end of a sentence about the peer. */
-export function wordsOfVersion(version: number): string {
+function wordsOfVersion(version: number): string {
   return `speaks version ${version} of the edge link, and this end version ${edgeLinkVersion}: run the same release on both`;
 }
 

@@ -78,8 +78,8 @@ export type EdgeWakeResult = Exclude<WakeWriteResult, 'unreachable'>;
 
 export type EdgeMessage =
   | EdgeHello
-  /** A hello of another version, which cannot be read further. */
-  | { readonly kind: 'foreign'; readonly version: number }
+  /** A hello that no core accepts, of another version or with a field out of its range. */
+  | { readonly kind: 'unfit'; readonly sentence: string }
   | { readonly kind: 'heartbeat' }
   | {
       readonly kind: 'admit';
