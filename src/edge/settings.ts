@@ -13,12 +13,20 @@ import {
 
 const milliseconds = (max: number) => wholeNumber(1, max);
 
+/** Edges of one machine. Source: scale-out.md, Edges. */
+export const localEdgesMax = 64;
+
 export const sleepSection = section({
   listen: setting(listenAddress, '127.0.0.1:8081', 'Listening address for low-power modules.'),
   advertise: setting(
     addressList,
     [],
     'Sleep servers for devices to try, in this order; empty: the address listened on.',
+  ),
+  edges: setting(
+    wholeNumber(0, localEdgesMax),
+    0,
+    'Processes that hold the sleep connections; 0: the server holds them itself.',
   ),
   max_sessions: setting(
     wholeNumber(1, 10_000_000),

@@ -250,3 +250,14 @@ export function settingsOfProcess(settings: Settings, { listeners, workers }: Pr
     },
   };
 }
+
+/** One of the edges of this machine: rates and handshakes are divided among them; the core counts the sessions of all. */
+export function edgeSleepSettings({ sleep }: Settings): Settings['sleep'] {
+  const share = (whole: number): number => Math.ceil(whole / sleep.edges);
+  return {
+    ...sleep,
+    accepts_per_second: share(sleep.accepts_per_second),
+    handshakes_max: share(sleep.handshakes_max),
+    admission_queue_max: share(sleep.admission_queue_max),
+  };
+}

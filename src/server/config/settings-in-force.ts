@@ -52,7 +52,8 @@ function boundByFiles(settings: Settings, { openFilesMax }: Surroundings): Entry
   const bounds = {
     'api.connections_max': apiConnectionsReserved + pool,
     'ops.connections_max': opsConnectionsReserved + pool,
-    'sleep.max_sessions': room,
+    // Each edge has the limit for itself.
+    'sleep.max_sessions': room * Math.max(1, settings.sleep.edges),
     'sleep.handshakes_max': room,
     'signal.max_sessions': Math.max(0, room - handshakeSocketsReserved),
     'signal.handshakes_max': room + handshakeSocketsReserved,
