@@ -27,6 +27,7 @@ import { Handshake } from './handshake.ts';
 import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
 import { readCertificate, tlsFiles } from '../lib/connections/tls-files.ts';
 import type { ListenAddress } from '../lib/connections/listen-address.ts';
+import type { SleepFront } from './sleep-front.ts';
 import type { SleepSettings } from './settings.ts';
 import { SleepSockets, type SleepCounts, type SleepPort } from './sleep-sockets.ts';
 
@@ -54,7 +55,7 @@ type Claim = (connection: SleepConnection) => SessionTicket | null;
 /** Logins under way are looked at so often while a listener is handed over. */
 const holdTickMs = 20;
 
-export class SleepListener {
+export class SleepListener implements SleepFront {
   readonly sockets: SleepSockets;
   readonly #context: SleepListenerContext;
   readonly #connections: DeviceConnections<SleepEndReason>;

@@ -34,6 +34,7 @@ const costlyAtScale: readonly string[] = [
 export function createMetrics(
   sources: MetricSources,
   clock: Pick<Clock, 'monotonicMs'> = new SystemClock(),
+  progress = new LoopProgress(clock),
 ): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -42,7 +43,6 @@ export function createMetrics(
   declareEventLoopDelay(gauges.gauge, new EventLoopDelay(clock));
   declareGauges(gauges, sources);
   const histograms: (DurationHistogram | RequestHistogram)[] = [];
-  const progress = new LoopProgress(clock);
   const { advance } = progress;
   const telemetry = declareMetrics({
     counter: (name, help, labelName, labels) => {

@@ -68,6 +68,14 @@ test('--demo fills an empty store once, and leaves one that is not empty alone',
   assert.deepEqual(await second.reasons(), ready());
 });
 
+test('a server with edges on an empty store shows the secrets of the demo registry once', async (t) => {
+  const { server, reasons } = await start(t, ['--edges', '1', '--demo', '--data-dir', temporaryDirectory(t)]);
+  assert.deepEqual(await reasons(), ready());
+  await server.logged('the console is there');
+  assert.equal(server.stderr.match(/secret key/g)?.length, 1);
+  assert.equal(await server.stop('SIGTERM'), 0);
+});
+
 test('several processes on an empty store make the demo registry by --demo alone', async (t) => {
   const folder = temporaryDirectory(t);
   const asked = await start(t, ['--processes', '1', '--demo', '--data-dir', join(folder, 'a')]);

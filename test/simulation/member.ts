@@ -115,7 +115,7 @@ export class SimulatedMember {
       await this.webhooks?.start();
     }
     await this.#member.open(context);
-    await this.#member.recover(context, new Set());
+    await this.#member.recover(context, () => false);
     this.#stops.push(context.watch.start());
     if (this.calls !== null) {
       this.calls.directory.resume();

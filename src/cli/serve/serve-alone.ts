@@ -10,8 +10,7 @@ import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { listenerNames } from '../../server/config/settings-schema.ts';
-import { withListeners } from '../../server/config/derived-settings.ts';
-import { settlePorts } from '../../server/supervisor/process-ports.ts';
+import { withRealPorts } from '../../server/supervisor/process-ports.ts';
 import type { ProcessTask } from '../../server/supervisor/process-messages.ts';
 import { parentLine, Predecessor } from '../../server/upgrade/predecessor.ts';
 import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
@@ -21,6 +20,7 @@ import { livingPid, wasLeftLocked } from '../../storage/lmdb/data-directory.ts';
 import type { FirstSecrets } from '../init/first-entries.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
+import { successorFlag } from './serve-flags.ts';
 import {
   announceConsole,
   checkStart,
@@ -36,9 +36,6 @@ import {
 
 /** Who stops a service may tell each of its processes, and the one that was started first tells its successor, too. */
 const sameSignalMs = 500;
-
-/** The flag by which only a server starts its successor. */
-export const successorFlag = '--successor';
 
 /** `isDemoAsked`: an empty store gets entries to try. */
 export async function serveAlone(
@@ -83,12 +80,8 @@ async function begin(
     predecessor.loaded(dataDirectory);
     return predecessor.inherit(settings);
   }
-  const wantsFreePorts = listenerNames.some((name) => settings[name].listen.port === 0);
-  // A successor listens on the same ones.
-  return {
-    settings: wantsFreePorts ? withListeners(settings, await settlePorts(settings)) : settings,
-    takeOver: null,
-  };
+  // A successor listens on the same ports.
+  return { settings: await withRealPorts(settings), takeOver: null };
 }
 
 class AloneServer {

@@ -5,13 +5,12 @@
  */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { processesMax } from '../../model/limits.ts';
+import { localEdgesMax } from '../../edge/settings.ts';
 import { openLog } from '../../server/bootstrap/logging.ts';
 import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
-import { serveAlone, successorFlag } from './serve-alone.ts';
-import { serveProcesses, supervisedFlag } from './serve-processes.ts';
-import { serveSupervised } from './serve-supervised.ts';
+import { coreFlag, successorFlag, supervisedFlag } from './serve-flags.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
 import { formatListenAddress } from '../../lib/connections/listen-address.ts';
@@ -28,11 +27,17 @@ export function addServeCommand(program: Command): void {
     .option(
       '--processes <n>',
       'this many workers behind the same ports, and a coordinator, as one server',
-      parseProcesses,
+      parseCount(1, processesMax),
+    )
+    .option(
+      '--edges <n>',
+      'this many processes hold the sleep connections: sleep.edges',
+      parseCount(0, localEdgesMax),
     )
     .option('--demo', 'make a demo application with devices and a credential, if the store is empty')
     .addOption(new Option(supervisedFlag, 'one of them').hideHelp())
     .addOption(new Option(successorFlag, 'the new process of an upgrade').hideHelp())
+    .addOption(new Option(coreFlag, 'the core of a server that has edges').hideHelp())
     .addHelpText(
       'after',
       examples(
@@ -47,33 +52,49 @@ export function addServeCommand(program: Command): void {
     .action(inLocalContext(serveAs));
 }
 
-function parseProcesses(text: string): number {
-  const processes = Number(text);
-  if (/^\d+$/.test(text) && processes >= 1 && processes <= processesMax) return processes;
-  throw new InvalidArgumentError(`A number of processes is 1-${processesMax}.`);
+function parseCount(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (/^\d+$/.test(text) && count >= min && count <= max) return count;
+    throw new InvalidArgumentError(`A number of processes is ${min}-${max}.`);
+  };
 }
 
 interface ServeOptions {
   readonly only?: 'media';
   readonly processes?: number;
+  readonly edges?: number;
   readonly demo?: boolean;
   readonly supervised?: boolean;
   readonly successor?: boolean;
+  readonly core?: boolean;
 }
 
-async function serveAs(
+/** Each module is loaded only where it runs: a supervisor stays small. */
+async function serveAs(context: CommandContext, { edges, ...options }: ServeOptions): Promise<void> {
+  if (edges !== undefined && options.only === 'media')
+    throw usageError('serve --only media has no sleep connections: leave --edges out');
+  return serve(edges === undefined ? context : context.with(`sleep.edges=${edges}`), options);
+}
+
+async function serve(
   context: CommandContext,
-  { only, processes, demo = false, supervised, successor }: ServeOptions,
+  { only, processes, demo = false, supervised, successor, core }: Omit<ServeOptions, 'edges'>,
 ): Promise<void> {
-  if (supervised === true) return serveSupervised(context);
+  if (supervised === true) return (await import('./serve-supervised.ts')).serveSupervised(context);
+  if (core === true) return (await import('./serve-core.ts')).serveCore(context, demo);
   if (only === 'media') return serveMedia(context);
-  const { processes: set, nats_url: natsUrl } = context.settings.cluster;
-  if (processes !== undefined && natsUrl !== null)
+  const { cluster, sleep } = context.settings;
+  if (processes !== undefined && cluster.nats_url !== null)
     throw usageError(
       'processes share the store of one machine and nodes share none: not with cluster.nats_url',
     );
-  if (processes === undefined && set === 1) return serveAlone(context, successor === true, demo);
-  return serveProcesses(context, processes ?? set, demo);
+  if (processes !== undefined && sleep.edges > 0)
+    throw usageError('a server has edges or workers, not both: leave --processes or sleep.edges out');
+  if (sleep.edges > 0) return (await import('./serve-edges.ts')).serveEdges(context);
+  if (processes === undefined && cluster.processes === 1)
+    return (await import('./serve-alone.ts')).serveAlone(context, successor === true, demo);
+  return (await import('./serve-processes.ts')).serveProcesses(context, processes ?? cluster.processes, demo);
 }
 
 async function serveMedia({ settings, clock }: CommandContext): Promise<void> {

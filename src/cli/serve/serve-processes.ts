@@ -19,6 +19,7 @@ import { clearDataDirectory, removeSocketDirectory } from '../../storage/lmdb/le
 import { makeStore } from '../../storage/lmdb/open-store.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
+import { supervisedFlag } from './serve-flags.ts';
 import {
   announceConsole,
   checkStart,
@@ -28,9 +29,6 @@ import {
   refuseStart,
   stopSignal,
 } from './serving-end.ts';
-
-/** The flag by which only the supervisor starts a process. */
-export const supervisedFlag = '--supervised';
 
 export async function serveProcesses(
   context: CommandContext,

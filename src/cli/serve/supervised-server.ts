@@ -51,7 +51,7 @@ export class SupervisedServer {
 
   constructor(context: CommandContext, startServer: StartServer, { task, workerSet }: Assignment) {
     const { settings, clock, dataDirectory } = context;
-    this.logging = openLog(settings.log, undefined, task.process);
+    this.logging = openLog(settings.log, undefined, { process: task.process });
     dieOfTheUnexpected(this.logging);
     this.#context = context;
     this.#startServer = startServer;

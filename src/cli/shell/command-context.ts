@@ -59,6 +59,13 @@ export class CommandContext {
     };
   }
 
+  /** The same with one more setting, `section.key=value`, which prevails. */
+  with(override: string): CommandContext {
+    const { clock, output, openDialogue, settingsSources } = this;
+    const options = { ...this.#place, set: [...(this.#place.set ?? []), override] };
+    return new CommandContext(options, settingsSources.env, { clock, output, openDialogue });
+  }
+
   /** The server elsewhere that is meant; null: this machine. Throws a CommandError. */
   get profile(): ChosenProfile | null {
     if (this.#profile === undefined) this.#profile = chooseProfile(this.#place, this.settingsSources.env);

@@ -3,7 +3,8 @@
  * Several processes of one server each have it, on the same ports.
  */
 import { assert } from '../../lib/assert.ts';
-import { nextTurn, type Cancel } from '../../lib/clock.ts';
+import { nextTurn, settlesWithin, type Cancel } from '../../lib/clock.ts';
+import { readVersion } from '../../lib/package-version.ts';
 import type { SocketHandle } from '../../lib/bound-sockets.ts';
 import type { MovedSession, SessionTicket, SleepConnection } from '../../core/ports/device-sessions.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
@@ -17,6 +18,11 @@ import { reportWake } from '../../core/wakeups/wakeup-watch.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener, type ArrivingConnection } from '../../edge/listener.ts';
 import type { SleepPort } from '../../edge/sleep-sockets.ts';
+import { EdgeGate, type EdgeGateSettings } from '../../edge/edge-gate.ts';
+import type { EdgeFacts, SleepFront } from '../../edge/sleep-front.ts';
+import { edgesBackMsMax } from '../site/site-limits.ts';
+import type { Settings } from '../config/settings-schema.ts';
+import type { CoreHandle } from '../site/core-task.ts';
 import { handOverSlice } from '../../model/upgrade-limits.ts';
 
 /** A sleep session that another process had. */
@@ -28,6 +34,7 @@ export class Gateways {
   readonly deviceListeners: DeviceListeners;
   readonly #context: ServerContext;
   readonly #handle: WorkerHandle | null;
+  readonly #core: CoreHandle | null;
   readonly #sharesApiPort: boolean;
   readonly #saver: HeartbeatSaver;
   #stopSaving: Cancel = () => undefined;
@@ -35,15 +42,22 @@ export class Gateways {
 
   /**
    * `handle`: among other processes behind the same ports; null: nobody else has them. `sharesApiPort`: others may listen on
-   * it, too. Throws when TLS is asked for and its files are not in order.
+   * it, too. `core`: edges hold the sleep connections; null: this process does. Throws when TLS is asked for and its files
+   * are not in order.
    */
-  constructor(context: ServerContext, handle: WorkerHandle | null, sharesApiPort: boolean) {
+  constructor(
+    context: ServerContext,
+    handle: WorkerHandle | null,
+    sharesApiPort: boolean,
+    core: CoreHandle | null,
+  ) {
     this.#context = context;
     this.#handle = handle;
+    this.#core = core;
     this.#sharesApiPort = sharesApiPort;
     this.#saver = new HeartbeatSaver(context.directory);
-    this.deviceListeners = composeDeviceListeners(context, handle === null ? 'own' : 'lent');
-    handle?.sleepPort(this.deviceListeners.sleep);
+    this.deviceListeners = composeDeviceListeners(context, handle === null ? 'own' : 'lent', core);
+    handle?.sleepPort(this.sleepListener);
   }
 
   /**
@@ -58,7 +72,8 @@ export class Gateways {
     const { sleep, signal } = this.deviceListeners;
     const api = await Api.compose({ ...this.#context, ...elsewhere }, this.#sharesApiPort);
     this.#api = api;
-    await sleep.listen(inherited);
+    if (this.#core === null) await this.sleepListener.listen(inherited);
+    else await this.#openGate(this.#core);
     await signal.listen(this.#handle === null ? null : await this.#handle.signalSocket());
     await others;
     this.#stopSaving = this.#saver.start(this.#context.clock);
@@ -67,6 +82,19 @@ export class Gateways {
       sleep: formatListenAddress(sleep.address),
       signal: formatListenAddress(signal.address),
     };
+  }
+
+  /** The sleep port of this process. Never called on a core that has edges. */
+  get sleepListener(): SleepListener {
+    const { sleep } = this.deviceListeners;
+    assert(sleep instanceof SleepListener, 'this process holds the sleep connections itself');
+    return sleep;
+  }
+
+  /** The edges of this core, those elsewhere among them. */
+  edges(): readonly EdgeFacts[] {
+    const { sleep } = this.deviceListeners;
+    return sleep instanceof EdgeGate ? sleep.edges() : [];
   }
 
   /** What callers reach; once it listens. */
@@ -85,15 +113,14 @@ export class Gateways {
       if (at % handOverSlice === 0) await nextTurn();
       const claim = (connection: SleepConnection): SessionTicket | null =>
         adoptSession(this.#context, moved, connection);
-      if (this.deviceListeners.sleep.adopt(arriving, claim)) adopted += 1;
+      if (this.sleepListener.adopt(arriving, claim)) adopted += 1;
     }
     return adopted;
   }
 
   /** Ends the signal sessions at the rate of a drain, and the sleep sessions that no other process can take. */
   async drainUnmovable(): Promise<void> {
-    const { sleep } = this.deviceListeners;
-    const kinds = sleep.isEncrypted ? (['signal', 'sleep'] as const) : (['signal'] as const);
+    const kinds = this.sleepListener.isEncrypted ? (['signal', 'sleep'] as const) : (['signal'] as const);
     await Promise.all(kinds.map((kind) => this.#drain(kind)));
     disconnectEverybody(this.#context, 'drain', kinds);
   }
@@ -106,8 +133,8 @@ export class Gateways {
     await this.#api?.stopVerifying();
   }
 
-  /** Its `reloadTls` throws, and changes nothing, when the files are not in order. */
-  tlsListener(name: 'api' | 'sleep' | 'signal'): { reloadTls(): void } {
+  /** Its `reloadTls` throws or rejects, and changes nothing, when the files are not in order. */
+  tlsListener(name: 'api' | 'sleep' | 'signal'): { reloadTls(): void | Promise<void> } {
     return name === 'api' ? this.api : this.deviceListeners[name];
   }
 
@@ -138,6 +165,17 @@ export class Gateways {
     await closing;
   }
 
+  /** The first core says that it serves once every edge does. A later one has edges that may just be coming back. */
+  async #openGate({ isFirst }: CoreHandle): Promise<void> {
+    const { sleep } = this.deviceListeners;
+    assert(sleep instanceof EdgeGate, 'a core has a gate');
+    await sleep.listen();
+    const { settings, clock } = this.#context;
+    const listening = sleep.whenListening(settings.sleep.edges);
+    if (isFirst) await listening;
+    else await settlesWithin(clock, edgesBackMsMax, listening);
+  }
+
   async #drain(name: keyof DeviceListeners): Promise<void> {
     const { settings, log } = this.#context;
     const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings[name];
@@ -147,24 +185,32 @@ export class Gateways {
 }
 
 interface DeviceListeners {
-  readonly sleep: SleepListener;
+  readonly sleep: SleepFront;
   readonly signal: SignalListener;
 }
 
 type Reported = Parameters<ServerContext['watch']['reported']>;
 
-function composeDeviceListeners(context: ServerContext, port: SleepPort): DeviceListeners {
-  const { settings, clock, log, telemetry, records, connections } = context;
+function composeDeviceListeners(
+  context: ServerContext,
+  port: SleepPort,
+  core: CoreHandle | null,
+): DeviceListeners {
+  const { settings, clock, log, telemetry, records, connections, progress } = context;
   const common = { clock, log, telemetry };
   const { loginsAreClosed } = records;
   const wakeups = { reported: (...reported: Reported) => reportWake(context, ...reported) };
   const admission = { ...context, wakeups, loginsAreClosed };
-  const sleep = new SleepListener(settings.sleep, {
-    ...common,
-    sessions: sleepSessions(admission),
-    otherSockets: () => connections.othersOf('sleep'),
-    port,
-  });
+  const sessions = sleepSessions(admission);
+  const sleep =
+    core === null
+      ? new SleepListener(settings.sleep, {
+          ...common,
+          sessions,
+          otherSockets: () => connections.othersOf('sleep'),
+          port,
+        })
+      : new EdgeGate(gateSettings(settings, core), { ...common, sessions, progress, release: readVersion() });
   // What controllers are told to have their modules log in to.
   const { advertise } = settings.sleep;
   const sleepServers = (): readonly string[] =>
@@ -176,7 +222,15 @@ function composeDeviceListeners(context: ServerContext, port: SleepPort): Device
     mediaUrl: () => context.mediaUrl(null),
     otherSockets: () => connections.othersOf('signal'),
   });
-  connections.join('sleep', sleep);
+  // Edges have the descriptors.
+  connections.join('sleep', sleep, core === null ? 0 : Infinity);
   connections.join('signal', signal);
   return { sleep, signal };
+}
+
+function gateSettings(settings: Settings, { edgeSocket }: CoreHandle): EdgeGateSettings {
+  const { sleep, edges } = settings;
+  const { listen: address, key_file: keyFile } = edges;
+  const elsewhere = address === null || keyFile === null ? null : { address, keyFile };
+  return { sleep, socketPath: edgeSocket, elsewhere };
 }

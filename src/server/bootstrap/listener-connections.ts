@@ -60,9 +60,9 @@ export class ListenerConnections {
     });
   }
 
-  /** All of its connections come from what all share. */
-  join(name: 'sleep' | 'signal', listener: DeviceListener): void {
-    this.#census.join(name, { reserved: 0, count: () => listener.socketCount });
+  /** `reserved`: connections that take nothing from what all share; Infinity: other processes hold them. */
+  join(name: 'sleep' | 'signal', listener: DeviceListener, reserved = 0): void {
+    this.#census.join(name, { reserved, count: () => listener.socketCount });
   }
 
   /** What the other listeners hold of what all share. */

@@ -42,19 +42,19 @@ const secretNames = [
 ];
 
 /**
- * `descriptor` is an open file; unless it is a standard one it is closed with the log. `process`: the number of one
- * among several that write there, which each of its lines has.
+ * `descriptor` is an open file; unless it is a standard one it is closed with the log. `sharer`: fields that each line of one
+ * process among several that write there has; null: no other process writes there.
  */
 export function openLog(
   { level, format }: LogSettings,
   descriptor: number = standardOutput,
-  process: number | null = null,
+  sharer: { readonly process?: number } | null = null,
 ) {
   const output = destination({
     dest: descriptor,
     sync: false,
     maxLength: logBytesWaitingMax,
-    ...(process !== null && { maxWrite: sharedWriteBytesMax }),
+    ...(sharer !== null && { maxWrite: sharedWriteBytesMax }),
   });
   // A reader that is gone, of a pipe or of a terminal, takes the log with it, not the server.
   let isReaderGone = false;
@@ -68,7 +68,7 @@ export function openLog(
   const logger = pino(
     {
       level,
-      base: process === null ? null : { process },
+      base: sharer,
       formatters: { level: (label) => ({ level: label }) },
       redact: secretNames.flatMap((name) => [name, `*.${name}`]),
     },

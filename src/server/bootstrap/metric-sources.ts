@@ -1,4 +1,5 @@
 /** The sources of the gauges: parts of this process, of which some come later than the metrics, and some are another's. */
+import type { CoreSite } from '../site/core-task.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Provisioner } from '../../core/devices/provision-devices.ts';
 import { liveCallStates } from '../../model/call.ts';
@@ -21,6 +22,8 @@ interface SessionCount {
 /** The parts that come later in the order of a start; null: not yet, or another process has it. */
 export interface CountedParts {
   deviceListeners: { readonly sleep: SessionCount; readonly signal: SessionCount };
+  /** Null: this process holds the sleep connections. */
+  site: CoreSite | null;
   calls: CallService | null;
   provisioner: Pick<Provisioner, 'carryOut'> | null;
   member: { figures(): ClusterFigures | null } | null;
@@ -30,7 +33,7 @@ export interface CountedParts {
 
 export function noPartsYet(): CountedParts {
   const noneOfOthers = { calls: null, provisioner: null, member: null, figures: null };
-  return { deviceListeners: noSessions, ...noneOfOthers, storeHealth: null };
+  return { deviceListeners: noSessions, site: null, ...noneOfOthers, storeHealth: null };
 }
 
 export function metricSources(own: CountedParts, connections: ListenerConnections): MetricSources {

@@ -2,7 +2,6 @@
  * The records of the server’s observations, which it must not forget.
  */
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
-import type { MemberId } from '../../model/cluster.ts';
 import type { EventDraft, EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
 import type { Log } from '../../lib/log.ts';
@@ -22,7 +21,7 @@ import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
 import { isDiskFault } from '../../storage/lmdb/store-fault.ts';
 import { backlogMax, loginsBacklogMax } from '../../storage/lmdb/store-limits.ts';
-import { LostSessions } from '../../storage/journal/lost-sessions.ts';
+import { LostSessions, type IsGone } from '../../storage/journal/lost-sessions.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { RegistryEventStore } from '../../storage/records/registry-event-store.ts';
 import { WakeupRecordStore } from '../../storage/records/wakeup-record-store.ts';
@@ -107,7 +106,7 @@ export function openRecords(
      * Ends as `node_lost`, at the present, the sessions that processes which are gone left open. Resolves, when that is
      * committed, to how many they were. Rejects when the store cannot be read.
      */
-    async closeSessionsOf(isGone: (member: MemberId, session: SessionId) => boolean) {
+    async closeSessionsOf(isGone: IsGone) {
       const atMs = clock.wallMs();
       const signal = await lost.close('signal', isGone, atMs);
       return { signal, sleep: await lost.close('sleep', isGone, atMs) };
@@ -132,15 +131,15 @@ function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
 }
 
 /**
- * Sessions that a crash left open end as lost with their node, and that is committed. `adopted`: sleep sessions that go on
- * in this process.
+ * Sessions that a crash left open end as lost with their node, and that is committed. `goesOn`: those of earlier processes
+ * that this one continues, or may yet.
  */
 export async function endOpenSessions(
   { records, log }: Pick<RecordsDeps, 'log'> & { readonly records: Records },
-  adopted: ReadonlySet<SessionId>,
+  goesOn: (session: SessionId, deviceId: DeviceId) => boolean,
 ): Promise<void> {
   // Of an earlier life of the only process that writes this store.
-  const { sleep, signal } = await records.closeSessionsOf((_, session) => !adopted.has(session));
+  const { sleep, signal } = await records.closeSessionsOf((_, session, device) => !goesOn(session, device));
   if (sleep + signal > 0)
     log.warn({ sleep, signal, reason: 'node_lost' }, 'sessions that the last stop left open are ended');
 }

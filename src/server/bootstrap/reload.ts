@@ -62,6 +62,6 @@ async function reloadCertificate(
   if (name === 'ops') return null;
   if (name === 'media') return (await controlPlane?.calls.mediaProcesses.reloadTls()) ?? null;
   if (gateways === null) readCertificate(tlsFiles(settings[name]));
-  else gateways.tlsListener(name).reloadTls();
+  else await gateways.tlsListener(name).reloadTls();
   return null;
 }

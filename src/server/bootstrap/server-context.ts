@@ -31,6 +31,7 @@ import { createMetrics } from '../../telemetry/metrics.ts';
 import { Readiness } from '../../telemetry/readiness.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../lib/log.ts';
+import type { CoreHandle } from '../site/core-task.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';
@@ -91,6 +92,8 @@ interface ContextDeps {
   readonly configured?: ConfiguredSettings;
   readonly clock: Clock;
   readonly log: Log;
+  /** Its supervisor watches the event loop; left out: it has none. */
+  readonly core?: Pick<CoreHandle, 'progress'>;
   readonly tokenKeys: LiveTokenKeys;
   readonly membership: RecordsMembership;
 }
@@ -112,7 +115,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   for (const { environment } of [store.registry, store.state]) health.watch(environment);
   const own = noPartsYet();
   own.storeHealth = health;
-  const metrics = createMetrics(metricSources(own, connections), clock);
+  const metrics = createMetrics(metricSources(own, connections), clock, deps.core?.progress);
   const records = openRecords(store.state, settings, {
     clock,
     log,

@@ -3,7 +3,10 @@
  * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { assert } from '../../lib/assert.ts';
 import type { Log } from '../../lib/log.ts';
+import type { CoreHandle } from '../site/core-task.ts';
+import { endUnclaimedLater } from '../site/unclaimed-sessions.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
@@ -39,6 +42,8 @@ export interface ServerDeps {
   readonly announce?: Logging['announce'];
   /** How the release is changed while devices sleep on; left out: it is not. */
   readonly upgrade?: UpgradeControl;
+  /** The core of a site with edges has it; left out: this process holds the sleep connections. */
+  readonly core?: CoreHandle;
   /** What a server before this one has left to it; left out: nothing. */
   readonly takeOver?: TakeOver;
 }
@@ -104,11 +109,23 @@ class Server {
   readonly #gateways: Gateways | null;
   readonly #upgrade: ServerUpgrade;
   readonly #certificates: CertificatesInForce;
+  /** True: edges hold sessions of the core before this one. */
+  readonly #awaitsSessions: boolean;
   readonly #timers: Cancel[] = [];
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
-    const { log, membership, member, startMedia = startMediaChild, handle, takeOver = null } = deps;
+    const {
+      log,
+      membership,
+      member,
+      startMedia = startMediaChild,
+      handle,
+      takeOver = null,
+      core = null,
+    } = deps;
+    assert((core !== null) === context.settings.sleep.edges > 0, 'only `serve` starts a core of edges');
     const upgrade = deps.upgrade ?? upgradeOf(handle);
+    this.#awaitsSessions = core?.isFirst === false;
     const { announce = (fields, message) => log.info(fields, message) } = deps;
     const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;
@@ -120,7 +137,7 @@ class Server {
       ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade })
       : null;
     const sharesApiPort = handle !== null || deps.upgrade !== undefined;
-    this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle, sharesApiPort) : null;
+    this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle, sharesApiPort, core) : null;
     const closeRest = async (): Promise<void> => {
       this.#rest();
       await this.#closeStore(true);
@@ -134,7 +151,7 @@ class Server {
       leavePeers: () => member.leave(),
       giveBackSockets: () => {
         handle?.report({ kind: 'lets-go' });
-        this.#gateways?.deviceListeners.sleep.sockets.giveUp();
+        this.#gateways?.sleepListener.sockets.giveUp();
       },
       closeRest,
     });
@@ -151,6 +168,8 @@ class Server {
     }
     context.own.provisioner = this.#controlPlane?.provisioner ?? null;
     if (this.#gateways !== null) context.own.deviceListeners = this.#gateways.deviceListeners;
+    if (core !== null)
+      context.own.site = { edges: () => this.#gateways?.edges() ?? [], children: () => core.children() };
   }
 
   /**
@@ -161,7 +180,7 @@ class Server {
     logOpened(this.#store, this.#context.log);
     const ops = (await this.#controlPlane?.recover(this.#upgrade.isSuccessor)) ?? '';
     await this.#member.open(this.#context);
-    await this.#member.recover(this.#context, this.#upgrade.sessionIds);
+    await this.#member.recover(this.#context, this.#awaitsSessions ? () => true : this.#upgrade.goesOn());
     await this.#upgrade.takeUp();
     return ops;
   }
@@ -178,6 +197,7 @@ class Server {
     const listening = await this.#gateways?.listen({ calls, provision }, media, this.#upgrade.sleepSockets);
     const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
     if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
+    if (this.#awaitsSessions) this.#timers.push(endUnclaimedLater(this.#context));
     readiness.clear('starting');
     this.#upgrade.serves();
     return {

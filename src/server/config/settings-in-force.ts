@@ -48,13 +48,14 @@ export function findInForce(settings: Settings, around: Surroundings): ReadonlyM
 function boundByFiles(settings: Settings, { openFilesMax }: Surroundings): Entry[] {
   const room = boundSessions(Infinity, openFilesMax, descriptorsReserved);
   const pool = Math.floor(room * httpPoolShareMax);
+  // Each edge has the limit for itself.
+  const sleepRoom = room * Math.max(1, settings.sleep.edges);
   const media = settings.media.process === 'child' ? room : Infinity;
   const bounds = {
     'api.connections_max': apiConnectionsReserved + pool,
     'ops.connections_max': opsConnectionsReserved + pool,
-    // Each edge has the limit for itself.
-    'sleep.max_sessions': room * Math.max(1, settings.sleep.edges),
-    'sleep.handshakes_max': room,
+    'sleep.max_sessions': sleepRoom,
+    'sleep.handshakes_max': sleepRoom,
     'signal.max_sessions': Math.max(0, room - handshakeSocketsReserved),
     'signal.handshakes_max': room + handshakeSocketsReserved,
     'media.legs_max': media,

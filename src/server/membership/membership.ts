@@ -12,6 +12,7 @@ import { callsHere, type CallLocator } from '../../core/ports/call-locator.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { ownViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { Provision } from '../../model/provisioning.ts';
+import { siteRoute } from '../site/site-route.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
@@ -66,9 +67,9 @@ export interface Member extends ContextMember {
   open(context: ServerContext): Promise<void>;
   /**
    * Ends, and commits the end of, what those that are gone have left open, and watches their wakeups; from then on of all that
-   * go. `adopted`: sleep sessions of a process that this one succeeds, which go on here.
+   * go. `goesOn`: of an open session: it is one of an earlier process that goes on here, or may yet.
    */
-  recover(context: ServerContext, adopted: ReadonlySet<SessionId>): Promise<void>;
+  recover(context: ServerContext, goesOn: (session: SessionId) => boolean): Promise<void>;
   /** The calls of the last stop are here. */
   callsResumed(): void;
   /** Who issues calls, for the API. */
@@ -127,9 +128,10 @@ export class AloneMember implements Member {
     return 1;
   }
 
-  view({ metrics }: ServerContext): MembershipView {
+  view({ metrics, own, settings }: ServerContext): MembershipView {
     const members = async (): Promise<MemberJson[]> => [{ ...memberJson(this.status()), pid: process.pid }];
-    return { exposition: metrics, routes: [clusterRoute(members)] };
+    const site = siteRoute(own, settings.media.process !== 'none');
+    return { exposition: metrics, routes: [clusterRoute(members), site] };
   }
 
   webhooks(deps: WebhooksDeps): WebhookService {
@@ -141,8 +143,8 @@ export class AloneMember implements Member {
   async open(_context: ServerContext): Promise<void> {}
 
   /** Of an earlier life; of a node's other members may have done so before. */
-  async recover(context: ServerContext, adopted: ReadonlySet<SessionId>): Promise<void> {
-    await endOpenSessions(context, adopted);
+  async recover(context: ServerContext, goesOn: (session: SessionId) => boolean): Promise<void> {
+    await endOpenSessions(context, goesOn);
     context.watch.resume();
   }
 

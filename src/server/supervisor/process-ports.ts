@@ -14,6 +14,7 @@ import {
   type ListenerName,
   type Settings,
 } from '../config/settings-schema.ts';
+import { withListeners } from '../config/derived-settings.ts';
 import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import { makeTemporaryDirectory, socketDirectoryOf } from '../../storage/lmdb/leftovers.ts';
 
@@ -26,6 +27,12 @@ type Addresses = Readonly<Record<ListenerName, ListenAddress>>;
 const freePortMin = 20_000;
 const freePortMax = 32_767;
 const freePortTriesMax = 20;
+
+/** The settings with a free port for each port 0. Rejects like `settlePorts`. */
+export async function withRealPorts(settings: Settings): Promise<Settings> {
+  const wantsFreePorts = listenerNames.some((name) => settings[name].listen.port === 0);
+  return wantsFreePorts ? withListeners(settings, await settlePorts(settings)) : settings;
+}
 
 /** Rejects with a sentence that names the first address that cannot be had. */
 export async function settlePorts(settings: Settings): Promise<Addresses> {

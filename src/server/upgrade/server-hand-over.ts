@@ -161,7 +161,7 @@ export class ServerHandOver {
   }
 
   get #sleep() {
-    return this.#deps.gateways.deviceListeners.sleep;
+    return this.#deps.gateways.sleepListener;
   }
 
   /** None: it has lost its device within the same turn. */

@@ -34,9 +34,10 @@ export class ServerUpgrade {
     return this.#deps.takeOver?.sleepSockets ?? [];
   }
 
-  /** Those of the sessions that another process had. */
-  get sessionIds(): ReadonlySet<SessionId> {
-    return new Set(this.#deps.takeOver?.sessions.map(({ moved }) => moved.sessionId));
+  /** Tells the sessions that another process had. */
+  goesOn(): (session: SessionId) => boolean {
+    const sessions = new Set(this.#deps.takeOver?.sessions.map(({ moved }) => moved.sessionId));
+    return (session) => sessions.has(session);
   }
 
   /** What another server had is this one's. Before anybody can log in. Rejects when the store cannot be read. */
@@ -72,7 +73,7 @@ export class ServerUpgrade {
       /** The state that the next server begins with. Called once, and only on a whole server. */
       handOver: () => new ServerHandOver({ ...this.#deps, gateways: this.#gateways, listeners }),
       /** A sleep connection that the server before this one has accepted and not touched. */
-      takeConnection: (socket: Socket) => this.#gateways.deviceListeners.sleep.take(socket),
+      takeConnection: (socket: Socket) => this.#gateways.sleepListener.take(socket),
       /** Answers a request that came to the server before this one. */
       relayed: ((request) => this.#gateways.api.answer(request)) as RelayTarget,
     };

@@ -24,6 +24,9 @@ interface Lost {
   readonly record: ConnectionRecord;
 }
 
+/** True: the process that held the session is gone. */
+export type IsGone = (member: MemberId, session: SessionId, deviceId: DeviceId) => boolean;
+
 export class LostSessions {
   readonly #state: StateTables;
   readonly #journal: Journal;
@@ -44,11 +47,7 @@ export class LostSessions {
    * that ended meanwhile is among them. A slice at a time, between which the loop goes on; done again after another crash
    * it finishes what is left and repeats nothing. Rejects when the store cannot be read.
    */
-  async close(
-    connection: ConnectionKind,
-    isGone: (member: MemberId, session: SessionId) => boolean,
-    atMs: number,
-  ): Promise<number> {
+  async close(connection: ConnectionKind, isGone: IsGone, atMs: number): Promise<number> {
     let closed = 0;
     let slice = this.#openSlice(connection);
     while (slice.length > 0) {
@@ -68,18 +67,14 @@ export class LostSessions {
     return Array.from(open.getKeys({ ...start, limit: this.#slice }));
   }
 
-  #lostOf(
-    connection: ConnectionKind,
-    key: Buffer,
-    isGone: (member: MemberId, session: SessionId) => boolean,
-  ): Lost[] {
+  #lostOf(connection: ConnectionKind, key: Buffer, isGone: IsGone): Lost[] {
     const deviceId = key.toString() as DeviceId;
     const tables = this.#state.connections[connection];
     const record = findConnectionRecord(tables, deviceId);
     if (record === null) return [];
     const gone =
       findSharedConnection(tables, deviceId)?.slots.filter(({ member, session }) =>
-        isGone(member, session),
+        isGone(member, session, deviceId),
       ) ?? [];
     return gone.map((slot) => ({ connection, deviceId, slot, record }));
   }

@@ -43,9 +43,14 @@ export function socketDirectoryOf(dataDirectory: string): string {
   return join(dataDirectory, socketsName);
 }
 
-/** Files that are written under a name of their own before they get theirs. */
+/** Of the socket by which the edges of the supervisor that is this process reach their core. */
+export function edgeSocketName(): string {
+  return `edges-${process.pid}.sock`;
+}
+
+/** Sockets of supervisors, and files that are written under a name of their own before they get theirs. */
 const unfinishedForm =
-  /^(?:disk-probe|ops\.token|ops-tokens\.json|token-keys\.json)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+  /^edges-\d{1,10}\.sock$|^(?:disk-probe|ops\.token|ops-tokens\.json|token-keys\.json)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** By the holder of the directory's lock, before it makes any of these itself. */
 export function clearDataDirectory(directory: string): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adoptSession, describeSession } from '../../../../src/core/devices/admit-session.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
+import { LoginRates } from '../../../../src/core/devices/login-rates.ts';
 import type { SleepConnection } from '../../../../src/core/ports/device-sessions.ts';
 import { generateSessionId, type SessionId } from '../../../../src/model/ids.ts';
 import { testDevice } from '../../../support/fakes.ts';
@@ -59,4 +60,20 @@ test('a session that is over by the store is not taken up, and leaves no actor',
   assert.equal(adoptSession({ directory: to, clock: from.clock }, other, connection), null);
   assert.equal(to.size, 0);
   assert.equal(describeSession(from.directory, { ...moved, sessionId: other.sessionId }), null);
+});
+
+test('a device that logs in before its session is brought replaces it, and the session is not taken up', () => {
+  const { from, sessionId } = scene();
+  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId });
+  assert.ok(moved !== null);
+  from.directory = from.newDirectory();
+  from.loginRates = new LoginRates(from.clock, 1);
+  const peer = from.sleep.login();
+  assert.equal(peer.epoch, 2);
+  assert.deepEqual(
+    from.events.slice(1).map(({ type, data }) => [type, 'replaced' in data && data.replaced]),
+    [['device.sleep.login', true]],
+  );
+  assert.equal(adoptSession(from, moved, connection), null);
+  assert.deepEqual(peer.closes, []);
 });

@@ -1,0 +1,17 @@
+/**
+ * Limits of a site: its supervisor, its core and the edges of this machine.
+ * Source: scale-out.md, Edges; the rest is chosen here.
+ */
+/** A core that succeeds one that died waits so long for the edges before callers are admitted. */
+export const edgesBackMsMax = 1000;
+/** A session that no edge brings by then ends as `node_lost`. */
+export const edgesBringMsMax = 5000;
+/** From the start of a core, which may import a registry, until it serves. */
+export const coreStartMsMax = 600_000;
+/** From the start of an edge until it says hello, and from its task until it connects to the core. */
+export const edgeStartMsMax = 20_000;
+/** From the order to end, when its core is gone, until an edge is killed. */
+export const edgeStopMsMax = 2000;
+/** Between a death of a core or an edge that died soon after its start and its next start. */
+export const siteRestartMsMin = 100;
+export const siteRestartMsMax = 10_000;

@@ -1,0 +1,100 @@
+/** `GET /v1/site` on the ops listener, as it is written: the processes of this server. Source: scale-out.md, Edges. */
+import { z } from 'zod';
+import { readVersion } from '../../lib/package-version.ts';
+import type { EdgeFacts } from '../../edge/sleep-front.ts';
+import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
+import type { CountedParts } from '../bootstrap/metric-sources.ts';
+import type { CoreSite, SiteChild } from './core-task.ts';
+
+export interface SiteJson {
+  /** The core first. */
+  readonly processes: readonly SiteProcessJson[];
+}
+
+/** Null: not known. */
+export interface SiteProcessJson {
+  readonly name: string;
+  readonly kind: 'core' | 'edge' | 'media';
+  /**
+   * `up`: it serves; `starting`, `stopping`, `down`: as its supervisor knows; `away`: its link to the core is cut;
+   * `linked`: an edge that does not listen yet.
+   */
+  readonly state: string;
+  readonly pid: number | null;
+  readonly release: string | null;
+  /** Sleep sessions that it holds. */
+  readonly sleep_sessions: number | null;
+  readonly link_delay_ms: number | null;
+  /** How often its supervisor had to start it again. */
+  readonly restarts: number | null;
+}
+
+/** The parts of a server that know its processes. */
+type SiteParts = Pick<CountedParts, 'site' | 'deviceListeners' | 'calls'>;
+
+/** `hasMedia`: the server has media processes. */
+export function siteRoute(parts: SiteParts, hasMedia: boolean): AdminRoute {
+  return readRoute('/v1/site', z.strictObject({}), async () => {
+    const media = hasMedia ? mediaOf(parts) : [];
+    const body: SiteJson = { processes: [coreOf(parts), ...edgesOf(parts.site), ...media] };
+    return { status: 200, body };
+  });
+}
+
+const core = 'core';
+
+function coreOf({ site, deviceListeners }: SiteParts): SiteProcessJson {
+  const child = site?.children().find(({ name }) => name === core) ?? null;
+  return {
+    name: core,
+    kind: 'core',
+    state: child?.state ?? 'up',
+    pid: process.pid,
+    release: readVersion(),
+    sleep_sessions: site === null ? deviceListeners.sleep.sessionCount : 0,
+    link_delay_ms: null,
+    restarts: child?.restarts ?? null,
+  };
+}
+
+/** Those of the supervisor, also while they are down, and then those on other machines. */
+function edgesOf(site: CoreSite | null): SiteProcessJson[] {
+  if (site === null) return [];
+  const facts = site.edges();
+  const factsOf = ({ name }: SiteChild): EdgeFacts | null =>
+    facts.find((edge) => edge.isLocal && edge.name === name) ?? null;
+  const local = site.children().filter(({ name }) => name !== core);
+  const elsewhere = facts.filter(({ isLocal }) => !isLocal);
+  return [
+    ...local.map((child) => edgeJson(child, factsOf(child))),
+    ...elsewhere.map((edge) => edgeJson(null, edge)),
+  ];
+}
+
+function edgeJson(child: SiteChild | null, facts: EdgeFacts | null): SiteProcessJson {
+  const linkState = facts?.state === 'listening' ? 'up' : (facts?.state ?? 'starting');
+  return {
+    name: child?.name ?? facts?.name ?? '',
+    kind: 'edge',
+    state: child === null || child.state === 'up' ? linkState : child.state,
+    pid: child?.pid ?? facts?.pid ?? null,
+    release: child?.release ?? facts?.release ?? null,
+    sleep_sessions: facts?.sessions ?? null,
+    link_delay_ms: facts === null || facts.linkDelayMs === null ? null : Number(facts.linkDelayMs.toFixed(3)),
+    restarts: child?.restarts ?? null,
+  };
+}
+
+function mediaOf({ calls }: SiteParts): SiteProcessJson[] {
+  const connections = calls?.mediaProcesses.connections ?? [];
+  return connections.map(({ process: number, address }) => ({
+    name: `media-${number}`,
+    kind: 'media',
+    state: address === null ? 'down' : 'up',
+    pid: null,
+    release: null,
+    sleep_sessions: null,
+    link_delay_ms: null,
+    restarts: null,
+  }));
+}

@@ -1,0 +1,89 @@
+/** `serve --edges N` as a shell would start it, and its processes by name. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { SiteJson, SiteProcessJson } from '../../src/server/site/site-route.ts';
+import { hangMsMax } from './hang-limit.ts';
+import { processGone } from './process-life.ts';
+import { siteRegistry, SiteServer } from './site-server.ts';
+import type { Ending } from './temporary-store.ts';
+
+export interface EdgesOptions {
+  readonly edges: number;
+  /** Devices of the registry. */
+  readonly devices: number;
+  /** `section.key=value` each. */
+  readonly settings?: readonly string[];
+}
+
+export class EdgesSite extends SiteServer {
+  readonly #pids = new Set<number>();
+
+  private constructor(t: Ending, directory: string, { edges, devices, settings = [] }: EdgesOptions) {
+    const registryFile = join(directory, 'registry.json');
+    writeFileSync(registryFile, JSON.stringify(siteRegistry({ devices })));
+    super(
+      t,
+      join(directory, 'data'),
+      [`registry.file=${registryFile}`, ...settings],
+      ['--edges', String(edges)],
+    );
+    t.after(() => this.#clear(directory));
+  }
+
+  static async open(t: Ending, options: EdgesOptions): Promise<EdgesSite> {
+    const site = new EdgesSite(t, mkdtempSync(join(tmpdir(), 'reveille-edges-')), options);
+    await site.start();
+    return site;
+  }
+
+  override async start(): Promise<void> {
+    await super.start();
+    await this.processes();
+  }
+
+  /** As operators see them. */
+  async processes(): Promise<readonly SiteProcessJson[]> {
+    const { processes } = await this.ops<SiteJson>('/v1/site');
+    for (const { pid } of processes) if (pid !== null) this.#pids.add(pid);
+    return processes;
+  }
+
+  async process(name: string): Promise<SiteProcessJson & { readonly pid: number }> {
+    const found = (await this.processes()).find((one) => one.name === name);
+    assert.ok(found !== undefined && found.pid !== null, `${name} is there`);
+    return { ...found, pid: found.pid };
+  }
+
+  /** Resolves when it is up and is another process than `pid`. */
+  async replaced(name: string, pid: number): Promise<void> {
+    for (const startedMs = performance.now(); ; await wait(25)) {
+      const processes = await this.processes().catch(() => []);
+      const found = processes.find((one) => one.name === name);
+      if (found?.state === 'up' && found.pid !== pid) return;
+      assert.ok(performance.now() - startedMs < hangMsMax, `${name} was not replaced`);
+    }
+  }
+
+  /** Resolves when the exposition of the metrics is wanted. */
+  async metrics(isWanted: (text: string) => boolean): Promise<void> {
+    for (const startedMs = performance.now(); ; await wait(50)) {
+      const text = await (await fetch(`http://127.0.0.1:${this.ports.ops}/metrics`)).text();
+      if (isWanted(text)) return;
+      assert.ok(performance.now() - startedMs < hangMsMax, 'never in the metrics');
+    }
+  }
+
+  /** Resolves when all processes that were ever seen are gone. */
+  async gone(): Promise<void> {
+    await Promise.all(Array.from(this.#pids, processGone));
+  }
+
+  async #clear(directory: string): Promise<void> {
+    await this.kill();
+    await this.gone();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

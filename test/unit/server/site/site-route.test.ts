@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readVersion } from '../../../../src/lib/package-version.ts';
+import type { EdgeFacts } from '../../../../src/edge/sleep-front.ts';
+import { noPartsYet } from '../../../../src/server/bootstrap/metric-sources.ts';
+import type { CoreSite, SiteChild } from '../../../../src/server/site/core-task.ts';
+import { siteRoute, type SiteJson } from '../../../../src/server/site/site-route.ts';
+import { askRoute } from '../../../support/ask-route.ts';
+
+const release = readVersion();
+const address = { host: '127.0.0.1', port: 8081 };
+
+function edge(name: string, given: Partial<EdgeFacts> = {}): EdgeFacts {
+  const facts = { name, isLocal: true, state: 'listening', pid: 7, release, address, advertise: [] } as const;
+  return { ...facts, sessions: 3, linkDelayMs: 0.25, ...given };
+}
+
+function child(name: string, given: Partial<SiteChild> = {}): SiteChild {
+  return { name, state: 'up', pid: 7, release, restarts: 0, ...given };
+}
+
+async function processesOf(site: CoreSite | null): Promise<SiteJson['processes']> {
+  const { status, body } = await askRoute([siteRoute({ ...noPartsYet(), site }, false)], 'GET', '/v1/site');
+  assert.equal(status, 200);
+  return (body as SiteJson).processes;
+}
+
+test('a server without edges is its core', async () => {
+  const [core, ...others] = await processesOf(null);
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    [core?.name, core?.state, core?.pid, core?.sleep_sessions],
+    ['core', 'up', process.pid, 0],
+  );
+});
+
+test('an edge is shown by its link, and by its supervisor while it has none', async () => {
+  const [, up, linked, down] = await processesOf({
+    edges: () => [edge('edge-0'), edge('edge-1', { state: 'linked', sessions: 0 })],
+    children: () => [
+      child('core', { restarts: 2 }),
+      child('edge-0', { restarts: 1 }),
+      child('edge-1'),
+      child('edge-2', { state: 'down', pid: null, release: null, restarts: 5 }),
+    ],
+  });
+  assert.deepEqual(up, {
+    name: 'edge-0',
+    kind: 'edge',
+    state: 'up',
+    pid: 7,
+    release,
+    sleep_sessions: 3,
+    link_delay_ms: 0.25,
+    restarts: 1,
+  });
+  assert.deepEqual([linked?.state, linked?.sleep_sessions], ['linked', 0]);
+  assert.deepEqual([down?.state, down?.pid, down?.sleep_sessions, down?.restarts], ['down', null, null, 5]);
+});
+
+test('an edge elsewhere has no supervisor here, and one away keeps its sessions for a while', async () => {
+  const [core, north] = await processesOf({
+    edges: () => [edge('north', { isLocal: false, state: 'away', linkDelayMs: null })],
+    children: () => [child('core', { restarts: 2 })],
+  });
+  assert.equal(core?.restarts, 2);
+  assert.deepEqual(
+    [north?.name, north?.state, north?.sleep_sessions, north?.link_delay_ms, north?.restarts],
+    ['north', 'away', 3, null, null],
+  );
+});
