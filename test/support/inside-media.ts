@@ -51,6 +51,8 @@ export function startMediaInside(clock: Clock): MediaCarrier {
   void serve(clock, parent, mediaSide).then((running) => (server = running));
   const ended = linkEnd.then(async () => {
     await server?.close();
+    // As the streams of a process end with it.
+    childSide.destroy();
     return 'the link ended';
   });
   return { link, channel, pid: null, ended, kill: () => void mediaSide.destroy() };
