@@ -73,3 +73,7 @@ export const edgeWakesMax = 20_000;
 export const edgeWakeMarginMs = 500;
 /** An edge that drains has so long beyond the deadline to answer; a certificate is read again within the same. */
 export const edgeAnswerMsMax = 2000;
+/** A wakeup of a device whose session no edge has brought to a new core yet waits so long; then 50301. Source: scale-out.md, Edges. */
+export const unclaimedWakeupMsMax = 2000;
+/** Wakeups that wait so at a time; beyond it 50301 at once. */
+export const unclaimedWakeupsMax = 20_000;

@@ -8,6 +8,7 @@ import { noPeers } from '../../src/core/ports/peers.ts';
 import { OutcomeWaiters } from '../../src/core/wakeups/log-followers.ts';
 import { CallDirectory } from '../../src/core/calls/call-directory.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import { UnclaimedSessions } from '../../src/core/devices/unclaimed-sessions.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
@@ -392,6 +393,7 @@ async function openBreakableDeps() {
     signalRecords,
     wakeupRecords,
     watch,
+    unclaimed: new UnclaimedSessions({ clock, directory }),
     memory: new WakeupMemory(wakeupRecords, clock, 10),
     limits: new WakeupLimits(clock, { device: rate, application: rate, inFlightMax: 1 }),
     peers: noPeers,

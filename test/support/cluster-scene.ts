@@ -5,6 +5,7 @@
 import { CallScene } from './call-scene.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import { followLoggedSessions, OutcomeWaiters } from '../../src/core/wakeups/log-followers.ts';
+import { UnclaimedSessions } from '../../src/core/devices/unclaimed-sessions.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
 import type { ConnectionKind, MemberId } from '../../src/model/cluster.ts';
 import type { ConnectivityRecord } from '../../src/model/connectivity.ts';
@@ -221,6 +222,7 @@ export class ClusterMember {
       signalRecords,
       wakeupRecords,
       watch,
+      unclaimed: new UnclaimedSessions({ clock, directory: this.directory }),
       memory: new WakeupMemory(wakeupRecords, clock, 1000),
       limits: new WakeupLimits(
         clock,

@@ -2,6 +2,11 @@
 import { noPeers } from '../../src/core/ports/peers.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import { UnclaimedSessions } from '../../src/core/devices/unclaimed-sessions.ts';
+import { sleepSessions } from '../../src/core/devices/admit-session.ts';
+import { LoginRates } from '../../src/core/devices/login-rates.ts';
+import { SessionConflicts } from '../../src/core/devices/session-conflicts.ts';
+import type { Admission, MovedSession, SleepSessions } from '../../src/core/ports/device-sessions.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { EventDraft } from '../../src/model/events.ts';
@@ -50,6 +55,7 @@ export class WakeupScene {
   draining = false;
   directory: DeviceDirectory;
   watch: WakeupWatch;
+  unclaimed: UnclaimedSessions;
   deps: WakeupDeps;
   readonly #limits: SceneLimits;
   readonly #sleepRecords = new FakeRecords(this.events);
@@ -62,6 +68,7 @@ export class WakeupScene {
     this.#limits = limits;
     this.watch = this.#newWatch();
     this.directory = this.#newDirectory();
+    this.unclaimed = this.#newUnclaimed();
     this.deps = this.#newDeps();
     this.#stop = this.watch.start();
   }
@@ -71,11 +78,16 @@ export class WakeupScene {
     this.#stop();
     this.endSleep('node_lost');
     this.goOffline('node_lost');
-    this.watch = this.#newWatch();
-    this.directory = this.#newDirectory();
-    this.deps = this.#newDeps();
-    this.watch.resume();
-    this.#stop = this.watch.start();
+    this.#start();
+  }
+
+  /** The process dies with the device asleep, and another starts. Its edge may bring the session that is returned. */
+  restartCore(): MovedSession {
+    const moved = this.directory.find(testDevice)?.describeSleep();
+    if (moved === null || moved === undefined) throw new Error('the device does not sleep');
+    this.#stop();
+    this.#start();
+    return moved;
   }
 
   /** The process dies, and none follows. */
@@ -106,6 +118,21 @@ export class WakeupScene {
       heartbeatAt: 0,
     } as const;
     actor?.post({ to: 'sleep', event });
+  }
+
+  /** As the edges of a core have them. */
+  get sessions(): SleepSessions<Admission> {
+    const { clock, registry, directory, log } = this;
+    return this.unclaimed.claiming(
+      sleepSessions({
+        clock,
+        registry,
+        directory,
+        loginRates: new LoginRates(clock, 1),
+        conflicts: new SessionConflicts({ clock, log, append: (event) => void this.events.push(event) }),
+        loginsAreClosed: () => false,
+      }),
+    );
   }
 
   /** The controller signals in; a session that is open is replaced. */
@@ -176,6 +203,15 @@ export class WakeupScene {
     );
   }
 
+  #start(): void {
+    this.watch = this.#newWatch();
+    this.directory = this.#newDirectory();
+    this.unclaimed = this.#newUnclaimed();
+    this.deps = this.#newDeps();
+    this.watch.resume();
+    this.#stop = this.watch.start();
+  }
+
   #newWatch(): WakeupWatch {
     const { clock, records, telemetry } = this;
     const { self = null, watchedMax } = this.#limits;
@@ -192,6 +228,11 @@ export class WakeupScene {
     return directory;
   }
 
+  #newUnclaimed(): UnclaimedSessions {
+    const { clock, directory } = this;
+    return new UnclaimedSessions({ clock, directory });
+  }
+
   #newDeps(): WakeupDeps {
     const { clock, registry, directory, telemetry, log, watch } = this;
     const {
@@ -204,6 +245,7 @@ export class WakeupScene {
       clock,
       registry,
       directory,
+      unclaimed: this.unclaimed,
       memory: new WakeupMemory(this.records, clock, signaturesMax),
       limits: new WakeupLimits(clock, {
         device: { perSecond: 1, burst: deviceBurst },

@@ -122,11 +122,14 @@ function recover(
   const device = registry.peekDevice(deviceId);
   const mayStay = device !== null && isInService(device, wallSeconds(clock));
   if (!mayStay || markOf(device.secret) !== secretMark) return 'kicked';
-  const known = directory.find(deviceId)?.session('sleep') ?? null;
-  if (known !== null || directory.readRecord('sleep', deviceId).epoch !== epoch) return 'replaced';
+  const known = directory.readRecord('sleep', deviceId);
+  // A higher epoch: the core that admitted the login was killed before it had committed it.
+  const isNewest = epoch > known.epoch || (epoch === known.epoch && known.openSession === null);
+  if (!isNewest) return 'replaced';
   const actor = directory.claim(deviceId);
   const sessionId = generateSessionId();
-  const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt: 0, recovered: true } as const;
+  const heartbeatAt = actor.heartbeatAt('sleep');
+  const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt, recovered: true } as const;
   const taken = actor.post({ to: 'sleep', event, connection, wakeMode, secretMark });
   assert(taken && actor.epoch('sleep') > 0, 'a login is handled in the turn it comes in');
   return { deviceId, sessionId, epoch: actor.epoch('sleep'), secretMark };

@@ -6,7 +6,7 @@ import type { AccessCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
 import { isExpired, isInService, isOfApplication, type Device } from '../../model/registry.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import { timingSafeEqual, randomInt } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 
 /**
  * Null: this application may speak of this device. The order is the same for every endpoint: exists (40403), belongs
@@ -53,8 +53,8 @@ export function proveDevice(
   return proven && device !== null && isInService(device, nowS) ? secretMark(device.secret) : null;
 }
 
-/** Of this process, and of those that succeed it: the marks of another's memory mean nothing. */
-let seed = randomInt(2 ** 32) | 0;
+/** The same in every process, because edges keep marks for the next core. Only an upgrade from a release that drew its own changes it. */
+let seed = 0;
 
 /** What the marks of this process are made with, for the one that succeeds it. */
 export function secretMarkSeed(): number {

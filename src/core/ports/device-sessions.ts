@@ -105,8 +105,8 @@ export interface SleepSessions<
    */
   goOn(moved: MovedSession, connection: SleepConnection): SessionTicket | null;
   /**
-   * A session that had to be called lost, and lives at an edge, becomes a login that is marked as recovered. A reason: the
-   * device has logged in since, or may not be here any more. Throws when the registry or the record cannot be read.
+   * A session that lives at an edge, and had to be called lost, or was admitted by a core that was killed before its commit,
+   * becomes a login that is marked as recovered. A reason: the device has logged in since, or may not be here any more. Throws when the registry or the record cannot be read.
    */
   recover(
     lost: SessionTicket,

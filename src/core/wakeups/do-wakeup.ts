@@ -6,6 +6,7 @@
 import { fail, succeed } from '../../lib/result.ts';
 import type { DeviceActor } from '../devices/device-actor.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
+import type { UnclaimedSessions } from '../devices/unclaimed-sessions.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
 import { comeAgain, overload, refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
 import type { RepeatableWakeup, WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
@@ -21,6 +22,7 @@ import { writeEverywhere, type SlotWrite } from './write-everywhere.ts';
 
 export interface WakeupDeps extends CoreDeps {
   readonly directory: DeviceDirectory;
+  readonly unclaimed: Pick<UnclaimedSessions, 'wait'>;
   readonly memory: WakeupMemory;
   readonly limits: WakeupLimits;
   readonly watch: WakeupWatch;
@@ -37,7 +39,10 @@ type Elsewhere = Pick<DeviceLocation, 'others' | 'isOnline'>;
 
 const nothingElsewhere: Elsewhere = { others: [], isOnline: false };
 
-/** A value or a promise that settles within the write deadline (1 s; with others 1.4 s). Throws when the store cannot be read. */
+/**
+ * A value or a promise that settles within the write deadline (1 s; with others 1.4 s), behind a wait of at most 2 s for the session
+ * of a device that the core before this one had. Throws, or rejects behind that wait, when the store cannot be read.
+ */
 export function doWakeup(
   deps: WakeupDeps,
   request: WakeupRequest,
@@ -66,8 +71,11 @@ export function beginWakeup(
 ): WakeupAnswer | Promise<WakeupAnswer> {
   if (deps.isDraining()) return refuseWakeup(deps, comeAgain(50301, 'this server is being stopped'));
   const actor = deps.directory.find(request.deviceId);
-  if (actor === null) return refuseWakeup(deps, refusal(40412));
-  const connection = actor.findWakeable(request.customData !== null);
+  const connection = actor?.findWakeable(request.customData !== null) ?? 40412;
+  if (actor === null || connection === 40412) {
+    const claimed = deps.unclaimed.wait(request.deviceId);
+    return claimed === null ? refuseWakeup(deps, refusal(40412)) : awaitSession(deps, request, claimed);
+  }
   const isElsewhere = connection === 40902 && elsewhere.others.length > 0;
   if (typeof connection === 'number' && !isElsewhere) return refuseWakeup(deps, refusal(connection));
   const isFull = !deps.memory.hasRoomFor(request) || deps.watch.isFull;
@@ -76,6 +84,19 @@ export function beginWakeup(
   const answer = write(deps, request, actor, typeof connection === 'number' ? null : connection, elsewhere);
   deps.memory.begin(request, answer);
   return answer;
+}
+
+/** Meanwhile nothing of the wakeup is known: a repeat of it waits as well. */
+async function awaitSession(
+  deps: WakeupDeps,
+  request: WakeupRequest,
+  claimed: Promise<boolean>,
+): Promise<WakeupAnswer> {
+  if (await claimed) return doWakeup(deps, request);
+  return refuseWakeup(
+    deps,
+    comeAgain(50301, 'the session of the device has not been brought by its edge yet'),
+  );
 }
 
 /** Room comes at the earliest with the next second: of the clock window, of those that are watched. */

@@ -19,13 +19,16 @@ import { answerKnown, beginWakeup, doWakeup, refuseWakeup, type WakeupDeps } fro
 import type { AnsweredWakeups } from './answered-wakeups.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';
 
-/** Settles within the write deadline (1 s), among several members within 2.5 s, and never rejects. */
+/**
+ * Settles within the write deadline (1 s), among several members within 2.5 s, while edges bring sessions to a new core within 3 s.
+ * Never rejects.
+ */
 export async function submitWakeup(deps: WakeupDeps, request: WakeupRequest): Promise<WakeupAnswer> {
   try {
     const known = lookUp(deps, request);
     if (known !== null) return known;
-    if (deps.cluster === null) return ownPart(beginWakeup(deps, request));
-    return ownPart(await routeWakeup(deps, deps.cluster, request));
+    if (deps.cluster === null) return await ownPart(beginWakeup(deps, request));
+    return await ownPart(await routeWakeup(deps, deps.cluster, request));
   } catch (error) {
     return unreadable(deps, error);
   }

@@ -196,7 +196,7 @@ function composeDeviceListeners(
   port: SleepPort,
   core: CoreHandle | null,
 ): DeviceListeners {
-  const { settings, clock, log, telemetry, records, connections, progress } = context;
+  const { settings, clock, log, telemetry, records, connections, progress, unclaimed } = context;
   const common = { clock, log, telemetry };
   const { loginsAreClosed } = records;
   const wakeups = { reported: (...reported: Reported) => reportWake(context, ...reported) };
@@ -210,7 +210,12 @@ function composeDeviceListeners(
           otherSockets: () => connections.othersOf('sleep'),
           port,
         })
-      : new EdgeGate(gateSettings(settings, core), { ...common, sessions, progress, release: readVersion() });
+      : new EdgeGate(gateSettings(settings, core), {
+          ...common,
+          sessions: unclaimed.claiming(sessions),
+          progress,
+          release: readVersion(),
+        });
   // What controllers are told to have their modules log in to.
   const { advertise } = settings.sleep;
   const sleepServers = (): readonly string[] =>

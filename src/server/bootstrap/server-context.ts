@@ -8,6 +8,7 @@ import { hostname } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
 import { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { LoginRates } from '../../core/devices/login-rates.ts';
+import { UnclaimedSessions } from '../../core/devices/unclaimed-sessions.ts';
 import { SessionConflicts } from '../../core/devices/session-conflicts.ts';
 import { WakeupWatch } from '../../core/wakeups/wakeup-watch.ts';
 import { messagesKnownMax } from '../../model/limits.ts';
@@ -156,6 +157,8 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     sleepRecords,
     signalRecords,
     directory,
+    /** While edges bring them to this core. */
+    unclaimed: new UnclaimedSessions({ clock, directory }),
     loginRates: new LoginRates(clock, settings.limits.device_logins_per_second),
     conflicts: new SessionConflicts({ clock, log, append: (event) => records.appendEvent(event) }),
     /** The calls that are kept here: none where another process keeps them all. */

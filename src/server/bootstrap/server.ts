@@ -6,7 +6,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Log } from '../../lib/log.ts';
 import type { CoreHandle } from '../site/core-task.ts';
-import { endUnclaimedLater } from '../site/unclaimed-sessions.ts';
+import { awaitSessions } from '../site/unclaimed-sessions.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
@@ -182,6 +182,7 @@ class Server {
     await this.#member.open(this.#context);
     await this.#member.recover(this.#context, this.#awaitsSessions ? () => true : this.#upgrade.goesOn());
     await this.#upgrade.takeUp();
+    if (this.#awaitsSessions) this.#timers.push(awaitSessions(this.#context));
     return ops;
   }
 
@@ -197,7 +198,6 @@ class Server {
     const listening = await this.#gateways?.listen({ calls, provision }, media, this.#upgrade.sleepSockets);
     const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
     if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
-    if (this.#awaitsSessions) this.#timers.push(endUnclaimedLater(this.#context));
     readiness.clear('starting');
     this.#upgrade.serves();
     return {

@@ -9,20 +9,32 @@ import { edgesBringMsMax } from './site-limits.ts';
 import { endOpenSessions } from '../bootstrap/records.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 
-type Parts = Pick<ServerContext, 'clock' | 'directory' | 'records' | 'log'>;
+type Parts = Pick<ServerContext, 'clock' | 'directory' | 'records' | 'unclaimed' | 'deviceReview' | 'log'>;
 
-/** Ends them once the edges have had their time. */
-export function endUnclaimedLater(parts: Parts): Cancel {
-  return parts.clock.after(edgesBringMsMax, () => void endUnclaimed(parts));
+/** Before edges can connect. Those that are not brought in time end. */
+export function awaitSessions(parts: Parts): Cancel {
+  const { clock, records, unclaimed } = parts;
+  const cancel = clock.after(edgesBringMsMax, () => unclaimed.end());
+  unclaimed.begin(records.sleep.openCount, () => {
+    cancel();
+    void endUnclaimed(parts);
+  });
+  return cancel;
 }
 
-async function endUnclaimed({ directory, records, log }: Parts): Promise<void> {
-  const isHere = (session: SessionId, deviceId: DeviceId): boolean => {
+async function endUnclaimed({ directory, records, deviceReview, log }: Parts): Promise<void> {
+  const staysAsItIs = (session: SessionId, deviceId: DeviceId): boolean => {
     const actor = directory.find(deviceId);
-    return connectionKinds.some((kind) => actor?.session(kind) === session);
+    return (
+      connectionKinds.some((kind) => actor?.session(kind) === session) ||
+      // A login that is not committed yet has replaced it.
+      connectionKinds.every((kind) => directory.readRecord(kind, deviceId).openSession !== session)
+    );
   };
+  // The registry may have changed while the core was away.
+  deviceReview.begin();
   try {
-    await endOpenSessions({ records, log }, isHere);
+    await endOpenSessions({ records, log }, staysAsItIs);
   } catch (error) {
     log.error({ err: error }, 'sessions that no edge has brought cannot be ended: the store is unreadable');
   }

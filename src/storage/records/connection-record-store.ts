@@ -17,6 +17,7 @@ import {
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { ConnectionTransition } from '../journal/transition.ts';
+import { countEntries } from '../lmdb/environment.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { neverShared } from '../../model/state/shared-connection.ts';
 import type { RowsAtHand, SessionLocator, SharedHeartbeats } from '../../core/ports/session-locator.ts';
@@ -46,6 +47,11 @@ export class ConnectionRecordStore implements ConnectionRecords {
     const transition = { kind: 'connection', connection: this.#kind, deviceId, record, session } as const;
     if (session === null) this.#slot.amend(deviceId, transition, (newest) => ({ ...newest, record }));
     else this.#slot.write(deviceId, transition, true);
+  }
+
+  /** Committed sessions that are open, by whichever process. */
+  get openCount(): number {
+    return countEntries(this.#tables.open);
   }
 
   committed(deviceId: DeviceId): Promise<void> | null {
