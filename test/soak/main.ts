@@ -27,6 +27,12 @@ const soaks: Readonly<Record<string, Soak>> = {
     guards: 'no device and no backend notices an upgrade under load',
     load: () => import('./upgrade.ts'),
   },
+  core: {
+    options:
+      '[--kills 50] [--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--seed 1]',
+    guards: 'no sleeping device notices that the core is killed under load, and nothing acknowledged is lost',
+    load: () => import('./core.ts'),
+  },
   media: {
     options: '[--seconds 600] [--calls 20] [--seed 1]',
     guards: 'nothing outlives its call in the media process, with a fuzzer at the codec',

@@ -4,6 +4,7 @@
  * upgrades. Each device is woken before and after. Prints one line of JSON.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { askPaced, type Asked } from '../support/paced-requests.ts';
 import { anonymousBytesOf } from '../support/process-samples.ts';
 import { siteDevice, wake } from '../support/site-server.ts';
 import type { Ending } from '../support/temporary-store.ts';
@@ -13,45 +14,6 @@ import { readNumbers } from './plan-options.ts';
 const defaults = { sessions: 5000, wakeups: 500, queries: 200, seconds: 15, upgrades: 2, processes: 0 };
 
 const heartbeatMs = 10_000;
-const stepMs = 5;
-/** A backend's, for wakeups and for queries each: requests that are due meanwhile follow. */
-const connections = 100;
-
-interface Asked {
-  asked: number;
-  slowestMs: number;
-  readonly failures: Map<string, number>;
-}
-
-/** Asks so often a second until `isOver`; what is under way then is waited for. */
-async function ask(
-  perSecond: number,
-  isOver: () => boolean,
-  one: (turn: number) => Promise<void>,
-): Promise<Asked> {
-  const seen: Asked = { asked: 0, slowestMs: 0, failures: new Map() };
-  const underWay = new Set<Promise<void>>();
-  const startedMs = performance.now();
-  while (!isOver()) {
-    const due = ((performance.now() - startedMs) / 1000) * perSecond;
-    for (; seen.asked < due && underWay.size < connections; seen.asked += 1) {
-      const begunMs = performance.now();
-      const asking = one(seen.asked)
-        .catch((error: unknown) => {
-          const what = String(error).slice(0, 160);
-          seen.failures.set(what, (seen.failures.get(what) ?? 0) + 1);
-        })
-        .finally(() => {
-          underWay.delete(asking);
-          seen.slowestMs = Math.max(seen.slowestMs, Math.round(performance.now() - begunMs));
-        });
-      underWay.add(asking);
-    }
-    await wait(stepMs);
-  }
-  await Promise.all(underWay);
-  return seen;
-}
 
 function memoryMiB(pid: number): number {
   return Math.round(anonymousBytesOf(pid) / 1024 ** 2);
@@ -74,7 +36,7 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
   const heartbeats = setInterval(() => {
     for (const module of upgraded.modules) module.heartbeat();
   }, heartbeatMs);
-  const wakeups = ask(
+  const wakeups = askPaced(
     wakeupsPerSecond,
     () => isOver,
     async (turn) => {
@@ -85,7 +47,7 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
       arrived += 1;
     },
   );
-  const queries = ask(
+  const queries = askPaced(
     queriesPerSecond,
     () => isOver,
     async (turn) => {

@@ -165,7 +165,7 @@ class Crashes {
 }
 
 /** What was heard long enough before the kill; the rest may be lost, and is forgotten. */
-function takeDurable<What>(heard: Heard<What>[], killedAtMs: number): What[] {
+export function takeDurable<What>(heard: Heard<What>[], killedAtMs: number): What[] {
   const all = heard.splice(0);
   return all.filter(({ atMs }) => atMs < killedAtMs - durableAfterMs).map(({ what }) => what);
 }

@@ -1,0 +1,308 @@
+/**
+ * A core that is killed again and again under load, while its edges hold the sleep connections. After every kill: no socket was
+ * closed and no session has ended, each device is woken, and acknowledged wakeups and events that were shown are in the log.
+ * Source: scale-out.md, Edges.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import type { ApiAnswer } from './api-client.ts';
+import { LongCommand } from './cli-process.ts';
+import { readEvents, type Heard } from './crash-load.ts';
+import { takeDurable } from './crash-rounds.ts';
+import { EdgesSite } from './edges-site.ts';
+import { checkLog, type ToldEvent } from './event-log-check.ts';
+import { findFreePort } from './free-port.ts';
+import { hangMsMax } from './hang-limit.ts';
+import { askPaced, type Asked } from './paced-requests.ts';
+import { chanceFrom, type Chance } from './seeded-random.ts';
+import { settingArguments } from './server-process.ts';
+import { siteDevice, siteIdentity } from './site-server.ts';
+import { temporaryDirectory, type Ending } from './temporary-store.ts';
+import { TestCertificate } from './test-certificate.ts';
+import { WokenModule } from './woken-module.ts';
+
+export interface CoreCrashPlan {
+  readonly kills: number;
+  readonly edges: number;
+  readonly sessions: number;
+  /** Of the sessions: over TLS, at an edge that is linked as one elsewhere is. */
+  readonly tls: number;
+  /** A second. */
+  readonly wakeups: number;
+  readonly queries: number;
+  readonly seed: number;
+  /** Called after every kill. */
+  readonly report?: (kill: CoreKill) => void;
+}
+
+export interface CoreKill {
+  /** From the kill until a wakeup was answered 202. */
+  readonly goodAfterMs: number;
+  /** Wakeups and events since the kill before. */
+  readonly accepted: number;
+  readonly events: number;
+}
+
+export interface CoreCrashes {
+  readonly kills: readonly CoreKill[];
+  readonly wakeups: Asked;
+  readonly queries: Asked;
+}
+
+interface TlsEdge {
+  readonly port: number;
+  /** PEM: whom to trust. */
+  readonly ca: Buffer;
+}
+
+const host = '127.0.0.1';
+const loginsAtOnce = 64;
+const wakesAtOnce = 32;
+const heartbeatMs = 10_000;
+const probeMs = 10;
+const pageMax = 1000;
+
+/** Rejects with what was lost. */
+export async function runCoreCrashes(t: Ending, plan: CoreCrashPlan): Promise<CoreCrashes> {
+  const crashed = await CrashedCore.open(t, plan);
+  await crashed.sleep();
+  const load = crashed.beginLoad();
+  const kills: CoreKill[] = [];
+  while (kills.length < plan.kills) {
+    const kill = await crashed.kill();
+    kills.push(kill);
+    plan.report?.(kill);
+  }
+  const [wakeups, queries] = await load.end();
+  await crashed.finish();
+  return { kills, wakeups, queries };
+}
+
+class CrashedCore {
+  readonly #plan: CoreCrashPlan;
+  readonly #site: EdgesSite;
+  readonly #chance: Chance;
+  /** Of the edge with TLS. */
+  readonly #tls: TlsEdge | null;
+  readonly #modules: WokenModule[] = [];
+  readonly #closed: number[] = [];
+  readonly #shown: ToldEvent[] = [];
+  #cursor: string | null = null;
+  readonly #accepted: Heard<string>[] = [];
+  readonly #toldAccepted = new Set<string>();
+  /** Since the kill before. */
+  #counts = { accepted: 0, events: 0 };
+  #wakeups = 0;
+  /** It changes with every kill, and when a wakeup is good again. */
+  #stage: { readonly isAway: boolean } = { isAway: false };
+
+  private constructor(plan: CoreCrashPlan, site: EdgesSite, tls: TlsEdge | null) {
+    this.#plan = plan;
+    this.#site = site;
+    this.#tls = tls;
+    this.#chance = chanceFrom(plan.seed);
+  }
+
+  static async open(t: Ending, plan: CoreCrashPlan): Promise<CrashedCore> {
+    const { edges, sessions: devices, tls } = plan;
+    if (tls === 0) return new CrashedCore(plan, await EdgesSite.open(t, { edges, devices }), null);
+    const directory = temporaryDirectory(t);
+    const keyFile = join(directory, 'edge.key');
+    writeFileSync(keyFile, randomBytes(32));
+    const core = `${host}:${await findFreePort(host)}`;
+    const settings = [`edges.listen=${core}`, `edges.key_file=${keyFile}`];
+    const site = await EdgesSite.open(t, { edges, devices, settings });
+    const certificate = new TestCertificate(directory);
+    certificate.use('sleep');
+    const own = settingArguments([
+      'edge.name=tls',
+      `edge.listen=${host}:0`,
+      ...certificate.overrides('sleep'),
+    ]);
+    const edge = new LongCommand(t, ['edge', '--core', core, '--key-file', keyFile, ...own]);
+    const { listeners } = await edge.logged<{ listeners: { sleep: string } }>('ready');
+    const port = Number(listeners.sleep.split(':').at(-1));
+    return new CrashedCore(plan, site, { port, ca: certificate.certificateOf('sleep') });
+  }
+
+  /** Every device logs in, and the log has that. */
+  async sleep(): Promise<void> {
+    const { sessions } = this.#plan;
+    await atOnce(sessions, loginsAtOnce, async (device) => {
+      const module = await this.#connect(device);
+      this.#modules[device] = new WokenModule(module);
+      void module.closed.then(() => this.#closed.push(device));
+    });
+    while (this.#shown.length < sessions) await this.#read(1);
+    assert.deepEqual(
+      this.#shown.filter(({ type, epoch }) => type !== 'device.sleep.login' || epoch !== 1),
+      [],
+    );
+  }
+
+  beginLoad(): { end(): Promise<[Asked, Asked]> } {
+    const { wakeups, queries, sessions } = this.#plan;
+    let isOver = false;
+    const heartbeats = setInterval(() => {
+      for (const module of this.#modules) module.heartbeat();
+    }, heartbeatMs);
+    const device = (): number => this.#chance.below(sessions);
+    const asked = Promise.all([
+      askPaced(
+        wakeups,
+        () => isOver,
+        () => this.#tolerate(() => this.#wake(device())),
+      ),
+      askPaced(
+        queries,
+        () => isOver,
+        () => this.#tolerate(() => this.#query(device())),
+      ),
+    ]);
+    return {
+      end: async () => {
+        isOver = true;
+        clearInterval(heartbeats);
+        return asked;
+      },
+    };
+  }
+
+  /** Under load. Resolves when all is as it was. */
+  async kill(): Promise<CoreKill> {
+    const { sessions } = this.#plan;
+    await wait(this.#chance.below(500));
+    await this.#read(0);
+    await wait(1 + this.#chance.below(500));
+    const { pid } = await this.#site.process('core');
+    const killedAtMs = performance.now();
+    this.#stage = { isAway: true };
+    process.kill(pid, 'SIGKILL');
+    const durable = takeDurable(this.#accepted, killedAtMs);
+    const shown = this.#shown.length;
+    await this.#firstGood(killedAtMs);
+    const goodAfterMs = Math.round(performance.now() - killedAtMs);
+    this.#stage = { isAway: false };
+    await atOnce(sessions, wakesAtOnce, (device) => this.#wake(device));
+    await this.#readAll();
+    assert.deepEqual(this.#closed, [], 'sockets were closed');
+    const lost = durable.filter((requestId) => !this.#toldAccepted.delete(requestId));
+    assert.deepEqual(lost, [], 'wakeups that were acknowledged are not in the log');
+    const ended = this.#shown.slice(shown).filter(({ type }) => type.startsWith('device.sleep.'));
+    assert.deepEqual(ended, [], 'sessions have ended, or begun');
+    const counts = this.#counts;
+    this.#counts = { accepted: 0, events: 0 };
+    return { goodAfterMs, ...counts };
+  }
+
+  /** Sessions end with the epochs and ids of their logins, and the whole log begins with what was shown of it. */
+  async finish(): Promise<void> {
+    const { sessions } = this.#plan;
+    await Promise.all(this.#modules.map((module) => module.close()));
+    const isEnd = ({ type }: ToldEvent): boolean => type === 'device.sleep.offline';
+    const startedMs = performance.now();
+    while (this.#shown.filter(isEnd).length < sessions) {
+      await this.#read(1);
+      assert.ok(performance.now() - startedMs < hangMsMax, 'sessions that were closed do not end');
+    }
+    const shown = this.#shown.splice(0);
+    this.#cursor = null;
+    await this.#readAll();
+    assert.deepEqual(
+      this.#shown.slice(0, shown.length),
+      shown,
+      'an event that was shown is gone, or another',
+    );
+    const { sleep } = checkLog(this.#shown).connections;
+    assert.equal(sleep.size, sessions);
+    for (const [device, { epoch, nodeLost }] of sleep) assert.deepEqual([epoch, nodeLost], [1, 0], device);
+    assert.equal(await this.#site.stop(), 0, this.#site.server.command.stderr);
+  }
+
+  #connect(device: number): Promise<SleepingModule> {
+    const tls = device < this.#plan.tls ? this.#tls : null;
+    if (tls === null) return this.#site.module(device);
+    return SleepingModule.connect(tls.port, { ...siteIdentity(device), tls: { ca: tls.ca } });
+  }
+
+  async #firstGood(killedAtMs: number): Promise<void> {
+    const { sessions } = this.#plan;
+    for (;;) {
+      const isGood = await this.#wake(this.#chance.below(sessions)).then(
+        () => true,
+        () => false,
+      );
+      if (isGood) return;
+      assert.ok(performance.now() - killedAtMs < hangMsMax, 'no wakeup is good after the kill');
+      await wait(probeMs);
+    }
+  }
+
+  /** Its packet has arrived. Rejects unless it is answered 202. */
+  async #wake(device: number): Promise<void> {
+    this.#wakeups += 1;
+    const requestId = `core-${this.#wakeups}`;
+    const customData = (this.#wakeups % 0x1_0000).toString(16).padStart(4, '0');
+    const body = { device_id: siteDevice(device), custom_data: `0x${customData}`, number: this.#wakeups };
+    const answer = await this.#site.api.wake(body, { spoil: { 'X-Request-ID': requestId } });
+    assert.equal(answer.status, 202, answer.text);
+    this.#accepted.push({ what: requestId, atMs: performance.now() });
+    this.#counts.accepted += 1;
+    await this.#modules[device]?.arrived(customData);
+  }
+
+  async #query(device: number): Promise<void> {
+    const answer = await this.#site.api.connectivity(siteDevice(device));
+    assert.deepEqual([answer.status, answer.json.code], [200, 0], answer.text);
+    assert.ok(isAsleep(answer), answer.text);
+  }
+
+  /** A request is not answered when the core is away at its beginning or dies before its end. */
+  async #tolerate(act: () => Promise<void>): Promise<void> {
+    const stage = this.#stage;
+    try {
+      await act();
+    } catch (error) {
+      if (!stage.isAway && stage === this.#stage) throw error;
+    }
+  }
+
+  async #read(waitS: number): Promise<number> {
+    const { events, next } = await readEvents(this.#site.api, this.#cursor, pageMax, waitS);
+    this.#cursor = next;
+    this.#counts.events += events.length;
+    for (const event of events) {
+      this.#shown.push(event);
+      if (event.type === 'device.wakeup.accepted') this.#toldAccepted.add(String(event.data['request_id']));
+    }
+    return events.length;
+  }
+
+  async #readAll(): Promise<void> {
+    while ((await this.#read(0)) > 0);
+  }
+}
+
+/** It has not ended since its only login. */
+function isAsleep({ json }: ApiAnswer): boolean {
+  const { sleep } = json.data as { sleep: { last_login_at: number | null; last_offline_at: number | null } };
+  return sleep.last_login_at !== null && sleep.last_offline_at === null;
+}
+
+/** `act` for 0 to `count` - 1, so many under way. */
+async function atOnce(
+  count: number,
+  underWayMax: number,
+  act: (number: number) => Promise<void>,
+): Promise<void> {
+  const left = Array.from({ length: count }, (_, number) => number).values();
+  await Promise.all(
+    Array.from({ length: underWayMax }, async () => {
+      for (const number of left) await act(number);
+    }),
+  );
+}
