@@ -9,6 +9,7 @@ import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { runCli } from '../support/cli-process.ts';
 import { readEvents } from '../support/crash-load.ts';
 import { EdgesSite } from '../support/edges-site.ts';
+import type { ToldEvent } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { serveArguments } from '../support/server-process.ts';
 import { hasCode, isAsleep, secretOf, siteDevice, until, wake } from '../support/site-server.ts';
@@ -49,6 +50,10 @@ async function fullest(): Promise<string> {
 
 async function sessionsOf(name: string): Promise<number> {
   return (await site.process(name)).sleep_sessions ?? 0;
+}
+
+function isOfSleep({ type }: ToldEvent): boolean {
+  return type.startsWith('device.sleep');
 }
 
 const modules = new Map<number, SleepingModule>();
@@ -147,9 +152,24 @@ test('the core is killed: no sleeping device is disconnected, and each is woken 
   assert.deepEqual([...modules], [...before]);
   await wakes(modules);
   const told = await new EventReader(site.newApi(), next).rest();
+  assert.deepEqual(told.filter(isOfSleep), []);
+});
+
+test('a controller of a killed core is told as offline before the next core serves', async () => {
+  const { next } = await readEvents(site.api, 'latest', 1);
+  const controller = await site.controller(0);
+  const { pid } = await site.process('core');
+  process.kill(pid, 'SIGKILL');
+  await Promise.all([controller.closed, site.replaced('core', pid)]);
+  const told = await new EventReader(site.newApi(), next).rest();
   assert.deepEqual(
-    told.filter(({ type }) => type.startsWith('device.sleep')),
-    [],
+    told
+      .filter(({ type }) => type.startsWith('device.signal'))
+      .map(({ type, data }) => [type, data['reason']]),
+    [
+      ['device.signal.online', undefined],
+      ['device.signal.offline', 'node_lost'],
+    ],
   );
 });
 
@@ -161,7 +181,8 @@ test('sessions that no edge brings to the next core end as node_lost, unless the
   await Promise.all(before.map(({ name, pid }) => site.replaced(name, pid)));
   const back = await site.module(0);
   const reader = new EventReader(site.api, next);
-  const told = await reader.take(devices);
+  const told: ToldEvent[] = [];
+  while (told.length < devices) told.push(...(await reader.take(1)).filter(isOfSleep));
   assert.deepEqual(
     told
       .filter(({ device_id: id }) => id === siteDevice(0))

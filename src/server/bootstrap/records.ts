@@ -3,6 +3,7 @@
  */
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { EventDraft, EventType } from '../../model/events.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
@@ -130,16 +131,19 @@ function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
   });
 }
 
+/** True: the session, which is open in the store, continues in this process, or may yet. */
+export type GoesOn = (session: SessionId, deviceId: DeviceId, connection: ConnectionKind) => boolean;
+
 /**
  * Sessions that a crash left open end as lost with their node, and that is committed. `goesOn`: those of earlier processes
  * that this one continues, or may yet.
  */
 export async function endOpenSessions(
   { records, log }: Pick<RecordsDeps, 'log'> & { readonly records: Records },
-  goesOn: (session: SessionId, deviceId: DeviceId) => boolean,
+  goesOn: GoesOn,
 ): Promise<void> {
   // Of an earlier life of the only process that writes this store.
-  const { sleep, signal } = await records.closeSessionsOf((_, session, device) => !goesOn(session, device));
+  const { sleep, signal } = await records.closeSessionsOf((_member, ...of) => !goesOn(...of));
   if (sleep + signal > 0)
     log.warn({ sleep, signal, reason: 'node_lost' }, 'sessions that the last stop left open are ended');
 }

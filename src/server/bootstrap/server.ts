@@ -6,7 +6,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Log } from '../../lib/log.ts';
 import type { CoreHandle } from '../site/core-task.ts';
-import { awaitSessions } from '../site/unclaimed-sessions.ts';
+import { awaitSessions, mayBeBrought } from '../site/unclaimed-sessions.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
@@ -180,7 +180,7 @@ class Server {
     logOpened(this.#store, this.#context.log);
     const ops = (await this.#controlPlane?.recover(this.#upgrade.isSuccessor)) ?? '';
     await this.#member.open(this.#context);
-    await this.#member.recover(this.#context, this.#awaitsSessions ? () => true : this.#upgrade.goesOn());
+    await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : this.#upgrade.goesOn());
     await this.#upgrade.takeUp();
     if (this.#awaitsSessions) this.#timers.push(awaitSessions(this.#context));
     return ops;

@@ -5,7 +5,6 @@
  * is open then. Source: cluster.md.
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
-import type { SessionId } from '../../model/ids.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import { assert } from '../../lib/assert.ts';
 import { callsHere, type CallLocator } from '../../core/ports/call-locator.ts';
@@ -29,7 +28,7 @@ import type {
   RecordsMembership,
   ServerContext,
 } from '../bootstrap/server-context.ts';
-import { endOpenSessions } from '../bootstrap/records.ts';
+import { endOpenSessions, type GoesOn } from '../bootstrap/records.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from '../bootstrap/webhook-service.ts';
 import type { RecordStore } from '../../storage/journal/committer.ts';
 import { SharedRecords } from '../../storage/journal/shared-records.ts';
@@ -69,7 +68,7 @@ export interface Member extends ContextMember {
    * Ends, and commits the end of, what those that are gone have left open, and watches their wakeups; from then on of all that
    * go. `goesOn`: of an open session: it is one of an earlier process that goes on here, or may yet.
    */
-  recover(context: ServerContext, goesOn: (session: SessionId) => boolean): Promise<void>;
+  recover(context: ServerContext, goesOn: GoesOn): Promise<void>;
   /** The calls of the last stop are here. */
   callsResumed(): void;
   /** Who issues calls, for the API. */
@@ -143,7 +142,7 @@ export class AloneMember implements Member {
   async open(_context: ServerContext): Promise<void> {}
 
   /** Of an earlier life; of a node's other members may have done so before. */
-  async recover(context: ServerContext, goesOn: (session: SessionId) => boolean): Promise<void> {
+  async recover(context: ServerContext, goesOn: GoesOn): Promise<void> {
     await endOpenSessions(context, goesOn);
     context.watch.resume();
   }

@@ -3,13 +3,14 @@
  * scale-out.md, Edges.
  */
 import type { Cancel } from '../../lib/clock.ts';
-import { connectionKinds } from '../../model/cluster.ts';
-import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { edgesBringMsMax } from './site-limits.ts';
-import { endOpenSessions } from '../bootstrap/records.ts';
+import { endOpenSessions, type GoesOn } from '../bootstrap/records.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 
 type Parts = Pick<ServerContext, 'clock' | 'directory' | 'records' | 'unclaimed' | 'deviceReview' | 'log'>;
+
+/** Controllers were connected to the core before this one, and reconnect. */
+export const mayBeBrought: GoesOn = (_session, _deviceId, connection) => connection === 'sleep';
 
 /** Before edges can connect. Those that are not brought in time end. */
 export function awaitSessions(parts: Parts): Cancel {
@@ -23,14 +24,11 @@ export function awaitSessions(parts: Parts): Cancel {
 }
 
 async function endUnclaimed({ directory, records, deviceReview, log }: Parts): Promise<void> {
-  const staysAsItIs = (session: SessionId, deviceId: DeviceId): boolean => {
-    const actor = directory.find(deviceId);
-    return (
-      connectionKinds.some((kind) => actor?.session(kind) === session) ||
-      // A login that is not committed yet has replaced it.
-      connectionKinds.every((kind) => directory.readRecord(kind, deviceId).openSession !== session)
-    );
-  };
+  const staysAsItIs: GoesOn = (session, deviceId, connection) =>
+    connection === 'signal' ||
+    directory.find(deviceId)?.session('sleep') === session ||
+    // A login that is not committed yet has replaced it.
+    directory.readRecord('sleep', deviceId).openSession !== session;
   // The registry may have changed while the core was away.
   deviceReview.begin();
   try {

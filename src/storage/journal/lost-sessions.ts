@@ -25,7 +25,12 @@ interface Lost {
 }
 
 /** True: the process that held the session is gone. */
-export type IsGone = (member: MemberId, session: SessionId, deviceId: DeviceId) => boolean;
+export type IsGone = (
+  member: MemberId,
+  session: SessionId,
+  deviceId: DeviceId,
+  connection: ConnectionKind,
+) => boolean;
 
 export class LostSessions {
   readonly #state: StateTables;
@@ -74,7 +79,7 @@ export class LostSessions {
     if (record === null) return [];
     const gone =
       findSharedConnection(tables, deviceId)?.slots.filter(({ member, session }) =>
-        isGone(member, session, deviceId),
+        isGone(member, session, deviceId, connection),
       ) ?? [];
     return gone.map((slot) => ({ connection, deviceId, slot, record }));
   }
