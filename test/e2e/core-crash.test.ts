@@ -5,7 +5,16 @@ import { runCoreCrashes } from '../support/core-crashes.ts';
 import { lastFirst } from '../support/temporary-store.ts';
 
 test('a killed core loses no session, no acknowledged wakeup and no event, and wakes every device afterwards', async (t) => {
-  const plan = { kills: 3, edges: 2, sessions: 200, tls: 0, wakeups: 100, queries: 50, seed: 34 };
+  const plan = {
+    kills: 3,
+    edges: 2,
+    sessions: 200,
+    tls: 0,
+    wakeups: 100,
+    queries: 50,
+    lifeMs: 500,
+    seed: 34,
+  };
   const { wakeups, queries } = await runCoreCrashes(lastFirst(t), plan);
   assert.deepEqual([...wakeups.failures, ...queries.failures], []);
 });

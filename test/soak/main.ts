@@ -29,7 +29,7 @@ const soaks: Readonly<Record<string, Soak>> = {
   },
   core: {
     options:
-      '[--kills 50] [--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--seed 1]',
+      '[--kills 50] [--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--seconds 6] [--seed 1]',
     guards: 'no sleeping device notices that the core is killed under load, and nothing acknowledged is lost',
     load: () => import('./core.ts'),
   },

@@ -17,8 +17,8 @@ import { SleepListener } from '../listener.ts';
 import type { SleepSettings } from '../settings.ts';
 import type { SleepPort } from '../sleep-sockets.ts';
 
-/** Without a link it connects again after so long, at first and at most. */
-const connectMs = { msMin: 50, msMax: 1000 };
+/** Without a link it connects again after so long, at first and at most. Callers wait for a core of this machine. */
+const connectMs = { shared: { msMin: 50, msMax: 100 }, own: { msMin: 50, msMax: 1000 } };
 /** Faults of one time without a link in the log. */
 const faultsMax = 10;
 
@@ -26,7 +26,8 @@ export interface EdgeProcessSettings {
   /** Unique among the edges of the core. */
   readonly name: string;
   readonly sleep: SleepSettings;
-  readonly port: SleepPort;
+  /** `shared`: with the other edges of this machine, whose core is here too. */
+  readonly port: Exclude<SleepPort, 'lent'>;
 }
 
 export interface EdgeProcessDeps {
@@ -65,14 +66,14 @@ export class EdgeProcess {
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: EdgeProcessSettings, deps: EdgeProcessDeps) {
     const { clock, progress, release } = deps;
-    const { name, sleep } = settings;
+    const { name, sleep, port } = settings;
     this.#settings = settings;
     this.#deps = deps;
     this.#whenOver = new Promise((resolve, reject) => {
       this.#over = resolve;
       this.#failed = reject;
     });
-    this.#restarts = new Restarts(clock, { immediate: 0, ...connectMs });
+    this.#restarts = new Restarts(clock, { immediate: 0, ...connectMs[port] });
     const identity = {
       name,
       instance: randomUUID(),
