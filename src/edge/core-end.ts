@@ -36,7 +36,7 @@ export interface CoreEndDeps {
   greeted(hello: EdgeHello, end: CoreEnd): EdgeSessions | string;
   /** It accepts modules. */
   onListening(): void;
-  /** Of the edges at its address. */
+  /** Another edge at its address has room. */
   othersHaveRoom(end: CoreEnd): boolean;
   /** It was sent away, with this sentence. */
   onDeclined(sentence: string): void;
@@ -78,7 +78,7 @@ export class CoreEnd {
     });
   }
 
-  /** Where it listens; null: it does not yet. */
+  /** The address that it listens on; null: it does not listen yet. */
   get address(): EdgeAddress | null {
     return this.#address;
   }
@@ -111,7 +111,7 @@ export class CoreEnd {
     return drained.ok ? drained.value : (this.#sessions?.size ?? 0);
   }
 
-  /** What was sent before still goes. Resolves when the link has ended. */
+  /** Messages that were sent before still go. Resolves when the link has ended. */
   end(): Promise<void> {
     return this.#link.end();
   }

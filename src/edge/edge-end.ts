@@ -116,7 +116,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
       this.#send({ kind: 'ended', number: ticket.number, reason, lastHeartbeatAt });
   }
 
-  /** What was sent before still goes; sessions stay as they are. Resolves when the link has ended. */
+  /** Messages that were sent before still go; sessions stay as they are. Resolves when the link has ended. */
   async end(): Promise<void> {
     for (const stop of this.#stopTimers) stop();
     this.#flushTally();

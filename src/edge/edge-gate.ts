@@ -53,7 +53,7 @@ export class EdgeGate implements SleepFront {
   readonly #deps: EdgeGateDeps;
   /** By its kind and name. */
   readonly #edges = new Map<string, Edge>();
-  /** Those that have not said hello among them. */
+  /** Links, also to edges that have not said hello. */
   readonly #ends = new Set<CoreEnd>();
   readonly #ports: { close(): void }[] = [];
   #waits: readonly ListeningWait[] = [];
@@ -90,7 +90,7 @@ export class EdgeGate implements SleepFront {
 
   /** An edge has connected; `isLocal`: over the Unix socket. */
   accept(stream: Duplex, isLocal: boolean): void {
-    // Those that say no hello are cut by the link.
+    // An edge that says no hello is cut by its link.
     if (this.#isClosed || this.#ends.size >= 2 * edgesMax) {
       stream.destroy();
       return;

@@ -47,14 +47,14 @@ export const edgePsk: PskKind = {
   handshakesPerAddressMax: linkHandshakesPerAddressMax,
 };
 
-/** Of the edge's end. */
+/** The language of the edge's end. */
 export const edgeLanguage: LinkLanguage<SentByEdge, CoreMessage> = {
   encode: encodeEdgeMessage,
   readHello: decodeCoreHello,
   read: decodeCoreMessage,
 };
 
-/** Of the core's end. `isOwn`: the edge runs on this machine, for the same user. */
+/** The language of the core's end. `isOwn`: the edge runs on this machine, for the same user. */
 export function coreLanguage(isOwn: boolean): LinkLanguage<CoreMessage, EdgeMessage> {
   return {
     encode: encodeCoreMessage,

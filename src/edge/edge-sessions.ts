@@ -50,7 +50,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
   readonly hello: EdgeHello;
   readonly #deps: EdgeSessionsDeps;
   readonly #live = new Map<number, LinkedConnection>();
-  /** Of the link before this one, which the edge has not brought. */
+  /** Sessions of the link before this one, which the edge has not brought. */
   readonly #lost: LostSessions;
   /** Closed here while the edge was away. */
   readonly #closed = new Map<number, SleepEndReason>();

@@ -9,7 +9,7 @@ export class HeldSessions {
   readonly #open = new Map<number, EdgeSession>();
   /** As many as were open at the end of the link. */
   readonly #ended: BroughtSession[] = [];
-  /** Those that the core is still to be brought. */
+  /** Sessions that the core is still to be brought. */
   #left: Iterator<EdgeSession> = this.#open.values();
 
   get size(): number {

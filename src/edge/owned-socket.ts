@@ -29,7 +29,7 @@ function onEnd(this: OwnedSocket): void {
   ended.add(this);
 }
 
-/** Whoever has hung up before was not cut off. */
+/** A peer that has hung up before was not cut off. */
 function onFailure(this: OwnedSocket): void {
   if (this.readableEnded) this[owner]?.peerEnded();
   this[owner]?.failed();
@@ -45,7 +45,7 @@ export function adoptSocket(socket: Socket, to: SocketOwner): void {
   if (socket instanceof TLSSocket) socket.on('_tlsError', onFailure);
 }
 
-/** TLS has taken the socket's handle: it is nobody's, and a late error of its own is of no interest. */
+/** TLS has taken the socket's handle: it has no owner, and a late error of its own is of no interest. */
 export function releaseSocket(socket: Socket): void {
   delete (socket as OwnedSocket)[owner];
 }
@@ -62,7 +62,7 @@ export function startReading(socket: Socket): void {
   socket.on('data', onData);
 }
 
-/** What arrives from now on stays in the socket's buffer. */
+/** Bytes that arrive from now on stay in the socket's buffer. */
 export function stopReading(socket: Socket): void {
   socket.off('data', onData);
   socket.pause();

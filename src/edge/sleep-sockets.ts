@@ -50,7 +50,7 @@ export function listenSockets(acceptQueueMax = readAcceptQueueMax()): number {
 }
 
 export class SleepSockets {
-  /** Of the processes that share the port. */
+  /** Another process that shares the port has room. */
   othersHaveRoom = false;
   readonly #log: Log;
   readonly #accept: (connection: Socket) => void;
@@ -59,7 +59,7 @@ export class SleepSockets {
   #own: readonly Server[] = [];
   /** Null: the sockets are not shared. */
   #sharedAt: ListenOptions | null = null;
-  /** Those that resume, and have no socket yet. */
+  /** Servers that resume, and have no socket yet. */
   readonly #starting = new Set<Server>();
   #taken = 0;
   #hasGivenUp = false;

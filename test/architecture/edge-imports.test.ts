@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 import { checkout } from '../support/checkout.ts';
 
 interface Loaded {
-  /** Of ours, from the root. */
+  /** Files of ours, from the root. */
   readonly files: readonly string[];
   readonly packages: readonly string[];
 }

@@ -1,5 +1,5 @@
 /**
- * What a sleep port and the sessions behind it owe each other, whatever is between them: the listener speaks to the sessions,
+ * Duties of a sleep port and the sessions behind it to each other, whatever is between them: the listener speaks to the sessions,
  * and the sessions reach the modules by their connections. Source: sleep-wire.md; scale-out.md, Edges.
  */
 import assert from 'node:assert/strict';

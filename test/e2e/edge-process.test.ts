@@ -129,7 +129,7 @@ test('an edge that is ordered to stop ends its sessions in order, and is gone', 
   assert.ok(!scene.log.lines.some(({ message }) => message.includes('does not stop')));
 });
 
-/** Of later Nodes more of the program itself is resident, which all processes share. */
+/** In later Nodes more of the program itself is resident, which all processes share. */
 const residentMebibytesMax = process.version.startsWith('v20.') ? 60 : 75;
 
 test(

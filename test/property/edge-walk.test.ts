@@ -34,12 +34,12 @@ const step = fc.record({
   edge: fc.nat(1),
   device: fc.nat(devices.length - 1),
   ms: fc.constantFrom(100, 1000, 3000, edgeAwayMsMax),
-  /** What the step sends arrives before the next one. */
+  /** Messages of the step arrive before the next one. */
   settles: fc.boolean(),
 });
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** What a listener does for one module. */
+/** The part of a listener for one module. */
 class WalkedModule {
   readonly deviceId: DeviceId;
   readonly connection = new FakeConnection();
@@ -181,7 +181,7 @@ class Walk {
   }
 }
 
-/** Of the session that these events leave open; 0: none. Each opens the next epoch, or closes the one that is open. */
+/** The epoch of the session that these events leave open; 0: none. Each opens the next epoch, or closes the one that is open. */
 function openEpoch(history: readonly string[]): number {
   let [open, last] = [0, 0];
   for (const event of history) {

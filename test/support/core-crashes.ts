@@ -29,7 +29,7 @@ export interface CoreCrashPlan {
   readonly kills: number;
   readonly edges: number;
   readonly sessions: number;
-  /** Of the sessions: over TLS, at an edge that is linked as one elsewhere is. */
+  /** Sessions over TLS, at an edge that is linked as one elsewhere is. */
   readonly tls: number;
   /** A second. */
   readonly wakeups: number;
@@ -88,7 +88,7 @@ class CrashedCore {
   readonly #plan: CoreCrashPlan;
   readonly #site: EdgesSite;
   readonly #chance: Chance;
-  /** Of the edge with TLS. */
+  /** The edge with TLS; null: there is none. */
   readonly #tls: TlsEdge | null;
   readonly #modules: WokenModule[] = [];
   readonly #closed: number[] = [];

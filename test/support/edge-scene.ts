@@ -198,7 +198,7 @@ export class EdgeScene {
     }
   }
 
-  /** The end reasons and logins of a device, as backends are told of them. */
+  /** The end reasons and logins of a device, as backends read them. */
   history(deviceId = testDevice): string[] {
     return this.core.sleep.history(deviceId);
   }

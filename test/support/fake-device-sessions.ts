@@ -39,7 +39,7 @@ abstract class FakeSessions<
   readonly secrets = new Map<string, string>([['TESTDEVICE01', 'device-secret']]);
   readonly connections = new Map<string, Connection>();
   readonly logins: Login[] = [];
-  /** Those of the logins, and where each came from. */
+  /** Tickets of the logins, and the address of each. */
   readonly tickets: SessionTicket[] = [];
   readonly addresses: string[] = [];
   readonly ends: EndedSession<Reason>[] = [];

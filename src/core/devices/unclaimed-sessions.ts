@@ -18,7 +18,7 @@ interface Claims {
   left: number;
   /** Waiting wakeups. */
   waiting: number;
-  /** Of devices for which wakeups wait. */
+  /** By the device for which wakeups wait. */
   readonly awaited: Map<DeviceId, Claim>;
   readonly ended: () => void;
 }

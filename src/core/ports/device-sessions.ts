@@ -85,7 +85,7 @@ interface DeviceSessions<Login, Connection, Reason, Answer> {
 type AnySleepAdmission = Admission | Promise<Admission>;
 
 /**
- * What the sleep gateway asks. An admission is a value where the core is in this process. Elsewhere it is a promise, which
+ * Questions of the sleep gateway. An admission is a value where the core is in this process. Elsewhere it is a promise, which
  * never rejects and may stay open for as long as the core is away: the gateway's own deadline refuses that login as `busy`.
  */
 export type SleepAdmissions<Answer extends AnySleepAdmission = AnySleepAdmission> = DeviceSessions<
@@ -95,7 +95,7 @@ export type SleepAdmissions<Answer extends AnySleepAdmission = AnySleepAdmission
   Answer
 >;
 
-/** What the core answers to whoever holds sleep connections, here or at an edge. */
+/** Answers of the core to the holder of sleep connections, here or at an edge. */
 export interface SleepSessions<
   Answer extends AnySleepAdmission = AnySleepAdmission,
 > extends SleepAdmissions<Answer> {

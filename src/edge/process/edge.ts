@@ -35,7 +35,7 @@ export interface EdgeProcessDeps {
   readonly progress: LoopProgress;
   /** Null: the core writes the lines of this edge to its own. */
   readonly log: Log | null;
-  /** Of this program. */
+  /** The version of this program. */
   readonly release: string;
   /** Resolves to a new stream to the core; rejects with a sentence. */
   connect(): Promise<Duplex>;
@@ -60,7 +60,7 @@ export class EdgeProcess {
   #isLinked = false;
   #isStopping = false;
   #isOver = false;
-  /** Those in the log since it was linked last: each stands there once. */
+  /** Faults in the log since it was linked last: each stands there once. */
   readonly #faults = new Set<string>();
 
   /** Throws when TLS is asked for and its files are not in order. */

@@ -11,7 +11,7 @@ import { SystemClock } from '../../lib/system-clock.ts';
 import { EdgeProcess } from './edge.ts';
 import type { EdgeChildKind } from './child-kind.ts';
 
-// Nobody reads it any more when the supervisor has died first.
+// It has no reader any more when the supervisor has died first.
 process.stderr.on('error', () => undefined);
 // Without a listener, SIGUSR1 opens Node's inspector.
 process.on('SIGUSR1', () => undefined);

@@ -14,7 +14,7 @@ export interface LogLine {
 export interface LinkLogBounds {
   /** Between two heartbeats. */
   readonly linesMax: number;
-  /** Of the text of the fields. */
+  /** Bound of the text of the fields. */
   readonly charactersMax: number;
 }
 

@@ -49,7 +49,7 @@ export interface LinkOwner<Sent, Received> {
   received(message: Received): string | null;
   /** Each `heartbeatMs` while it is open. */
   heartbeat(): void;
-  /** What waited to be sent has gone. */
+  /** All that waited to be sent has gone. */
   drained?(): void;
   /** Once. `fault`: a sentence; null: one of the two hung up in order. `how`: the kind of that end. */
   ended(fault: string | null, how: ChannelEnd['kind']): void;

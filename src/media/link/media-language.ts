@@ -50,7 +50,7 @@ export const mediaPsk: PskKind = {
   handshakesPerAddressMax: linkHandshakesPerAddressMax,
 };
 
-/** Of the end that `read` reads for. */
+/** The language of the end that `read` reads for. */
 export function mediaLanguage<Received>(read: ReadMessage<Received>): LinkLanguage<object, Received> {
   return {
     encode: encodeLinkMessage,

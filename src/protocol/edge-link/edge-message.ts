@@ -27,7 +27,7 @@ export interface EdgeHello {
   readonly version: number;
   /** Visible ASCII, unique among the edges of a core. */
   readonly name: string;
-  /** Of the process: the same each time that it connects. */
+  /** Names the process: the same each time that it connects. */
   readonly instance: string;
   readonly release: string;
   readonly pid: number;
@@ -88,7 +88,7 @@ export type EdgeMessage =
       readonly line: string;
       readonly sessionKey: string;
       readonly hasRoom: boolean;
-      /** Of the module; empty: it is gone already. */
+      /** The module's; empty: it is gone already. */
       readonly address: string;
     }
   | {

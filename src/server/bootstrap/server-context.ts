@@ -93,7 +93,7 @@ interface ContextDeps {
   readonly configured?: ConfiguredSettings;
   readonly clock: Clock;
   readonly log: Log;
-  /** Its supervisor watches the event loop; left out: it has none. */
+  /** Its supervisor watches the event loop; absent: it has none. */
   readonly core?: Pick<CoreHandle, 'progress'>;
   readonly tokenKeys: LiveTokenKeys;
   readonly membership: RecordsMembership;

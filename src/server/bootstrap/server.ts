@@ -42,7 +42,7 @@ export interface ServerDeps {
   readonly announce?: Logging['announce'];
   /** How the release is changed while devices sleep on; left out: it is not. */
   readonly upgrade?: UpgradeControl;
-  /** The core of a site with edges has it; left out: this process holds the sleep connections. */
+  /** The core of a site with edges has it; absent: this process holds the sleep connections. */
   readonly core?: CoreHandle;
   /** What a server before this one has left to it; left out: nothing. */
   readonly takeOver?: TakeOver;

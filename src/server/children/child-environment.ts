@@ -17,7 +17,7 @@ const environmentNames: ReadonlySet<string> = new Set([
   'LD_PRELOAD',
   'DYLD_LIBRARY_PATH',
   'MALLOC_ARENA_MAX',
-  // Of Windows, whose names have no case.
+  // Windows has these; its names have no case.
   'SYSTEMROOT',
   'TEMP',
   'TMP',

@@ -25,7 +25,7 @@ export interface SiteProcessJson {
   /** Sleep sessions that it holds. */
   readonly sleep_sessions: number | null;
   readonly link_delay_ms: number | null;
-  /** How often its supervisor had to start it again. */
+  /** Restarts by its supervisor. */
   readonly restarts: number | null;
 }
 
@@ -57,7 +57,7 @@ function coreOf({ site, deviceListeners }: SiteParts): SiteProcessJson {
   };
 }
 
-/** Those of the supervisor, also while they are down, and then those on other machines. */
+/** Edges of the supervisor, also while they are down, and then edges on other machines. */
 function edgesOf(site: CoreSite | null): SiteProcessJson[] {
   if (site === null) return [];
   const facts = site.edges();

@@ -43,7 +43,7 @@ export function socketDirectoryOf(dataDirectory: string): string {
   return join(dataDirectory, socketsName);
 }
 
-/** Of the socket by which the edges of the supervisor that is this process reach their core. */
+/** The socket by which the edges of the supervisor that is this process reach their core. */
 export function edgeSocketName(): string {
   return `edges-${process.pid}.sock`;
 }
