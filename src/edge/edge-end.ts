@@ -28,8 +28,6 @@ import { EdgeTelemetry } from './edge-telemetry.ts';
 import { HeldSessions } from './held-sessions.ts';
 import { WaitingLogins } from './waiting-logins.ts';
 
-export type { EdgePort } from './edge-port.ts';
-
 export interface EdgeEndDeps {
   readonly clock: Clock;
   readonly progress: LoopProgress;

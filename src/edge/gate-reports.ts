@@ -1,34 +1,26 @@
 /** Log lines of the gate of the edges that strangers can cause: one of a kind in a second. */
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-
-const reportMsMin = 1000;
+import { Throttle } from '../lib/throttle.ts';
 
 export class GateReports {
-  readonly #deps: { readonly clock: Clock; readonly log: Log };
-  readonly #reportedMs = { refusal: -Infinity, failure: -Infinity };
+  readonly #log: Log;
+  readonly #refusals: Throttle;
+  readonly #failures: Throttle;
 
-  constructor(deps: { readonly clock: Clock; readonly log: Log }) {
-    this.#deps = deps;
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+    this.#log = log;
+    this.#refusals = new Throttle(clock);
+    this.#failures = new Throttle(clock);
   }
 
   refused(sentence: string): void {
-    if (this.#isTimely('refusal')) this.#deps.log.warn({}, sentence);
+    if (this.#refusals.pass()) this.#log.warn({}, sentence);
   }
 
   /** Not of strangers alone: a login could not be verified. */
   failed(error: unknown): void {
-    if (this.#isTimely('failure'))
-      this.#deps.log.error(
-        { error: String(error) },
-        'cannot verify sleep logins: the registry is unreadable',
-      );
-  }
-
-  #isTimely(line: 'refusal' | 'failure'): boolean {
-    const nowMs = this.#deps.clock.monotonicMs();
-    if (nowMs - this.#reportedMs[line] < reportMsMin) return false;
-    this.#reportedMs[line] = nowMs;
-    return true;
+    if (this.#failures.pass())
+      this.#log.error({ error: String(error) }, 'cannot verify sleep logins: the registry is unreadable');
   }
 }

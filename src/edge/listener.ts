@@ -68,6 +68,7 @@ export class SleepListener implements SleepFront {
   /** Where those that are still accepted go; null: not known yet. */
   #next: ((socket: Socket) => void) | null = null;
   #stopTurning: Cancel | null = null;
+  readonly #hasRoom = (): boolean => this.sessionCount < this.#sessionsMaxNow;
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: SleepSettings, deps: SleepListenerDeps) {
@@ -83,7 +84,7 @@ export class SleepListener implements SleepFront {
       ...deps,
       settings,
       maxSessions: Math.min(settings.max_sessions, this.#socketsMax),
-      hasRoom: () => this.#context.openConnections.size < this.#sessionsMaxNow,
+      hasRoom: this.#hasRoom,
       admission: new Admission(settings, clock),
       pending: connections.pending,
       unproved: connections.unproved,
@@ -250,7 +251,7 @@ export class SleepListener implements SleepFront {
 
   #accept(socket: Socket): void {
     if (this.#held !== null) return this.#hold(socket, this.#held);
-    this.sockets.balance(this.#context.hasRoom());
+    this.sockets.balance(this.#hasRoom);
     const { unproved, clock, telemetry } = this.#context;
     const address = this.#addressOf(socket);
     const limits = { max: this.#connectionsMax - this.sessionCount, perAddressMax: 0 };
@@ -275,7 +276,7 @@ export class SleepListener implements SleepFront {
   }
 
   #turn(): void {
-    this.sockets.balance(this.#context.hasRoom());
+    this.sockets.balance(this.#hasRoom);
     this.#connections.turn();
     this.#context.admission.turn();
     this.#connectionsMax = Math.max(0, this.#sessionsMaxNow) + handshakeSocketsReserved;

@@ -116,9 +116,9 @@ export class SleepSockets {
    * At a shared port: without room here, connections are left to the other processes as long as these have room. Where none has any,
    * all accept, since a login may replace the session of its device.
    */
-  balance(hasRoom: boolean): void {
+  balance(hasRoom: () => boolean): void {
     if (this.#sharedAt === null || this.#hasGivenUp) return;
-    if (this.othersHaveRoom && !hasRoom) this.#rest();
+    if (this.othersHaveRoom && !hasRoom()) this.#rest();
     else this.#resume(this.#sharedAt);
   }
 

@@ -15,6 +15,7 @@ import { connectPsk } from '../../lib/link/psk-transport.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { openLog } from '../../server/bootstrap/logging.ts';
+import { msgpackWithoutNative } from '../../server/children/child-environment.ts';
 import { reportExposedFiles } from '../../server/config/risks.ts';
 import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
@@ -75,8 +76,7 @@ async function serveEdge({ settings: configured, clock }: CommandContext, given:
       'controllers are told a sleep server that nobody can connect to: set edge.advertise',
     );
   const key = await readLinkKey(keyFile, 'edge.key_file').catch(refuseStart);
-  // Read by msgpackr as it loads: an edge has no native module.
-  process.env['MSGPACKR_NATIVE_ACCELERATION_DISABLED'] = 'true';
+  process.env[msgpackWithoutNative] = 'true';
   const { EdgeProcess } = await import('../../edge/process/edge.ts');
   const { edgePsk } = await import('../../edge/edge-language.ts');
   const own = {

@@ -42,6 +42,7 @@ export function addServeCommand(program: Command): void {
       'after',
       examples(
         ['serve', 'with nothing configured, the first start makes a demo application and two devices'],
+        ['serve --edges 2', 'a core that crashes disconnects no sleeping device'],
         ['serve --set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0', 'port 0 is a free one'],
         [
           'serve --only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',

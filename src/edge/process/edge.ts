@@ -12,7 +12,8 @@ import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts
 import { Restarts } from '../../lib/restarts.ts';
 import { messageOf } from '../../lib/result.ts';
 import { descriptorsReserved, productSleepServersMax } from '../../model/limits.ts';
-import { EdgeEnd, type EdgePort } from '../edge-end.ts';
+import { EdgeEnd } from '../edge-end.ts';
+import type { EdgePort } from '../edge-port.ts';
 import { SleepListener } from '../listener.ts';
 import type { SleepSettings } from '../settings.ts';
 import type { SleepPort } from '../sleep-sockets.ts';

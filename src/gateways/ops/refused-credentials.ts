@@ -5,6 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { opsRefusalLogMs } from '../../model/limits.ts';
 import type { Log } from '../../lib/log.ts';
+import { Throttle } from '../../lib/throttle.ts';
 import type { OpsCredentialLabel, Telemetry } from '../../telemetry/telemetry.ts';
 
 export interface RefusedCredentialsDeps {
@@ -15,22 +16,21 @@ export interface RefusedCredentialsDeps {
 
 export class RefusedCredentials {
   readonly #deps: RefusedCredentialsDeps;
-  #loggedMs = -Infinity;
+  readonly #lines: Throttle;
   #unlogged = 0;
 
   constructor(deps: RefusedCredentialsDeps) {
     this.#deps = deps;
+    this.#lines = new Throttle(deps.clock, opsRefusalLogMs);
   }
 
   /** `from`: remote address. */
   record(credential: OpsCredentialLabel, from: string): void {
-    const { clock, log, telemetry } = this.#deps;
+    const { log, telemetry } = this.#deps;
     telemetry.opsAuthFailure(credential);
     this.#unlogged += 1;
-    const nowMs = clock.monotonicMs();
-    if (nowMs < this.#loggedMs + opsRefusalLogMs) return;
+    if (!this.#lines.pass()) return;
     log.warn({ credential, from, refused: this.#unlogged }, 'wrong credential refused at the ops listener');
-    this.#loggedMs = nowMs;
     this.#unlogged = 0;
   }
 }

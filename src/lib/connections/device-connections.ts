@@ -4,6 +4,7 @@
  * verified. Source: running.md, Stopping.
  */
 import type { Clock } from '../clock.ts';
+import { Throttle } from '../throttle.ts';
 import { Crowd } from './crowd.ts';
 import { DeadlineWheel, drain, type WheelEntry } from '../deadline-wheel.ts';
 import type { Log } from '../log.ts';
@@ -49,7 +50,6 @@ export interface DeviceListenerContext<Settings, Sessions, EndReason extends str
 export const deviceTickMs = 500;
 /** The event loop was busy for so long that heartbeats may wait in the sockets. */
 const lateTurnMs = 2 * deviceTickMs;
-const failureReportMs = 1000;
 
 export class DeviceConnections<EndReason extends string> {
   readonly pending: DeadlineWheel<PendingConnection>;
@@ -58,7 +58,7 @@ export class DeviceConnections<EndReason extends string> {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #failure: string;
-  #failureReportedMs = -Infinity;
+  readonly #failures: Throttle;
   #turnedMs: number;
   #wasLate = false;
 
@@ -69,6 +69,7 @@ export class DeviceConnections<EndReason extends string> {
     this.#turnedMs = nowMs;
     this.#log = log;
     this.#failure = failure;
+    this.#failures = new Throttle(clock);
     this.pending = new DeadlineWheel(deviceTickMs, nowMs, (connection) => connection.expire());
     this.openConnections = new DeadlineWheel(deviceTickMs, nowMs, (connection) => connection.expire());
   }
@@ -101,9 +102,6 @@ export class DeviceConnections<EndReason extends string> {
   }
 
   readonly reportFailure = (error: unknown): void => {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#failureReportedMs < failureReportMs) return;
-    this.#failureReportedMs = nowMs;
-    this.#log.error({ error: String(error) }, this.#failure);
+    if (this.#failures.pass()) this.#log.error({ error: String(error) }, this.#failure);
   };
 }

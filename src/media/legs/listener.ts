@@ -16,6 +16,7 @@ import {
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../lib/log.ts';
+import { Throttle } from '../../lib/throttle.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { UpgradeHandler } from './upgrade-handler.ts';
 import type { LegOwner, MediaListenerContext, LegRelay } from './listener-context.ts';
@@ -29,8 +30,6 @@ export type MediaLegsSettings = MediaProcessSettings['legs'];
 
 /** A leg is pinged at one heartbeat, and must have answered by the next. */
 const heartbeatMs = legSilenceMsMax / 2;
-/** The shortest time between two log lines of the same kind. */
-const reportMsMin = 1000;
 const troubles: Readonly<Record<RtcTrouble, string>> = {
   flood: 'a leg sent too much and was closed',
   unmade: 'a WebRTC connection was not made',
@@ -56,12 +55,15 @@ export class MediaListener {
   #drained: () => void = () => undefined;
   #stopHeartbeats: Cancel = () => undefined;
   #isHeartbeatDue = false;
-  readonly #reportedMs = { silence: -Infinity, flood: -Infinity, unmade: -Infinity };
+  /** One line of a kind at a time. */
+  readonly #reports: Readonly<Record<'silence' | RtcTrouble, Throttle>>;
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: MediaLegsSettings, deps: MediaListenerDeps) {
     this.#settings = settings;
     this.#deps = deps;
+    const report = (): Throttle => new Throttle(deps.clock);
+    this.#reports = { silence: report(), flood: report(), unmade: report() };
     this.#context = {
       clock: deps.clock,
       relay: deps.relay,
@@ -201,17 +203,10 @@ export class MediaListener {
   }
 
   #reportSilence(): void {
-    if (this.#mayReport('silence')) this.#deps.log.error({}, 'legs of calls cannot be judged in time');
+    if (this.#reports.silence.pass()) this.#deps.log.error({}, 'legs of calls cannot be judged in time');
   }
 
   #report(trouble: RtcTrouble, fault: string): void {
-    if (this.#mayReport(trouble)) this.#deps.log.warn({ fault }, troubles[trouble]);
-  }
-
-  #mayReport(what: 'silence' | RtcTrouble): boolean {
-    const nowMs = this.#deps.clock.monotonicMs();
-    if (nowMs - this.#reportedMs[what] < reportMsMin) return false;
-    this.#reportedMs[what] = nowMs;
-    return true;
+    if (this.#reports[trouble].pass()) this.#deps.log.warn({ fault }, troubles[trouble]);
   }
 }

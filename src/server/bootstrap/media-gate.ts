@@ -10,6 +10,7 @@ import { declineMedia, mediaPsk } from '../../media/link/media-language.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';
 import type { Log } from '../../lib/log.ts';
+import { Throttle } from '../../lib/throttle.ts';
 import type { MediaConnection } from './media-connection.ts';
 
 export interface MediaGateSettings {
@@ -23,9 +24,6 @@ export interface MediaGateDeps {
   /** One for each that may come. */
   readonly connections: readonly MediaConnection[];
 }
-
-/** The shortest time between two log lines about connections without the key. */
-const refusalReportMsMin = 1000;
 
 /** They are authenticated by the key that they share with the server; each may come late, go, and come again. */
 export class MediaGate {
@@ -45,12 +43,9 @@ export class MediaGate {
     const key = await readLinkKey(keyFile, 'media.link_key_file');
     const { clock, log } = this.#deps;
     const welcome = (link: Duplex): void => void this.#welcome(link);
-    let reportedMs = -Infinity;
+    const refusals = new Throttle(clock);
     const refused = (sentence: string): void => {
-      const nowMs = clock.monotonicMs();
-      if (nowMs - reportedMs < refusalReportMsMin) return;
-      reportedMs = nowMs;
-      log.warn({}, `the gate of the media process: ${sentence}`);
+      if (refusals.pass()) log.warn({}, `the gate of the media process: ${sentence}`);
     };
     try {
       this.#listener = await listenPsk({ ...address, key }, mediaPsk, clock, welcome, refused);

@@ -23,6 +23,9 @@ const environmentNames: ReadonlySet<string> = new Set([
   'TMP',
 ]);
 
+/** Set to `true`, msgpackr loads no native module: it reads this variable as it loads. */
+export const msgpackWithoutNative = 'MSGPACKR_NATIVE_ACCELERATION_DISABLED';
+
 export function childEnvironment(): NodeJS.ProcessEnv {
   const isGiven = (name: string): boolean =>
     environmentNames.has(process.platform === 'win32' ? name.toUpperCase() : name);

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
-import { childEnvironment } from './child-environment.ts';
+import { childEnvironment, msgpackWithoutNative } from './child-environment.ts';
 import { forkOf, type ChildFork } from './child-fork.ts';
 
 /** Half of V8's young generation, which would grow in a storm of logins to 16 MiB, in Node 24 to 64. */
@@ -29,8 +29,5 @@ export function startEdgeChild(): ChildFork {
 function environmentOfEdge(): NodeJS.ProcessEnv {
   const given = childEnvironment();
   const names = Object.keys(process.env);
-  // Without its native module, which msgpackr looks for as it loads.
-  return { ...Object.fromEntries(names.map((name) => [name, given[name]])), [noNativeMsgpack]: 'true' };
+  return { ...Object.fromEntries(names.map((name) => [name, given[name]])), [msgpackWithoutNative]: 'true' };
 }
-
-const noNativeMsgpack = 'MSGPACKR_NATIVE_ACCELERATION_DISABLED';
