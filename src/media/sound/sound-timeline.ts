@@ -36,6 +36,8 @@ export class SoundTimeline {
   #errorMs = 0;
   #offsetMs = 0;
   #jitterMs = jitterMsFirst;
+  /** Moments since the last one that was added or left out: packets may be shorter than it takes to change one. */
+  #unchanged = 0;
 
   constructor({ rate, channels }: SampleShape) {
     this.#rate = rate;
@@ -99,9 +101,14 @@ export class SoundTimeline {
 
   /** A few samples more or fewer, where the source's clock is off. */
   #follow(samples: Int16Array): Int16Array {
-    if (Math.abs(this.#offsetMs) < offsetMsMax) return samples;
+    if (Math.abs(this.#offsetMs) < offsetMsMax) {
+      this.#unchanged = 0;
+      return samples;
+    }
     const moments = samples.length / this.#channels;
-    const change = Math.floor(moments / momentsPerChange) * Math.sign(this.#offsetMs);
+    this.#unchanged += moments;
+    const change = Math.floor(this.#unchanged / momentsPerChange) * Math.sign(this.#offsetMs);
+    this.#unchanged %= momentsPerChange;
     this.#offsetMs -= (change / this.#rate) * 1000;
     return change === 0 ? samples : stretch(samples, this.#channels, moments + change);
   }
