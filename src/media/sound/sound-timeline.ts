@@ -36,7 +36,7 @@ export class SoundTimeline {
   #errorMs = 0;
   #offsetMs = 0;
   #jitterMs = jitterMsFirst;
-  /** Moments since the last one that was added or left out: packets may be shorter than it takes to change one. */
+  /** Moments since the last change of one: a packet may be too short for a change. */
   #unchanged = 0;
 
   constructor({ rate, channels }: SampleShape) {
