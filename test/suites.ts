@@ -25,7 +25,7 @@ const patient = ['--test-timeout=900000'];
 
 export const suites: Readonly<Record<string, Suite>> = {
   cluster: {
-    about: 'several processes and nodes against a real NATS server',
+    about: 'several nodes against a real NATS server',
     tools: ['nats-server'],
     flags: ['--test-concurrency=2', ...patient],
   },
@@ -65,20 +65,16 @@ export const suites: Readonly<Record<string, Suite>> = {
       'unit/lib',
       'unit/media/codec',
       'unit/media/webrtc',
-      'unit/server/upgrade',
       'unit/storage/lmdb',
       'e2e/api.test.ts',
       'e2e/sleep-gateway.test.ts',
       'e2e/sleep-gateway-tls.test.ts',
       'e2e/sleep-sockets.test.ts',
       'e2e/signal-gateway.test.ts',
-      'e2e/upgrade.test.ts',
       'e2e/media-path.test.ts',
       'e2e/webrtc-peer.test.ts',
       'e2e/webhook-delivery.test.ts',
-      'e2e/process-ports.test.ts',
-      'cluster/processes-accept.test.ts',
-      'cluster/processes-starts.test.ts',
+      'e2e/real-ports.test.ts',
     ],
   },
   pictures: {

@@ -12,7 +12,7 @@ import { Pace } from '../load/pace.ts';
 
 const settings = loadSettings({ env: process.env });
 const { log, announce } = openLog(settings.log);
-const server = await startServer(settings, { clock: new SystemClock(), log, handle: null });
+const server = await startServer(settings, { clock: new SystemClock(), log });
 const { events, calls } = server.records;
 
 let written = 0;

@@ -239,7 +239,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
     const { number, deviceId, sessionId, wakeMode, secretMark, endedBy } = brought;
     const { sessions } = this.#deps;
     const connection = new LinkedConnection(number, deviceId, this);
-    const moved = { deviceId, sessionId, wakeMode, secretMark, wakeTokens: null };
+    const moved = { deviceId, sessionId, wakeMode, secretMark };
     const resumed = this.#try(() => {
       const ticket = sessions.goOn(moved, connection);
       if (ticket !== null || endedBy !== null) return ticket;

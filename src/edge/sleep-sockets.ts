@@ -1,42 +1,19 @@
 /**
- * The sockets that the sleep port's connections come from: this process's own, those that it shares with the edges of the same
- * server, or those that a supervisor lends it, each for so many connections. Source: cluster.md, Several processes on one
- * machine; scale-out.md, Edges.
+ * The sockets that the sleep port's connections come from: this process's own, or those that it shares with the edges of the
+ * same server. Source: scale-out.md, Edges.
  */
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { assert } from '../lib/assert.ts';
-import {
-  acceptBacklog,
-  bindGroup,
-  handleOf,
-  hasReusePort,
-  readAcceptQueueMax,
-  type BoundSocket,
-  type SocketHandle,
-} from '../lib/bound-sockets.ts';
+import { acceptBacklog, hasReusePort, readAcceptQueueMax } from '../lib/accept-queue.ts';
 import { sleepListenSocketsMax } from '../model/sleep.ts';
 import type { Log } from '../lib/log.ts';
 import type { ListenAddress } from '../lib/connections/listen-address.ts';
 
 /**
  * `own`: this process listens at the address, and no other. `shared`: the edges of one server do, each as a child of
- * `node:cluster`. `lent`: the sockets are another process's.
+ * `node:cluster`.
  */
-export type SleepPort = 'own' | 'shared' | 'lent';
-
-/** A socket that another process has bound, for so many connections. */
-export interface SleepLoan {
-  /** Among those of the port. */
-  readonly number: number;
-  readonly socket: BoundSocket;
-  readonly connections: number;
-}
-
-export interface SleepCounts {
-  readonly open: number;
-  /** Ever. */
-  readonly taken: number;
-}
+export type SleepPort = 'own' | 'shared';
 
 /**
  * Sockets that a process accepts from, where the system spreads connections over them. Past its queue a socket's connections are lost
@@ -54,46 +31,31 @@ export class SleepSockets {
   othersHaveRoom = false;
   readonly #log: Log;
   readonly #accept: (connection: Socket) => void;
-  /** By number. */
-  readonly #lent = new Map<number, LentSocket>();
   #own: readonly Server[] = [];
   /** Null: the sockets are not shared. */
   #sharedAt: ListenOptions | null = null;
   /** Servers that resume, and have no socket yet. */
   readonly #starting = new Set<Server>();
-  #taken = 0;
-  #hasGivenUp = false;
+  #isClosed = false;
 
   constructor(log: Log, accept: (connection: Socket) => void) {
     this.#log = log;
-    this.#accept = (connection) => {
-      this.#taken += 1;
-      accept(connection);
-    };
+    this.#accept = accept;
   }
 
-  /** Connections ever. */
-  get taken(): number {
-    return this.#taken;
+  /** Resolves to the real address when connections are accepted there; rejects when it cannot be had. */
+  open(port: SleepPort, at: ListenAddress): Promise<ListenAddress> {
+    return port === 'own' ? this.listen(at) : this.listenShared(at);
   }
 
-  /** Resolves to the real address when connections are accepted there, or can be lent. `inherited`, errors: as of `listen`. */
-  async open(port: SleepPort, at: ListenAddress, inherited: readonly SocketHandle[]): Promise<ListenAddress> {
-    if (port === 'lent') return at;
-    return port === 'own' ? this.listen(at, inherited) : this.listenShared(at);
-  }
-
-  /**
-   * Resolves to the real address when connections are accepted there; rejects when it cannot be had. `inherited`: the
-   * sockets that another process listens on at the address, with whoever waits in them.
-   */
-  async listen(at: ListenAddress, inherited: readonly SocketHandle[]): Promise<ListenAddress> {
-    const sockets = inherited.length > 0 ? inherited : await bindGroup(at, listenSockets());
-    const [address] = await Promise.all(
-      sockets.length === 0 ? [this.#listenOn(null, at)] : sockets.map((socket) => this.#listenOn(socket, at)),
-    );
-    assert(address !== undefined, 'a listener has a socket');
-    return address;
+  /** The same at a port that only this process listens on. */
+  async listen({ host, port }: ListenAddress): Promise<ListenAddress> {
+    const at = { host, port, backlog: acceptBacklog };
+    const count = spreadsOverSockets() ? listenSockets() : 1;
+    if (count === 1) return this.#start((own) => own.listen(at));
+    // Another server that shares its port with sockets of this user has to be noticed.
+    const shared = { ...at, port: await freePort(at), reusePort: true };
+    return this.#listenAt(shared, count);
   }
 
   /**
@@ -101,15 +63,10 @@ export class SleepSockets {
    * this process's own; else all processes accept from one, which is the parent's. `port`: not 0.
    */
   async listenShared({ host, port }: ListenAddress): Promise<ListenAddress> {
-    const reusePort = process.platform === 'linux' && hasReusePort();
+    const reusePort = spreadsOverSockets();
     const at = { host, port, backlog: acceptBacklog, reusePort };
     this.#sharedAt = at;
-    const count = reusePort ? listenSockets() : 1;
-    const [address] = await Promise.all(
-      Array.from({ length: count }, () => this.#start((own) => own.listen(at))),
-    );
-    assert(address !== undefined, 'a listener has a socket');
-    return address;
+    return this.#listenAt(at, reusePort ? listenSockets() : 1);
   }
 
   /**
@@ -117,7 +74,7 @@ export class SleepSockets {
    * all accept, since a login may replace the session of its device.
    */
   balance(hasRoom: () => boolean): void {
-    if (this.#sharedAt === null || this.#hasGivenUp) return;
+    if (this.#sharedAt === null || this.#isClosed) return;
     if (this.othersHaveRoom && !hasRoom()) this.#rest();
     else this.#resume(this.#sharedAt);
   }
@@ -134,17 +91,12 @@ export class SleepSockets {
       }
   }
 
-  /** The sockets it listens on; none: it does not, or they are lent. */
-  get ownHandles(): readonly SocketHandle[] {
-    return this.#own.flatMap((server) => handleOf(server) ?? []);
-  }
-
-  /** `socket` null: one of the server's own. */
-  #listenOn(socket: SocketHandle | null, { host, port }: ListenAddress): Promise<ListenAddress> {
-    return this.#start((own) => {
-      if (socket === null) own.listen({ host, port, backlog: acceptBacklog });
-      else own.listen(socket, acceptBacklog);
-    });
+  async #listenAt(at: ListenOptions, count: number): Promise<ListenAddress> {
+    const [address] = await Promise.all(
+      Array.from({ length: count }, () => this.#start((own) => own.listen(at))),
+    );
+    assert(address !== undefined, 'a listener has a socket');
+    return address;
   }
 
   #start(listen: (own: Server) => void): Promise<ListenAddress> {
@@ -168,42 +120,12 @@ export class SleepSockets {
   #started(own: Server): void {
     this.#starting.delete(own);
     // The parent may have sent its socket behind the order to close.
-    if (this.#hasGivenUp) own.close();
-  }
-
-  /** Calls `taken`, accepts so many, then closes the socket here and calls `back` with how many it did not take. */
-  borrow(
-    { number, socket, connections }: SleepLoan,
-    taken: () => void,
-    back: (unused: number) => void,
-  ): void {
-    if (this.#hasGivenUp) {
-      socket.close();
-      return back(connections);
-    }
-    let lent = this.#lent.get(number);
-    if (lent === undefined) {
-      lent = new LentSocket(this.#accept, (error) => this.#failed(error));
-      this.#lent.set(number, lent);
-    }
-    lent.take(socket, connections, back);
-    taken();
-  }
-
-  /** All that are lent, however many they would still give. */
-  giveBack(): void {
-    for (const lent of this.#lent.values()) lent.giveBack();
-  }
-
-  /** Those that are lent go back, and one that is still on its way does at once. */
-  giveUp(): void {
-    this.#hasGivenUp = true;
-    this.giveBack();
+    if (this.#isClosed) own.close();
   }
 
   /** Accepts no more. Resolves when all that were accepted are closed too. */
   async close(): Promise<void> {
-    this.giveUp();
+    this.#isClosed = true;
     await Promise.all(this.#own.map((own) => new Promise<void>((resolve) => own.close(() => resolve()))));
   }
 
@@ -215,33 +137,21 @@ export class SleepSockets {
 /** Half open: when a peer hangs up its socket is closed by whoever owns it, and not by Node, which would do so for all of a city at once. */
 const socketOptions = { noDelay: true, keepAlive: false, allowHalfOpen: true };
 
-/** One of the supervisor's, which is lent again and again: its connections keep one server, and no more, alive. */
-class LentSocket {
-  readonly #server: Server;
-  #left = 0;
-  #back: (unused: number) => void = () => undefined;
+/** On Linux the kernel spreads connections over the sockets of a port. */
+function spreadsOverSockets(): boolean {
+  return process.platform === 'linux' && hasReusePort();
+}
 
-  constructor(accept: (connection: Socket) => void, failed: (error: Error) => void) {
-    this.#server = createServer(socketOptions, (connection) => {
-      this.#left -= 1;
-      accept(connection);
-      if (this.#left === 0) this.giveBack();
+/** The port, which is free a moment later; another than 0. Rejects when the address cannot be had. */
+function freePort(at: ListenOptions): Promise<number> {
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at, () => {
+      const { port } = addressOf(server);
+      server.close(() => resolve(port));
     });
-    this.#server.on('error', failed);
-  }
-
-  take(socket: BoundSocket, connections: number, back: (unused: number) => void): void {
-    this.#left = connections;
-    this.#back = back;
-    this.#server.listen(socket, acceptBacklog);
-  }
-
-  giveBack(): void {
-    if (!this.#server.listening) return;
-    // It stays open at the supervisor, with whoever waits in it.
-    this.#server.close();
-    this.#back(this.#left);
-  }
+  });
 }
 
 function addressOf(server: Server): ListenAddress {

@@ -46,22 +46,6 @@ export interface SleepSocket extends PacketSocket {
   destroy(): unknown;
 }
 
-/** What a connection keeps of its session. Times that are left are milliseconds: no process knows another's monotonic clock. */
-export interface SleepState {
-  readonly heartbeatSeconds: number;
-  /** Unix seconds; 0: none yet. */
-  readonly lastHeartbeatAt: number;
-  readonly silenceLeftMs: number;
-  readonly floodBytes: number;
-  readonly floodLeftMs: number;
-}
-
-export interface HandedConnection {
-  readonly ticket: SessionTicket;
-  readonly state: SleepState;
-  readonly socket: SleepSocket;
-}
-
 type Stage = 'entering' | 'asleep' | 'closed';
 
 const refused: Promise<WakeWriteResult> = Promise.resolve('refused');
@@ -86,11 +70,6 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.#socket = socket;
     this.#context = context;
     this.#silenceMsMax = heartbeatsMissedMax * heartbeatSeconds * 1000;
-  }
-
-  /** What it writes to; who hands it over knows what it is. */
-  get socket(): SleepSocket {
-    return this.#socket;
   }
 
   /** Null: it has no session. */
@@ -120,42 +99,6 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.#stage = 'closed';
     this.#session = reason;
     this.#wakes?.abandon();
-  }
-
-  /** It slept elsewhere, and goes on as it was there. */
-  sleepOn(
-    ticket: SessionTicket,
-    { lastHeartbeatAt, silenceLeftMs, floodBytes, floodLeftMs }: SleepState,
-  ): void {
-    const { clock, openConnections } = this.#context;
-    this.#stage = 'asleep';
-    this.#session = ticket;
-    this.lastHeartbeatAt = lastHeartbeatAt;
-    this.deadlineMs = wholeMsIn(clock, Math.min(silenceLeftMs, this.#silenceMsMax));
-    this.#windowEndMs = wholeMsIn(clock, floodLeftMs);
-    this.#windowBytes = floodBytes;
-    openConnections.add(this);
-  }
-
-  /**
-   * Lets go of the session: from now on nothing of it is done here, and its socket is as it was. Null: it has none, or
-   * a packet waits to be sent, which no other process could know of.
-   */
-  handOver(): HandedConnection | null {
-    const { ticket } = this;
-    if (this.#stage !== 'asleep' || ticket === null || this.#socket.writableLength > 0) return null;
-    const nowMs = this.#context.clock.monotonicMs();
-    this.#stage = 'closed';
-    this.#context.openConnections.remove(this);
-    this.#wakes?.abandon();
-    const state = {
-      heartbeatSeconds: this.#silenceMsMax / heartbeatsMissedMax / 1000,
-      lastHeartbeatAt: this.lastHeartbeatAt,
-      silenceLeftMs: Math.max(0, this.deadlineMs - nowMs),
-      floodBytes: this.#windowBytes,
-      floodLeftMs: Math.max(0, this.#windowEndMs - nowMs),
-    };
-    return { ticket, state, socket: this.#socket };
   }
 
   received(chunk: Buffer): void {

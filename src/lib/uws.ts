@@ -93,8 +93,6 @@ interface ListenWithOptions {
   listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
 }
 const exclusivePort = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT;
-/** The library's own way: every process of the same user that asks for it listens, and the kernel spreads connections. */
-const sharedPort = 0;
 
 interface ListenSocket {
   readonly socket: us_listen_socket;
@@ -105,19 +103,13 @@ interface ListenSocket {
 /**
  * Listens on `host:port` before it returns: a reload closes another listen socket on the port in the same turn. Throws when
  * the address cannot be had. A port that is to be listened on again must not have been got by asking for port 0: the
- * library marks only a port it was given as one that may be taken while connections to it live on. `isShared`: with other
- * processes of this server, which ask for the port in the same way.
+ * library marks only a port it was given as one that may be taken while connections to it live on.
  */
-function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared: boolean): ListenSocket {
+function listenAtOnce(app: TemplatedApp, host: string, port: number): ListenSocket {
   let listening: ListenSocket | null = null;
-  (app as unknown as ListenWithOptions).listen(
-    host,
-    port,
-    isShared ? sharedPort : exclusivePort,
-    (socket) => {
-      if (socket) listening = { socket, port: localPort(socket) };
-    },
-  );
+  (app as unknown as ListenWithOptions).listen(host, port, exclusivePort, (socket) => {
+    if (socket) listening = { socket, port: localPort(socket) };
+  });
   if (listening === null)
     throw new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`);
   return listening;
@@ -127,8 +119,6 @@ interface ListeningSettings {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
-  /** True: other processes of this server listen there, too. */
-  readonly sharesPort: boolean;
   /** Null: no TLS. */
   readonly tls: TlsFiles | null;
 }
@@ -161,10 +151,10 @@ export class ListeningApps {
 
   /** Rejects when the address cannot be had, or is another server's. */
   async listen(): Promise<void> {
-    const { host, port, sharesPort, tls } = this.#settings;
+    const { host, port, tls } = this.#settings;
     // Only a reload listens again on its port, and a port got as 0 would not let it.
     const wanted = port === 0 && tls !== null ? await findFreePort(host) : port;
-    this.#listening = listenAtOnce(this.#app, host, wanted, sharesPort);
+    this.#listening = listenAtOnce(this.#app, host, wanted);
   }
 
   /**
@@ -206,12 +196,12 @@ export class ListeningApps {
 
   /** All in one turn: the port is nobody's for no longer than it takes. */
   #moveListening(from: ListenSocket, to: TemplatedApp): void {
-    const { host, sharesPort } = this.#settings;
+    const { host } = this.#settings;
     this.stopListening();
     try {
-      this.#listening = listenAtOnce(to, host, from.port, sharesPort);
+      this.#listening = listenAtOnce(to, host, from.port);
     } catch (error) {
-      this.#listening = listenAtOnce(this.#app, host, from.port, sharesPort);
+      this.#listening = listenAtOnce(this.#app, host, from.port);
       throw error;
     }
   }

@@ -386,8 +386,6 @@ export const lostCallsMax = 16;
 export const outboxDrainMsMax = 10_000;
 /** Other members know of a login this long after it, a report of which is told to them then. */
 export const wakeReportHopMs = 1000;
-/** Server processes of one machine. */
-export const processesMax = 64;
 /**
  * The supervisor asks each of them so often whether it is there; one that was silent for so many of these is killed. A process
  * that is busy with requests shows its progress within a turn of the event loop (telemetry/loop-progress.ts).

@@ -1,22 +1,14 @@
 /** Messages between members of a cluster, as plain values, since they cross as bytes. Source: cluster.md. */
 import type { Result } from '../lib/result.ts';
 import type { CallEnd, CallEndOrder, CallRejection, SignedCallOrder } from './call.ts';
-import type { ConnectionKind, DeviceSlots, MemberStatus } from './cluster.ts';
+import type { ConnectionKind, DeviceSlots } from './cluster.ts';
 import type { CallCredentialsCode, CallEndCode, Refusal, WakeupCode } from './codes.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from './ids.ts';
 import type { MessageReceipt, MessageRefusal, MessageRequest } from './message.ts';
-import type { ProvisioningAnswer, ProvisioningRequest } from './provisioning.ts';
 import type { WakeReport } from './signal.ts';
 import type { SignedRequest } from './signed-request.ts';
 import type { CustomData, WakeWriteResult } from './sleep.ts';
-import type {
-  LoggedTurn,
-  RepeatableWakeup,
-  RepeatMark,
-  WakeupReceipt,
-  WakeupRequest,
-  WakeupsKnown,
-} from './wakeup.ts';
+import type { RepeatableWakeup, RepeatMark, WakeupReceipt, WakeupRequest, WakeupsKnown } from './wakeup.ts';
 
 /** What a member knows of a session of its own: Unix seconds of its latest heartbeat, 0: none yet. */
 export interface SessionHeartbeat {
@@ -92,11 +84,6 @@ export interface PeerExchanges {
     readonly question: { readonly kind: 'find-call'; readonly sessionId: SessionId };
     readonly answer: { readonly appId: ApplicationId; readonly mediaUrl: string } | null;
   };
-  /** Of the member that changes the registry. Secrets are in both. */
-  readonly provision: {
-    readonly question: { readonly kind: 'provision'; readonly request: ProvisioningRequest };
-    readonly answer: ProvisioningAnswer;
-  };
   /** True: the device had a session here. */
   readonly disconnect: {
     readonly question: { readonly kind: 'disconnect'; readonly deviceId: DeviceId };
@@ -111,9 +98,6 @@ export interface PeerExchanges {
     };
     readonly answer: WakeupsKnown;
   };
-  /** In Prometheus' text format. */
-  readonly metrics: { readonly question: { readonly kind: 'metrics' }; readonly answer: string };
-  readonly status: { readonly question: { readonly kind: 'status' }; readonly answer: MemberStatus };
 }
 
 export type PeerKind = keyof PeerExchanges;
@@ -175,15 +159,6 @@ export type PeerNotice =
     }
   /** What is kept of the registry in memory is old. */
   | { readonly kind: 'registry-changed' }
-  /** There is more in the shared log. */
-  | { readonly kind: 'log-grew' }
-  /** Whether the member that says it wants to be told that the log grew. Who has said nothing is told. */
-  | { readonly kind: 'log-following'; readonly follows: boolean }
-  /** To everybody: whoever watches wakeups of these devices need not read the log to know of it. */
-  | {
-      readonly kind: 'sessions-logged';
-      readonly sessions: readonly { readonly deviceId: DeviceId; readonly turn: LoggedTurn }[];
-    }
   /** Keys that sign the tokens of calls were changed. */
   | { readonly kind: 'token-keys-changed' };
 

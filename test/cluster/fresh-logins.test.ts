@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiClient } from '../support/api-client.ts';
-import { ProcessSite } from '../support/cluster-processes.ts';
 import { ClusterSite } from '../support/cluster-site.ts';
 import { startNats } from '../support/nats-server.ts';
 import { wake } from '../support/site-server.ts';
@@ -26,15 +25,6 @@ async function allAreWoken(
   };
   await Promise.all(Array.from({ length: atOnce }, wakeInTurn));
 }
-
-test('200 devices that log in at one process are woken at once through any', async (t) => {
-  const site = await ProcessSite.open(t, 2, { devices: logins });
-  const apis = site.everywhere();
-  await allAreWoken(
-    (device) => site.module(device),
-    (device) => apis[device % apis.length] ?? assert.fail(),
-  );
-});
 
 test('200 devices that log in at one node are woken at once through another', async (t) => {
   const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b'], devices: logins });

@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { fail, succeed } from '../../src/lib/result.ts';
-import { UnixPeers } from '../../src/cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
-import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeNetwork, type FakePeers, type PeerFault } from '../support/fake-peers.ts';
-import { FakeLog } from '../support/fakes.ts';
 import { memberOne, memberTwo, questions } from '../support/peer-messages.ts';
 import { ScriptedHost } from '../support/scripted-host.ts';
 import { peersConformance, type PeersNetwork } from './peers.ts';
@@ -28,45 +22,7 @@ function standIns(): PeersNetwork {
   };
 }
 
-class UnixNetwork implements PeersNetwork {
-  readonly clock = new DrivenClock();
-  readonly #directory = mkdtempSync(join(tmpdir(), 'peers-'));
-  readonly #log = new FakeLog();
-  #members: UnixPeers[] = [];
-  #made = 0;
-
-  constructor(t: TestContext) {
-    t.after(async () => {
-      await Promise.all(this.#members.map((peers) => peers.close()));
-      rmSync(this.#directory, { recursive: true });
-    });
-  }
-
-  async join(host: PeerHost): Promise<UnixPeers> {
-    const { clock } = this;
-    this.#made += 1;
-    const self = `node-1/${this.#made}@life-${this.#made}` as MemberId;
-    const peers = new UnixPeers({ self, clock, log: this.#log, host, directory: this.#directory });
-    await peers.listen();
-    this.#members.push(peers);
-    this.#notify();
-    return peers;
-  }
-
-  async end(peers: Peers): Promise<void> {
-    this.#members = this.#members.filter((other) => other !== peers);
-    await (peers as UnixPeers).close();
-    this.#notify();
-  }
-
-  #notify(): void {
-    const list = this.#members.map(({ self: member, socket }) => ({ member, socket }));
-    for (const peers of this.#members) peers.members(list);
-  }
-}
-
 peersConformance('stand-ins', standIns);
-peersConformance('Unix sockets', (t) => new UnixNetwork(t));
 
 interface Fault {
   readonly fault: PeerFault;

@@ -145,17 +145,21 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const { network, one, host, ownHost } = await pairOf(t, makeNetwork);
     const third = new ScriptedHost();
     const three = await network.join(third);
-    one.notify('everybody', { kind: 'log-grew' });
+    one.notify('everybody', { kind: 'token-keys-changed' });
     await Promise.all([host.toldTimes(1), third.toldTimes(1)]);
     three.notify('everybody', { kind: 'registry-changed' });
     await Promise.all([host.toldTimes(2), ownHost.toldTimes(1)]);
     const words = [ownHost, host, third].map((each) => each.notices.map(({ notice }) => notice.kind));
-    assert.deepEqual(words, [['registry-changed'], ['log-grew', 'registry-changed'], ['log-grew']]);
+    assert.deepEqual(words, [
+      ['registry-changed'],
+      ['token-keys-changed', 'registry-changed'],
+      ['token-keys-changed'],
+    ]);
   });
 
   test(`${name}: what is told to nobody is told to nobody`, async (t) => {
     const { one, two, host } = await pairOf(t, makeNetwork);
-    one.notify('node-9/9@never' as MemberId, { kind: 'log-grew' });
+    one.notify('node-9/9@never' as MemberId, { kind: 'token-keys-changed' });
     one.notify(two.self, { kind: 'registry-changed' });
     await host.toldTimes(1);
     assert.deepEqual(host.notices, [{ notice: { kind: 'registry-changed' }, from: one.self }]);
@@ -172,8 +176,8 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
   test(`${name}: beyond as many open questions as there may be, one is not sent`, async (t) => {
     const { clock, one, two, host } = await pairOf(t, makeNetwork);
     host.isHolding = true;
-    const asks = Array.from({ length: peerQuestionsMax }, () => one.ask(two.self, questions.metrics, 1000));
-    assert.deepEqual(await one.ask(two.self, questions.metrics, 1000), fail('unsent'));
+    const asks = Array.from({ length: peerQuestionsMax }, () => one.ask(two.self, questions.wakeups, 1000));
+    assert.deepEqual(await one.ask(two.self, questions.wakeups, 1000), fail('unsent'));
     await host.askedTimes(peerQuestionsMax);
     clock.advance(1000 + lateMsMax);
     const outcomes = await Promise.all(asks);
@@ -190,7 +194,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     await network.end(one);
     assert.deepEqual(await ask, fail('unanswered'));
     assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), fail('nobody'));
-    one.notify('everybody', { kind: 'log-grew' });
+    one.notify('everybody', { kind: 'token-keys-changed' });
     assert.equal(host.asked.length, 1);
   });
 }

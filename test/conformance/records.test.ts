@@ -1,12 +1,6 @@
 /** The ports of the records, by everything that needs no NATS: they have their makers in common. */
 import { memoryGround } from '../support/node-ground.ts';
-import {
-  nodeRecords,
-  processRecords,
-  standIns,
-  storeRecords,
-  type MakeKeptRecords,
-} from '../support/kept-records.ts';
+import { nodeRecords, standIns, storeRecords, type MakeKeptRecords } from '../support/kept-records.ts';
 import { callRecordsConformance } from './call-records.ts';
 import { connectionRecordsConformance } from './connection-records.ts';
 import { wakeupRecordsConformance } from './wakeup-records.ts';
@@ -14,7 +8,6 @@ import { wakeupRecordsConformance } from './wakeup-records.ts';
 const implementations: Readonly<Record<string, MakeKeptRecords>> = {
   'stand-in': standIns,
   'a store of its own': storeRecords,
-  'one of two processes': processRecords,
   'one of two nodes': (t) => nodeRecords(t, memoryGround()),
 };
 

@@ -220,23 +220,6 @@ export function sessionLocatorConformance(name: string, make: MakeSite): void {
   });
 }
 
-/** Members of one node. */
-export function sleepInProcesses(name: string, make: MakeSite): void {
-  test(`${name}: processes of a node have one sleep slot together: a login in another one replaces`, async (t) => {
-    const site = await make(t, 2);
-    await logIn(site, 'sleep', [
-      [0, 's1'],
-      [1, 's2'],
-    ]);
-    assert.deepEqual(sessionsIn(await rowOf(memberOf(site, 0), 'sleep')), ['s2']);
-    assert.deepEqual(memberOf(site, 0).replaced, ['s1']);
-    assert.deepEqual(wordsOf(memberOf(site, 0)), [
-      'device.sleep.login s1 1',
-      'device.sleep.login s2 2 replaced',
-    ]);
-  });
-}
-
 /** Members that are nodes. */
 export function sleepAtNodes(name: string, make: MakeSite): void {
   test(`${name}: sleep slots of nodes add up to three, each node replaces its own, and a fourth one the oldest`, async (t) => {

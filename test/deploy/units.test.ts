@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { descriptorsReserved, frontEndReadBytes } from '../../src/model/limits.ts';
 import { mediaHeapMebibytesMax } from '../../src/model/media/decoding-limits.ts';
-import { acceptBacklog } from '../../src/lib/bound-sockets.ts';
+import { acceptBacklog } from '../../src/lib/accept-queue.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { deployedPath, namesIn, readDeployed, settingsOf } from './deployed-files.ts';

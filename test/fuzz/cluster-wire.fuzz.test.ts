@@ -8,14 +8,9 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { unpackPlain } from '../../src/lib/plain-msgpack.ts';
 import { succeed, type Result } from '../../src/lib/result.ts';
-import {
-  decodePeerHello,
-  decodePeerMessage,
-  encodePeerHello,
-  encodePeerMessage,
-} from '../../src/protocol/cluster/peer-message.ts';
+import { decodePeerMessage, encodePeerMessage } from '../../src/protocol/cluster/peer-message.ts';
 import * as stored from '../../src/protocol/cluster/stored-values.ts';
-import { memberOne, peerMessages } from '../support/peer-messages.ts';
+import { peerMessages } from '../support/peer-messages.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 import { storedValues } from '../support/stored-values.ts';
 
@@ -29,7 +24,6 @@ interface Codec {
 
 const codecs: readonly Codec[] = [
   { decode: decodePeerMessage, encode: encodePeerMessage },
-  { decode: decodePeerHello, encode: encodePeerHello },
   {
     decode: stored.decodeDeviceRow,
     encode: ({ deviceId, row }: stored.StoredRow) => stored.encodeDeviceRow(deviceId, row),
@@ -46,8 +40,6 @@ const codecs: readonly Codec[] = [
 
 const goodBytes: readonly Uint8Array[] = [
   ...peerMessages.map(encodePeerMessage),
-  encodePeerHello({ kind: 'hello', member: memberOne }),
-  encodePeerHello({ kind: 'refused', sentence: 'no' }),
   ...storedValues.map(({ bytes }) => bytes),
 ];
 

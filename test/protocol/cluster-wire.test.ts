@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  decodePeerHello,
   decodePeerMessage,
-  encodePeerHello,
   encodePeerMessage,
-  type PeerHello,
   type PeerMessage,
 } from '../../src/protocol/cluster/peer-message.ts';
 import {
@@ -196,7 +193,10 @@ const messages: readonly (readonly [PeerMessage, Buffer])[] = [
       ),
     ),
   ],
-  [{ kind: 'notice', from: member, notice: { kind: 'log-grew' } }, notice(map(['kind', word('log-grew')]))],
+  [
+    { kind: 'notice', from: member, notice: { kind: 'registry-changed' } },
+    notice(map(['kind', word('registry-changed')])),
+  ],
 ];
 
 for (const [message, payload] of messages)
@@ -204,18 +204,6 @@ for (const [message, payload] of messages)
     const bytes = Buffer.concat([version, payload]);
     assert.deepEqual(encodePeerMessage(message), bytes);
     assert.deepEqual(decodePeerMessage(bytes), { ok: true, value: message });
-  });
-
-const hellos: readonly (readonly [PeerHello, Buffer])[] = [
-  [{ kind: 'hello', member }, map(['kind', word('hello')], ['member', word(member)])],
-  [{ kind: 'refused', sentence: 'no' }, map(['kind', word('refused')], ['sentence', word('no')])],
-];
-
-for (const [hello, payload] of hellos)
-  test(`the bytes of what is said first: ${hello.kind}`, () => {
-    const bytes = Buffer.concat([version, payload]);
-    assert.deepEqual(encodePeerHello(hello), bytes);
-    assert.deepEqual(decodePeerHello(bytes), { ok: true, value: hello });
   });
 
 const times = [

@@ -6,7 +6,6 @@ import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { connectionKinds } from '../../src/model/cluster.ts';
 import { generateEventId } from '../../src/model/ids.ts';
-import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import type { Sight } from '../../src/storage/lmdb/environment.ts';
@@ -32,9 +31,6 @@ export interface Canary {
   /** A controller whose session another has taken over is left connected. */
   readonly keepsReplaced?: boolean;
 }
-
-/** A row without a session. */
-const nowhere = { sleep: neverShared, signal: neverShared };
 
 /** Chance of a fault that shows now and then. */
 const nowAndThen = 0.1;
@@ -114,8 +110,8 @@ export const canaries: readonly Canary[] = [
     },
   },
   {
-    name: 'sessions of a process that died are not ended',
-    topology: 'processes',
+    name: 'sessions that a crash left open are not ended',
+    topology: 'alone',
     context: ({ records }) =>
       Object.assign(records, { closeSessionsOf: async () => ({ sleep: 0, signal: 0 }) }),
   },
@@ -125,7 +121,7 @@ export const canaries: readonly Canary[] = [
   },
   {
     name: 'the end of an old session ends the one that has replaced it',
-    topology: 'processes',
+    topology: 'alone',
     context: ({ records }) => {
       for (const kind of connectionKinds) {
         const store = records[kind];
@@ -175,14 +171,6 @@ export const canaries: readonly Canary[] = [
     },
   },
   {
-    name: 'a change of the registry is not told to the other processes',
-    topology: 'processes',
-    context: ({ peers }) => {
-      const notify = peers.notify.bind(peers);
-      peers.notify = (to, notice) => notice.kind === 'registry-changed' || notify(to, notice);
-    },
-  },
-  {
     name: 'a device that may not be here any more is left connected',
     context: ({ deviceReview }) => {
       deviceReview.begin = () => undefined;
@@ -202,12 +190,6 @@ export const canaries: readonly Canary[] = [
     name: 'a change of the registry that was told before a crash is told again',
     context: ({ records: { registryEvents } }) =>
       Object.defineProperty(registryEvents, 'newestPlace', { get: () => 0 }),
-  },
-  {
-    name: 'a kick ends the sessions of one process',
-    topology: 'processes',
-    context: ({ cluster }) =>
-      cluster !== null && Object.assign(cluster, { locator: { find: () => nowhere } }),
   },
   {
     name: 'events that a webhook has failed to take are not kept for who delivers next',

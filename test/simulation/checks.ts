@@ -120,7 +120,7 @@ async function checkWakeable(site: Site, devices: readonly Device[], backend: Ba
 /** Every process has stopped in order. */
 export function checkStopped(site: Site, lives: readonly Life[]): void {
   const { evidence } = site;
-  for (const { name, clock, store, nats, machine, member } of lives) {
+  for (const { name, clock, store, nats, member } of lives) {
     evidence.count('timers');
     const left = {
       timers: clock.pendingTimers,
@@ -128,10 +128,9 @@ export function checkStopped(site: Site, lives: readonly Life[]): void {
       'requests to NATS': nats?.open ?? 0,
       'subjects of NATS': nats?.subscribed ?? 0,
       'buckets and streams of NATS': nats?.followed ?? 0,
-      'questions to other processes': machine?.openAsks() ?? 0,
       devices: member.context.directory.size,
       legs: member.media.legs.size,
-      'live calls': member.calls?.directory.size ?? 0,
+      'live calls': member.calls.directory.size ?? 0,
       'rows of the outbox': store.state.outbox.items.getStats() as { entryCount?: number },
     };
     for (const [what, found] of Object.entries(left)) {

@@ -77,7 +77,7 @@ abstract class Connector {
     const observer = this.#observer(life);
     site.timeline.after(site.wireFaults.delayMs(), life.host, () => {
       if (wire.isPeerClosed || wire.isSilent) return;
-      if (life.member.gateway === null || !life.member.isUp) wire.closeServer(null);
+      if (!life.member.isUp) wire.closeServer(null);
       else {
         this.secret = site.registry.secretOf(deviceId);
         this.logIn(life, wire, observer);
@@ -137,7 +137,7 @@ class SleepingModule extends Connector {
     this.isAnswered = false;
     const { deviceId } = this;
     const login = { deviceId, secret: this.secret, heartbeatSeconds: moduleHeartbeatSeconds };
-    life.member.gateway?.sleepLogin(wire, login, observer);
+    life.member.gateway.sleepLogin(wire, login, observer);
   }
 
   protected received(data: string, wire: Wire): void {
@@ -178,7 +178,7 @@ class Controller extends Connector {
   protected logIn(life: Life, wire: Wire, observer: GatewayObserver): void {
     this.isAnswered = false;
     const { deviceId } = this;
-    life.member.gateway?.signalLogin(wire, { deviceId, secret: this.secret }, observer);
+    life.member.gateway.signalLogin(wire, { deviceId, secret: this.secret }, observer);
   }
 
   protected received(data: string, wire: Wire): void {

@@ -246,9 +246,9 @@ class Bridge extends LegPeer<OpenBridgeLeg> {
     const { media, calls } = life.member;
     const up = media.capacity();
     const process = up[chance.below(up.length)]?.process;
-    const admission = await calls?.service.admitBridge(bridgeKey, null);
+    const admission = await calls.service.admitBridge(bridgeKey, null);
     if (process === undefined || admission?.ok !== true) return null;
-    return calls?.service.openBridgeLeg(admission.value, makeLeg(process)) ?? null;
+    return calls.service.openBridgeLeg(admission.value, makeLeg(process)) ?? null;
   }
 
   protected heard(message: LegMessage): void {
@@ -311,10 +311,10 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
   protected async admit(life: Life, makeLeg: (process: number) => Leg): Promise<OpenDeviceLeg | null> {
     this.#joins += 1;
     const { calls, media } = life.member;
-    const admission = await calls?.service.admitDevice(this.#token);
+    const admission = await calls.service.admitDevice(this.#token);
     if (admission?.ok === false && typeof admission.error === 'object' && 'mediaUrl' in admission.error)
       this.mediaUrl = admission.error.mediaUrl;
-    if (calls === null || admission?.ok !== true || this.isSettling) return null;
+    if (admission.ok !== true || this.isSettling) return null;
     const up = media.capacity().map(({ process }) => process);
     // A media process that does not have the call names the one that has it.
     const process = calls.placement.placeOfLeg(this.#session, up[this.site.chance.below(up.length)] ?? 0);
@@ -395,9 +395,9 @@ export class Callers {
   /** A media process of one of the processes that keep calls dies, and is there again a moment later. */
   stir(): void {
     const { chance, evidence, places, timeline } = this.#site;
-    const lives = places.flatMap(({ life }) => (life === null || life.member.calls === null ? [] : life));
+    const lives = places.flatMap(({ life }) => (life === null ? [] : life));
     const life = lives[chance.below(lives.length)];
-    if (life === undefined || life.member.calls === null || !life.member.isUp) return;
+    if (life === undefined || !life.member.isUp) return;
     const { media, calls } = life.member;
     const process = chance.below(2);
     evidence.note(`a media process of ${life.name} dies`);

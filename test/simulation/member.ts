@@ -1,9 +1,8 @@
 /**
- * One life of one server process: the server's own context, records, membership and use cases, in the order of
+ * One life of one server: the server's own context, records, membership and use cases, in the order of
  * `startServer`, with its gateways' connections on simulated sockets. Left out is what listens, verifies signatures,
  * carries media and sends webhooks.
  */
-import { assert } from '../../src/lib/assert.ts';
 import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { MediaPlacement } from '../../src/core/calls/media-placement.ts';
 import { LocalLegService } from '../../src/core/calls/local-leg-service.ts';
@@ -30,8 +29,8 @@ import type { CallService } from '../../src/server/bootstrap/call-service.ts';
 import { joinContext, openContext, type ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import { issuingSettings } from '../../src/server/config/derived-settings.ts';
 import type { Settings } from '../../src/server/config/settings-schema.ts';
+import { provisionHere } from '../../src/server/membership/member-answers.ts';
 import type { Member, Membership } from '../../src/server/membership/membership.ts';
-import { hasControlPlane, hasGateways } from '../../src/server/supervisor/process-messages.ts';
 import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import type { Log } from '../../src/lib/log.ts';
@@ -64,13 +63,11 @@ type Calls = Pick<CallService, 'directory' | 'bridges' | 'keys' | 'service'> & {
 export class SimulatedMember {
   readonly deps: MemberDeps;
   readonly context: ServerContext;
-  readonly gateway: DeviceGateway | null;
-  readonly calls: Calls | null;
+  readonly gateway: DeviceGateway;
+  readonly calls: Calls;
   readonly media = new MediaProcesses();
-  /** Null: another process changes it. */
-  readonly registry: MemberRegistry | null;
-  /** Null: another process has them. */
-  readonly webhooks: WebhookService | null;
+  readonly registry: MemberRegistry;
+  readonly webhooks: WebhookService;
   readonly #member: Member;
   readonly #stops: Cancel[] = [];
   readonly #readers: WaitingReaders;
@@ -84,13 +81,13 @@ export class SimulatedMember {
     this.#member = membership.join(open);
     this.context = joinContext(open, this.#member);
     alter(this.context);
-    this.calls = hasControlPlane(membership.role) ? composeCalls(this.context, this.media) : null;
-    this.context.own.calls = this.calls as unknown as CallService | null;
-    this.gateway = hasGateways(membership.role) ? new DeviceGateway(this.context) : null;
-    if (this.gateway !== null) this.context.own.deviceListeners = this.gateway.listeners;
-    this.webhooks = this.calls === null ? null : this.#openWebhooks();
-    this.registry = this.calls === null ? null : this.#openRegistry(this.calls, store);
-    this.context.own.provisioner = this.registry?.provisioner ?? null;
+    this.calls = composeCalls(this.context, this.media);
+    this.context.own.calls = this.calls as unknown as CallService;
+    this.gateway = new DeviceGateway(this.context);
+    this.context.own.deviceListeners = this.gateway.listeners;
+    this.webhooks = this.#openWebhooks();
+    this.registry = this.#openRegistry(this.calls, store);
+    this.context.own.provisioner = this.registry.provisioner;
     const { registry, records, log } = this.context;
     this.#readers = new WaitingReaders(clock, {
       max: readersMax,
@@ -109,24 +106,18 @@ export class SimulatedMember {
   async start(): Promise<void> {
     const { context } = this;
     const { clock } = this.deps;
-    if (this.registry !== null) {
-      await this.#member.prepare(context, this.registry);
-      await this.registry.start();
-      await this.webhooks?.start();
-    }
+    await this.#member.prepare(context, this.registry);
+    await this.registry.start();
+    await this.webhooks.start();
     await this.#member.open(context);
     await this.#member.recover(context, () => false);
     this.#stops.push(context.watch.start());
-    if (this.calls !== null) {
-      this.calls.directory.resume();
-      this.calls.bridges.resume();
-      this.#stops.push(this.calls.directory.start());
-      this.calls.service.registryChanged();
-    }
+    this.calls.directory.resume();
+    this.calls.bridges.resume();
+    this.#stops.push(this.calls.directory.start());
+    this.calls.service.registryChanged();
     this.#member.callsResumed();
-    if (this.gateway !== null) {
-      this.#stops.push(this.gateway.start(), new HeartbeatSaver(context.directory).start(clock));
-    }
+    this.#stops.push(this.gateway.start(), new HeartbeatSaver(context.directory).start(clock));
     context.readiness.clear('starting');
     this.isUp = true;
   }
@@ -145,10 +136,10 @@ export class SimulatedMember {
 
   issue(order: SignedCallOrder): ReturnType<typeof issueCallCredentials> {
     const { context } = this;
-    const calls = this.#member.apiCalls(context);
+    const { directory, bridges, keys } = this.calls;
     const { calls: records } = context.records;
     return issueCallCredentials(
-      { ...context, ...calls, records, ...issuingSettings(context.settings) },
+      { ...context, directory, bridges, keys, records, ...issuingSettings(context.settings) },
       order,
     );
   }
@@ -157,16 +148,15 @@ export class SimulatedMember {
     return endCall(this.context.callEnds, order);
   }
 
-  /** An operator's change of the registry, at a process that makes some. Rejects when the store refuses. */
+  /** An operator's change of the registry. Rejects when the store refuses. */
   async change<Changed>(act: (registry: MemberRegistry) => Promise<Changed>): Promise<Changed> {
-    assert(this.registry !== null, 'operators ask who changes the registry');
     const changed = await act(this.registry);
     this.registry.changed();
     return changed;
   }
 
   provision(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
-    return this.#member.provision(this.context)(request);
+    return provisionHere(this.context, request);
   }
 
   /** An operator ends its sessions, wherever they are. */
@@ -181,11 +171,9 @@ export class SimulatedMember {
     this.isUp = false;
     this.#member.draining();
     this.#readers.wakeAll();
-    this.calls?.service.drain();
-    if (gateway !== null) {
-      await gateway.drain();
-      disconnectEverybody(context, 'drain');
-    }
+    this.calls.service.drain();
+    await gateway.drain();
+    disconnectEverybody(context, 'drain');
     await this.close();
   }
 
@@ -193,21 +181,21 @@ export class SimulatedMember {
     const { context } = this;
     const { membership, store } = this.deps;
     context.deviceReview.stop();
-    this.calls?.service.close();
+    this.calls.service.close();
     for (const stop of this.#stops.splice(0)) stop();
     new HeartbeatSaver(context.directory).saveAll();
-    this.gateway?.drop();
+    this.gateway.drop();
     await this.#member.close();
-    await this.registry?.stop();
+    await this.registry.stop();
     await context.records.close();
-    await this.webhooks?.stop();
+    await this.webhooks.stop();
     await membership.hangUp();
     await store.close();
   }
 
   #openRegistry({ service }: Calls, { registry: tables }: Store): MemberRegistry {
     const reviewCalls = (): void => service.registryChanged();
-    const reviewWebhooks = (): void => this.webhooks?.registryChanged();
+    const reviewWebhooks = (): void => this.webhooks.registryChanged();
     return new MemberRegistry(this.context, { member: this.#member, tables, reviewCalls, reviewWebhooks });
   }
 

@@ -119,8 +119,7 @@ export class Operator {
     this.#busy.add(deviceId);
     registry.asked(change);
     const isByBackend = kind === 'added' || chance.next() < 0.5;
-    const asked = this.#site.topology === 'processes' && isByBackend ? this.#site.anyServing() : place;
-    if (asked !== null) await (isByBackend ? this.#provision(asked, change) : this.#write(place, change));
+    await (isByBackend ? this.#provision(place, change) : this.#write(place, change));
     this.#busy.delete(deviceId);
     return change.answer !== null;
   }

@@ -31,7 +31,7 @@ export interface RunResult {
   readonly steps: number;
 }
 
-const topologies: readonly Topology[] = ['alone', 'processes', 'nodes'];
+const topologies: readonly Topology[] = ['alone', 'nodes'];
 
 /** Milliseconds of simulated time. */
 const startMs = 4000;
@@ -118,7 +118,6 @@ async function live(site: Site): Promise<void> {
   callers.stop();
   for (const device of devices) device.leaveForGood();
   await timeline.pass(5000);
-  site.stopping();
   const lives = site.places.flatMap(({ life }) => life ?? []);
   let stopped = 0;
   for (const place of site.places) void site.stop(place).then(() => (stopped += 1));
@@ -194,7 +193,7 @@ function stirSite(site: Site, endMs: number): void {
     timeline.after(chance.next() * 18_000, null, () => site.mend(place));
   } else if (lot < 0.85 && place.life !== null) {
     site.crash(place);
-    back(site.topology === 'processes' ? 100 + chance.next() * 1500 : 500 + chance.next() * 16_000);
+    back(500 + chance.next() * 16_000);
   } else if (place.life?.member.isUp === true)
     void site.stop(place).then(() => back(500 + chance.next() * 3000));
 }

@@ -1,25 +1,18 @@
 /**
- * A whole simulated site: one process, several over one store, or several nodes over NATS; their lives, and the faults of
- * everything between them. Which it is, and all that happens to it, follows from the seed.
+ * A whole simulated site: one server, or several nodes over NATS; their lives, and the faults of everything between them. Which it is, and all that happens to it, follows from the seed.
  */
-import type { MemberId } from '../../src/model/cluster.ts';
 import type { BridgeId, DeviceId } from '../../src/model/ids.ts';
 import { hashBridgeKey } from '../../src/model/registry.ts';
-import { processHeartbeatMs, processSilentHeartbeatsMax } from '../../src/model/limits.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
 import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { AloneMembership, type Membership } from '../../src/server/membership/membership.ts';
 import { NodeMembership } from '../../src/server/membership/node-membership.ts';
-import { ProcessMembership } from '../../src/server/membership/process-membership.ts';
-import { supervisorVersion, type WorkerSetState } from '../../src/server/supervisor/process-messages.ts';
-import type { Machine, WorkerHandle } from '../../src/server/supervisor/worker-set.ts';
 import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { newKey } from '../support/call-tokens.ts';
 import type { Chance } from '../support/seeded-random.ts';
 import { Evidence } from './evidence.ts';
-import { MachineNetwork, simulatedMachine } from './machine.ts';
 import { SimulatedMember } from './member.ts';
 import { Disk, DiskFull, type StoreFile } from './memory-store.ts';
 import { NatsConnection } from './nats-connection.ts';
@@ -33,7 +26,7 @@ import { app, bridgeKey, hooks, otherApp, product } from './names.ts';
 import { Receivers, startWebhookThread } from './webhooks.ts';
 import { Wire, type PeerEnd, type WireFaults } from './wires.ts';
 
-export type Topology = 'alone' | 'processes' | 'nodes';
+export type Topology = 'alone' | 'nodes';
 
 /** Of the run's first instant: 2026-11-20T08:30:00Z. */
 const wallMs = Date.UTC(2026, 10, 20, 8, 30, 0);
@@ -56,18 +49,15 @@ export interface Life {
   readonly store: Store & { readonly openCommits: () => number };
   /** Null: it is no node. */
   readonly nats: NatsConnection | null;
-  readonly machine: (Machine & { openAsks(): number }) | null;
   readonly wires: Set<Wire>;
-  follow: ((workerSet: WorkerSetState) => void) | null;
 }
 
 /** Where a process runs, over all of its lives. */
 export interface Place {
   readonly index: number;
   readonly name: string;
-  readonly role: 'alone' | 'coordinator' | 'worker';
   readonly disk: Disk;
-  /** Of its machine, which processes of one server share. */
+  /** Of its machine. */
   readonly wall: WallClock;
   life: Life | null;
   lives: number;
@@ -104,8 +94,6 @@ export class Site {
   readonly canary: Canary | null;
   readonly registry: RegistryFacts;
   readonly receivers: Receivers;
-  readonly #network: MachineNetwork;
-  #isStopping = false;
 
   constructor(
     chance: Chance,
@@ -127,7 +115,6 @@ export class Site {
     this.canary = canary;
     this.evidence = new Evidence(this.timeline, keepsAll);
     this.nats = new NatsServer(() => wallMs + Math.floor(this.timeline.nowMs));
-    this.#network = new MachineNetwork(this.timeline, () => this.delayMs(0.1, 2));
     // The last of them is not provisioned yet.
     this.devices = Array.from({ length: 3 + chance.below(3) }, (_, i) => `DEVICE-${i + 1}` as DeviceId);
     this.registry = new RegistryFacts(this);
@@ -158,7 +145,7 @@ export class Site {
 
   /** Those that let devices and callers in. */
   serving(): Place[] {
-    return this.places.filter(({ life, role }) => role !== 'coordinator' && life?.member.isUp === true);
+    return this.places.filter(({ life }) => life?.member.isUp === true);
   }
 
   /** One of those that serve; null: none does. */
@@ -172,8 +159,7 @@ export class Site {
     const name = `${place.name}#${place.lives}`;
     const host = new Host(name);
     const clock = new HostClock(this.timeline, host, place.wall);
-    const mode = this.topology === 'processes' ? 'shared' : 'write';
-    const store = place.disk.open(this.timeline, host, mode);
+    const store = place.disk.open(this.timeline, host, 'write');
     this.canary?.store?.(store, this);
     const log = new SimulatedLog(name, this.evidence);
     const { membership, ...own } = this.#membershipOf(place, { host, clock });
@@ -195,10 +181,7 @@ export class Site {
     place.life = life;
     this.evidence.note(`${name} starts`);
     void member.start().then(
-      () => {
-        this.evidence.note(`${name} serves`);
-        this.#announce();
-      },
+      () => this.evidence.note(`${name} serves`),
       (error: unknown) => {
         if (host.isDead) return;
         if (!(error instanceof DiskFull))
@@ -208,7 +191,6 @@ export class Site {
         this.timeline.after(1000, null, () => place.life ?? this.start(place));
       },
     );
-    this.#announce();
   }
 
   /** `kill -9`. */
@@ -226,7 +208,6 @@ export class Site {
     life.nats?.crash();
     for (const wire of life.wires) wire.serverCrashed();
     life.member.media.crashed();
-    this.#announce();
   }
 
   /** SIGTERM. Resolves when it is gone. */
@@ -238,9 +219,7 @@ export class Site {
     life.host.endedMs ??= this.timeline.nowMs;
     await life.member.stop();
     this.evidence.note(`${life.name} has stopped`);
-    if (place.life !== life) return;
-    place.life = null;
-    this.#announce();
+    if (place.life === life) place.life = null;
   }
 
   pause(place: Place, ms: number): void {
@@ -252,13 +231,11 @@ export class Site {
     this.trouble(place, host.pausedUntilMs - this.timeline.nowMs);
   }
 
-  /** It does nothing any more, until it is killed: by its supervisor, or by whoever watches a process that has none. */
+  /** It does nothing any more, until it is killed by whoever watches it. */
   hang(place: Place, mostMs: number): void {
     const { life } = place;
     if (life === null) return;
-    const silentMs = processHeartbeatMs * (processSilentHeartbeatsMax + this.chance.next());
-    const killedMs = this.topology === 'processes' ? silentMs : 10_000 + this.chance.next() * 20_000;
-    const noticedMs = Math.min(killedMs, mostMs);
+    const noticedMs = Math.min(10_000 + this.chance.next() * 20_000, mostMs);
     this.pause(place, 2 * noticedMs);
     this.timeline.after(noticedMs, null, () => {
       if (place.life !== life) return;
@@ -295,11 +272,6 @@ export class Site {
     this.weather.isFair = true;
     for (const place of this.places) this.mend(place);
     this.receivers.heal();
-  }
-
-  stopping(): void {
-    this.#isStopping = true;
-    this.#announce();
   }
 
   /** Something happened to it, and what others know of it may be old for a while. */
@@ -345,14 +317,12 @@ export class Site {
           if (this.#happens(this.weather.deadlyCommits[file])) this.#crashAtCommit(host, file);
         },
       });
-    const machine = { startMs: wallMs };
-    const make = (index: number, name: string, role: Place['role'], itsDisk: Disk): void =>
+    const make = (index: number, name: string): void =>
       void this.places.push({
         index,
         name,
-        role,
-        disk: itsDisk,
-        wall: this.topology === 'nodes' ? { startMs: wallMs } : machine,
+        disk: disk(),
+        wall: { startMs: wallMs },
         life: null,
         lives: 0,
         isCut: false,
@@ -361,14 +331,8 @@ export class Site {
         troublesMs: [],
       });
     const count = 2 + this.chance.below(2);
-    if (this.topology === 'alone') make(0, 'server', 'alone', disk());
-    else if (this.topology === 'nodes')
-      for (let index = 0; index < count; index++) make(index, `node-${index + 1}`, 'alone', disk());
-    else {
-      const shared = disk();
-      make(0, 'coordinator', 'coordinator', shared);
-      for (let index = 1; index <= count; index++) make(index, `worker-${index}`, 'worker', shared);
-    }
+    if (this.topology === 'alone') make(0, 'server');
+    else for (let index = 0; index < count; index++) make(index, `node-${index + 1}`);
     // Nodes get the registry of the first from NATS.
     const [first] = this.places;
     if (first !== undefined) this.#fillRegistry(first.disk);
@@ -398,42 +362,12 @@ export class Site {
   #membershipOf(
     place: Place,
     { host, clock }: { readonly host: Host; readonly clock: HostClock },
-  ): Pick<Life, 'nats' | 'machine' | 'follow'> & { readonly membership: Membership } {
-    if (this.topology === 'alone')
-      return { membership: new AloneMembership(), nats: null, machine: null, follow: null };
-    if (this.topology === 'nodes') {
-      const nats = this.#connect(place, host);
-      const transport = new SimulatedTransport(nats, this.nats, place.name);
-      this.canary?.transport?.(transport, this);
-      const membership = new NodeMembership(transport, { clock, node: place.name });
-      return { membership, nats, machine: null, follow: null };
-    }
-    const member = memberOf(place);
-    const machine = simulatedMachine(this.#network, { member, host, clock });
-    let followed: ((workerSet: WorkerSetState) => void) | null = null;
-    const handle: WorkerHandle = {
-      task: {
-        process: place.index,
-        role: place.role === 'coordinator' ? 'coordinator' : 'worker',
-        member,
-        supervisorVersion,
-        isSuccessor: false,
-        workers: this.places.length - 1,
-        socketDirectory: '',
-        listeners: {} as never,
-      },
-      follow: (changed) => {
-        followed = changed;
-        changed(this.#workerSet());
-      },
-      report: () => undefined,
-      upgrade: () => ({ isUnderWay: false, failure: null }),
-      sleepPort: () => undefined,
-      signalSocket: () => Promise.reject(new Error('no process listens here')),
-      followProgress: () => undefined,
-    };
-    const membership = new ProcessMembership(handle, machine, clock);
-    return { membership, nats: null, machine, follow: (workerSet) => followed?.(workerSet) };
+  ): Pick<Life, 'nats'> & { readonly membership: Membership } {
+    if (this.topology === 'alone') return { membership: new AloneMembership(), nats: null };
+    const nats = this.#connect(place, host);
+    const transport = new SimulatedTransport(nats, this.nats, place.name);
+    this.canary?.transport?.(transport, this);
+    return { membership: new NodeMembership(transport, { clock, node: place.name }), nats };
   }
 
   #connect(place: Place, host: Host): NatsConnection {
@@ -451,39 +385,10 @@ export class Site {
     };
     return new NatsConnection({ server: this.nats, timeline: this.timeline, host, faults }, place.isCut);
   }
-
-  /** The supervisor's word, which every process hears a moment later. */
-  #announce(): void {
-    if (this.topology !== 'processes') return;
-    // What overtakes an earlier word says what is so by now.
-    for (const { life } of this.places)
-      if (life !== null)
-        this.timeline.after(this.delayMs(0.1, 2), life.host, () => life.follow?.(this.#workerSet()));
-  }
-
-  #workerSet(): WorkerSetState {
-    return {
-      processes: this.places.map((place) => ({
-        process: place.index,
-        role: place.role === 'coordinator' ? 'coordinator' : 'worker',
-        state: place.life === null ? 'down' : place.life.member.isUp ? 'up' : 'starting',
-        member: place.life === null ? null : memberOf(place),
-        pid: null,
-        restarts: place.lives,
-      })),
-      isStopping: this.#isStopping,
-      upgrade: { isUnderWay: false, failure: null, asked: 0 },
-    };
-  }
-}
-
-function memberOf(place: Place): MemberId {
-  return `machine/${place.index}@${place.lives}` as MemberId;
 }
 
 function settingsOf(place: Place): Settings {
-  const node = place.role === 'alone' ? place.name : 'machine';
-  return { ...baseSettings, cluster: { ...baseSettings.cluster, node_name: node } };
+  return { ...baseSettings, cluster: { ...baseSettings.cluster, node_name: place.name } };
 }
 
 const tokenKeys = {

@@ -21,12 +21,6 @@ const soaks: Readonly<Record<string, Soak>> = {
     guards: 'no event is lost by `kill -9` under load',
     load: () => import('./crash.ts'),
   },
-  upgrade: {
-    options:
-      '[--sessions 5000] [--wakeups 500] [--queries 200] [--seconds 15] [--upgrades 2] [--processes 2]',
-    guards: 'no device and no backend notices an upgrade under load',
-    load: () => import('./upgrade.ts'),
-  },
   core: {
     options:
       '[--kills 50] [--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--seconds 6] [--seed 1]',

@@ -14,7 +14,7 @@ import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/mo
 import type { MessageRequest } from '../../src/model/message.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import type { WakeupRecord, WakeupRequest, WakeupName } from '../../src/model/wakeup.ts';
-import { answerPeers, type PeersDeps } from '../../src/cluster/ipc/answer-peers.ts';
+import { answerPeers, type PeersDeps } from '../../src/cluster/ownership/answer-peers.ts';
 import type { MessageDeps } from '../../src/core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
 import { AnsweredEnds, type CallEndDeps } from '../../src/core/calls/end-call.ts';
@@ -274,15 +274,6 @@ export class ClusterMember {
       'issue-call': unasked,
       'find-call': unasked,
       wakeups: unasked,
-      provision: unasked,
-      metrics: () => 'sleep_sessions 1\n',
-      status: unasked,
-    };
-    const news = {
-      registryChanged: note('registry-changed'),
-      logGrew: note('log-grew'),
-      logFollowing: note('log-following'),
-      tokenKeysChanged: note('token-keys-changed'),
     };
     return answerPeers({
       clock: this.#scene.clock,
@@ -294,7 +285,8 @@ export class ClusterMember {
       ends: this.ends,
       rejections: this.rejections,
       others,
-      news,
+      registryChanged: note('registry-changed'),
+      tokenKeysChanged: note('token-keys-changed'),
     });
   }
 

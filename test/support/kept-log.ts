@@ -9,7 +9,6 @@ import type { StateTables } from '../../src/storage/lmdb/state-tables.ts';
 import { DraftedEventLog } from './drafted-event-log.ts';
 import type { JoinGround } from './node-ground.ts';
 import { NodesSite } from './nodes-site.ts';
-import { ProcessesSite } from './processes-site.ts';
 import { temporaryStore, type Ending } from './temporary-store.ts';
 import { openJournal } from './test-journal.ts';
 
@@ -46,25 +45,6 @@ export async function storeLog(t: Ending): Promise<KeptLog> {
       await journal.allCommitted();
     },
     keep: (count) => keepNewest(state, events, count),
-  };
-}
-
-/** Two that write one store in turns, as one of them reads it. */
-export async function processesLog(t: Ending): Promise<KeptLog> {
-  const site = new ProcessesSite(t, 2);
-  const [reader, other] = site.processes;
-  if (reader === undefined || other === undefined) throw new Error('two were started');
-  const { events } = reader.records;
-  let commits = 0;
-  return {
-    log: events,
-    idsAscend: true,
-    async commit(...drafts) {
-      const writer = commits++ % 2 === 0 ? other : reader;
-      for (const draft of drafts) writer.records.calls.write(draft.deviceId, [], draft);
-      await site.settled();
-    },
-    keep: (count) => keepNewest(reader.store.state, events, count),
   };
 }
 

@@ -9,7 +9,6 @@ import { SharedRecords } from '../../src/storage/journal/shared-records.ts';
 import { FakeCallRecords, FakeRecords, FakeWakeupRecords } from './fakes.ts';
 import type { JoinGround } from './node-ground.ts';
 import { NodesSite } from './nodes-site.ts';
-import { ProcessesSite } from './processes-site.ts';
 import { recordsDeps, recordsSettings } from './records-site.ts';
 import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
 import { alone } from './test-journal.ts';
@@ -58,22 +57,6 @@ export async function storeRecords(t: Ending): Promise<KeptRecords> {
     isOneOrder: true,
     recallWakeup: async (name) => records.wakeups.find(name),
     recallCalls: async (deviceId) => records.calls.read(deviceId).map(sharedCall),
-  };
-}
-
-export async function processRecords(t: Ending): Promise<KeptRecords> {
-  const site = new ProcessesSite(t, 2);
-  const [one, other] = site.processes;
-  if (one === undefined || other === undefined) throw new Error('two were started');
-  return {
-    ...one.records,
-    async told() {
-      await site.settled();
-      return other.records.events.read(0, 1000);
-    },
-    isOneOrder: true,
-    recallWakeup: async (name) => other.records.wakeups.find(name),
-    recallCalls: async (deviceId) => other.records.calls.read(deviceId).map(sharedCall),
   };
 }
 

@@ -1,14 +1,7 @@
 /** What members say to each other: of every kind of question, answer and notice there is, one at least. */
 import type { PeerAnswerMessage, PeerMessage } from '../../src/protocol/cluster/peer-message.ts';
 import type { MemberId, MemberStatus, SessionSlot } from '../../src/model/cluster.ts';
-import type {
-  AccessKeyId,
-  DeviceId,
-  MessageId,
-  ProductId,
-  RequestId,
-  SessionId,
-} from '../../src/model/ids.ts';
+import type { DeviceId, MessageId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
 import type { CallEnd } from '../../src/model/call.ts';
 import { callEndOrder, signedOrder } from './call-scene.ts';
@@ -67,7 +60,6 @@ const callEnd: CallEnd = {
   reason: 'hangup_phone',
   endedAtMs: 1_763_627_400_123,
 };
-const doorbell = 'doorbell' as ProductId;
 
 export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
   heartbeats: { kind: 'heartbeats', deviceIds: [testDevice, 'D2' as DeviceId] },
@@ -92,39 +84,8 @@ export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
     rejection: { sessionId: session, reason: 'busy' },
   },
   'find-call': { kind: 'find-call', sessionId: session },
-  provision: {
-    kind: 'provision',
-    request: {
-      caller: { appId: testApp, accessKeyId: 'AKTEST' as AccessKeyId, from: '127.0.0.1' },
-      orders: [
-        {
-          kind: 'add',
-          deviceId: testDevice,
-          productId: doorbell,
-          secret: null,
-          expiresAt: null,
-          disabled: false,
-          labels: { floor: '2' },
-        },
-        { kind: 'change', deviceId: testDevice },
-        {
-          kind: 'change',
-          deviceId: testDevice,
-          secret: true,
-          expiresAt: 1_900_000_000,
-          disabled: true,
-          labels: { floor: null },
-        },
-        { kind: 'remove', deviceId: testDevice },
-      ],
-      signature: '0f'.repeat(32),
-      signatureExpiresMs: 1_763_627_400_000,
-    },
-  },
   disconnect: { kind: 'disconnect', deviceId: testDevice },
   wakeups: { kind: 'wakeups', requestId: 'request 1' as RequestId, deviceId: null },
-  metrics: { kind: 'metrics' },
-  status: { kind: 'status' },
 };
 
 const messageAnswered: PeerAnswer<'message'> = {
@@ -175,22 +136,6 @@ export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[]
   ],
   'reject-call': ['taken', 'stray'],
   'find-call': [{ appId: testApp, mediaUrl: 'wss://node-b.example:8083' }, null],
-  provision: [
-    {
-      ok: true,
-      value: [
-        {
-          deviceId: testDevice,
-          code: 0,
-          device: { deviceId: testDevice, productId: doorbell, expiresAt: null, disabled: false },
-          secret: 'a secret that was made',
-          isChanged: true,
-        },
-        { deviceId: testDevice, code: 40904, device: null, secret: null, isChanged: false },
-      ],
-    },
-    { ok: false, error: { code: 42901, message: 'request overload', retryAfterS: 1 } },
-  ],
   disconnect: [true, false],
   wakeups: [
     { wakeups: [], refused: [] },
@@ -209,8 +154,6 @@ export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[]
       ],
     },
   ],
-  metrics: ['# HELP x\nx 1\n'],
-  status: [memberStatus],
 };
 
 export const notices: readonly PeerNotice[] = [
@@ -275,15 +218,6 @@ export const notices: readonly PeerNotice[] = [
     report: { cause: 'remote', requestId: 'request 1' as RequestId },
   },
   { kind: 'registry-changed' },
-  { kind: 'log-grew' },
-  { kind: 'log-following', follows: false },
-  {
-    kind: 'sessions-logged',
-    sessions: [
-      { deviceId: testDevice, turn: { kind: 'login', sessionId: session, atMs: 1_763_627_400_123 } },
-      { deviceId: testDevice, turn: { kind: 'reset', epoch: 3, atMs: 1_763_627_400_123 } },
-    ],
-  },
   { kind: 'token-keys-changed' },
 ];
 

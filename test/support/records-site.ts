@@ -36,15 +36,12 @@ export const recordsSettings = {
 };
 
 /** Of the member that keeps its records in `store`. */
-export function recordsDeps(
-  store: RecordStore,
-  isCoordinator = true,
-): RecordsDeps & { readonly log: FakeLog } {
+export function recordsDeps(store: RecordStore): RecordsDeps & { readonly log: FakeLog } {
   const clock = new SystemClock();
   const productOf = (): ProductId => 'doorbell' as ProductId;
   const log = new FakeLog();
   const health = new StoreHealth({ log, readiness: new Readiness() });
-  return { clock, node: 'node-1', log, health, productOf, store, isCoordinator };
+  return { clock, node: 'node-1', log, health, productOf, store };
 }
 
 export interface MemberIdentity {

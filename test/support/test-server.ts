@@ -151,7 +151,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   });
   const clock = options.clock ?? new SystemClock();
   const inside = options.media === 'child' ? {} : { startMedia: () => startMediaInside(clock) };
-  const server = await startServer(settings, { clock, log, handle: null, ...inside });
+  const server = await startServer(settings, { clock, log, ...inside });
   const ports = portsOf(server.listeners);
   const api = new ApiClient(ports.api, testCredentials.all, () => clock.wallMs());
   const halt = async (): Promise<void> => {

@@ -83,8 +83,15 @@ export class WakeupScene {
 
   /** The process dies with the device asleep, and another starts. Its edge may bring the session that is returned. */
   restartCore(): MovedSession {
-    const moved = this.directory.find(testDevice)?.describeSleep();
-    if (moved === null || moved === undefined) throw new Error('the device does not sleep');
+    const actor = this.directory.find(testDevice);
+    const sessionId = actor?.session('sleep') ?? null;
+    if (actor === null || sessionId === null) throw new Error('the device does not sleep');
+    const moved = {
+      deviceId: testDevice,
+      sessionId,
+      wakeMode: 'custom',
+      secretMark: actor.secretMark,
+    } as const;
     this.#stop();
     this.#start();
     return moved;

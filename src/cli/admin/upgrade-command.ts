@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import type { UpgradeBegunJson, UpgradeJson } from '../../server/upgrade/upgrade-routes.ts';
 import { pause } from '../../lib/clock.ts';
-import { upgradeCommandMsMax } from '../../model/upgrade-limits.ts';
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { OpsUnavailableError } from './ops-client.ts';
@@ -13,8 +12,7 @@ export function addUpgradeCommand(program: Command): void {
     .command('upgrade')
     .description(
       'Let the release that is in place now take over from the running one, as SIGUSR2 does: sleeping devices stay ' +
-        'connected. Of several processes one worker after another hands over, then the coordinator restarts. Fails when ' +
-        'the old release continues.',
+        'connected. Fails when the old release continues.',
     )
     .addHelpText('after', examples('upgrade'))
     .action(inContext(upgrade));
@@ -32,16 +30,16 @@ async function upgrade(context: CommandContext): Promise<void> {
 }
 
 const askEveryMs = 250;
+/** The command waits so long for a release that serves. */
+const upgradeCommandMsMax = 180_000;
 
 /** The process that answers in the place of the one that was asked. Throws when that is still the same. */
-async function finished(context: CommandContext, { pid, kind }: UpgradeBegunJson): Promise<UpgradeJson> {
+async function finished(context: CommandContext, { pid }: UpgradeBegunJson): Promise<UpgradeJson> {
   const { clock } = context;
-  let heardMs = clock.monotonicMs();
-  while (clock.monotonicMs() - heardMs < upgradeCommandMsMax) {
+  const begunMs = clock.monotonicMs();
+  while (clock.monotonicMs() - begunMs < upgradeCommandMsMax) {
     await pause(clock, askEveryMs);
     const now = await asked(context);
-    // One worker after another takes its time; the coordinator is the last.
-    if (now !== null && kind === 'workers') heardMs = clock.monotonicMs();
     if (now === null || now.upgrading) continue;
     if (now.pid !== pid && now.failure === null) return now;
     throw new CommandError(

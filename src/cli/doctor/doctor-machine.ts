@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { listenSockets } from '../../edge/sleep-sockets.ts';
-import { acceptBacklog, hasReusePort, readAcceptQueueMax } from '../../lib/bound-sockets.ts';
+import { acceptBacklog, hasReusePort, readAcceptQueueMax } from '../../lib/accept-queue.ts';
 import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { messageOf } from '../../lib/result.ts';

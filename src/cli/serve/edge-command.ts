@@ -67,7 +67,7 @@ async function serveEdge({ settings: configured, clock }: CommandContext, given:
   const logging = openLog(settings.log);
   const { log } = logging;
   dieOfTheUnexpected(logging);
-  const stopping = stopSignal(clock);
+  const stopping = stopSignal();
   checkEdgeStart(settings);
   reportExposedFiles(settings, log);
   if (edge.advertise.length === 0 && reachableHere(edge.listen).host !== edge.listen.host)

@@ -4,13 +4,12 @@
  * listeners.
  */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { processesMax } from '../../model/limits.ts';
 import { localEdgesMax } from '../../edge/settings.ts';
 import { openLog } from '../../server/bootstrap/logging.ts';
 import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
-import { coreFlag, successorFlag, supervisedFlag } from './serve-flags.ts';
+import { coreFlag } from './serve-flags.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
 import { formatListenAddress } from '../../lib/connections/listen-address.ts';
@@ -24,19 +23,9 @@ export function addServeCommand(program: Command): void {
     .addOption(
       new Option('--only <part>', 'the media process only, for a server elsewhere').choices(['media']),
     )
-    .option(
-      '--processes <n>',
-      'this many workers behind the same ports, and a coordinator, as one server',
-      parseCount(1, processesMax),
-    )
-    .option(
-      '--edges <n>',
-      'this many processes hold the sleep connections: sleep.edges',
-      parseCount(0, localEdgesMax),
-    )
+    .option('--edges <n>', 'this many processes hold the sleep connections: sleep.edges', parseEdges)
     .option('--demo', 'make a demo application with devices and a credential, if the store is empty')
-    .addOption(new Option(supervisedFlag, 'one of them').hideHelp())
-    .addOption(new Option(successorFlag, 'the new process of an upgrade').hideHelp())
+    .addOption(new Option('--processes <n>', 'of earlier releases').hideHelp())
     .addOption(new Option(coreFlag, 'the core of a server that has edges').hideHelp())
     .addHelpText(
       'after',
@@ -53,26 +42,29 @@ export function addServeCommand(program: Command): void {
     .action(inLocalContext(serveAs));
 }
 
-function parseCount(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const count = Number(text);
-    if (/^\d+$/.test(text) && count >= min && count <= max) return count;
-    throw new InvalidArgumentError(`A number of processes is ${min}-${max}.`);
-  };
+function parseEdges(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count <= localEdgesMax) return count;
+  throw new InvalidArgumentError(`A number of processes is 0-${localEdgesMax}.`);
 }
 
 interface ServeOptions {
   readonly only?: 'media';
-  readonly processes?: number;
+  readonly processes?: string;
   readonly edges?: number;
   readonly demo?: boolean;
-  readonly supervised?: boolean;
-  readonly successor?: boolean;
   readonly core?: boolean;
 }
 
 /** Each module is loaded only where it runs: a supervisor stays small. */
-async function serveAs(context: CommandContext, { edges, ...options }: ServeOptions): Promise<void> {
+async function serveAs(
+  context: CommandContext,
+  { edges, processes, ...options }: ServeOptions,
+): Promise<void> {
+  if (processes !== undefined)
+    throw usageError(
+      'a server is one process, and --processes is gone: --edges N has N more processes hold the sleep connections',
+    );
   if (edges !== undefined && options.only === 'media')
     throw usageError('serve --only media has no sleep connections: leave --edges out');
   return serve(edges === undefined ? context : context.with(`sleep.edges=${edges}`), options);
@@ -80,22 +72,12 @@ async function serveAs(context: CommandContext, { edges, ...options }: ServeOpti
 
 async function serve(
   context: CommandContext,
-  { only, processes, demo = false, supervised, successor, core }: Omit<ServeOptions, 'edges'>,
+  { only, demo = false, core }: Omit<ServeOptions, 'edges' | 'processes'>,
 ): Promise<void> {
-  if (supervised === true) return (await import('./serve-supervised.ts')).serveSupervised(context);
   if (core === true) return (await import('./serve-core.ts')).serveCore(context, demo);
   if (only === 'media') return serveMedia(context);
-  const { cluster, sleep } = context.settings;
-  if (processes !== undefined && cluster.nats_url !== null)
-    throw usageError(
-      'processes share the store of one machine and nodes share none: not with cluster.nats_url',
-    );
-  if (processes !== undefined && sleep.edges > 0)
-    throw usageError('a server has edges or workers, not both: leave --processes or sleep.edges out');
-  if (sleep.edges > 0) return (await import('./serve-edges.ts')).serveEdges(context);
-  if (processes === undefined && cluster.processes === 1)
-    return (await import('./serve-alone.ts')).serveAlone(context, successor === true, demo);
-  return (await import('./serve-processes.ts')).serveProcesses(context, processes ?? cluster.processes, demo);
+  if (context.settings.sleep.edges > 0) return (await import('./serve-edges.ts')).serveEdges(context);
+  return (await import('./serve-alone.ts')).serveAlone(context, demo);
 }
 
 async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
@@ -112,7 +94,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     logging.flushNow();
     process.kill(process.pid, 'SIGKILL');
   };
-  const stopping = stopSignal(clock);
+  const stopping = stopSignal();
   checkMediaFiles(settings);
   const { RemoteMedia } = await import('../../media/process/remote-media.ts');
   const { TranscoderPool } = await import('../../media/transcoding/transcoder-pool.ts');

@@ -5,13 +5,13 @@
 import { followParent } from '../../lib/children/parent-end.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
-import { fail, messageOf } from '../../lib/result.ts';
+import { messageOf } from '../../lib/result.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
 import { withListeners } from '../../server/config/derived-settings.ts';
 import type { CoreChildKind, CoreOrder, CoreTask, SiteChild } from '../../server/site/core-task.ts';
-import type { UpgradeControl } from '../../server/upgrade/upgrade-routes.ts';
+import { noUpgrade } from '../../server/upgrade/upgrade-routes.ts';
 import type { FirstSecrets } from '../init/first-entries.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
@@ -112,12 +112,13 @@ class Core {
     const { settings, configured, clock } = this.#context;
     const { log, announce } = this.#logging;
     return this.#startServer(withListeners(settings, listeners), {
-      handle: null,
       configured,
       clock,
       log,
       announce,
-      upgrade: noUpgrade,
+      upgrade: noUpgrade(
+        'a server with edges is not upgraded in place: stop it, which ends its sessions in order, and start it',
+      ),
       core: { edgeSocket, isFirst, progress: this.progress, children: () => this.#children },
     });
   }
@@ -130,11 +131,3 @@ class Core {
       process.stderr.write(firstStartNotice(secrets, dataDirectory, consoleUrl(listeners)));
   }
 }
-
-const noUpgrade: UpgradeControl = {
-  begin: () =>
-    fail(
-      'a server with edges is not upgraded in place: stop it, which ends its sessions in order, and start it',
-    ),
-  state: { isUnderWay: false, failure: null },
-};

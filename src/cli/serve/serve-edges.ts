@@ -4,7 +4,7 @@
  */
 import { openLog } from '../../server/bootstrap/logging.ts';
 import { SiteSupervisor } from '../../server/site/site-supervisor.ts';
-import { withRealPorts } from '../../server/supervisor/process-ports.ts';
+import { withRealPorts } from '../../server/config/real-ports.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { coreFlag } from './serve-flags.ts';
 import { checkStart, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
@@ -14,7 +14,7 @@ export async function serveEdges(context: CommandContext): Promise<void> {
   const logging = openLog(settings.log, undefined, {});
   const { log } = logging;
   dieOfTheUnexpected(logging);
-  const stopping = stopSignal(clock);
+  const stopping = stopSignal();
   await checkStart(context);
   const site = new SiteSupervisor(await withRealPorts(settings).catch(refuseStart), {
     clock,

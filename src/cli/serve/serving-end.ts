@@ -5,7 +5,6 @@
 import { constants } from 'node:os';
 import { writeFileSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Logging } from '../../server/bootstrap/logging.ts';
@@ -76,25 +75,21 @@ export function refuseStart(error: unknown): never {
   throw new CommandError(error.message, `look this machine over: ${reveilleCommand('doctor')}`);
 }
 
-/**
- * Resolves on the first SIGTERM or SIGINT, also while the server starts; another one ends the process at once, unless it comes
- * within `sameMs` milliseconds and is the same one told twice.
- */
-export function stopSignal(clock: Clock, sameMs = 0): Promise<StopSignal> {
+/** Resolves on the first SIGTERM or SIGINT, also while the server starts; another one ends the process at once. */
+export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
-    let askedMs: number | null = null;
+    let isAsked = false;
     const onSignal = (signal: StopSignal): void => {
-      const nowMs = clock.monotonicMs();
-      if (askedMs !== null && nowMs - askedMs >= sameMs) process.exit(128 + constants.signals[signal]);
-      askedMs ??= nowMs;
+      if (isAsked) process.exit(128 + constants.signals[signal]);
+      isAsked = true;
       resolve(signal);
     };
     for (const signal of stopSignals) process.on(signal, onSignal);
   });
 }
 
-export const stopSignals = ['SIGTERM', 'SIGINT'] as const;
-export type StopSignal = (typeof stopSignals)[number];
+const stopSignals = ['SIGTERM', 'SIGINT'] as const;
+type StopSignal = (typeof stopSignals)[number];
 
 /**
  * Calls `reload` on SIGHUP, unless the terminal that showed the log is gone: whoever closed it expects that the server

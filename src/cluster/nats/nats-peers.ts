@@ -28,7 +28,7 @@ import type {
 import type { Log } from '../../lib/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { NodeTransport } from './node-transport.ts';
-import { gatherAccepted } from '../ipc/accepted-notices.ts';
+import { gatherAccepted } from './accepted-notices.ts';
 import type { NatsMembers } from '../membership/nats-members.ts';
 import { NatsSendQueue } from './nats-send-queue.ts';
 

@@ -155,28 +155,16 @@ function end(
 }
 
 /**
- * A sleep session that changes its process and stays what it is, the same session and epoch, with nobody told. Null: it is over, or another one's
- * connection has the device. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
- */
-export function describeSession(
-  directory: DeviceDirectory,
-  { deviceId, sessionId }: Pick<SessionTicket, 'deviceId' | 'sessionId'>,
-): MovedSession | null {
-  const actor = directory.find(deviceId);
-  return actor?.session('sleep') === sessionId ? actor.describeSleep() : null;
-}
-
-/**
  * The session is this connection's. Null, and nothing has changed: by the store it is over. Throws when the store cannot be
  * read.
  */
-export function adoptSession(
-  { directory, clock }: Pick<SleepSessionsDeps, 'directory' | 'clock'>,
+function adoptSession(
+  { directory }: SleepSessionsDeps,
   moved: MovedSession,
   connection: SleepConnection,
 ): SessionTicket | null {
   const { deviceId, sessionId, secretMark } = moved;
   const actor = directory.claim(deviceId);
-  const epoch = actor.adoptSleep(moved, connection, clock.monotonicMs());
+  const epoch = actor.adoptSleep(moved, connection);
   return epoch === null ? null : { deviceId, sessionId, epoch, secretMark };
 }

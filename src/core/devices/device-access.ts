@@ -53,26 +53,13 @@ export function proveDevice(
   return proven && device !== null && isInService(device, nowS) ? secretMark(device.secret) : null;
 }
 
-/** The same in every process, because edges keep marks for the next core. Only an upgrade from a release that drew its own changes it. */
-let seed = 0;
-
-/** What the marks of this process are made with, for the one that succeeds it. */
-export function secretMarkSeed(): number {
-  return seed;
-}
-
-/** Marks of the process that had this seed mean here what they meant there. Before the first is made here. */
-export function adoptSecretMarkSeed(predecessors: number): void {
-  seed = predecessors;
-}
-
 /**
  * Marks which secret a session was proven with, in a number that fits beside a million sleeping devices: a change of the
  * secret is seen by it, and nothing else is learnt from it. 32 bits, signed; of two secrets it is the same once in 2^32.
- * About 0.1 µs.
+ * The same in every process, because edges keep marks for the next core. About 0.1 µs.
  */
 export function secretMark(secret: string): number {
-  let mark = seed ^ secret.length;
+  let mark = secret.length;
   for (let at = 0; at < secret.length; at++) {
     mark = Math.imul(mark ^ secret.charCodeAt(at), 0x5bd1_e995);
     mark ^= mark >>> 15;

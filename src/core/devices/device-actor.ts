@@ -150,24 +150,11 @@ export class DeviceActor {
     return (this.#allowance ??= fullBucket(rate, nowMs));
   }
 
-  /** Of the open sleep session, for the process that it goes to. */
-  describeSleep(): MovedSession | null {
-    const sessionId = this.session('sleep');
-    if (sessionId === null) return null;
-    return {
-      deviceId: this.deviceId,
-      sessionId,
-      wakeMode: this.#wakeMode,
-      secretMark: this.#secretMark,
-      wakeTokens: this.#allowance?.tokens ?? null,
-    };
-  }
-
   /**
-   * The session that another process had goes on here, by its connection. Returns its epoch; null: by the store it is over.
-   * Throws when the store cannot be read.
+   * The session that an edge brings is this connection's. Returns its epoch; null: by the store it is over. Throws when the
+   * store cannot be read.
    */
-  adoptSleep(moved: MovedSession, connection: SleepConnection, nowMs: number): number | null {
+  adoptSleep(moved: MovedSession, connection: SleepConnection): number | null {
     const state = this.#sleepState();
     if (state.connection !== null || state.record.openSession !== moved.sessionId) {
       if (state.connection === null && this.connection('signal') === null) this.#deps.release(this);
@@ -176,7 +163,6 @@ export class DeviceActor {
     state.connection = connection;
     this.#wakeMode = moved.wakeMode;
     this.#secretMark = moved.secretMark;
-    if (moved.wakeTokens !== null) this.#allowance = { tokens: moved.wakeTokens, refilledMs: nowMs };
     return state.record.epoch;
   }
 

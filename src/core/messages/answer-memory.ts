@@ -10,11 +10,6 @@ import type { Result } from '../../lib/result.ts';
 import type { Refusal } from '../../model/codes.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 
-/** A request that was answered, and how. */
-export interface AnsweredBefore<Answer> extends SignedRequest {
-  readonly answer: Answer;
-}
-
 interface KnownRequest<Answer> {
   /** A promise while it is under way. */
   answer: Answer | Promise<Answer>;
@@ -53,13 +48,6 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
   /** From now on a repeat is answered like it. */
   keep({ signature, signatureExpiresMs }: SignedRequest, answer: Answer): void {
     this.#bySignature.set(signatureKey(signature), { answer }, signatureExpiresMs);
-  }
-
-  /** Those that have been answered, to be kept by the process that succeeds this one. */
-  *answered(): Generator<AnsweredBefore<Answer>> {
-    for (const [key, { answer }, signatureExpiresMs] of this.#bySignature.entries())
-      if (!(answer instanceof Promise))
-        yield { signature: Buffer.from(key, 'latin1').toString('hex'), signatureExpiresMs, answer };
   }
 
   /** From now on a repeat joins it; once it is answered it is kept or forgotten by its answer. */
@@ -133,15 +121,6 @@ class ExpiringKeys<Value> {
     }
     group.keys.push(key);
     group.keptUntilMs = Math.max(group.keptUntilMs, keptUntilMs);
-  }
-
-  /** Each with the end of its time, to the second. */
-  *entries(): Generator<readonly [key: string, value: Value, expiresMs: number]> {
-    for (const [second, { keys }] of this.#bySecond)
-      for (const key of keys) {
-        const value = this.#values.get(key);
-        if (value !== undefined) yield [key, value, (second - 1) * 1000];
-      }
   }
 
   /** Its place in the second's group goes with the second. */

@@ -54,14 +54,12 @@ export interface SessionTicket {
 /** The answer to a login. */
 export type Admission = SessionTicket | 'denied' | 'busy';
 
-/** What a device's actor knows of its sleep session and the store does not. */
+/** A sleep session that an edge brings to a core: what the device's actor has to know and the store does not. */
 export interface MovedSession {
   readonly deviceId: DeviceId;
   readonly sessionId: SessionId;
   readonly wakeMode: WakeMode;
   readonly secretMark: number;
-  /** Of the device's wake limit; null: it was not woken here. */
-  readonly wakeTokens: number | null;
 }
 
 interface DeviceSessions<Login, Connection, Reason, Answer> {

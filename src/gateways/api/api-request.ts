@@ -63,14 +63,6 @@ export interface Answer {
   readonly closeConnection: boolean;
 }
 
-/** An answer as another process wrote it. */
-export interface RelayedAnswer {
-  readonly status: string;
-  /** Name, value, name, value. */
-  readonly headers: readonly string[];
-  readonly body: string;
-}
-
 const typeAndRequestId = 'application/json; charset=utf-8\r\nX-Tg-Request-Id: ';
 
 const emptyBody = new Uint8Array(0);
@@ -225,19 +217,6 @@ export class ApiRequest implements Call {
     else this.#write(answer);
     // No route takes a HEAD: its connection ends with the refusal, behind whose head the library waits for a body.
     if (this.method === 'HEAD') this.#response.close();
-  }
-
-  /** Writes an answer that another process made, and ends the connection. Does nothing when the peer has gone. */
-  answerAs({ status, headers, body }: RelayedAnswer): void {
-    if (!this.#open) return;
-    this.#end();
-    const response = this.#response;
-    response.cork(() => {
-      response.writeStatus(status);
-      for (let at = 0; at < headers.length; at += 2)
-        response.writeHeader(headers[at] ?? '', headers[at + 1] ?? '');
-      response.end(body, true);
-    });
   }
 
   /** Of the peer; while the request is open. */

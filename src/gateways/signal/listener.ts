@@ -3,7 +3,6 @@
  * its own state. Source: signal-wire.md; running.md, Stopping.
  */
 import type { IncomingMessage } from 'node:http';
-import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import { addressKey } from '../../lib/connections/address-key.ts';
 import { BoundedServer, endBare, type BareAnswer } from '../../lib/connections/bounded-server.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -84,13 +83,10 @@ export class SignalListener {
     );
   }
 
-  /**
-   * Resolves when connections are accepted; rejects when the address cannot be had, or is another server's. `lent`: a socket
-   * that another process has bound to the address for this one.
-   */
-  async listen(lent: BoundSocket | null = null): Promise<void> {
+  /** Resolves when connections are accepted; rejects when the address cannot be had, or is another server's. */
+  async listen(): Promise<void> {
     const { listen } = this.#context.settings;
-    await this.#server.listen(listen.host, listen.port, lent);
+    await this.#server.listen(listen.host, listen.port);
     this.#stopTurning = this.#context.clock.every(deviceTickMs, () => this.#connections.turn());
   }
 

@@ -9,7 +9,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { acceptBacklog, type BoundSocket } from '../bound-sockets.ts';
+import { acceptBacklog } from '../accept-queue.ts';
 import type { Clock } from '../clock.ts';
 import { readCertificate, type TlsFiles } from './tls-files.ts';
 import { PendingConnections, type ConnectionEnds } from './pending-connections.ts';
@@ -130,15 +130,11 @@ export class BoundedServer {
     this.#pending.proved(socket);
   }
 
-  /**
-   * Resolves to the real port. Rejects when the address cannot be had, or is another server's. `lent`: a socket that another
-   * process has bound to the address for this one.
-   */
-  async listen(host: string, port: number, lent: BoundSocket | null = null): Promise<number> {
+  /** Resolves to the real port. Rejects when the address cannot be had, or is another server's. */
+  async listen(host: string, port: number): Promise<number> {
     const { server } = this;
     const listening = once(server, 'listening');
-    if (lent === null) server.listen({ host, port, backlog: acceptBacklog });
-    else server.listen(lent, acceptBacklog);
+    server.listen({ host, port, backlog: acceptBacklog });
     try {
       await listening;
     } catch (cause) {

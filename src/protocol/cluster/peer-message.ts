@@ -1,12 +1,10 @@
 /**
- * Questions, answers and notices between members, and the hello on a connection between two processes of one machine, as
- * bytes. An answer names the kind of its question, so that it can be checked by itself; whether that is what was asked is
+ * Questions, answers and notices between members as bytes. An answer names the kind of its question, so that it can be checked by itself; whether that is what was asked is
  * for the asker to see. Source: cluster.md, Route.
  */
 import { z } from 'zod';
-import { fail, succeed, type Result } from '../../lib/result.ts';
+import type { Result } from '../../lib/result.ts';
 import { connectionKinds, type MemberId } from '../../model/cluster.ts';
-import type { JsonObject } from '../../model/json.ts';
 import { batchDevicesMax, peerMessageBytesMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import { wakeCauses } from '../../model/signal.ts';
@@ -15,23 +13,18 @@ import {
   customData,
   deviceId,
   encodeJsonObject,
-  line,
   memberId,
   requestId,
   signedRequest,
   decodeVersioned,
   encodeVersioned,
-  unpackVersioned,
   result,
 } from './wire-values.ts';
 import { callEnd, callEndOrder, callOrder, callRejection } from './call-values.ts';
-import { deviceOutcomes, provisioningRefusal, provisioningRequest } from './provisioning-values.ts';
 import {
   acceptedWakeup,
   callEndRefusal,
   deviceSlots,
-  loggedSession,
-  memberStatus,
   sessionHeartbeat,
   sessionId,
   callRefusal,
@@ -43,25 +36,6 @@ import {
   wakeupAnswer,
 } from './member-values.ts';
 
-/** First from both ends. The connection ends behind `refused`. */
-export type PeerHello =
-  | { readonly kind: 'hello'; readonly member: MemberId }
-  | { readonly kind: 'refused'; readonly sentence: string };
-
-const hello: z.ZodType<PeerHello> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('hello'), member: memberId }),
-  z.strictObject({ kind: z.literal('refused'), sentence: line }),
-]);
-
-export function encodePeerHello(hello: PeerHello): Uint8Array {
-  return encodeVersioned(hello);
-}
-
-/** The hello, or what is wrong with the bytes, as a sentence. Never throws. */
-export function decodePeerHello(bytes: Uint8Array): Result<PeerHello, string> {
-  return decodeVersioned(bytes, hello);
-}
-
 const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('heartbeats'), deviceIds: z.array(deviceId).max(batchDevicesMax) }),
   z.strictObject({ kind: z.literal('wake'), request: wakeupRequest, slots: deviceSlots }),
@@ -70,12 +44,9 @@ const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('issue-call'), order: callOrder }),
   z.strictObject({ kind: z.literal('end-call'), order: callEndOrder }),
   z.strictObject({ kind: z.literal('reject-call'), deviceId, rejection: callRejection }),
-  z.strictObject({ kind: z.literal('provision'), request: provisioningRequest }),
   z.strictObject({ kind: z.literal('find-call'), sessionId }),
   z.strictObject({ kind: z.literal('disconnect'), deviceId }),
   z.strictObject({ kind: z.literal('wakeups'), requestId, deviceId: deviceId.nullable() }),
-  z.strictObject({ kind: z.literal('metrics') }),
-  z.strictObject({ kind: z.literal('status') }),
 ]);
 
 const text = z.string().max(peerMessageBytesMax);
@@ -92,12 +63,9 @@ const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
   'issue-call': result(z.strictObject(credentials), callRefusal),
   'end-call': result(callEnd, callEndRefusal),
   'reject-call': z.enum(['taken', 'stray']),
-  provision: result(deviceOutcomes, provisioningRefusal),
   'find-call': z.strictObject({ appId: applicationId, mediaUrl: text }).nullable(),
   disconnect: z.boolean(),
   wakeups: wakeupsKnown,
-  metrics: text,
-  status: memberStatus,
 };
 
 const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
@@ -131,9 +99,6 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
     end: callEnd.nullable(),
   }),
   z.strictObject({ kind: z.literal('registry-changed') }),
-  z.strictObject({ kind: z.literal('log-grew') }),
-  z.strictObject({ kind: z.literal('log-following'), follows: z.boolean() }),
-  z.strictObject({ kind: z.literal('sessions-logged'), sessions: z.array(loggedSession) }),
   z.strictObject({ kind: z.literal('token-keys-changed') }),
 ]);
 
@@ -156,9 +121,7 @@ export type PeerMessage =
       readonly question: PeerQuestion;
     }
   | PeerAnswerMessage
-  | { readonly kind: 'notice'; readonly from: MemberId; readonly notice: PeerNotice }
-  /** Behind the answers: another process goes on as this member, and is to be asked from now on. Between processes only. */
-  | { readonly kind: 'leaving' };
+  | { readonly kind: 'notice'; readonly from: MemberId; readonly notice: PeerNotice };
 
 const id = z.int().min(0).max(0xffff_ffff);
 
@@ -176,15 +139,11 @@ const message = z.discriminatedUnion('kind', [
     answerTo('issue-call'),
     answerTo('end-call'),
     answerTo('reject-call'),
-    answerTo('provision'),
     answerTo('find-call'),
     answerTo('disconnect'),
     answerTo('wakeups'),
-    answerTo('metrics'),
-    answerTo('status'),
   ]),
   z.strictObject({ kind: z.literal('notice'), from: memberId, notice }),
-  z.strictObject({ kind: z.literal('leaving') }),
 ]);
 
 /** False: of another release, which this one cannot answer. */
@@ -203,51 +162,4 @@ export function encodePeerMessage(message: PeerMessage): Uint8Array {
 /** The message, or what is wrong with the bytes, as a sentence. Never throws. */
 export function decodePeerMessage(bytes: Uint8Array): Result<PeerMessage, string> {
   return decodeVersioned<PeerMessage>(bytes, message);
-}
-
-/**
- * The same from a process of this machine, where no stranger can write: nothing is checked but that it is a message of our
- * version.
- */
-export function readPeerMessage(bytes: Uint8Array): Result<PeerMessage, string> {
-  const unpacked = unpackVersioned(bytes);
-  if (!unpacked.ok) return unpacked;
-  const message = unpacked.value as PeerMessage | null | undefined;
-  switch (message?.kind) {
-    case 'question':
-      return succeed({ ...message, question: readQuestion(message.question) });
-    case 'answer':
-    case 'notice':
-    case 'leaving':
-      return succeed(message);
-    default:
-      return fail('neither a question nor an answer nor a notice');
-  }
-}
-
-/** What `decodePeerMessage` makes of it: JSON as a value, and bytes in memory of their own. */
-function readQuestion(question: PeerQuestion): PeerQuestion {
-  switch (question.kind) {
-    case 'message': {
-      const { request } = question;
-      return { ...question, request: { ...request, payload: readJsonObject(request.payload) } };
-    }
-    case 'wake': {
-      const { request } = question;
-      return { ...question, request: { ...request, customData: ownBytes(request.customData) } };
-    }
-    case 'write':
-      return { ...question, customData: ownBytes(question.customData) };
-    default:
-      return question;
-  }
-}
-
-function ownBytes(bytes: Uint8Array | null): Uint8Array | null {
-  return bytes === null ? null : Uint8Array.from(bytes);
-}
-
-/** `packed`: what `encodeJsonObject` wrote. */
-function readJsonObject(packed: unknown): JsonObject {
-  return JSON.parse((packed as Buffer).toString()) as JsonObject;
 }

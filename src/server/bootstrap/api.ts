@@ -11,12 +11,9 @@ import {
   wakingMessagesMax,
   wakingMessagesPerApplicationMax,
 } from '../../model/limits.ts';
-import type { RelayedAnswer } from '../../gateways/api/api-request.ts';
 import type { ApiServices } from '../../gateways/api/api-services.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
-import type { Provision } from '../../model/provisioning.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
-import { answerRelayed, RequestRelay, type RelayedRequest } from '../../gateways/api/request-relay.ts';
 import { apiRoutes } from '../../gateways/api/routes.ts';
 import { DeviceList } from '../../core/devices/list-devices.ts';
 import { ApplicationLimit } from '../../core/devices/request-limits.ts';
@@ -29,17 +26,16 @@ import { readerLimits, WaitingReaders } from '../../core/events/waiting-readers.
 import type { Log } from '../../lib/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.ts';
+import { provisionHere } from '../membership/member-answers.ts';
 import type { ServerContext } from './server-context.ts';
 import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
-/** The parts by which a process issues calls. */
+/** The parts by which the API issues calls. */
 export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys'>;
 
 export interface ApiDeps extends ServerContext {
   readonly calls: ApiCalls;
-  /** Who changes the devices of the registry. */
-  readonly provision: Provision;
 }
 
 /** What answers callers: its listener, and the pipeline behind it. */
@@ -48,12 +44,11 @@ export class Api {
   readonly #listen: ListenAddress;
   readonly #apps: ListeningApps;
   readonly #pipeline: Pipeline;
-  readonly #relay: RequestRelay;
   readonly #verifier: SignatureVerifier;
   readonly #readers: Readers;
 
   /** Throws when TLS is asked for and its files are not in order. */
-  private constructor(context: ApiDeps, verifier: SignatureVerifier, sharesPort: boolean) {
+  private constructor(context: ApiDeps, verifier: SignatureVerifier) {
     const { settings, clock, connections } = context;
     const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
     const verification = { windowMs: windowS * 1000, explainMismatch };
@@ -77,21 +72,20 @@ export class Api {
     this.#clock = clock;
     this.#listen = settings.api.listen;
     this.#pipeline = pipeline;
-    this.#relay = new RequestRelay(clock, pipeline.handle);
     this.#verifier = verifier;
     this.#readers = readers;
-    this.#apps = new ListeningApps({ ...this.#listen, tls: tlsFiles(settings.api), sharesPort }, (app) => {
+    this.#apps = new ListeningApps({ ...this.#listen, tls: tlsFiles(settings.api) }, (app) => {
       connections.api.watch(app).any('/*', (response, request) => {
-        if (connections.api.reached(response)) this.#relay.handle(response, request);
+        if (connections.api.reached(response)) pipeline.handle(response, request);
       });
     });
   }
 
-  /** `sharesPort`: other processes of this server listen on it, too. Rejects when it cannot be put together. */
-  static async compose(context: ApiDeps, sharesPort: boolean): Promise<Api> {
+  /** Rejects when it cannot be put together. */
+  static async compose(context: ApiDeps): Promise<Api> {
     const verifier = await startVerifier(context.settings, context.log);
     try {
-      return new Api(context, verifier, sharesPort);
+      return new Api(context, verifier);
     } catch (error) {
       await verifier.close();
       throw error;
@@ -116,48 +110,16 @@ export class Api {
     this.#readers.wakings.wakeAll();
   }
 
-  /** What comes from now on waits for `relayTo`. Resolves when every request that came before is answered. */
-  hold(): Promise<void> {
-    this.#relay.hold();
-    return this.#pipeline.idle();
-  }
-
-  /** The process that succeeds this one answers what was held and what still comes on the connections here. */
-  get relay(): RequestRelay {
-    return this.#relay;
-  }
-
-  /**
-   * The answer to a request that came to a server before this one; null: its connection is to be closed. Where this one is on its
-   * way out, too, that of the process that succeeds it.
-   */
-  answer(request: RelayedRequest): Promise<RelayedAnswer | null> {
-    return answerRelayed(this.#relay.handle, request);
-  }
-
-  /**
-   * Takes no more connections, and ends none. Those that have come and are not accepted are reset, where the system cannot migrate
-   * them to who else listens on the port.
-   */
-  async stopListening(): Promise<void> {
-    await quietTurn(this.#clock);
-    this.#apps.stopListening();
-  }
-
   /** Takes no more connections. Resolves when every request that was taken is answered. */
   async finish(): Promise<void> {
-    await this.stopListening();
+    await quietTurn(this.#clock);
+    this.#apps.stopListening();
     await this.#pipeline.idle();
   }
 
   /** Ends every connection, answered or not. */
   close(): Promise<void> {
     this.#apps.close();
-    return this.stopVerifying();
-  }
-
-  /** Requests of its own are verified no more: all of them are relayed. */
-  stopVerifying(): Promise<void> {
     return this.#verifier.close();
   }
 }
@@ -169,7 +131,8 @@ interface Readers {
 }
 
 function composeServices(context: ApiDeps, readers: Readers): ApiServices {
-  const { settings, clock, registry, records, messages, calls } = context;
+  const { settings, clock, registry, records, messages } = context;
+  const { directory, bridges, keys } = context.calls;
   const { wakeups: wakeupRecords, calls: callRecords, events } = records;
   const batches = new WaitingReaders(clock, { max: batchesMax, perApplicationMax: batchesPerApplicationMax });
   const waiters = new OutcomeWaiters(events);
@@ -196,11 +159,11 @@ function composeServices(context: ApiDeps, readers: Readers): ApiServices {
       queue: new FairQueue(scanQueueShape),
       waiters: new EventWaiters({ registry, events, log: context.log }),
     },
-    calls: { ...context, ...calls, records: callRecords, ...issuingSettings(settings) },
+    calls: { ...context, directory, bridges, keys, records: callRecords, ...issuingSettings(settings) },
     mixedFormats: settings.calls.mixed_formats,
     callEnds: context.callEnds,
     devices: new DeviceList(context),
-    provision: context.provision,
+    provision: (request) => provisionHere(context, request),
     secretRules: { allowShortSecrets: settings.registry.allow_short_secrets },
   };
 }

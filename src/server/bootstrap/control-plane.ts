@@ -1,5 +1,5 @@
 /**
- * The control plane, one a machine: the ops listener, webhooks, what changes the registry, calls and the media
+ * The control plane: the ops listener, webhooks, what changes the registry, calls and the media
  * process. How it opens, drains and closes.
  */
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { EventRoutes } from '../../gateways/admin/event-routes.ts';
 import { OperatorConsole } from './operator-console.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
-import type { Member, MembershipView } from '../membership/membership.ts';
+import type { Member } from '../membership/membership.ts';
 import { upgradeRoutes, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { RegistryWriting } from './registry-writing.ts';
@@ -104,28 +104,26 @@ export class ControlPlane {
       opsAddress: () => this.#ops.address,
     });
     this.#eventRoutes = new EventRoutes({ clock, events: records.events });
-    const view = member.view(context);
     this.#refusals = new RefusedCredentials(context);
     this.#console = new OperatorConsole({
       ...context,
-      ...view,
       operators: this.operators,
       refusals: this.#refusals,
     });
-    this.#ops = this.#composeOps(deps, view);
+    this.#ops = this.#composeOps(deps);
   }
 
   /**
-   * Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. `isSuccessor`: it is
-   * as the server before this one had it, while devices wait. Resolves to the address of the ops listener.
+   * Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. Resolves to the
+   * address of the ops listener.
    */
-  async recover(isSuccessor: boolean): Promise<string> {
+  async recover(): Promise<string> {
     const { settings, log, readiness, registry } = this.#context;
     reportRisks(settings, log);
     reportExposedFiles(settings, log);
     const ops = formatListenAddress({ host: settings.ops.listen.host, port: await this.#ops.listen() });
     await this.#member.prepare(this.#context, this);
-    if (!isSuccessor) await fillRegistry(this.#context, this);
+    await fillRegistry(this.#context, this);
     readiness.watchRegistry(() => hasEntries(registry));
     await this.#writing.start();
     await this.webhooks.start();
@@ -166,11 +164,8 @@ export class ControlPlane {
     await this.operators.close();
   }
 
-  #composeOps(
-    { dataDirectory, upgrade }: ControlPlaneDeps,
-    { exposition, routes }: MembershipView,
-  ): OpsListener {
-    const { settings, readiness, clock, log, signingKeys, connections } = this.#context;
+  #composeOps({ dataDirectory, upgrade }: ControlPlaneDeps): OpsListener {
+    const { settings, readiness, clock, log, signingKeys, connections, metrics } = this.#context;
     const administration = adminRoutes(this.#context, {
       dataDirectory,
       writer: this.writer,
@@ -187,7 +182,7 @@ export class ControlPlane {
       ...this.#eventRoutes.routes,
       ...this.webhooks.routes,
       ...this.calls.routes,
-      ...routes,
+      ...this.#member.routes(this.#context),
       ...upgradeRoutes(upgrade),
       ...this.refresh.routes(),
       ...this.#console.routes,
@@ -196,7 +191,7 @@ export class ControlPlane {
     const ops = new OpsListener(
       {
         clock,
-        metrics: exposition,
+        metrics,
         readiness,
         progress: this.#context.progress,
         log,

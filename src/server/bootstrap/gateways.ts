@@ -1,80 +1,54 @@
 /**
  * The gateways of devices and callers: the sleep and the signal port and the API; how they open, drain and close.
- * Several processes of one server each have it, on the same ports.
  */
 import { assert } from '../../lib/assert.ts';
-import { nextTurn, settlesWithin, type Cancel } from '../../lib/clock.ts';
+import { settlesWithin, type Cancel } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
-import type { SocketHandle } from '../../lib/bound-sockets.ts';
-import type { MovedSession, SessionTicket, SleepConnection } from '../../core/ports/device-sessions.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
 import { disconnectEverybody } from '../../core/devices/disconnect-device.ts';
-import { Api, type ApiDeps } from './api.ts';
+import { Api, type ApiCalls } from './api.ts';
 import type { ServerContext } from './server-context.ts';
-import type { WorkerHandle } from '../supervisor/worker-set.ts';
 import { formatListenAddress } from '../../lib/connections/listen-address.ts';
-import { adoptSession, signalSessions, sleepSessions } from '../../core/devices/admit-session.ts';
+import { signalSessions, sleepSessions } from '../../core/devices/admit-session.ts';
 import { reportWake } from '../../core/wakeups/wakeup-watch.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
-import { SleepListener, type ArrivingConnection } from '../../edge/listener.ts';
-import type { SleepPort } from '../../edge/sleep-sockets.ts';
+import { SleepListener } from '../../edge/listener.ts';
 import { EdgeGate, type EdgeGateSettings } from '../../edge/edge-gate.ts';
 import type { EdgeFacts, SleepFront } from '../../edge/sleep-front.ts';
 import { edgesBackMsMax } from '../site/site-limits.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import type { CoreHandle } from '../site/core-task.ts';
-import { handOverSlice } from '../../model/upgrade-limits.ts';
-
-/** A sleep session that another process had. */
-export interface ArrivingSession extends ArrivingConnection {
-  readonly moved: MovedSession;
-}
 
 export class Gateways {
   readonly deviceListeners: DeviceListeners;
   readonly #context: ServerContext;
-  readonly #handle: WorkerHandle | null;
   readonly #core: CoreHandle | null;
-  readonly #sharesApiPort: boolean;
   readonly #saver: HeartbeatSaver;
   #stopSaving: Cancel = () => undefined;
   #api: Api | null = null;
 
   /**
-   * `handle`: among other processes behind the same ports; null: nobody else has them. `sharesApiPort`: others may listen on
-   * it, too. `core`: edges hold the sleep connections; null: this process does. Throws when TLS is asked for and its files
-   * are not in order.
+   * `core`: edges hold the sleep connections; null: this process does. Throws when TLS is asked for and its files are not in
+   * order.
    */
-  constructor(
-    context: ServerContext,
-    handle: WorkerHandle | null,
-    sharesApiPort: boolean,
-    core: CoreHandle | null,
-  ) {
+  constructor(context: ServerContext, core: CoreHandle | null) {
     this.#context = context;
-    this.#handle = handle;
     this.#core = core;
-    this.#sharesApiPort = sharesApiPort;
     this.#saver = new HeartbeatSaver(context.directory);
-    this.deviceListeners = composeDeviceListeners(context, handle === null ? 'own' : 'lent', core);
-    handle?.sleepPort(this.sleepListener);
+    this.deviceListeners = composeDeviceListeners(context, core);
   }
 
-  /**
-   * Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. `inherited`:
-   * the sockets of the sleep port that another process has listened on.
-   */
+  /** Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. */
   async listen(
-    elsewhere: Pick<ApiDeps, 'calls' | 'provision'>,
+    calls: ApiCalls,
     others: Promise<unknown>,
-    inherited: readonly SocketHandle[],
   ): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
     const { sleep, signal } = this.deviceListeners;
-    const api = await Api.compose({ ...this.#context, ...elsewhere }, this.#sharesApiPort);
+    const api = await Api.compose({ ...this.#context, calls });
     this.#api = api;
-    if (this.#core === null) await this.sleepListener.listen(inherited);
-    else await this.#openGate(this.#core);
-    await signal.listen(this.#handle === null ? null : await this.#handle.signalSocket());
+    if (sleep instanceof SleepListener) await sleep.listen();
+    else if (this.#core !== null) await this.#openGate(this.#core);
+    await signal.listen();
     await others;
     this.#stopSaving = this.#saver.start(this.#context.clock);
     return {
@@ -82,13 +56,6 @@ export class Gateways {
       sleep: formatListenAddress(sleep.address),
       signal: formatListenAddress(signal.address),
     };
-  }
-
-  /** The sleep port of this process. Never called on a core that has edges. */
-  get sleepListener(): SleepListener {
-    const { sleep } = this.deviceListeners;
-    assert(sleep instanceof SleepListener, 'this process holds the sleep connections itself');
-    return sleep;
   }
 
   /** The edges of this core, those elsewhere among them. */
@@ -101,36 +68,6 @@ export class Gateways {
   get api(): Api {
     assert(this.#api !== null, 'the API is composed before it is asked');
     return this.#api;
-  }
-
-  /**
-   * Takes up sleep sessions of the process that this one succeeds, before anybody can log in. Resolves to how many there
-   * are: by the store some may be over. Rejects when that cannot be read.
-   */
-  async adopt(sessions: readonly ArrivingSession[]): Promise<number> {
-    let adopted = 0;
-    for (const [at, { moved, ...arriving }] of sessions.entries()) {
-      if (at % handOverSlice === 0) await nextTurn();
-      const claim = (connection: SleepConnection): SessionTicket | null =>
-        adoptSession(this.#context, moved, connection);
-      if (this.sleepListener.adopt(arriving, claim)) adopted += 1;
-    }
-    return adopted;
-  }
-
-  /** Ends the signal sessions at the rate of a drain, and the sleep sessions that no other process can take. */
-  async drainUnmovable(): Promise<void> {
-    const kinds = this.sleepListener.isEncrypted ? (['signal', 'sleep'] as const) : (['signal'] as const);
-    await Promise.all(kinds.map((kind) => this.#drain(kind)));
-    disconnectEverybody(this.#context, 'drain', kinds);
-  }
-
-  /** Of a process that is succeeded, once its sessions are handed over: what was observed is in the records. */
-  async release(): Promise<void> {
-    this.#stopSaving();
-    this.#saver.saveAll();
-    this.deviceListeners.signal.close();
-    await this.#api?.stopVerifying();
   }
 
   /** Its `reloadTls` throws or rejects, and changes nothing, when the files are not in order. */
@@ -191,11 +128,7 @@ interface DeviceListeners {
 
 type Reported = Parameters<ServerContext['watch']['reported']>;
 
-function composeDeviceListeners(
-  context: ServerContext,
-  port: SleepPort,
-  core: CoreHandle | null,
-): DeviceListeners {
+function composeDeviceListeners(context: ServerContext, core: CoreHandle | null): DeviceListeners {
   const { settings, clock, log, telemetry, records, connections, progress, unclaimed } = context;
   const common = { clock, log, telemetry };
   const { loginsAreClosed } = records;
@@ -208,7 +141,7 @@ function composeDeviceListeners(
           ...common,
           sessions,
           otherSockets: () => connections.othersOf('sleep'),
-          port,
+          port: 'own',
         })
       : new EdgeGate(gateSettings(settings, core), {
           ...common,

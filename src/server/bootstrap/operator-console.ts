@@ -10,18 +10,15 @@ import type { CookieSessions, Operators } from '../../gateways/ops/operators.ts'
 import type { RefusedCredentials } from '../../gateways/ops/refused-credentials.ts';
 import type { PageRoutes } from '../../gateways/ops/ops-listener.ts';
 import { FigureHistory } from '../../telemetry/figure-history.ts';
-import type { Exposition } from '../../telemetry/metrics.ts';
 import { settingsRoute } from '../config/settings-route.ts';
 import type { ServerContext } from './server-context.ts';
 
 export interface OperatorConsoleDeps extends Pick<
   ServerContext,
-  'clock' | 'log' | 'settings' | 'configured' | 'sharers'
+  'clock' | 'log' | 'settings' | 'configured' | 'sharers' | 'metrics'
 > {
   readonly operators: Operators;
   readonly refusals: RefusedCredentials;
-  /** Of all processes that the listener speaks for. */
-  readonly exposition: Exposition;
 }
 
 export class OperatorConsole {
@@ -35,7 +32,7 @@ export class OperatorConsole {
   #stopFigures: Cancel = () => undefined;
 
   constructor(deps: OperatorConsoleDeps) {
-    const { clock, settings, operators, exposition } = deps;
+    const { clock, settings, operators, metrics: exposition } = deps;
     const isOn = settings.ops.console;
     const sessions = new ConsoleSessions(clock, operators);
     this.sessions = isOn ? sessions : null;

@@ -6,7 +6,6 @@ import type { EventDraft, EventType } from '../../model/events.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
 import type { Log } from '../../lib/log.ts';
-import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import { CallRecordStore } from '../../storage/records/call-record-store.ts';
 import {
   ConnectionRecordStore,
@@ -41,10 +40,6 @@ export interface RecordsDeps {
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** What transitions come to, and where. */
   readonly store: RecordStore;
-  /** Of the sessions of other processes that write the store; left out: there are none. */
-  readonly heartbeats?: SharedHeartbeats | undefined;
-  /** It does what one of all who write the store does. */
-  readonly isCoordinator: boolean;
   /** Told of every event that is committed. */
   readonly onEvent?: (type: EventType) => void;
 }
@@ -86,8 +81,7 @@ export function openRecords(
     maxAgeMs: days * dayMs,
     maxCount,
   });
-  const stops = environment.mode === 'shared' ? [wakeups.followOthers(), events.start(clock)] : [];
-  if (deps.isCoordinator) stops.push(wakeups.start(), retention.start());
+  const stops = [wakeups.start(), retention.start()];
   notifyEvents(events, deps);
   const bare = new JournalSlot<EventTransition>(journal, () => undefined);
   const lost = new LostSessions(state, journal, deps.node);
@@ -102,7 +96,7 @@ export function openRecords(
     /** Changes of the registry, as events. */
     registryEvents: new RegistryEventStore(state, journal),
     /** By the rows of this store. */
-    locator: new StoredSessionLocator(state, deps.heartbeats),
+    locator: new StoredSessionLocator(state),
     /**
      * Ends as `node_lost`, at the present, the sessions that processes which are gone left open. Resolves, when that is
      * committed, to how many they were. Rejects when the store cannot be read.

@@ -2,7 +2,6 @@
  * SIGHUP: the registry file, operators' tokens, certificates and the keys of call tokens are read again. Each part is
  * reloaded by itself: one that fails leaves in force what was, and the others are reloaded all the same.
  */
-import { readCertificate, tlsFiles } from '../../lib/connections/tls-files.ts';
 import type { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { settingsAwaitingRestart } from '../config/settings-route.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
@@ -13,18 +12,17 @@ import type { Reloaded } from './unasked-changes.ts';
 
 interface ReloadedParts {
   readonly context: Pick<ServerContext, 'settings' | 'configured' | 'log' | 'tokenKeys'>;
-  /** Null: another process has it, as for `gateways`. */
-  readonly controlPlane: ControlPlane | null;
-  readonly gateways: Gateways | null;
+  readonly controlPlane: ControlPlane;
+  readonly gateways: Gateways;
   readonly certificates: CertificatesInForce;
 }
 
 /** Never rejects. */
 export async function reloadAll(parts: ReloadedParts): Promise<Reloaded> {
   const { controlPlane, certificates, context } = parts;
-  const imported = (await controlPlane?.importFile()) ?? null;
+  const imported = await controlPlane.importFile();
   const found = [imported?.ok === false ? imported.error.message : null];
-  found.push((await controlPlane?.operators.reload()) ?? null);
+  found.push(await controlPlane.operators.reload());
   for (const name of certificates.listeners)
     found.push(await certificates.reload(name, () => reloadCertificate(parts, name)));
   if (context.settings.media.process === 'elsewhere') found.push(await reloadElsewhere(parts));
@@ -41,7 +39,6 @@ export async function reloadAll(parts: ReloadedParts): Promise<Reloaded> {
 
 /** The files are on the other machine, so of its certificates only the fingerprints are known. */
 async function reloadElsewhere({ controlPlane, context: { log } }: ReloadedParts): Promise<string | null> {
-  if (controlPlane === null) return null;
   const { mediaProcesses } = controlPlane.calls;
   const reason = await mediaProcesses.reloadTls();
   const fingerprints = mediaProcesses.connections.map(({ certificate }) => certificate);
@@ -54,14 +51,12 @@ async function reloadElsewhere({ controlPlane, context: { log } }: ReloadedParts
   return reason === null ? null : `media certificate: ${reason}`;
 }
 
-/** A listener of another process reads the same files: only the files are checked. */
 async function reloadCertificate(
-  { context: { settings }, controlPlane, gateways }: ReloadedParts,
+  { controlPlane, gateways }: ReloadedParts,
   name: ListenerName,
 ): Promise<string | null> {
   if (name === 'ops') return null;
-  if (name === 'media') return (await controlPlane?.calls.mediaProcesses.reloadTls()) ?? null;
-  if (gateways === null) readCertificate(tlsFiles(settings[name]));
-  else await gateways.tlsListener(name).reloadTls();
+  if (name === 'media') return controlPlane.calls.mediaProcesses.reloadTls();
+  await gateways.tlsListener(name).reloadTls();
   return null;
 }

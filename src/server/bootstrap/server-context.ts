@@ -1,8 +1,7 @@
 /**
- * The parts that every server process has, whatever its role: the registry, the records, the devices that are here,
- * who is told of them, and what requests of theirs have in common. It is made in two phases: `openContext` opens what
- * this process has for itself, `joinContext` makes it one of those that are one server. The gateways are in
- * gateways.ts, what there is one of in control-plane.ts.
+ * The parts that the gateways and the control plane of a server have in common: the registry, the records, the devices, and
+ * the parts of their requests. It is made in two phases: `openContext` opens the store's part, `joinContext` makes the
+ * server a member of those that are one with it. The gateways are in gateways.ts, the rest in control-plane.ts.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
@@ -34,7 +33,6 @@ import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../lib/log.ts';
 import type { CoreHandle } from '../site/core-task.ts';
 import type { Peers } from '../../core/ports/peers.ts';
-import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
@@ -47,25 +45,21 @@ import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import { soundEncodersOf } from '../../model/media/media-capacity.ts';
-import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
 import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { ConfiguredSettings } from '../config/settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { metricSources, noPartsYet } from './metric-sources.ts';
 import { StoreHealth } from './store-health.ts';
 
-/** What a process has before it knows of any other. */
+/** The parts of a server before it knows of any other. */
 export type OpenContext = Readonly<ReturnType<typeof openContext>>;
 
 export type ServerContext = Readonly<ReturnType<typeof joinContext>>;
 
 /** What records and the context need of a membership; all of it is in membership.ts. */
 export interface RecordsMembership {
-  readonly role: ServerRole;
   /** Whose the wakeups are that are begun here; null: there is nobody else. */
   readonly watcher: MemberId | null;
-  /** Of the sessions of other processes that write the store; undefined: there are none. */
-  readonly heartbeats?: SharedHeartbeats;
   /** It counts the events of a log that several have in common. */
   readonly countsEvents: boolean;
   /** How this member keeps what is committed. Once. Throws when the store cannot be read. */
@@ -83,7 +77,7 @@ export interface ContextMember {
   readonly callLocator: CallLocator;
   /** Members that share what an application may do; at least 1. */
   sharers(): number;
-  /** This process has answered an issuance, which may be repeated elsewhere. Must not throw. */
+  /** This server has answered an issuance, which may be repeated elsewhere. Must not throw. */
   callIssued(issued: PeerNotice): void;
   /** Null: there are no nodes. */
   figures(): ClusterFigures | null;
@@ -123,8 +117,6 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     health,
     node,
     store: membership.openRecordStore(store.state, node, log),
-    heartbeats: membership.heartbeats,
-    isCoordinator: hasControlPlane(membership.role),
     productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
     ...(membership.countsEvents && { onEvent: (type) => metrics.event(type) }),
   });
@@ -161,7 +153,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     unclaimed: new UnclaimedSessions({ clock, directory }),
     loginRates: new LoginRates(clock, settings.limits.device_logins_per_second),
     conflicts: new SessionConflicts({ clock, log, append: (event) => records.appendEvent(event) }),
-    /** The calls that are kept here: none where another process keeps them all. */
+    /** The calls that are kept here. */
     callDirectory,
     /** Members that have ended. */
     endedCalls,

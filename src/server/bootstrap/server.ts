@@ -1,6 +1,6 @@
 /**
- * A whole server, or one process of several: its parts in the order they are put together, and how it stops. Nothing
- * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
+ * A server: its parts in the order they are put together, and how it stops. Nothing listens for devices or callers until the
+ * store is open, the registry is in, and what a crash left open is closed.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { assert } from '../../lib/assert.ts';
@@ -11,7 +11,7 @@ import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
 import { reloadAll } from './reload.ts';
-import { type Reloaded, recordReload } from './unasked-changes.ts';
+import { type Reloaded, recordReload, recordUpgrade } from './unasked-changes.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
@@ -19,12 +19,7 @@ import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { startMediaChild, type MediaCarrier } from '../children/media-child.ts';
 import { AloneMembership, type Member, type Membership } from '../membership/membership.ts';
-import { ownMachine, type WorkerHandle } from '../supervisor/worker-set.ts';
-import { ProcessMembership } from '../membership/process-membership.ts';
-import { hasControlPlane, hasGateways } from '../supervisor/process-messages.ts';
-import type { TakeOver } from '../upgrade/server-hand-over.ts';
-import { ServerUpgrade } from '../upgrade/server-upgrade.ts';
-import { upgradeOf, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
+import { noUpgrade, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { ConfiguredSettings } from '../config/settings.ts';
 import type { ListenerName, Settings } from '../config/settings-schema.ts';
@@ -36,16 +31,12 @@ export interface ServerDeps {
   readonly startMedia?: () => MediaCarrier;
   /** Sources of the settings; absent: none, as in a test. */
   readonly configured?: ConfiguredSettings;
-  /** Of one process among several; null: it is the whole server. */
-  readonly handle: WorkerHandle | null;
   /** Writes to the log whatever its level; left out: as what is of interest. */
   readonly announce?: Logging['announce'];
-  /** How the release is changed while devices sleep on; left out: it is not. */
+  /** Default: the server is part of another program, and refuses. */
   readonly upgrade?: UpgradeControl;
   /** The core of a site with edges has it; absent: this process holds the sleep connections. */
   readonly core?: CoreHandle;
-  /** What a server before this one has left to it; left out: nothing. */
-  readonly takeOver?: TakeOver;
 }
 
 export type RunningServer = Readonly<Awaited<ReturnType<Server['listen']>>>;
@@ -64,8 +55,7 @@ export async function startServer(settings: Settings, deps: ServerDeps): Promise
 }
 
 /** Rejects with a sentence when the others cannot be sought. */
-async function becomeMember(settings: Settings, { clock, log, handle }: ServerDeps): Promise<Membership> {
-  if (handle !== null) return new ProcessMembership(handle, ownMachine(handle, { clock, log }), clock);
+async function becomeMember(settings: Settings, { clock, log }: ServerDeps): Promise<Membership> {
   const { nats_url: url } = settings.cluster;
   if (url === null) return new AloneMembership();
   // Loaded only here: a server without a cluster runs without the client of NATS.
@@ -78,9 +68,7 @@ async function startMember(
   deps: ServerDeps,
   membership: Membership,
 ): Promise<RunningServer> {
-  // Several processes have one that supervises them, and has taken the lock for all.
-  const lock = deps.handle === null ? 'taken' : 'held';
-  const store = openStore(settings.data.dir, { lock, predecessor: deps.takeOver?.predecessor ?? null });
+  const store = openStore(settings.data.dir);
   let server: Server | null = null;
   try {
     const tokenKeys = await LiveTokenKeys.open({ ...deps, file: tokenKeyFileOf(settings) });
@@ -89,8 +77,7 @@ async function startMember(
     server = new Server(joinContext(open, member), { ...deps, membership, member }, store);
     return await server.listen(await server.recover());
   } catch (error) {
-    // What was left to this one is taken back by whoever left it.
-    await (server ?? store).close(deps.takeOver !== undefined);
+    await (server ?? store).close();
     throw error;
   }
 }
@@ -105,26 +92,19 @@ class Server {
   readonly #membership: Membership;
   readonly #member: Member;
   readonly #context: ServerContext;
-  readonly #controlPlane: ControlPlane | null;
-  readonly #gateways: Gateways | null;
-  readonly #upgrade: ServerUpgrade;
+  readonly #controlPlane: ControlPlane;
+  readonly #gateways: Gateways;
+  readonly #upgrade: UpgradeControl;
   readonly #certificates: CertificatesInForce;
   /** True: edges hold sessions of the core before this one. */
   readonly #awaitsSessions: boolean;
   readonly #timers: Cancel[] = [];
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
-    const {
-      log,
-      membership,
-      member,
-      startMedia = startMediaChild,
-      handle,
-      takeOver = null,
-      core = null,
-    } = deps;
+    const { log, membership, member, startMedia = startMediaChild, core = null } = deps;
     assert((core !== null) === context.settings.sleep.edges > 0, 'only `serve` starts a core of edges');
-    const upgrade = deps.upgrade ?? upgradeOf(handle);
+    const upgrade = deps.upgrade ?? noUpgrade('this server is part of another program: restart that');
+    this.#upgrade = upgrade;
     this.#awaitsSessions = core?.isFirst === false;
     const { announce = (fields, message) => log.info(fields, message) } = deps;
     const { directory: dataDirectory, registry: tables } = store;
@@ -133,55 +113,39 @@ class Server {
     this.#member = member;
     this.#context = context;
     this.#certificates = new CertificatesInForce(context.settings, log);
-    this.#controlPlane = hasControlPlane(membership.role)
-      ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade })
-      : null;
-    const sharesApiPort = handle !== null || deps.upgrade !== undefined;
-    this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle, sharesApiPort, core) : null;
-    const closeRest = async (): Promise<void> => {
-      this.#rest();
-      await this.#closeStore(true);
-    };
-    this.#upgrade = new ServerUpgrade({
-      context,
-      gateways: this.#gateways,
-      controlPlane: this.#controlPlane,
+    this.#controlPlane = new ControlPlane(context, {
+      member,
+      dataDirectory,
+      tables,
+      startMedia,
+      announce,
       upgrade,
-      takeOver,
-      leavePeers: () => member.leave(),
-      giveBackSockets: () => {
-        handle?.report({ kind: 'lets-go' });
-        this.#gateways?.sleepListener.sockets.giveUp();
-      },
-      closeRest,
     });
-    context.own.calls = this.#controlPlane?.calls ?? null;
-    const webhooks = this.#controlPlane?.webhooks ?? null;
-    if (webhooks !== null) {
-      const webhookBacklog = () => webhooks.ask<'backlog'>({ kind: 'backlog' });
-      context.own.figures = new LiveFigures({
-        ...context,
-        store,
-        webhookBacklog,
-        certificates: this.#certificates,
-      });
-    }
-    context.own.provisioner = this.#controlPlane?.provisioner ?? null;
-    if (this.#gateways !== null) context.own.deviceListeners = this.#gateways.deviceListeners;
+    this.#gateways = new Gateways(context, core);
+    const { calls, webhooks, provisioner } = this.#controlPlane;
+    context.own.calls = calls;
+    const webhookBacklog = () => webhooks.ask<'backlog'>({ kind: 'backlog' });
+    context.own.figures = new LiveFigures({
+      ...context,
+      store,
+      webhookBacklog,
+      certificates: this.#certificates,
+    });
+    context.own.provisioner = provisioner;
+    context.own.deviceListeners = this.#gateways.deviceListeners;
     if (core !== null)
-      context.own.site = { edges: () => this.#gateways?.edges() ?? [], children: () => core.children() };
+      context.own.site = { edges: () => this.#gateways.edges(), children: () => core.children() };
   }
 
   /**
    * The registry comes in, the other members are joined, and what a crash left open is closed. Resolves to the address of the ops
-   * listener; empty: another process has it.
+   * listener.
    */
   async recover(): Promise<string> {
     logOpened(this.#store, this.#context.log);
-    const ops = (await this.#controlPlane?.recover(this.#upgrade.isSuccessor)) ?? '';
+    const ops = await this.#controlPlane.recover();
     await this.#member.open(this.#context);
-    await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : this.#upgrade.goesOn());
-    await this.#upgrade.takeUp();
+    await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : nothingGoesOn);
     if (this.#awaitsSessions) this.#timers.push(awaitSessions(this.#context));
     return ops;
   }
@@ -190,22 +154,21 @@ class Server {
   async listen(ops: string) {
     const { watch, readiness, log, clock, connections, settings, records } = this.#context;
     this.#timers.push(watch.start(), connections.start(clock, log));
-    const media = this.#controlPlane?.startCalls() ?? Promise.resolve('');
+    const { calls } = this.#controlPlane;
+    const media = this.#controlPlane.startCalls();
     media.catch(() => undefined);
     this.#member.callsResumed();
-    const calls = this.#member.apiCalls(this.#context);
-    const provision = this.#member.provision(this.#context);
-    const listening = await this.#gateways?.listen({ calls, provision }, media, this.#upgrade.sleepSockets);
-    const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
-    if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
+    const listening = await this.#gateways.listen(calls, media);
+    const listeners = { ...listening, media: await media, ops };
+    writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');
-    this.#upgrade.serves();
     return {
-      /** Real addresses, by name; empty for what another process listens on. */
+      /** Real addresses, by name. */
       listeners: listeners as Readonly<Record<ListenerName, string>>,
       /** For who measures it from within. */
       records,
-      ...this.#upgrade.upgradable(listeners),
+      /** SIGUSR2: begins an upgrade. Never rejects; a refusal is logged. */
+      signalUpgrade: () => this.#signalUpgrade(),
       /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
       reload: () => this.#reload(),
       /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
@@ -214,7 +177,6 @@ class Server {
   }
 
   async #reload(): Promise<void> {
-    // Of several processes the coordinator has the audit log.
     const act = (): Promise<Reloaded> =>
       reloadAll({
         context: this.#context,
@@ -222,8 +184,15 @@ class Server {
         gateways: this.#gateways,
         certificates: this.#certificates,
       });
-    if (this.#controlPlane === null) await act();
-    else await recordReload(this.#controlPlane.audit, this.#context, act);
+    await recordReload(this.#controlPlane.audit, this.#context, act);
+  }
+
+  async #signalUpgrade(): Promise<void> {
+    const begin = (): string | null => {
+      const begun = this.#upgrade.begin();
+      return begun.ok ? null : begun.error;
+    };
+    await recordUpgrade(this.#controlPlane.audit, this.#context, begin);
   }
 
   async #stop(isHurried = false): Promise<void> {
@@ -231,35 +200,28 @@ class Server {
     readiness.set('draining');
     this.#member.draining();
     log.info({ devices: directory.size }, 'draining');
-    this.#gateways?.endWaits();
-    this.#controlPlane?.endWaits();
-    await Promise.all([this.#controlPlane?.calls.drain(), this.#gateways?.drain(isHurried)]);
-    await this.#gateways?.finish();
+    this.#gateways.endWaits();
+    this.#controlPlane.endWaits();
+    await Promise.all([this.#controlPlane.calls.drain(), this.#gateways.drain(isHurried)]);
+    await this.#gateways.finish();
     await this.close();
     log.info({}, 'stopped');
   }
 
   /** Everything that was opened; what was acknowledged is in the store before it closes. */
-  async close(leavesLock = false): Promise<void> {
-    this.#rest();
-    await this.#gateways?.close();
-    await this.#closeStore(leavesLock);
-  }
-
-  #rest(): void {
+  async close(): Promise<void> {
     this.#context.deviceReview.stop();
-    this.#controlPlane?.calls.close();
+    this.#controlPlane.calls.close();
     for (const stop of this.#timers.splice(0)) stop();
-  }
-
-  /** `leavesLock`: to the server that goes on with the directory, and writes the runtime file anew. */
-  async #closeStore(leavesLock: boolean): Promise<void> {
+    await this.#gateways.close();
     await this.#member.close();
-    await this.#controlPlane?.stopTelling();
+    await this.#controlPlane.stopTelling();
     await this.#context.records.close();
-    await this.#controlPlane?.close();
+    await this.#controlPlane.close();
     await this.#membership.hangUp();
-    if (this.#membership.role === 'alone' && !leavesLock) removeRuntimeFile(this.#store.directory);
-    await this.#store.close(leavesLock);
+    removeRuntimeFile(this.#store.directory);
+    await this.#store.close();
   }
 }
+
+const nothingGoesOn = (): boolean => false;

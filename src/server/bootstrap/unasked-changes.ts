@@ -38,21 +38,8 @@ export async function fillRegistry(
     );
 }
 
-/** The registry file, of a server that serves already. Never rejects; what is in the way is logged and changes nothing. */
-export async function importLate(
-  context: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
-  filling: RegistryFilling,
-): Promise<void> {
-  if (context.settings.registry.file === null) return;
-  try {
-    await fillRegistry(context, filling);
-  } catch (error) {
-    context.log.error({ reason: messageOf(error) }, 'the registry stays as the release before had it');
-  }
-}
-
 export interface Reloaded {
-  /** Null: no registry file is set, or another process imports it. */
+  /** Null: no registry file is set. */
   readonly imported: ImportResult | null;
   /** Failed parts, a sentence each. */
   readonly problems: readonly string[];

@@ -1,7 +1,6 @@
-/** The settings of several processes or nodes that are one server. Source: cluster.md; what it leaves open is chosen here. */
+/** The settings of nodes that are one server. Source: cluster.md; what it leaves open is chosen here. */
 import { z } from 'zod';
-import { processesMax } from '../../model/limits.ts';
-import { section, setting, optionalText, wholeNumber } from '../../model/settings-values.ts';
+import { section, setting, optionalText } from '../../model/settings-values.ts';
 
 const serversExpected =
   'URLs of NATS such as nats://host:4222 or tls://host:4222, comma separated, or nothing';
@@ -10,11 +9,6 @@ const nameExpected = 'a name of at most 255 characters without control character
 const replicasExpected = '1, 3 or 5';
 
 export const clusterSection = section({
-  processes: setting(
-    wholeNumber(1, processesMax),
-    1,
-    'Worker processes of this machine as one server; not with cluster.nats_url.',
-  ),
   nats_url: setting(
     z.string(serversExpected).refine(areServers, serversExpected).nullable(),
     null,
@@ -49,20 +43,9 @@ export const clusterSection = section({
     1,
     'Copies that NATS keeps of each stream and bucket: 1, 3 or 5, on as many servers.',
   ),
-}).superRefine(oneStore);
+});
 
 function areServers(text: string): boolean {
   const parts = text.split(',').map((part) => part.trim());
   return parts.every((part) => /^(?:nats|tls):\/\/[^/]+\/?$/.test(part) && URL.canParse(part));
-}
-
-/** Processes share the store of one machine, nodes share none. */
-function oneStore(
-  given: { readonly processes: number; readonly nats_url: string | null },
-  context: z.core.$RefinementCtx,
-): void {
-  if (given.nats_url === null || given.processes === 1) return;
-  const message =
-    '1 with cluster.nats_url: instead, run several nodes on this machine, each with ports, a data.dir and a cluster.node_name of its own';
-  context.addIssue({ code: 'custom', path: ['processes'], input: given.processes, message });
 }

@@ -1,13 +1,12 @@
 /**
  * Values that follow from the settings: numbers in the form that the layers below take, values made of two of them, and the
- * part of each that one process of several has.
+ * part of each that one edge of several has.
  */
 import { availableParallelism } from 'node:os';
 import type { Rate } from '../../lib/token-bucket.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { WakeupLimitSettings } from '../../core/devices/request-limits.ts';
-import type { ProcessTask } from '../supervisor/process-messages.ts';
 import type { ListenerName, Settings } from './settings-schema.ts';
 import {
   parseOrigin,
@@ -186,8 +185,11 @@ function urlOf(scheme: 'http' | 'ws', { isSecure, authority }: ReachableOrigin):
   return `${scheme}${isSecure === true ? 's' : ''}://${authority}`;
 }
 
+/** With real ports. */
+export type RealListeners = Readonly<Record<ListenerName, ListenAddress>>;
+
 /** With the ports of these addresses where the settings ask for a free one. */
-export function withListeners(settings: Settings, listeners: ProcessTask['listeners']): Settings {
+export function withListeners(settings: Settings, listeners: RealListeners): Settings {
   const at = (name: ListenerName): ListenAddress => {
     const { host, port } = settings[name].listen;
     return { host, port: port === 0 ? listeners[name].port : port };
@@ -200,54 +202,6 @@ export function withListeners(settings: Settings, listeners: ProcessTask['listen
     signal: { ...signal, listen: at('signal') },
     media: { ...media, listen: at('media') },
     ops: { ...ops, listen: at('ops') },
-  };
-}
-
-/**
- * The settings of one process: what is set for the machine is divided among those that are reached in turn, what is
- * set for a device or an address is the same for all, and the ports are those that all have.
- */
-export function settingsOfProcess(settings: Settings, { listeners, workers }: ProcessTask): Settings {
-  const share = (whole: number): number => Math.ceil(whole / workers);
-  const { api, sleep, signal, media, ops, wakeup, limits, auth } = settings;
-  const rateShare = (whole: number | null): number | null => (whole === null ? null : whole / workers);
-  return {
-    ...settings,
-    api: { ...api, listen: listeners.api, connections_max: share(api.connections_max) },
-    sleep: {
-      ...sleep,
-      listen: listeners.sleep,
-      max_sessions: share(sleep.max_sessions),
-      accepts_per_second: share(sleep.accepts_per_second),
-      handshakes_max: share(sleep.handshakes_max),
-      admission_queue_max: share(sleep.admission_queue_max),
-    },
-    signal: {
-      ...signal,
-      listen: listeners.signal,
-      max_sessions: share(signal.max_sessions),
-      handshakes_max: share(signal.handshakes_max),
-    },
-    media: { ...media, listen: listeners.media },
-    ops: { ...ops, listen: listeners.ops },
-    wakeup: {
-      ...wakeup,
-      application_per_second: wakeup.application_per_second / workers,
-      application_burst: wakeup.application_burst === null ? null : share(wakeup.application_burst),
-      in_flight_max: share(wakeup.in_flight_max),
-    },
-    limits: {
-      ...limits,
-      queries_per_second: rateShare(limits.queries_per_second),
-      issuances_per_second: rateShare(limits.issuances_per_second),
-      messages_per_second: rateShare(limits.messages_per_second),
-      event_reads_per_second: rateShare(limits.event_reads_per_second),
-      provisionings_per_second: rateShare(limits.provisionings_per_second),
-    },
-    auth: {
-      ...auth,
-      threads: auth.threads > 0 ? auth.threads : Math.max(1, Math.floor(verifierThreads(settings) / workers)),
-    },
   };
 }
 

@@ -186,7 +186,7 @@ export const settingsSchema = z
   .superRefine(edgesOfOneCore)
   .readonly();
 
-/** Edges serve one core; the workers and nodes of a cluster are several. Only a core that has edges waits for more of them. */
+/** Edges serve one core; the nodes of a cluster are several. Only a core that has edges waits for more of them. */
 function edgesOfOneCore(
   {
     sleep: { edges },
@@ -195,7 +195,7 @@ function edgesOfOneCore(
   }: {
     readonly sleep: { readonly edges: number };
     readonly edges: { readonly listen: object | null };
-    readonly cluster: { readonly nats_url: string | null; readonly processes: number };
+    readonly cluster: { readonly nats_url: string | null };
   },
   context: z.core.$RefinementCtx,
 ): void {
@@ -203,10 +203,8 @@ function edgesOfOneCore(
     context.addIssue({ code: 'custom', path: ['sleep', 'edges'], input: edges, message });
   if (edges === 0 && listen !== null)
     expected('1 or more with edges.listen: a server without edges of its own accepts none from elsewhere');
-  if (edges === 0) return;
-  if (cluster.nats_url !== null)
+  if (edges > 0 && cluster.nats_url !== null)
     expected('0 with cluster.nats_url: a node of a cluster holds its sleep connections itself');
-  if (cluster.processes > 1) expected('0 with cluster.processes: use edges or workers, not both');
 }
 
 /** Sections that have a listener. */

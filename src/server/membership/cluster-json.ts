@@ -1,12 +1,6 @@
-/** `GET /v1/cluster` on the ops listener, as it is written: processes of one machine and nodes in one shape. */
-import {
-  memberKnowledgeMsMax,
-  shownState,
-  type MemberStatus,
-  type ShownMemberState,
-} from '../../model/cluster.ts';
+/** `GET /v1/cluster` on the ops listener, as it is written. */
+import { memberKnowledgeMsMax, shownState, type MemberStatus } from '../../model/cluster.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { ProcessRole, ProcessState } from '../supervisor/process-messages.ts';
 
 /** `read` never rejects. `ageMs`: of what is known of the others; null: nothing is. */
 export function clusterRoute(
@@ -30,20 +24,16 @@ export interface ClusterJson {
   readonly members: readonly MemberJson[];
 }
 
-/** What is not known of a member, since it does not answer, is left out. Times are wall milliseconds. */
-export interface MemberJson extends Partial<Omit<ReturnType<typeof memberJson>, 'state'>> {
-  readonly process: number;
-  /** `silent`: it should be up, and does not answer, or its last sign of life is too old. */
-  readonly state: ShownMemberState | ProcessState;
-  readonly role?: ProcessRole;
-  readonly pid?: number | null;
-  /** How often it had to be started again. */
-  readonly restarts?: number;
+/** Times are wall milliseconds. */
+export interface MemberJson extends ReturnType<typeof memberJson> {
+  /** Of the member that answers. */
+  readonly pid?: number;
 }
 
 export function memberJson(status: MemberStatus) {
   return {
     process: status.process,
+    /** `silent`: its last sign of life is too old. */
     state: shownState(status),
     member: status.member,
     node: status.node,

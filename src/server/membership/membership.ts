@@ -1,26 +1,19 @@
 /**
- * How a server process stands among others that are one server with it. Alone is a cluster of one: it is the member that
- * this file has, and the others are made of it, those of several processes in process-membership.ts and nodes in
- * node-membership.ts. A membership says how records are written before the store is open; `join` makes a member of what
- * is open then. Source: cluster.md.
+ * How a server stands among others that are one server with it. Alone is a cluster of one: it is the member that this file
+ * has, and a node in node-membership.ts is made of it. A membership says how records are written before the store is open;
+ * `join` makes a member of what is open then. Source: cluster.md.
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import type { PeerNotice } from '../../model/peer.ts';
-import { assert } from '../../lib/assert.ts';
 import { callsHere, type CallLocator } from '../../core/ports/call-locator.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { ownViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
-import type { Provision } from '../../model/provisioning.ts';
 import { siteRoute } from '../site/site-route.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
-import type { Exposition } from '../../telemetry/metrics.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import { noPeers, type Peers } from '../../core/ports/peers.ts';
-import type { ApiCalls } from '../bootstrap/api.ts';
-import type { CallService } from '../bootstrap/call-service.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
-import { provisionHere } from '../supervisor/process-answers.ts';
 import { clusterRoute, memberJson, type MemberJson } from './cluster-json.ts';
 import type {
   ContextMember,
@@ -42,12 +35,6 @@ export interface Membership extends RecordsMembership {
   hangUp(): Promise<void>;
 }
 
-export interface MembershipView {
-  /** Of all processes that this one speaks for. */
-  readonly exposition: Exposition;
-  readonly routes: readonly AdminRoute[];
-}
-
 /** The control plane, as a member's registry needs it. */
 export interface RegistryOwner {
   readonly tables: RegistryTables;
@@ -55,12 +42,12 @@ export interface RegistryOwner {
   registryApplied(): void;
 }
 
-/** A process that is one server with the others, in the order of its start. */
+/** A server that is one with the others, in the order of its start. */
 export interface Member extends ContextMember {
-  /** What operators see of all. */
-  view(context: ServerContext): MembershipView;
+  /** Operators see all members by them. */
+  routes(context: ServerContext): readonly AdminRoute[];
   webhooks(deps: WebhooksDeps): WebhookService;
-  /** Before this process's own registry comes in. Rejects with a sentence. */
+  /** Before this server's own registry comes in. Rejects with a sentence. */
   prepare(context: ServerContext, controlPlane: RegistryOwner): Promise<void>;
   /** Resolves when the others reach it, and it them; before any listener accepts. Rejects with a sentence. */
   open(context: ServerContext): Promise<void>;
@@ -71,25 +58,15 @@ export interface Member extends ContextMember {
   recover(context: ServerContext, goesOn: GoesOn): Promise<void>;
   /** The calls of the last stop are here. */
   callsResumed(): void;
-  /** Who issues calls, for the API. */
-  apiCalls(context: ServerContext): ApiCalls;
-  /** Who changes the devices of the registry, for the API. Never rejects. */
-  provision(context: ServerContext): Provision;
-  /** This process has changed the registry. */
+  /** This server has changed the registry. */
   registryWritten(): void;
   /** It is about to stop. */
   draining(): void;
-  /**
-   * Another process goes on as this member. Resolves when what the others have asked is answered: what they ask from now on
-   * waits for that process.
-   */
-  leave(): Promise<void>;
   /** Nobody can ask it any more. Before the records are closed. */
   close(): Promise<void>;
 }
 
 export class AloneMembership implements Membership {
-  readonly role = 'alone';
   readonly watcher = null;
   readonly countsEvents = true;
 
@@ -127,10 +104,9 @@ export class AloneMember implements Member {
     return 1;
   }
 
-  view({ metrics, own, settings }: ServerContext): MembershipView {
+  routes({ own, settings }: ServerContext): readonly AdminRoute[] {
     const members = async (): Promise<MemberJson[]> => [{ ...memberJson(this.status()), pid: process.pid }];
-    const site = siteRoute(own, settings.media.process !== 'none');
-    return { exposition: metrics, routes: [clusterRoute(members), site] };
+    return [clusterRoute(members), siteRoute(own, settings.media.process !== 'none')];
   }
 
   webhooks(deps: WebhooksDeps): WebhookService {
@@ -149,15 +125,6 @@ export class AloneMember implements Member {
 
   callsResumed(): void {}
 
-  apiCalls(_context: ServerContext): ApiCalls {
-    const { directory, bridges, keys } = this.ownCalls;
-    return { directory, bridges, keys };
-  }
-
-  provision(context: ServerContext): Provision {
-    return (request) => provisionHere(context, request);
-  }
-
   registryWritten(): void {}
 
   callIssued(_issued: PeerNotice): void {}
@@ -168,18 +135,10 @@ export class AloneMember implements Member {
 
   draining(): void {}
 
-  async leave(): Promise<void> {}
-
   async close(): Promise<void> {}
 
   protected status(): MemberStatus {
     return memberStatus(this.known, this.#life);
-  }
-
-  protected get ownCalls(): CallService {
-    const { calls } = this.known.own;
-    assert(calls !== null, 'somebody issues calls');
-    return calls;
   }
 }
 

@@ -1,4 +1,4 @@
-/** A node among others that share NATS, as its server has it: a whole server with a store of its own. Source: cluster.md. */
+/** A node among others that share NATS, as its server has it: a server with a store of its own. Source: cluster.md. */
 import { randomBytes } from 'node:crypto';
 import { followLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import { assert } from '../../lib/assert.ts';
@@ -13,19 +13,13 @@ import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { ownerViews } from '../../core/devices/observe-at-owners.ts';
 import type { ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
+import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { Log } from '../../lib/log.ts';
 import { callLocator } from '../../cluster/ownership/call-ownership.ts';
 import { clusterRoute, memberJson } from './cluster-json.ts';
-import {
-  type OwnLife,
-  AloneMember,
-  type RegistryOwner,
-  type Member,
-  type Membership,
-  type MembershipView,
-} from './membership.ts';
+import { type OwnLife, AloneMember, type RegistryOwner, type Member, type Membership } from './membership.ts';
 import type { OpenContext, ServerContext } from '../bootstrap/server-context.ts';
 import { applyRegistryChanges, NodeRegistry } from './node-registry.ts';
 import { NodeShares, type NodeSharesDeps, type NodeStore } from './node-shares.ts';
@@ -34,7 +28,7 @@ import { OutboxRecords } from '../../storage/journal/outbox-records.ts';
 import { OutboxStore } from '../../storage/journal/outbox-store.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import { nodeWebhooks } from './node-webhooks.ts';
-import { processAnswers } from '../supervisor/process-answers.ts';
+import { memberAnswers } from './member-answers.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.ts';
 
@@ -47,7 +41,6 @@ export interface NodeDeps {
 }
 
 export class NodeMembership implements Membership {
-  readonly role = 'alone';
   readonly watcher: MemberId;
   /** Who brings an event to the log of all counts it. */
   readonly countsEvents = false;
@@ -133,13 +126,13 @@ class NodeMember extends AloneMember {
     return this.peers.alive().length;
   }
 
-  override view({ metrics }: ServerContext): MembershipView {
+  override routes(_context: ServerContext): readonly AdminRoute[] {
     const read = async () => {
       const [own, ...others] = this.#shares.members.all();
       assert(own !== undefined, 'a member knows itself');
       return [{ ...memberJson(own), pid: process.pid }, ...others.map(memberJson)];
     };
-    return { exposition: metrics, routes: [clusterRoute(read, () => this.#shares.members.knowledgeAgeMs)] };
+    return [clusterRoute(read, () => this.#shares.members.knowledgeAgeMs)];
   }
 
   override webhooks(deps: WebhooksDeps): WebhookService {
@@ -150,13 +143,7 @@ class NodeMember extends AloneMember {
   override async prepare(context: ServerContext, controlPlane: RegistryOwner): Promise<void> {
     const { readiness, records, watch, clock, log } = context;
     const { members, log: sharedLog } = this.#shares;
-    this.#shares.serve(
-      processAnswers(context, {
-        status: () => this.status(),
-        calls: this.ownCalls,
-        growth: null,
-      }),
-    );
+    this.#shares.serve(memberAnswers(context));
     followLoggedSessions(records.events, watch);
     readiness.include(() => this.#missing());
     await members.start();

@@ -7,7 +7,7 @@ import { CallRepository } from '../../cluster/records/call-repository.ts';
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
-import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
+import { MeasuredPeers } from '../../cluster/nats/measured-peers.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
 import type { PendingClaims } from '../../cluster/ownership/pending-claims.ts';
 import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';

@@ -1,13 +1,12 @@
 /** The messages between the supervisor of a site with edges and its core. Source: scale-out.md, Edges. */
 import type { LoopProgress } from '../../lib/loop-progress.ts';
-import type { ListenAddress } from '../../lib/connections/listen-address.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
 import type { ChildFacts } from '../children/child.ts';
-import type { ListenerName } from '../config/settings-schema.ts';
+import type { RealListeners } from '../config/derived-settings.ts';
 
 export interface CoreTask {
   /** With real ports: edges listen on them, too, and later cores. */
-  readonly listeners: Readonly<Record<ListenerName, ListenAddress>>;
+  readonly listeners: RealListeners;
   /** The Unix socket or named pipe on which the core accepts edges of this machine. */
   readonly edgeSocket: string;
   /** False: a core has served before, and edges hold its sessions. */

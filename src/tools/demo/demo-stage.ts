@@ -77,7 +77,7 @@ async function startServer({ clock, output }: CommandContext, undo: Undo[]): Pro
   const quiet = (): void => undefined;
   const error: Log['error'] = (fields, message) => console.error(message, fields);
   const log = { debug: quiet, info: quiet, warn: quiet, error };
-  const server = await start(loadSettings({ env: {}, overrides }), { clock, log, handle: null });
+  const server = await start(loadSettings({ env: {}, overrides }), { clock, log });
   undo.push(() => server.stop());
   return new CommandContext({ dataDir: directory }, {}, { clock, output });
 }

@@ -48,7 +48,6 @@ export class SoakServer {
       error: (_facts: object, sentence: string) => complain(sentence),
     };
     const server = await startServer(settings, {
-      handle: null,
       clock: new SystemClock(),
       log,
       startMedia: () => media.start(),

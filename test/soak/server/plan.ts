@@ -44,7 +44,7 @@ export function soakPlan({ seconds, upgradeEverySeconds }: SoakTimes): SoakPlan 
   };
 }
 
-export const workers = 2;
+export const edges = 2;
 /** Between two samples of a process or of the load. */
 export const sampleSeconds = 5;
 /** Samples of a process between two collections of its garbage; memory is judged after each. */

@@ -56,7 +56,7 @@ export interface DeedSample {
   readonly sentence?: string;
 }
 
-export const roles = ['supervisor', 'coordinator', 'worker', 'media'] as const;
+export const roles = ['supervisor', 'core', 'edge', 'media'] as const;
 export type Role = (typeof roles)[number];
 
 export type Sample = ProcessSample | LoadSample | MemberSample | DeedSample;

@@ -7,14 +7,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { ClusterJson } from '../../../src/server/membership/cluster-json.ts';
+import type { SiteJson } from '../../../src/server/site/site-route.ts';
 import { childOf } from '../../support/process-samples.ts';
 import { runCli } from '../../support/cli-process.ts';
 import { startServerProcess, withMedia, type ServerProcess } from '../../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
 import { bridgeKey } from '../media/call-server.ts';
 import type { LoadOrder, LoadReport } from './load-process.ts';
-import { soakRegistry, workers, type LeakKind, type SoakPlan } from './plan.ts';
+import { edges, soakRegistry, type LeakKind, type SoakPlan } from './plan.ts';
 import { appendSample, nowSeconds, type Role } from './samples.ts';
 
 export interface SoakedServerOptions {
@@ -24,7 +24,6 @@ export interface SoakedServerOptions {
   readonly leaks: readonly LeakKind[];
 }
 
-/** In all; a worker drains for half a minute at most, and starts. */
 const upgradeMsMax = 180_000;
 const lookMs = 500;
 
@@ -66,7 +65,7 @@ export class SoakedServer {
       ...withMedia,
       'auth.verification=pool',
     ];
-    const processes = ['--processes', String(workers)];
+    const processes = ['--edges', String(edges)];
     const launch = { run: 'source', imports: ['tsx', preloadOf(options)] } as const;
     const server = await startServerProcess(t, settings, {}, processes, launch);
     const soaked = new SoakedServer(options, directory, load, server);
@@ -77,16 +76,16 @@ export class SoakedServer {
     return soaked;
   }
 
-  /** Replaces what serves by the code that is in place, as an operator does. Resolves when all of it is another process. */
+  /** Replaces the core by the code that is in place, as an operator does. Resolves when another process has its place. */
   async upgrade(): Promise<void> {
-    const before = await this.#pidsUp();
+    const before = await this.#corePid();
     this.#did('upgrade-begin');
     process.kill(this.#pid, 'SIGUSR2');
     const startMs = performance.now();
     for (;;) {
       await sleep(lookMs);
-      const now = await this.#pidsUp().catch(() => []);
-      if (now.length === workers + 1 && now.every((pid) => !before.includes(pid))) break;
+      const now = await this.#corePid().catch(() => before);
+      if (now !== before) break;
       if (performance.now() - startMs > upgradeMsMax) {
         this.#complain(`an upgrade was not through after ${upgradeMsMax / 1000} s`);
         break;
@@ -130,14 +129,12 @@ export class SoakedServer {
   }
 
   async #noteMembers(): Promise<void> {
-    const { members } = await this.#cluster();
-    const coordinator = members.find(({ role }) => role === 'coordinator')?.pid;
-    assert.ok(typeof coordinator === 'number', 'several processes have a coordinator');
     this.#noteMember(this.#pid, 'supervisor');
-    this.#noteMember(coordinator, 'coordinator');
-    this.#noteMember(childOf(coordinator, 'media/process/main'), 'media');
-    for (const { role, pid } of members)
-      if (role === 'worker' && typeof pid === 'number') this.#noteMember(pid, 'worker');
+    const corePid = await this.#corePid();
+    this.#noteMember(corePid, 'core');
+    this.#noteMember(childOf(corePid, 'media/process/main'), 'media');
+    for (const { kind, pid } of await this.#processes())
+      if (kind === 'edge' && pid !== null) this.#noteMember(pid, 'edge');
   }
 
   #noteMember(pid: number, role: Role): void {
@@ -146,19 +143,19 @@ export class SoakedServer {
     appendSample(this.#options.file, { kind: 'member', at: nowSeconds(), pid, role });
   }
 
-  /** The workers and the coordinator. */
-  async #pidsUp(): Promise<readonly number[]> {
-    const { members } = await this.#cluster();
-    return members.flatMap(({ pid, state }) => (state === 'up' && typeof pid === 'number' ? [pid] : []));
+  async #corePid(): Promise<number> {
+    const pid = (await this.#processes()).find(({ kind }) => kind === 'core')?.pid;
+    assert.ok(typeof pid === 'number', 'a server has a core');
+    return pid;
   }
 
-  async #cluster(): Promise<ClusterJson> {
+  async #processes(): Promise<SiteJson['processes']> {
     const token = readFileSync(join(this.#dataDirectory, 'ops.token'), 'utf8').trim();
-    const response = await fetch(`http://127.0.0.1:${this.#server.ports.ops}/v1/cluster`, {
+    const response = await fetch(`http://127.0.0.1:${this.#server.ports.ops}/v1/site`, {
       headers: { Authorization: `Bearer ${token}` },
     });
     assert.equal(response.status, 200);
-    return (await response.json()) as ClusterJson;
+    return ((await response.json()) as SiteJson).processes;
   }
 
   #complain(sentence: string): void {

@@ -22,7 +22,7 @@ export interface Verdict {
 
 /**
  * By what is measured. Memory that is alive is counted to the byte behind a collection; what the kernel has given also holds
- * what V8 and malloc keep for later, and a worker takes more of it for some eleven minutes.
+ * what V8 and malloc keep for later, and an edge takes more of it for some eleven minutes.
  */
 export const bounds = {
   liveMiB: { perHour: 16, growthMin: 4 },
@@ -72,7 +72,7 @@ function judgeProcess(timeline: Timeline, role: Role): readonly Verdict[] {
 }
 
 function whatOf(role: Role, what: string): string {
-  return `${role === 'worker' ? 'workers together' : role}: ${what}`;
+  return `${role === 'edge' ? 'edges together' : role}: ${what}`;
 }
 
 function judgeLatencies(timeline: Timeline, isShared: boolean): readonly Verdict[] {

@@ -11,7 +11,7 @@ import { chanceFrom } from '../../support/seeded-random.ts';
 const plan = soakPlan({ seconds: 3600, upgradeEverySeconds: 600 });
 const everySeconds = 30;
 const upgradeSeconds = 20;
-const roles = { supervisor: 1, coordinator: 2, media: 3 };
+const roles = { supervisor: 1, core: 2, media: 3 };
 const chance = chanceFrom(1);
 
 /** What a process has at a moment, by its age and the time of the run. */
@@ -23,17 +23,17 @@ const flat = { liveMiB: 60, rssAnonMiB: 120, descriptors: 5000, timers: 12 };
 const noise = { liveMiB: 1, rssAnonMiB: 10, descriptors: 6, timers: 4 };
 const none: Growth = () => 0;
 
-/** An hour in which workers are replaced every ten minutes; what they hold depends on their age. */
+/** An hour in which edges are replaced every ten minutes; what they hold depends on their age. */
 function soaked(growth: Growth, errors: LoadSample['errors'] = {}): readonly Sample[] {
   const samples: Sample[] = [{ kind: 'deed', at: 0, what: 'loaded' }];
   const generation = (at: number): number => Math.floor(at / plan.upgradeEverySeconds);
   const members = new Set<number>();
   for (let at = everySeconds; at < plan.seconds; at += everySeconds) {
-    const workers = [1, 2].map((number) => 10 * (generation(at) + 1) + number);
-    for (const [role, pid] of [...Object.entries(roles), ...workers.map((pid) => ['worker', pid] as const)]) {
-      if (!members.has(pid)) samples.push({ kind: 'member', at, pid, role: role as 'worker' });
+    const edges = [1, 2].map((number) => 10 * (generation(at) + 1) + number);
+    for (const [role, pid] of [...Object.entries(roles), ...edges.map((pid) => ['edge', pid] as const)]) {
+      if (!members.has(pid)) samples.push({ kind: 'member', at, pid, role: role as 'edge' });
       members.add(pid);
-      const age = role === 'worker' ? at % plan.upgradeEverySeconds : at;
+      const age = role === 'edge' ? at % plan.upgradeEverySeconds : at;
       samples.push(sampleOf(pid, at, (metric) => growth(metric, role, at, age)));
     }
     samples.push(loadOf(at, errors));
@@ -86,19 +86,16 @@ test('a server that holds what it held is flat, whatever the noise and the upgra
   assert.deepEqual(complaintsOf(timeline, judge(timeline, false)), []);
 });
 
-test('memory that workers lose between two upgrades is found, though each upgrade frees it', () => {
+test('memory that edges lose between two upgrades is found, though each upgrade frees it', () => {
   const leak: Growth = (metric, role, _at, age) =>
-    role === 'worker' && (metric === 'liveMiB' || metric === 'rssAnonMiB') ? (age / 3600) * 200 : 0;
-  assert.deepEqual(grown(leak), [
-    'workers together: memory alive',
-    'workers together: memory from the kernel',
-  ]);
+    role === 'edge' && (metric === 'liveMiB' || metric === 'rssAnonMiB') ? (age / 3600) * 200 : 0;
+  assert.deepEqual(grown(leak), ['edges together: memory alive', 'edges together: memory from the kernel']);
 });
 
-test('descriptors and timers that the coordinator loses are found', () => {
+test('descriptors and timers that the core loses are found', () => {
   const leak: Growth = (metric, role, at) =>
-    role === 'coordinator' && (metric === 'descriptors' || metric === 'timers') ? at / 60 : 0;
-  assert.deepEqual(grown(leak), ['coordinator: descriptors', 'coordinator: timers']);
+    role === 'core' && (metric === 'descriptors' || metric === 'timers') ? at / 60 : 0;
+  assert.deepEqual(grown(leak), ['core: descriptors', 'core: timers']);
 });
 
 test('what a process takes once is no trend', () => {

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { adoptSession, describeSession } from '../../../../src/core/devices/admit-session.ts';
+import { sleepSessions } from '../../../../src/core/devices/admit-session.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
 import { LoginRates } from '../../../../src/core/devices/login-rates.ts';
-import type { SleepConnection } from '../../../../src/core/ports/device-sessions.ts';
-import { generateSessionId, type SessionId } from '../../../../src/model/ids.ts';
+import type {
+  MovedSession,
+  SessionTicket,
+  SleepConnection,
+} from '../../../../src/core/ports/device-sessions.ts';
+import { generateSessionId } from '../../../../src/model/ids.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { SessionScene, testNode } from '../../../support/session-scene.ts';
 
@@ -18,54 +22,41 @@ const connection: SleepConnection = {
 function scene(): {
   readonly from: SessionScene;
   readonly to: DeviceDirectory;
-  readonly sessionId: SessionId;
+  readonly moved: MovedSession;
 } {
   const from = new SessionScene();
   from.sleep.login();
   const { sleepRecords, signalRecords, directory } = from;
-  const sessionId = directory.find(testDevice)?.session('sleep') ?? assert.fail();
-  // The next process, on the same store.
-  return { from, to: new DeviceDirectory({ sleepRecords, signalRecords, node: testNode }), sessionId };
+  const actor = directory.find(testDevice) ?? assert.fail();
+  const sessionId = actor.session('sleep') ?? assert.fail();
+  const { secretMark } = actor;
+  // The next core, on the same store.
+  const to = new DeviceDirectory({ sleepRecords, signalRecords, node: testNode });
+  return { from, to, moved: { deviceId: testDevice, sessionId, wakeMode: 'custom', secretMark } };
 }
 
-test('a session that moves keeps its epoch, is woken by its new connection, and nobody is told', () => {
-  const { from, to, sessionId } = scene();
+function goOn(from: SessionScene, directory: DeviceDirectory, moved: MovedSession): SessionTicket | null {
+  return sleepSessions({ ...from.deps, directory }).goOn(moved, connection);
+}
+
+test('a session that an edge brings keeps its epoch, is woken by its new connection, and nobody is told', () => {
+  const { from, to, moved } = scene();
   const before = from.events.length;
-  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId });
-  assert.ok(moved !== null);
-  const ticket = adoptSession({ directory: to, clock: from.clock }, moved, connection);
-  assert.deepEqual(ticket, { deviceId: testDevice, sessionId, epoch: 1, secretMark: moved.secretMark });
+  const { sessionId, secretMark } = moved;
+  assert.deepEqual(goOn(from, to, moved), { deviceId: testDevice, sessionId, epoch: 1, secretMark });
   assert.equal(to.find(testDevice)?.findWakeable(false), connection);
-  assert.equal(to.find(testDevice)?.secretMark, from.directory.find(testDevice)?.secretMark);
+  assert.equal(to.find(testDevice)?.secretMark, secretMark);
   assert.equal(from.events.length, before);
 });
 
-test('what a device has used up of its wake limit goes with its session', () => {
-  const { from, to, sessionId } = scene();
-  const rate = { perSecond: 1, burst: 3 };
-  const bucket = from.directory.find(testDevice)?.wakeAllowance(rate, from.clock.monotonicMs());
-  assert.ok(bucket !== undefined);
-  bucket.tokens = 1;
-  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId });
-  assert.ok(moved !== null);
-  adoptSession({ directory: to, clock: from.clock }, moved, connection);
-  assert.equal(to.find(testDevice)?.wakeAllowance(rate, from.clock.monotonicMs()).tokens, 1);
-});
-
 test('a session that is over by the store is not taken up, and leaves no actor', () => {
-  const { from, to, sessionId } = scene();
-  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId });
-  assert.ok(moved !== null);
-  const other = { ...moved, sessionId: generateSessionId() };
-  assert.equal(adoptSession({ directory: to, clock: from.clock }, other, connection), null);
+  const { from, to, moved } = scene();
+  assert.equal(goOn(from, to, { ...moved, sessionId: generateSessionId() }), null);
   assert.equal(to.size, 0);
-  assert.equal(describeSession(from.directory, { ...moved, sessionId: other.sessionId }), null);
 });
 
 test('a device that logs in before its session is brought replaces it, and the session is not taken up', () => {
-  const { from, sessionId } = scene();
-  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId });
-  assert.ok(moved !== null);
+  const { from, moved } = scene();
   from.directory = from.newDirectory();
   from.loginRates = new LoginRates(from.clock, 1);
   const peer = from.sleep.login();
@@ -74,6 +65,6 @@ test('a device that logs in before its session is brought replaces it, and the s
     from.events.slice(1).map(({ type, data }) => [type, 'replaced' in data && data.replaced]),
     [['device.sleep.login', true]],
   );
-  assert.equal(adoptSession(from, moved, connection), null);
+  assert.equal(goOn(from, from.directory, moved), null);
   assert.deepEqual(peer.closes, []);
 });

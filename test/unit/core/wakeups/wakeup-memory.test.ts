@@ -136,17 +136,6 @@ test('a wake report that names the request id of a repeat adds its cause to the 
   assert.equal(scene.record('mine-1')?.cause, 'remote');
 });
 
-test('the successor of a server marks repeats', async () => {
-  const scene = new WakeupScene().sleep();
-  const request = scene.request(mine);
-  await submitWakeup(scene.deps, request);
-  const handedOver = JSON.parse(JSON.stringify([...scene.deps.memory.answered()]));
-  const [{ answer, ...known }] = handedOver;
-  scene.restart();
-  scene.deps.memory.keep(known, answer);
-  assert.equal((await submitWakeup(scene.deps, { ...request, ...other })).repeatOf, 'mine-1');
-});
-
 test('applications have their ids to themselves', async () => {
   const scene = new WakeupScene().sleep();
   scene.shareProduct();

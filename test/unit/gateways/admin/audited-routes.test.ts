@@ -16,7 +16,6 @@ import { wakeRoute } from '../../../../src/gateways/admin/wake-route.ts';
 import { callMediaRoutes } from '../../../../src/gateways/admin/call-media-routes.ts';
 import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../../../src/gateways/admin/secret-routes.ts';
-import { processRoutes } from '../../../../src/server/supervisor/coordinator.ts';
 import { RegistryRefresh } from '../../../../src/server/bootstrap/registry-refresh.ts';
 import { upgradeRoutes } from '../../../../src/server/upgrade/upgrade-routes.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
@@ -32,7 +31,6 @@ const routes: readonly (AdminRoute | UploadRoute)[] = [
   wakeRoute(nobody),
   ...callRoutes(nobody),
   ...opsTokenRoutes(nobody),
-  ...processRoutes(nobody),
   ...tokenKeyRoutes(nobody),
   ...callMediaRoutes(nobody),
   ...webhookRoutes(nobody),

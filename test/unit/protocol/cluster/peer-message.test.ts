@@ -7,6 +7,7 @@ import {
   encodePeerMessage,
   type PeerMessage,
 } from '../../../../src/protocol/cluster/peer-message.ts';
+import type { ApplicationId } from '../../../../src/model/ids.ts';
 import { peerMessageBytesMax } from '../../../../src/model/limits.ts';
 import { memberOne, peerMessages, questions, wakeupRequest } from '../../../support/peer-messages.ts';
 
@@ -44,8 +45,9 @@ test('a message of another version is refused by its version, whatever it is', (
 });
 
 test('a message may have as many bytes as are in order, and no more', () => {
+  const appId = 'APP1' as ApplicationId;
   const messageOf = (text: string): Uint8Array =>
-    encodePeerMessage({ kind: 'answer', id: 1, to: 'metrics', answer: text });
+    encodePeerMessage({ kind: 'answer', id: 1, to: 'find-call', answer: { appId, mediaUrl: text } });
   const room = peerMessageBytesMax - messageOf('x'.repeat(100_000)).length + 100_000;
   assert.equal(decodePeerMessage(messageOf('x'.repeat(room))).ok, true);
   assert.deepEqual(

@@ -7,13 +7,9 @@ import {
   wakeupLimitSettings,
   mediaOrigin,
   mediaUrl,
-  settingsOfProcess,
 } from '../../../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { type ListenAddress, parseListenAddress } from '../../../../src/lib/connections/listen-address.ts';
-import { supervisorVersion } from '../../../../src/server/supervisor/process-messages.ts';
-import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { Settings } from '../../../../src/server/config/settings-schema.ts';
 
 function overridden(...overrides: string[]) {
   return loadSettings({ env: {}, overrides });
@@ -157,37 +153,4 @@ test('children share the processors and listen one above the other', () => {
   assert.equal(of(1, 'media.listen=127.0.0.1:0').legs.port, 0);
   assert.equal(of(1, 'media.workers=3').workers, 3);
   assert.ok(of(1).workers >= 1);
-});
-
-function ofOneIn(workers: number, ...overrides: string[]): Settings {
-  const settings = loadSettings({ env: {}, overrides });
-  const { api, sleep, signal, media, ops } = settings;
-  const listeners = {
-    api: api.listen,
-    sleep: sleep.listen,
-    signal: signal.listen,
-    media: media.listen,
-    ops: ops.listen,
-  };
-  return settingsOfProcess(settings, {
-    process: 1,
-    role: 'worker',
-    member: 'node-1/1@1' as MemberId,
-    supervisorVersion,
-    isSuccessor: false,
-    workers,
-    socketDirectory: '',
-    listeners,
-  });
-}
-
-test("an application's limits are divided among the processes that are reached", () => {
-  const { limits, wakeup } = ofOneIn(4, 'limits.queries_per_second=10', 'wakeup.application_burst=6');
-  assert.deepEqual([limits.queries_per_second, wakeup.application_burst], [2.5, 2]);
-});
-
-test('a limit that is off is off in every process', () => {
-  const { device_logins_per_second: ofDevice, ...limits } = ofOneIn(4).limits;
-  assert.deepEqual(new Set(Object.values(limits)), new Set([null]));
-  assert.equal(ofDevice, 1, 'a device is at one process');
 });

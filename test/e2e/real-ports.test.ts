@@ -1,10 +1,9 @@
-/** The ports of several processes, before any of them is started, on real sockets. */
+/** The ports of a site with edges, before any of its processes is started, on real sockets. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { bindSockets } from '../../src/lib/bound-sockets.ts';
-import { settlePorts } from '../../src/server/supervisor/process-ports.ts';
+import { settlePorts } from '../../src/server/config/real-ports.ts';
 import { listenerNames } from '../../src/server/config/settings-schema.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
 import { freeListens } from '../support/server-process.ts';
@@ -27,12 +26,4 @@ test('a port that somebody has is named with the setting that asks for it', asyn
   await assert.rejects(settling, {
     message: `cannot listen on 127.0.0.1:${port} (sleep.listen): in use, or not an address of this machine`,
   });
-});
-
-test('sockets of a port that somebody has cannot be bound', async (t) => {
-  const other = createServer().listen(0, '127.0.0.1');
-  t.after(() => other.close());
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
-  await assert.rejects(bindSockets({ host: '127.0.0.1', port }, 2), { message: 'cannot bind: EADDRINUSE' });
 });

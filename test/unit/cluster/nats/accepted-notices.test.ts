@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gatherAccepted, noticesGathered } from '../../../../src/cluster/ipc/accepted-notices.ts';
+import { gatherAccepted, noticesGathered } from '../../../../src/cluster/nats/accepted-notices.ts';
 import { peerMessageBytesMax } from '../../../../src/model/limits.ts';
 import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
 import type { AcceptedWakeup, PeerNotice } from '../../../../src/model/peer.ts';

@@ -1,24 +1,13 @@
 /**
- * The ports that several processes share: settled, with the directory of the sockets by which they reach each other, before
- * any of them is started. The system would let another server share a port too, without a word, so a port in use is found here.
- * Port 0 becomes a free one, the same for every process and for its successors. Source: cluster.md, Several processes on one
- * machine.
+ * The ports of a site with edges, chosen before any of its processes is started. The system would let another server share a
+ * port too, without a word, so a port in use is found here. Port 0 becomes a free one, the same for every process and for the
+ * next core. Source: scale-out.md, Edges.
  */
 import { randomInt } from 'node:crypto';
-import { mkdirSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import {
-  hasOwnListener,
-  listenerNames,
-  type ListenerName,
-  type Settings,
-} from '../config/settings-schema.ts';
-import { withListeners } from '../config/derived-settings.ts';
+import { hasOwnListener, listenerNames, type ListenerName, type Settings } from './settings-schema.ts';
+import { withListeners, type RealListeners } from './derived-settings.ts';
 import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
-import { makeTemporaryDirectory, socketDirectoryOf } from '../../storage/lmdb/leftovers.ts';
-
-type Addresses = Readonly<Record<ListenerName, ListenAddress>>;
 
 /**
  * Until a process listens, a second or two later, nobody holds the port: those from which the kernel gives ports to
@@ -35,12 +24,12 @@ export async function withRealPorts(settings: Settings): Promise<Settings> {
 }
 
 /** Rejects with a sentence that names the first address that cannot be had. */
-export async function settlePorts(settings: Settings): Promise<Addresses> {
+export async function settlePorts(settings: Settings): Promise<RealListeners> {
   const held: Server[] = [];
   try {
     const settled: [ListenerName, ListenAddress][] = [];
     for (const name of listenerNames) settled.push([name, await settle(settings, name, held)]);
-    return Object.fromEntries(settled) as unknown as Addresses;
+    return Object.fromEntries(settled) as unknown as RealListeners;
   } finally {
     // All at once: no two of them may be given the same.
     await Promise.all(held.map(closed));
@@ -84,27 +73,4 @@ function listening({ host, port }: ListenAddress): Promise<Server> {
 
 function closed(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
-}
-
-/** The system takes 104 to 108 bytes for a path; a socket's own name has its part of them. */
-const directoryBytesMax = 60;
-
-/**
- * Makes the directory of the sockets, which only the owner can enter: in the data directory, or, where the path of a socket in it
- * would be too long, in the system's for temporary files with a link to it. The data directory has none (clearDataDirectory).
- * Throws, with a sentence, where both paths would be too long.
- */
-export function makeSocketDirectory(dataDirectory: string): string {
-  const own = socketDirectoryOf(dataDirectory);
-  if (Buffer.byteLength(own) <= directoryBytesMax) {
-    mkdirSync(own, { mode: 0o700 });
-    return own;
-  }
-  if (Buffer.byteLength(tmpdir()) + '/reveille-4194304-XXXXXX'.length > directoryBytesMax)
-    throw new Error(
-      `the path of the data directory and ${tmpdir()} are too long for sockets: set TMPDIR to a shorter one`,
-    );
-  const elsewhere = makeTemporaryDirectory();
-  symlinkSync(elsewhere, own);
-  return elsewhere;
 }

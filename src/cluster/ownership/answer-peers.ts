@@ -25,7 +25,7 @@ import { answerCallEnd, type CallEndDeps } from '../../core/calls/end-call.ts';
 import type { CallRejections } from '../../core/calls/reject-call.ts';
 import { answerMessage, rememberMessage } from '../../core/messages/send-message.ts';
 import { answerWakeup } from '../../core/wakeups/submit-wakeup.ts';
-import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 
 type Answer<Kind extends PeerKind> = PeerAnswer<Kind> | Promise<PeerAnswer<Kind>>;
 
@@ -35,15 +35,7 @@ export type PeerHandlers = {
 };
 
 /** Questions that are not of sessions, answered elsewhere. Must neither throw nor reject. */
-type OtherKind = 'issue-call' | 'provision' | 'find-call' | 'wakeups' | 'metrics' | 'status';
-
-/** Reactions to notices. Must not throw. */
-export interface PeerNews {
-  registryChanged(): void;
-  logGrew(from: MemberId): void;
-  logFollowing(from: MemberId, follows: boolean): void;
-  tokenKeysChanged(): void;
-}
+type OtherKind = 'issue-call' | 'find-call' | 'wakeups';
 
 export interface PeersDeps {
   readonly clock: Clock;
@@ -55,7 +47,10 @@ export interface PeersDeps {
   readonly ends: CallEndDeps;
   readonly rejections: CallRejections;
   readonly others: Pick<PeerHandlers, OtherKind>;
-  readonly news: PeerNews;
+  /** Must not throw. */
+  registryChanged(): void;
+  /** Must not throw. */
+  tokenKeysChanged(): void;
 }
 
 export function answerPeers(deps: PeersDeps): PeerHost {
@@ -73,7 +68,7 @@ export function answerPeers(deps: PeersDeps): PeerHost {
   };
   return {
     answer: async (question) => answer(answers, question),
-    heard: (notice, from) => received(deps, notice, from),
+    heard: (notice) => received(deps, notice),
   };
 }
 
@@ -111,8 +106,8 @@ function writeHere(
 
 const writeRefusals = { 40412: 'absent', 40902: 'unwakeable' } as const;
 
-function received(deps: PeersDeps, notice: PeerNotice, from: MemberId): void {
-  const { directory, wakeups, messages, issued, ends, news } = deps;
+function received(deps: PeersDeps, notice: PeerNotice): void {
+  const { directory, wakeups, messages, issued, ends } = deps;
   switch (notice.kind) {
     case 'superseded':
       return directory.supersede(notice.connection, notice.deviceId, notice.session);
@@ -128,15 +123,8 @@ function received(deps: PeersDeps, notice: PeerNotice, from: MemberId): void {
     case 'wake-reported':
       return wakeups.watch.reported(notice.deviceId, notice.session, notice.report);
     case 'registry-changed':
-      return news.registryChanged();
-    case 'log-grew':
-      return news.logGrew(from);
-    case 'log-following':
-      return news.logFollowing(from, notice.follows);
-    case 'sessions-logged':
-      for (const { deviceId, turn } of notice.sessions) wakeups.watch.noteLogged(deviceId, turn);
-      return;
+      return deps.registryChanged();
     case 'token-keys-changed':
-      return news.tokenKeysChanged();
+      return deps.tokenKeysChanged();
   }
 }

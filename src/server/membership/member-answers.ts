@@ -1,0 +1,87 @@
+/**
+ * The answers of this server to the other members: for its devices as any member gives, for the calls that it keeps, and the
+ * wakeups that it knows. Source: cluster.md.
+ */
+import { fail } from '../../lib/result.ts';
+import { refusal } from '../../model/codes.ts';
+import type { PeerAnswer } from '../../model/peer.ts';
+import type { ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
+import { answerPeers } from '../../cluster/ownership/answer-peers.ts';
+import { callsHere } from '../../core/ports/call-locator.ts';
+import type { DeviceId, RequestId, SessionId } from '../../model/ids.ts';
+import { registryUnavailable } from '../../core/devices/provision-devices.ts';
+import { findOwnWakeups } from '../../core/wakeups/find-wakeups.ts';
+import { issueCallCredentials } from '../../core/calls/issue-call-credentials.ts';
+import type { PeerHost } from '../../core/ports/peers.ts';
+import type { CallService } from '../bootstrap/call-service.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
+import { issuingSettings } from '../config/derived-settings.ts';
+
+export function memberAnswers(context: ServerContext): PeerHost {
+  const { own } = context;
+  return answerPeers({
+    ...context,
+    wakeups: context,
+    messages: { ...context, memory: context.messages },
+    ends: context.callEnds,
+    others: {
+      'issue-call': ({ order }) =>
+        own.calls === null
+          ? fail(refusal(50301))
+          : issueCallCredentials(issuingDeps(context, own.calls), order),
+      'find-call': ({ sessionId }) => (own.calls === null ? null : findCall(own.calls, sessionId)),
+      wakeups: ({ requestId, deviceId }) => wakeupsKnownTo(context, requestId, deviceId),
+    },
+    registryChanged: () => forgetRegistry(context),
+    tokenKeysChanged: () => void context.tokenKeys.reload(),
+  });
+}
+
+/** Null also where its media listener is not known. */
+function findCall({ directory, mediaProcesses }: CallService, sessionId: SessionId): PeerAnswer<'find-call'> {
+  const appId = directory.find(sessionId)?.appId ?? null;
+  const mediaUrl = appId === null ? null : mediaProcesses.urlOf(sessionId);
+  return appId === null || mediaUrl === null ? null : { appId, mediaUrl };
+}
+
+/** None where the store cannot be read. */
+function wakeupsKnownTo(
+  context: ServerContext,
+  requestId: RequestId,
+  deviceId: DeviceId | null,
+): PeerAnswer<'wakeups'> {
+  const { answeredWakeups, records, log } = context;
+  try {
+    return findOwnWakeups({ answeredWakeups, wakeupRecords: records.wakeups }, requestId, deviceId);
+  } catch (error) {
+    log.error({ err: error }, 'wakeups cannot be read for an operator');
+    return { wakeups: [], refused: [] };
+  }
+}
+
+/** Never rejects. */
+export async function provisionHere(
+  { own, log }: Pick<ServerContext, 'own' | 'log'>,
+  request: ProvisioningRequest,
+): Promise<ProvisioningAnswer> {
+  if (own.provisioner === null) return fail(registryUnavailable);
+  try {
+    return await own.provisioner.carryOut(request);
+  } catch (error) {
+    log.error({ err: error }, 'what a change of devices is about cannot be read');
+    return fail(registryUnavailable);
+  }
+}
+
+/** The registry's cached rows are old, and connected devices may have lost the right to be here. */
+function forgetRegistry({ registry, signingKeys, deviceReview }: ServerContext): void {
+  registry.purge();
+  signingKeys.purgeAll();
+  deviceReview.begin();
+}
+
+function issuingDeps(context: ServerContext, { directory, bridges, keys }: CallService) {
+  const { calls: records } = context.records;
+  const settings = issuingSettings(context.settings);
+  return { ...context, ...settings, directory, bridges, keys, records, callLocator: callsHere };
+}
