@@ -365,13 +365,8 @@ export const peerHopMsMax = 500;
 /** Between members. One message; questions of one member that are not answered yet, beyond them `unsent`. */
 export const peerMessageBytesMax = 768 * 1024;
 export const peerQuestionsMax = 20_000;
-/** Questions of one process that another one is at work on, also those that nobody waits for any more; beyond it one is dropped. */
-export const peerAnswersMax = 2 * peerQuestionsMax;
 /** What may wait to be sent to one member; beyond it what is told is dropped and what is asked is `unsent`. */
 export const peerBacklogBytesMax = 16 * 1024 * 1024;
-/** A broken connection to a process that lives is dialled again after this; who comes has so long to say who it is. */
-export const peerRedialMs = 100;
-export const peerGreetingMsMax = 5000;
 /** How often a member writes its heartbeats down, and how many parts that is. */
 export const heartbeatsWriteMs = 30_000;
 export const heartbeatsParts = 64;
@@ -386,22 +381,9 @@ export const lostCallsMax = 16;
 export const outboxDrainMsMax = 10_000;
 /** Other members know of a login this long after it, a report of which is told to them then. */
 export const wakeReportHopMs = 1000;
-/**
- * The supervisor asks each of them so often whether it is there; one that was silent for so many of these is killed. A process
- * that is busy with requests shows its progress within a turn of the event loop (telemetry/loop-progress.ts).
- */
-export const processHeartbeatMs = 1000;
-export const processSilentHeartbeatsMax = 5;
-/** The same of one that has not started yet: its code is being loaded, its part of the store opened. */
-export const processStartHeartbeatsMax = 60;
-/** Before one that died soon after its start is started again: the least, doubled each time up to the most. */
-export const processRestartMsMin = 500;
-export const processRestartMsMax = 30_000;
-/** What one that is told to stop has beside the deadline of its drain; then it is killed. */
+/** A core that is told to stop has so long beside the deadline of its drain; then it is killed. */
 export const processStopMsMax = 20_000;
-/** A spare is not prepared sooner: what has just begun to serve needs the machine more. */
-export const processSpareDelayMs = 2000;
-/** What a member that is asked for its metrics or its state may take; then it is left out, and said to be silent. */
+/** A member is waited for so long when an operator asks for wakeups; then it is left out, and said to be silent. */
 export const memberViewMsMax = 1000;
 
 /** The audit log: the size at which a file is rotated, and how many rotated ones are kept; the oldest is deleted. */

@@ -31,5 +31,3 @@ export const provisioningsPerApplicationMax = 4;
 export const provisioningsMax = 16;
 /** Signed changes of devices known while their date is within the clock window; full is 42901. About 150 bytes each. */
 export const provisioningsKnownMax = 200_000;
-/** A worker's question to the coordinator for a change of devices, with its lines in the audit log. */
-export const provisioningMsMax = 10_000;

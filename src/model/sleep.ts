@@ -46,8 +46,6 @@ export type CustomData = Uint8Array | null;
  */
 export type WakeWriteResult = 'written' | 'refused' | 'unknown' | 'busy' | 'unreachable';
 
-/** Connections that a worker is lent a socket of the sleep port for, at least. */
-export const sleepLoanConnectionsMin = 32;
 /** Sleep connections that a turn of the event loop ends because their peers have hung up; the others wait for the next. */
 export const sleepEndsPerTurnMax = 100;
 /** Sockets that a process accepts from, so that together they hold as many. */

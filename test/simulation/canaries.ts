@@ -4,7 +4,6 @@
  */
 import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
-import { connectionKinds } from '../../src/model/cluster.ts';
 import { generateEventId } from '../../src/model/ids.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
@@ -118,21 +117,6 @@ export const canaries: readonly Canary[] = [
   {
     name: 'a controller whose session was taken over is not closed',
     keepsReplaced: true,
-  },
-  {
-    name: 'the end of an old session ends the one that has replaced it',
-    topology: 'alone',
-    context: ({ records }) => {
-      for (const kind of connectionKinds) {
-        const store = records[kind];
-        const write = store.write.bind(store);
-        store.write = (deviceId, record, transition) => {
-          const [slot] = records.locator.find(deviceId)[kind].slots;
-          const isEnd = transition?.kind === 'ended' && slot !== undefined;
-          write(deviceId, record, isEnd ? { ...transition, session: slot.session } : transition);
-        };
-      }
-    },
   },
   {
     name: 'a wakeup is answered 202 without a write',

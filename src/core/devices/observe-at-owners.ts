@@ -41,9 +41,6 @@ class OwnersView implements ConnectivityView {
     this.#owners = owners;
   }
 
-  /** Rows are asked for, and come as they are then. */
-  refresh(): void {}
-
   decided(): void {
     this.#owners.decided();
   }

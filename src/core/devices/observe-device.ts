@@ -1,7 +1,6 @@
 /**
  * A device's record as one query sees it: what this member knows by itself, and what the members have in common. Alone the one
- * is everything; where several processes write one store its rows have the rest, and nobody is asked; nodes ask the owners
- * (observe-at-owners.ts). Source: cluster.md, Record.
+ * is everything; nodes ask the owners (observe-at-owners.ts). Source: cluster.md, Record.
  */
 import {
   latestTimes,
@@ -12,7 +11,6 @@ import {
 import type { ConnectionKind, DeviceRow, MemberId } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { ConnectionRecords } from '../ports/records.ts';
-import type { RowsAtHand } from '../ports/session-locator.ts';
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 
@@ -28,8 +26,6 @@ export type Observed = ConnectivityRecord | null;
 
 /** Devices as one query, for one device or a batch, sees them. */
 export interface ConnectivityView {
-  /** What is observed in this turn of the loop is as new as what any member has committed before this call. */
-  refresh(): void;
   /** A value where nobody has to be waited for. Throws, or rejects, when the store cannot be read. */
   observe(own: OwnDeps, deviceId: DeviceId): Observed | Promise<Observed>;
   /** A device of the query asks no more, or not now. */
@@ -43,20 +39,10 @@ export type ConnectivityViews = (devices: number) => ConnectivityView;
 
 function nothing(): void {}
 
-const ownView = { refresh: nothing, observe: observeOwn, decided: nothing, cancel: nothing };
+const ownView = { observe: observeOwn, decided: nothing, cancel: nothing };
 
 /** For a member that is alone: one view that asks no other member serves all queries. */
 export const ownViews: ConnectivityViews = () => ownView;
-
-/** Of one of several processes that write one store. */
-export function rowViews(self: MemberId, rows: RowsAtHand): ConnectivityViews {
-  const view: ConnectivityView = {
-    ...ownView,
-    refresh: () => rows.refresh(),
-    observe: (own, deviceId) => combine(self, rows.heard(deviceId), own, deviceId),
-  };
-  return () => view;
-}
 
 export function observeOwn(own: OwnDeps, deviceId: DeviceId): ConnectivityRecord {
   const actor = own.directory.find(deviceId);

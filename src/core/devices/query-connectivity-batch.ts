@@ -98,7 +98,6 @@ class BatchRun<Entry> implements Steps {
   step(devicesMax: number): number {
     const begin = this.#next;
     const end = Math.min(begin + devicesMax, this.#entries.length);
-    this.#view.refresh();
     while (this.#next < end) this.#look(this.#next++);
     return end - begin;
   }

@@ -37,7 +37,6 @@ export function queryConnectivity(
   deviceId: DeviceId,
 ): ConnectivityAnswer | Promise<ConnectivityAnswer> {
   const view = deps.views(1);
-  view.refresh();
   const answer = answerConnectivity(deps, view, appId, deviceId);
   return answer instanceof Promise ? answerInTime(deps.clock, answer) : answer;
 }
@@ -53,7 +52,7 @@ function answerInTime(clock: Clock, answer: Promise<ConnectivityAnswer>): Promis
   });
 }
 
-/** The same without the deadline, which is the caller's, by a view that was refreshed in this turn. */
+/** The same without the deadline, which is the caller's, by a view. */
 export function answerConnectivity(
   deps: ConnectivityDeps,
   view: ConnectivityView,

@@ -1,6 +1,6 @@
 /**
- * The other members of the cluster, however they are reached: over Unix sockets on one machine, over NATS between
- * machines. Plain values cross: what is asked and told is checked where it arrives. Source: cluster.md.
+ * The other members of the cluster, which are reached over NATS. Plain values cross: what is asked and told is checked where
+ * it arrives. Source: cluster.md.
  */
 import { fail, type Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';

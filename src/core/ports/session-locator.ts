@@ -2,7 +2,7 @@
  * The members that have a device's sessions, over all members: the shared rows as they are committed, and what this member is
  * told of its own sessions in them. Source: cluster.md, Ownership and Record.
  */
-import type { DeviceRow, ConnectionKind, MemberId, SessionSlot } from '../../model/cluster.ts';
+import type { DeviceRow, ConnectionKind, SessionSlot } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { ConnectionTimes } from '../../model/connectivity.ts';
 
@@ -15,29 +15,10 @@ export class SharedStateUnavailable extends Error {
 }
 
 export interface SessionLocator {
-  /**
-   * A value where it is at hand. Rejects (or throws) with SharedStateUnavailable; settles within `waitMs`, which a store that
-   * is at hand needs not.
-   */
+  /** A value where it is at hand. Rejects (or throws) with SharedStateUnavailable; settles within `waitMs`. */
   find(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow>;
-  /** The same with heartbeats as they were last written down, at most 35 s behind among nodes, for when the owner cannot say. */
+  /** The same with heartbeats as they were last written down, at most 35 s behind, for when the owner cannot say. */
   findKept(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow>;
-}
-
-/** The rows of a store that all members write: at hand. */
-export interface RowsAtHand {
-  /** What is read in this turn of the loop is as new as what any member has committed before this call. */
-  refresh(): void;
-  /** With heartbeats, at most a second behind. Throws when the store cannot be read. */
-  heard(deviceId: DeviceId): DeviceRow;
-}
-
-/** When the sessions of other members were last heard of, which their rows do not say for a while. */
-export interface SharedHeartbeats {
-  /** What is asked in this turn of the loop is as new as what they have written before this call. */
-  refresh(): void;
-  /** Unix seconds; 0: none is known. Never throws. */
-  heartbeatOf(member: MemberId, session: SessionId): number;
 }
 
 export interface SlotClaimed {

@@ -64,11 +64,6 @@ export function followLoggedSessions(log: EventLog, watch: WakeupWatch): Cancel 
   });
 }
 
-/** What the log has of a device, the oldest first: for wakeups that nobody watched for a while. */
-export function recallLoggedSessions(log: EventLog, watch: WakeupWatch, deviceId: DeviceId): void {
-  for (const event of log.recentOf(deviceId).toReversed()) notifyWatch(watch, event);
-}
-
 function notifyWatch(watch: WakeupWatch, event: LoggedEvent): void {
   const turn = loggedTurnOf(event);
   if (turn !== null) watch.noteLogged(event.deviceId, turn);

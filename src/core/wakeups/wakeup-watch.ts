@@ -37,16 +37,12 @@ export interface WakeupWatchDeps {
 /** An outcome by time is noticed at most two of them late, never early. */
 const tickMs = 250;
 
-/** Gives `noteLogged` what the log has of a device since then, in wall milliseconds. Never throws. */
-export type Recall = (deviceId: DeviceId, sinceMs: number) => void;
-
 export class WakeupWatch implements SessionFollower {
   readonly #deps: WakeupWatchDeps;
   readonly #watchedMax: number;
   readonly #watched = new WatchedWakeups();
   readonly #wheel: DeadlineWheel<WatchedWakeup>;
   #answered = 0;
-  #recall: Recall = () => undefined;
 
   constructor(deps: WakeupWatchDeps, watchedMax = wakeupsWatchedMax) {
     this.#deps = deps;
@@ -64,31 +60,18 @@ export class WakeupWatch implements SessionFollower {
     return this.#watched.size >= this.#watchedMax;
   }
 
-  /**
-   * Takes up what watchers that are gone left unsettled, oldest first; what happened to their devices meanwhile is
-   * recalled. Returns how many. Throws when the store cannot be read.
-   */
-  resume(isGone: (watcher: MemberId) => boolean = () => true): number {
+  /** Resumes the wakeups of an earlier life, oldest first. Throws when the store cannot be read. */
+  resume(): void {
     const { clock, records } = this.#deps;
-    let resumed = 0;
     for (const known of Array.from(records.awaited())) {
-      const { watcher, deviceId } = known.record;
-      if (watcher !== null && !isGone(watcher)) continue;
+      // Another member may have asked for it already.
       if (this.#watched.find(known.record.id) !== null) continue;
-      resumed += 1;
       const { watched, deadlineMs } = takeUpWakeup(known, clock);
       this.#watched.add(watched);
       this.#watched.answered(watched, known.record.id);
       this.#await(watched, deadlineMs);
-      this.#recall(deviceId, known.record.begunAtMs);
       this.#advance(watched, this.#time());
     }
-    return resumed;
-  }
-
-  /** Where others may know of a session first: what the log has of a device is asked for before its wakeup expires. */
-  recallBy(recall: Recall): void {
-    this.#recall = recall;
   }
 
   /** Settles by time from now on. */
@@ -218,7 +201,6 @@ export class WakeupWatch implements SessionFollower {
   /** Its deadline has passed: no login came, or no report. */
   #runOut(watched: WatchedWakeup): void {
     if (watched.state.kind === 'settled') return this.#forget(watched);
-    this.#recall(watched.deviceId, watched.begunAtMs);
     this.#advance(watched, this.#time());
   }
 

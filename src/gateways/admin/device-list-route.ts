@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { nextTurn, wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import type { ConnectivityView } from '../../core/devices/observe-device.ts';
 import type { DeviceLister } from '../../core/ports/device-registry.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
@@ -35,8 +34,6 @@ export interface DeviceListRouteDeps {
   readonly signalRecords: Pick<ConnectionRecords, 'read'>;
   /** Null: alone. */
   readonly cluster: Pick<ClusterDeps, 'locator'> | null;
-  /** What is read after a refresh is as new as what any process has committed by then. */
-  views(devices: number): Pick<ConnectivityView, 'refresh'>;
 }
 
 const pageMax = 200;
@@ -79,7 +76,6 @@ async function readPage(deps: DeviceListRouteDeps, query: ListQuery): Promise<De
   let asked = 0;
   for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt += sliceDevices) {
     if (lookedAt > 0) await nextTurn();
-    deps.views(sliceDevices).refresh();
     const slice = deps.registry.devicesBehind(after, prefix, sliceDevices);
     for (let start = 0; start < slice.length; start += askedAtOnce) {
       if (deps.cluster !== null && asked >= askedMax) return { devices: found, next: after };

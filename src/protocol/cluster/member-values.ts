@@ -33,7 +33,6 @@ import { wakeCauses } from '../../model/signal.ts';
 import type { AcceptedWakeup, PeerAnswer } from '../../model/peer.ts';
 import {
   type KnownWakeup,
-  type LoggedTurn,
   type RefusedWakeup,
   type WakeupReceipt,
   type WakeupRecord,
@@ -43,13 +42,6 @@ import {
 } from '../../model/wakeup.ts';
 
 export const sessionId = word<SessionId>();
-
-const loggedTurn: z.ZodType<LoggedTurn> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('login'), sessionId, atMs: stamp }),
-  z.strictObject({ kind: z.literal('reset'), epoch: whole, atMs: stamp }),
-]);
-
-export const loggedSession = z.strictObject({ deviceId, turn: loggedTurn });
 
 const epoch = z.int().min(1);
 const markedEvent = { id: word<EventId>(), atMs: stamp };

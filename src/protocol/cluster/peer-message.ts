@@ -146,11 +146,6 @@ const message = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('notice'), from: memberId, notice }),
 ]);
 
-/** False: of another release, which this one cannot answer. */
-export function isKnownQuestion({ kind }: PeerQuestion): boolean {
-  return Object.hasOwn(answers, kind);
-}
-
 /** May be larger than `peerMessageBytesMax`, and is then not to be sent. */
 export function encodePeerMessage(message: PeerMessage): Uint8Array {
   if (message.kind !== 'question' || message.question.kind !== 'message') return encodeVersioned(message);

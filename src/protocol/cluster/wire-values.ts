@@ -18,7 +18,7 @@ import {
 } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { packPlain, unpackOwn, unpackPlain } from '../../lib/plain-msgpack.ts';
+import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
 
 /** Raised with every change of what is here that an older member would not understand. */
@@ -43,12 +43,6 @@ export function decodeVersioned<Value>(bytes: Uint8Array, shape: z.ZodType<Value
   if (result.success) return succeed(result.data);
   const [issue] = result.error.issues;
   return fail(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
-}
-
-/** The value in bytes that a process of our own release wrote, unchecked; undefined: there is none. Never throws. */
-export function unpackVersioned(bytes: Uint8Array): Result<unknown, string> {
-  const packed = packedOf(bytes);
-  return packed.ok ? succeed(unpackOwn(packed.value)) : packed;
 }
 
 function packedOf(bytes: Uint8Array): Result<Uint8Array, string> {

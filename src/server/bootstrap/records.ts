@@ -7,10 +7,7 @@ import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { CallRecordStore } from '../../storage/records/call-record-store.ts';
-import {
-  ConnectionRecordStore,
-  StoredSessionLocator,
-} from '../../storage/records/connection-record-store.ts';
+import { ConnectionRecordStore } from '../../storage/records/connection-record-store.ts';
 import { EventRetention } from '../../storage/events/event-retention.ts';
 import { EventStore } from '../../storage/events/event-store.ts';
 import { Committer, type RecordStore } from '../../storage/journal/committer.ts';
@@ -95,8 +92,6 @@ export function openRecords(
     appendEvent: (event: EventDraft): void => bare.write(event.deviceId, { kind: 'events', event }, true),
     /** Changes of the registry, as events. */
     registryEvents: new RegistryEventStore(state, journal),
-    /** By the rows of this store. */
-    locator: new StoredSessionLocator(state),
     /**
      * Ends as `node_lost`, at the present, the sessions that processes which are gone left open. Resolves, when that is
      * committed, to how many they were. Rejects when the store cannot be read.

@@ -67,7 +67,7 @@ export function listSettings({ settings, configured, sharers = () => 1 }: Settin
     const [ofDefault, ofGiven, ofStart, ofNext] = [defaults, given, started, next].map(
       (values) => values[section]?.[key],
     );
-    const bound = inForce.get(name) ?? { value: ofStart, reason: startReason(name) };
+    const bound = inForce.get(name) ?? { value: ofStart, reason: startReason };
     const isOther = !isSame(bound.value, ofGiven);
     return {
       name,
@@ -111,11 +111,8 @@ function readAgain({ settings, sources, file }: ConfiguredSettings): {
   }
 }
 
-function startReason(name: string): string {
-  return name.endsWith('.listen')
-    ? 'the address that the server got at its start, or has kept over an upgrade'
-    : 'the share of this process';
-}
+/** The settings of a start differ from those given in the ports of listeners only. */
+const startReason = 'the address that the server got at its start';
 
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);

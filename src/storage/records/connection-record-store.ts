@@ -20,7 +20,6 @@ import type { ConnectionTransition } from '../journal/transition.ts';
 import { countEntries } from '../lmdb/environment.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { neverShared } from '../../model/state/shared-connection.ts';
-import type { RowsAtHand, SessionLocator, SharedHeartbeats } from '../../core/ports/session-locator.ts';
 
 export class ConnectionRecordStore implements ConnectionRecords {
   readonly #tables: ConnectionTables;
@@ -63,45 +62,18 @@ export class ConnectionRecordStore implements ConnectionRecords {
   }
 }
 
-/** Of a store that one process writes: nobody else has sessions. */
-const noHeartbeats: SharedHeartbeats = { refresh: () => undefined, heartbeatOf: () => 0 };
-
-/** The session locator over the committed rows of this store, with heartbeats that the rows do not have yet. Source: cluster.md. */
-export class StoredSessionLocator implements SessionLocator, RowsAtHand {
+/** The committed rows of this store. */
+export class StoredSessionLocator {
   readonly #state: StateTables;
-  readonly #heartbeats: SharedHeartbeats;
 
-  constructor(state: StateTables, heartbeats = noHeartbeats) {
+  constructor(state: StateTables) {
     this.#state = state;
-    this.#heartbeats = heartbeats;
   }
 
-  /** At hand, and as new as what another process has just committed. Throws when the store cannot be read. */
+  /** Throws when the store cannot be read. */
   find(deviceId: DeviceId): DeviceRow {
     this.#state.environment.refresh();
     return { sleep: this.#connection('sleep', deviceId), signal: this.#connection('signal', deviceId) };
-  }
-
-  findKept(deviceId: DeviceId): DeviceRow {
-    this.refresh();
-    return this.heard(deviceId);
-  }
-
-  refresh(): void {
-    this.#state.environment.refresh();
-    this.#heartbeats.refresh();
-  }
-
-  heard(deviceId: DeviceId): DeviceRow {
-    return { sleep: this.#heard('sleep', deviceId), signal: this.#heard('signal', deviceId) };
-  }
-
-  #heard(kind: ConnectionKind, deviceId: DeviceId): SharedConnection {
-    const row = this.#connection(kind, deviceId);
-    const [slot] = row.slots;
-    if (slot === undefined) return row;
-    const heartbeatAt = this.#heartbeats.heartbeatOf(slot.member, slot.session);
-    return heartbeatAt > (row.lastHeartbeatAt ?? 0) ? { ...row, lastHeartbeatAt: heartbeatAt } : row;
   }
 
   #connection(kind: ConnectionKind, deviceId: DeviceId): SharedConnection {

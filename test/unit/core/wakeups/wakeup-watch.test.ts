@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WakeupWatch } from '../../../../src/core/wakeups/wakeup-watch.ts';
-import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { DeviceId, RequestId, SessionId, WakeupId } from '../../../../src/model/ids.ts';
+import type { RequestId, SessionId, WakeupId } from '../../../../src/model/ids.ts';
 import { wakeupsReportableMax } from '../../../../src/model/limits.ts';
 import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 import { WakeupScene } from '../../../support/wakeup-scene.ts';
@@ -62,21 +61,6 @@ test('a wakeup that failed, or expired, is told with the epoch of the sleep sess
   }
 });
 
-test('a login that the log has and nobody told of completes the wakeup that would expire', async () => {
-  const scene = await woken();
-  const begunAtMs = scene.clock.wallMs();
-  scene.clock.advance(3000);
-  const login = { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() } as const;
-  const recalled: [DeviceId, number][] = [];
-  scene.watch.recallBy((deviceId, sinceMs) => {
-    recalled.push([deviceId, sinceMs]);
-    scene.watch.noteLogged(deviceId, login);
-  });
-  scene.clock.advance(60_000);
-  assert.deepEqual([recalled, statusOf(scene)], [[[testDevice, begunAtMs]], 'completed']);
-  assert.equal(scene.record('r-1')?.wokeAfterMs, 3000);
-});
-
 test('a report with a request id tells the cause of that wakeup, whichever application’s it is', async () => {
   const scene = new WakeupScene().sleep();
   scene.shareProduct();
@@ -123,36 +107,30 @@ test('one timer serves them all', async () => {
   assert.equal(scene.clock.pendingTimers, 1);
 });
 
-describe('a wakeup whose watcher is gone', () => {
-  const gone = 'n1/1@gone' as MemberId;
-  const coordinator = 'n1/0@coordinator' as MemberId;
-  const isGone = (watcher: MemberId): boolean => watcher === gone;
-
-  /** Begun by another process, which died; and the watch of the one that goes on. */
+describe('a wakeup of an earlier life', () => {
+  /** Begun by a server that died; and the watch of the next one. */
   async function orphaned(): Promise<{ scene: WakeupScene; watch: WakeupWatch }> {
-    const scene = new WakeupScene({ self: gone }).sleep();
+    const scene = new WakeupScene().sleep();
     await wake(scene, 'r-1');
     scene.die();
     const { clock, records, telemetry } = scene;
-    const watch = new WakeupWatch({ clock, records, telemetry, self: coordinator });
+    const watch = new WakeupWatch({ clock, records, telemetry });
     watch.start();
     return { scene, watch };
   }
 
-  test('is taken up once, and that of one that lives is left to it', async () => {
+  test('is resumed once', async () => {
     const { scene, watch } = await orphaned();
-    assert.equal(scene.record('r-1')?.watcher, gone);
-    assert.equal(
-      watch.resume(() => false),
-      0,
-    );
-    assert.equal(watch.resume(isGone), 1);
-    assert.equal(watch.resume(isGone), 0);
+    watch.resume();
+    watch.resume();
+    assert.equal(watch.size, 1);
+    scene.clock.advance(70_000);
+    assert.deepEqual(scene.told(), ['accepted r-1', 'expired r-1']);
   });
 
-  test('is completed by a login elsewhere, and backends are told once', async () => {
+  test('is completed by a login at another member, and backends are told once', async () => {
     const { scene, watch } = await orphaned();
-    watch.resume(isGone);
+    watch.resume();
     scene.clock.advance(2000);
     watch.noteLogged(testDevice, { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() });
     scene.clock.advance(70_000);
@@ -161,26 +139,13 @@ describe('a wakeup whose watcher is gone', () => {
     assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
   });
 
-  test('is completed by a login that came before it was taken up', async () => {
-    const { scene, watch } = await orphaned();
-    scene.clock.advance(3000);
-    const login = { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() } as const;
-    scene.clock.advance(1000);
-    watch.recallBy((deviceId) => watch.noteLogged(deviceId, login));
-    watch.resume(isGone);
-    assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
-    assert.equal(scene.record('r-1')?.wokeAfterMs, 3000);
-  });
-
-  test('expires once when nobody signs in', async () => {
+  test('expires when nobody signs in', async () => {
     const { scene, watch } = await orphaned();
     scene.clock.advance(20_000);
-    watch.resume(isGone);
+    watch.resume();
     scene.clock.advance(40_000 - 1);
     assert.equal(statusOf(scene), 'accepted');
     scene.clock.advance(lateMs + 1);
-    watch.resume(isGone);
-    scene.clock.advance(70_000);
     assert.deepEqual(scene.told(), ['accepted r-1', 'expired r-1']);
   });
 });

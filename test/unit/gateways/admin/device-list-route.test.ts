@@ -50,7 +50,6 @@ function scene({ devices, ...deps }: Scene) {
     sleepRecords: { read: () => null },
     signalRecords: { read: () => null },
     cluster: null,
-    views: () => ({ refresh: () => undefined }),
     ...deps,
   });
   const list = async (query: Readonly<Record<string, string>> = {}): Promise<DeviceListJson> => {

@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { MemberId } from '../../../../src/model/cluster.ts';
 import { neverConnected } from '../../../../src/model/connectivity.ts';
 import type { EventType } from '../../../../src/model/events.ts';
-import type { ApplicationId, DeviceId, ProductId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
+import type { ApplicationId, DeviceId, ProductId, RequestId } from '../../../../src/model/ids.ts';
 import { Readiness } from '../../../../src/telemetry/readiness.ts';
 import { StoreHealth } from '../../../../src/server/bootstrap/store-health.ts';
 import { openRecords, type RecordsDeps } from '../../../../src/server/bootstrap/records.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
 import { SharedRecords } from '../../../../src/storage/journal/shared-records.ts';
-import { encodeCalls } from '../../../../src/storage/records/call-rows.ts';
-import { putConnectionRecord } from '../../../../src/storage/records/connection-rows.ts';
-import { encodeWakeup, wakeupKey } from '../../../../src/storage/records/wakeup-rows.ts';
-import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
 import { loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, latestOf } from '../../../support/fakes.ts';
-import { callOf } from '../../../support/stored-calls.ts';
-import { acceptedWakeup } from '../../../support/stored-wakeups.ts';
-import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
+import { temporaryStore } from '../../../support/temporary-store.ts';
 import { alone, draftOf } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
@@ -106,55 +98,4 @@ test('events are forgotten by the settings, from the start on and until the stop
   assert.deepEqual([records.events.oldest, records.events.head], [2, 1]);
   await records.close();
   assert.equal(deps.clock.pendingTimers, 0);
-});
-
-function processOf(t: TestContext, directory: string, number: 0 | 1, grew = (): void => undefined) {
-  const store = closedAfter(t, openStore(directory, { lock: 'held' }));
-  const member = `node-1/${number}@1` as MemberId;
-  const shared = new SharedRecords(store.state, { member, node: 'node-1', grew });
-  const deps = { ...depsOf(), store: shared, isCoordinator: number === 0 };
-  return { store, shared, clock: deps.clock, records: openRecords(store.state, settings, deps) };
-}
-
-test('of several processes only the coordinator forgets, the others see what is gone', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
-  const [coordinator, worker] = [processOf(t, directory, 0), processOf(t, directory, 1)];
-  const atMs = worker.clock.wallMs();
-  worker.records.calls.write(device, [], draftOf(device, 1, atMs));
-  worker.records.calls.write(device, [], draftOf(device, 2, atMs + 24 * 3600 * 1000));
-  await worker.records.close();
-  coordinator.records.events.refresh();
-  const forgotten = t.mock.method(coordinator.store.state.environment, 'transaction');
-  const kept = t.mock.method(worker.store.state.environment, 'transaction');
-  for (const { clock } of [worker, coordinator]) {
-    clock.stepWall(24 * 3600 * 1000);
-    clock.advance(1000);
-  }
-  while (coordinator.records.events.oldest === 1) await new Promise(setImmediate);
-  assert.deepEqual([forgotten.mock.callCount() > 0, kept.mock.callCount()], [true, 0]);
-  await coordinator.records.close();
-});
-
-test('what another process has committed is read in the same turn', (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
-  const [coordinator, worker] = [processOf(t, directory, 0), processOf(t, directory, 1)];
-  const { calls, wakeups, locator } = worker.records;
-  const wakeup = { appId: 'app' as ApplicationId, requestId: 'r' as RequestId, id: 'w' as WakeupId };
-  const read = (): unknown[] => {
-    locator.refresh();
-    return [
-      calls.read(device).length,
-      wakeups.find({ ...wakeup, which: wakeup.id })?.id,
-      locator.heard(device).sleep.lastLoginAt,
-    ];
-  };
-  assert.deepEqual(read(), [0, undefined, null]);
-  const { environment, calls: sessions, wakeups: tables, connections } = coordinator.store.state;
-  environment.transactionSync(() => {
-    void sessions.put(Buffer.from(device), encodeCalls([callOf(device)]));
-    const record = acceptedWakeup({ id: wakeup.id, begunAtMs: worker.clock.wallMs() });
-    void tables.records.put(Buffer.from(wakeupKey(wakeup)), encodeWakeup(record));
-    putConnectionRecord(connections.sleep, device, { ...neverConnected, lastLoginAt: 7 });
-  });
-  assert.deepEqual(read(), [1, 'w', 7]);
 });
