@@ -12,7 +12,6 @@ export type AuditAction =
   | 'call.end'
   | 'call.ticket'
   | 'call.watch'
-  | 'cluster.restart'
   | 'credential.create'
   | 'credential.remove'
   | 'credential.revoke'

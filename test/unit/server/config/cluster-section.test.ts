@@ -12,9 +12,8 @@ function problemsOf(env: Record<string, string>): readonly string[] {
   return [];
 }
 
-test('a node is alone, and one process, unless it is told otherwise', () => {
+test('a node is alone unless it is told otherwise', () => {
   assert.deepEqual(loadSettings({ env: {} }).cluster, {
-    processes: 1,
     nats_url: null,
     nats_credentials: null,
     nats_ca: null,
@@ -42,19 +41,11 @@ for (const [variable, values] of Object.entries({
   NATS_PREFIX: ['', 'a.b', 'a b', 'a>', 'x'.repeat(65)],
   NODE_NAME: ['two\nlines', 'x'.repeat(256)],
   REPLICAS: ['0', '2', '4', '7'],
-  PROCESSES: ['0', '65', '1.5'],
 }))
   for (const value of values)
     test(`${variable} cannot be ${JSON.stringify(value).slice(0, 40)}`, () => {
       assert.equal(problemsOf({ [`REVEILLE_CLUSTER_${variable}`]: value }).length, 1);
     });
-
-test('several processes over NATS are refused with what to do instead', () => {
-  const env = { REVEILLE_CLUSTER_NATS_URL: 'nats://host', REVEILLE_CLUSTER_PROCESSES: '4' };
-  assert.deepEqual(problemsOf(env), [
-    'REVEILLE_CLUSTER_PROCESSES (cluster.processes): expected 1 with cluster.nats_url: instead, run several nodes on this machine, each with ports, a data.dir and a cluster.node_name of its own; got 4',
-  ]);
-});
 
 test('passwords in the URLs of NATS are shown neither in what is in force nor in problems', () => {
   const shownOf = (url: string): unknown =>

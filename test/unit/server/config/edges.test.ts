@@ -20,12 +20,9 @@ test('a server has no edges unless they are configured, and at most 64', () => {
   assert.equal(problemsOf({ REVEILLE_SLEEP_EDGES: '65' }).length, 1);
 });
 
-test('edges are refused beside workers and nodes', () => {
+test('edges are refused beside nodes', () => {
   assert.deepEqual(problemsOf({ REVEILLE_SLEEP_EDGES: '2', REVEILLE_CLUSTER_NATS_URL: 'nats://host' }), [
     'REVEILLE_SLEEP_EDGES (sleep.edges): expected 0 with cluster.nats_url: a node of a cluster holds its sleep connections itself; got 2',
-  ]);
-  assert.deepEqual(problemsOf({ REVEILLE_SLEEP_EDGES: '2', REVEILLE_CLUSTER_PROCESSES: '3' }), [
-    'REVEILLE_SLEEP_EDGES (sleep.edges): expected 0 with cluster.processes: use edges or workers, not both; got 2',
   ]);
 });
 
