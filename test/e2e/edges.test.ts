@@ -237,10 +237,10 @@ test(
   },
 );
 
-test('a server has edges or workers, not both, and a media process has no edges', async () => {
+test('workers are refused with a word on edges, and a media process has no edges', async () => {
   const data = ['data.dir=/nonexistent'];
   for (const [options, sentence] of [
-    [['--edges', '2', '--processes', '2'], /a server has edges or workers, not both/],
+    [['--processes', '2'], /a server is one process, and --processes is gone: --edges N/],
     [['--edges', '2', '--only', 'media'], /serve --only media has no sleep connections/],
     [['--edges', '65'], /A number of processes is 0-64/],
   ] as const) {

@@ -20,8 +20,8 @@ async function failedStart(t: Ending, overrides: readonly string[], ...options: 
   return stderr;
 }
 
-test('a certificate that is not there: alone, with processes, and with edges', async (t) => {
-  for (const options of [[], ['--processes', '2'], ['--edges', '1']]) {
+test('a certificate that is not there: alone, and with edges', async (t) => {
+  for (const options of [[], ['--edges', '1']]) {
     const said = await failedStart(
       t,
       ['sleep.tls_cert_file=/nope.crt', 'sleep.tls_key_file=/nope.key'],
@@ -68,8 +68,8 @@ test('what is found only on the way leaves no process behind', async (t) => {
   assert.match(await failedStart(t, [`calls.token_keys_file=${keys}`]), /token-keys\.json/);
 });
 
-test('a store that is damaged: alone, with processes, and with edges', async (t) => {
-  for (const options of [[], ['--processes', '2'], ['--edges', '1']]) {
+test('a store that is damaged: alone, and with edges', async (t) => {
+  for (const options of [[], ['--edges', '1']]) {
     const data = join(temporaryDirectory(t), 'data');
     await openStore(data).close();
     truncateSync(join(data, 'registry.mdb'), 8192);

@@ -76,12 +76,12 @@ test('a server with edges on an empty store shows the secrets of the demo regist
   assert.equal(await server.stop('SIGTERM'), 0);
 });
 
-test('several processes on an empty store make the demo registry by --demo alone', async (t) => {
+test('a server with edges on an empty store makes the demo registry by --demo alone', async (t) => {
   const folder = temporaryDirectory(t);
-  const asked = await start(t, ['--processes', '1', '--demo', '--data-dir', join(folder, 'a')]);
+  const asked = await start(t, ['--edges', '1', '--demo', '--data-dir', join(folder, 'a')]);
   assert.match(asked.server.stderr, /secret key +\S+/);
   assert.deepEqual(await asked.reasons(), ready());
-  const empty = await start(t, ['--processes', '1', '--data-dir', join(folder, 'b')]);
+  const empty = await start(t, ['--edges', '1', '--data-dir', join(folder, 'b')]);
   assert.deepEqual(await empty.reasons(), ready('registry_empty'));
   assert.doesNotMatch(empty.server.stderr, /secret key/);
 });

@@ -58,7 +58,7 @@ async function canaryOpens(): Promise<void> {
 
 for (const [name, options] of [
   ['server', []],
-  ['coordinator, worker', ['--processes', '2']],
+  ['core, edge', ['--edges', '2']],
 ] as const)
   test(`SIGUSR1 opens no inspector in a ${name} or media process, and calls go on`, { skip }, async (t) => {
     const { server, api } = await openMediaScene(lastFirst(t), [], {}, options);

@@ -54,23 +54,20 @@ const secretive = {
   REVEILLE_API_LISTEN: '127.0.0.1:0',
 };
 
-const ways: readonly (readonly [string, 'compiled' | 'source', readonly string[]])[] = [
-  ['as production runs it', 'compiled', []],
-  ['from the source', 'source', []],
-  ['as the coordinator of several processes', 'compiled', ['--processes', '2']],
+const ways: readonly (readonly [string, 'compiled' | 'source'])[] = [
+  ['as production runs it', 'compiled'],
+  ['from the source', 'source'],
 ];
 test(
   'the media process and its spare hold nothing of their server',
   { skip, concurrency: true },
   async (t) => {
-    await Promise.all(
-      ways.map(([how, run, options]) => t.test(how, (own) => holdNothing(lastFirst(own), run, options))),
-    );
+    await Promise.all(ways.map(([how, run]) => t.test(how, (own) => holdNothing(lastFirst(own), run))));
   },
 );
 
-async function holdNothing(t: Ending, run: 'compiled' | 'source', options: readonly string[]): Promise<void> {
-  const { server } = await openMediaScene(t, ['media.spare=true'], secretive, options, { run });
+async function holdNothing(t: Ending, run: 'compiled' | 'source'): Promise<void> {
+  const { server } = await openMediaScene(t, ['media.spare=true'], secretive, [], { run });
   const { pid } = await mediaChild(server);
   const spare = await server.command.logged<{ pid: number }>('a spare media process waits');
   const family = familyOf(pid);
