@@ -247,7 +247,8 @@ export class EdgeSessions implements LinkedConnectionOwner {
     });
     if (resumed === null || typeof resumed === 'string') return resumed ?? 'node_lost';
     connection.admitted(resumed);
-    return connection;
+    // The last session that is claimed begins a review of the registry, which may end it.
+    return connection.closedBy ?? connection;
   }
 
   #close({ number, endedBy }: BroughtSession, reason: SleepEndReason): void {

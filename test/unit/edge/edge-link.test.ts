@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { disconnectDevice } from '../../../src/core/devices/disconnect-device.ts';
 import type { DeviceId } from '../../../src/model/ids.ts';
 import { edgeAwayMsMax, edgeWakeMarginMs } from '../../../src/model/sleep.ts';
 import { EdgeScene, settle } from '../../support/edge-scene.ts';
@@ -251,6 +252,25 @@ test('a core that was killed and comes back takes up what the edge brings, witho
   assert.equal(await connectionOf(scene).wake(null), 'written');
   await edge.hangUp(module);
   assert.deepEqual(scene.history(), ['opened 1', 'closed 1 peer_closed']);
+});
+
+test('a session that is kicked while the core adopts it is closed at its edge', async () => {
+  const scene: EdgeScene = new EdgeScene(1000, (sessions) => ({
+    ...sessions,
+    goOn: (moved, connection) => {
+      const ticket = sessions.goOn(moved, connection);
+      disconnectDevice(scene.core.deps, moved.deviceId, 'kicked');
+      return ticket;
+    },
+  }));
+  const edge = await scene.edge().link();
+  const module = await edge.login();
+  void scene.gate.close();
+  await settle();
+  const gate = scene.restart();
+  await edge.link(gate);
+  assert.deepEqual(module.connection.closes, ['kicked']);
+  assert.deepEqual([gate.sessionCount, edge.end.sessionCount], [0, 0]);
 });
 
 test('an edge brings more sessions than one message holds', async () => {
