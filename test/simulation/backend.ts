@@ -237,10 +237,10 @@ export class Backend {
     const missed = evidence
       .living('signal', deviceId)
       .find(
-        ({ welcomedMs, isProvisional, life, wire }) =>
+        ({ welcomedMs, isProvisional, holder, wire }) =>
           welcomedMs !== null &&
           welcomedMs + (isProvisional ? troubleMs : 0) < begunMs &&
-          this.#site.isUntroubled(life.place) &&
+          this.#site.isUntroubled(holder.place) &&
           !wire.isPeerClosed,
       );
     if (missed !== undefined)
@@ -248,6 +248,16 @@ export class Backend {
         4,
         `${deviceId} was called offline while ${evidence.name('s', missed.session)} lives`,
       );
+  }
+
+  /** A session ends as lost with its edge, or with the link of one elsewhere, and never with the core. */
+  #judgeLost({ data, deviceId }: LoggedEvent): void {
+    const { evidence, topology } = this.#site;
+    if (topology !== 'edges' || !('reason' in data && 'session' in data) || data.reason !== 'node_lost')
+      return;
+    const fact = evidence.asleep(data.session);
+    if (fact?.kind === 'sleep' && this.#site.isUntroubled(fact.holder.place))
+      evidence.violated(14, `${evidence.name('s', data.session)} of ${deviceId} is called lost, and lives`);
   }
 
   #readOn(): void {
@@ -293,6 +303,7 @@ export class Backend {
     if (evidence.read.has(event.id)) evidence.violated(1, `an event of ${event.deviceId} was told twice`);
     this.#last.set(deviceId, { seq, sequence });
     evidence.read.set(event.id, event);
+    this.#judgeLost(event);
     evidence.note(`read ${event.sequence}: ${describe(event, (kind, id) => evidence.name(kind, id))}`);
   }
 }

@@ -5,6 +5,7 @@
 import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { generateEventId } from '../../src/model/ids.ts';
+import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import type { Sight } from '../../src/storage/lmdb/environment.ts';
@@ -30,6 +31,9 @@ export interface Canary {
   /** A controller whose session another has taken over is left connected. */
   readonly keepsReplaced?: boolean;
 }
+
+/** A row without a session. */
+const nowhere = { sleep: neverShared, signal: neverShared };
 
 /** Chance of a fault that shows now and then. */
 const nowAndThen = 0.1;
@@ -109,10 +113,30 @@ export const canaries: readonly Canary[] = [
     },
   },
   {
-    name: 'sessions that a crash left open are not ended',
-    topology: 'alone',
-    context: ({ records }) =>
-      Object.assign(records, { closeSessionsOf: async () => ({ sleep: 0, signal: 0 }) }),
+    name: 'sessions that no edge has brought are not ended',
+    topology: 'edges',
+    context: ({ unclaimed }) => {
+      unclaimed.begin = () => undefined;
+    },
+  },
+  {
+    name: 'a core does not wait for its edges',
+    topology: 'edges',
+    context: ({ unclaimed }) => {
+      const begin = unclaimed.begin.bind(unclaimed);
+      unclaimed.begin = (...args) => {
+        begin(...args);
+        unclaimed.end();
+      };
+    },
+  },
+  {
+    name: 'sessions that edges bring are new ones for the core',
+    topology: 'edges',
+    context: ({ unclaimed }) => {
+      const claiming = unclaimed.claiming.bind(unclaimed);
+      unclaimed.claiming = (sessions) => ({ ...claiming(sessions), goOn: () => null });
+    },
   },
   {
     name: 'a controller whose session was taken over is not closed',
@@ -174,6 +198,12 @@ export const canaries: readonly Canary[] = [
     name: 'a change of the registry that was told before a crash is told again',
     context: ({ records: { registryEvents } }) =>
       Object.defineProperty(registryEvents, 'newestPlace', { get: () => 0 }),
+  },
+  {
+    name: 'a kick ends the sessions of one node',
+    topology: 'nodes',
+    context: ({ cluster }) =>
+      cluster !== null && Object.assign(cluster, { locator: { find: () => nowhere } }),
   },
   {
     name: 'events that a webhook has failed to take are not kept for who delivers next',

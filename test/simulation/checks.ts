@@ -57,6 +57,7 @@ export function noteCalls({ nats, evidence }: Site): void {
 /** The site is healed, and had time to settle. */
 export async function checkAtRest(site: Site, devices: readonly Device[], backend: Backend): Promise<void> {
   const { evidence, registry, timeline } = site;
+  checkEdges(site);
   for (const device of devices) checkHolders(site, device);
   checkRegistry(site);
   const asked = site.serving().flatMap((place) =>
@@ -79,6 +80,17 @@ export async function checkAtRest(site: Site, devices: readonly Device[], backen
     void backend.readAll(place).then(() => (isDone = true));
     await timeline.pass(3000);
     if (!isDone) evidence.violated(10, `${place.name} does not let the log be read`);
+  }
+}
+
+/** All edges are linked again: their core has the sessions that they hold, and no other. */
+function checkEdges({ evidence, edges, places }: Site): void {
+  const held = edges.map(({ life }) => life?.end.sessionCount ?? 0);
+  const gates = places.flatMap(({ life }) => life?.member.gateway.gate ?? []);
+  for (const { sessionCount } of gates) {
+    const count = held.reduce((sum, sessions) => sum + sessions, 0);
+    if (sessionCount !== count)
+      evidence.violated(14, `the core has ${sessionCount} sleep sessions, and its edges hold ${count}`);
   }
 }
 
@@ -120,6 +132,9 @@ async function checkWakeable(site: Site, devices: readonly Device[], backend: Ba
 /** Every process has stopped in order. */
 export function checkStopped(site: Site, lives: readonly Life[]): void {
   const { evidence } = site;
+  for (const { life } of site.edges)
+    if (life !== null && life.clock.pendingTimers > 0)
+      evidence.violated(8, `${life.name} has stopped, and ${life.clock.pendingTimers} timers are left`);
   for (const { name, clock, store, nats, member } of lives) {
     evidence.count('timers');
     const left = {
@@ -130,7 +145,7 @@ export function checkStopped(site: Site, lives: readonly Life[]): void {
       'buckets and streams of NATS': nats?.followed ?? 0,
       devices: member.context.directory.size,
       legs: member.media.legs.size,
-      'live calls': member.calls.directory.size ?? 0,
+      'live calls': member.calls.directory.size,
       'rows of the outbox': store.state.outbox.items.getStats() as { entryCount?: number },
     };
     for (const [what, found] of Object.entries(left)) {
@@ -219,8 +234,8 @@ function checkTold(site: Site, events: readonly FinalEvent[]): void {
 const outboxMs = 15_000;
 
 /** Its node ended, was cut off or got no answer, with the login in its outbox: a later login elsewhere may have come before that is brought on. */
-function leftUntold({ weather }: Site, { life, welcomedMs }: SessionFact): boolean {
-  const { host, place, nats } = life;
+function leftUntold({ weather }: Site, { holder, welcomedMs }: SessionFact): boolean {
+  const { host, place, nats } = holder;
   const ends = [...place.cutsMs, ...(host.endedMs === null ? [] : [host.endedMs])];
   const isSoon = (endMs: number): boolean =>
     welcomedMs !== null && endMs >= welcomedMs && endMs - welcomedMs < outboxMs;
@@ -236,8 +251,8 @@ function checkTimeouts({ evidence }: Site, events: readonly FinalEvent[]): void 
     if (!('reason' in data && 'session' in data) || data.reason !== 'heartbeat_timeout') continue;
     const fact = evidence.sessions.get(data.session);
     if (fact === undefined) continue;
-    const { wire, life } = fact;
-    const hasSlept = life.place.troublesMs.some(
+    const { wire, holder } = fact;
+    const hasSlept = holder.place.troublesMs.some(
       (atMs) => atMs <= wire.closedMs && wire.closedMs - atMs < missedMs,
     );
     evidence.count('timeouts');
@@ -250,7 +265,7 @@ function checkTimeouts({ evidence }: Site, events: readonly FinalEvent[]): void 
 }
 
 /** L: a login, R: one that is recovered, E: an end, N: one as lost. */
-function checkSessions({ evidence, topology, nats }: Site, events: readonly FinalEvent[]): void {
+function checkSessions({ evidence, devices, topology, nats }: Site, events: readonly FinalEvent[]): void {
   const words = new Map<SessionId, string>();
   for (const { type, data } of events) {
     if (!type.startsWith('device.s') || !('session' in data)) continue;
@@ -262,8 +277,13 @@ function checkSessions({ evidence, topology, nats }: Site, events: readonly Fina
     if (!/^L?(?:N?R)*[NE]?$/.test(told))
       evidence.violated(3, `the log says ${told} of ${evidence.name('s', session)}`);
   if (topology !== 'nodes') {
-    const fault = new SharedReplay().faultOf(events as never);
+    const replay = new SharedReplay();
+    const fault = replay.faultOf(events as never);
     if (fault !== null) evidence.violated(3, fault);
+    for (const deviceId of devices)
+      for (const kind of connectionKinds)
+        if (replay.chairOf(kind, deviceId).session !== null)
+          evidence.violated(3, `${deviceId} has a ${kind} session that nobody ends`);
     return;
   }
   for (const { value } of nats.buckets.rows.entries.values()) {

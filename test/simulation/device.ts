@@ -4,9 +4,12 @@
  */
 import { claimMsMax, signalHeartbeatSeconds } from '../../src/model/limits.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
+import type { SleepEndReason } from '../../src/model/sleep.ts';
 import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
-import type { GatewayObserver } from './device-gateway.ts';
-import type { Life, Site } from './site.ts';
+import type { GatewayObserver } from './sleep-gateway.ts';
+import { EdgeLife } from './edges.ts';
+import type { SleepLoginFact } from './evidence.ts';
+import type { Holder, Life, Site } from './site.ts';
 import { replacedCode, type Wire } from './wires.ts';
 
 const wakePrefix = '983b16f8f39c';
@@ -31,7 +34,9 @@ abstract class Connector {
   }
 
   protected abstract readonly kind: 'sleep' | 'signal';
-  protected abstract logIn(life: Life, wire: Wire, observer: GatewayObserver): void;
+  /** A process that accepts its connections; null: none does. */
+  protected abstract findHolder(): Life | EdgeLife | null;
+  protected abstract logIn(holder: Life | EdgeLife, wire: Wire, observer: GatewayObserver): void;
   protected abstract received(data: string, wire: Wire): void;
   protected abstract gone(code: number | null): void;
 
@@ -58,11 +63,10 @@ abstract class Connector {
 
   #connect(): void {
     const { site, deviceId } = this;
-    const place = site.anyServing();
-    const life = place?.life ?? null;
-    if (place === null || life === null) return this.connectIn(1000);
+    const holder = this.findHolder();
+    if (holder === null) return this.connectIn(1000);
     const round = this.round;
-    const wire: Wire = site.dial(life, {
+    const wire: Wire = site.dial(holder, {
       received: (data) => {
         if (round === this.round) this.received(data, wire);
       },
@@ -73,14 +77,13 @@ abstract class Connector {
       },
     });
     this.wire = wire;
-    site.evidence.note(`${deviceId} (${this.kind}) dials ${life.name}`);
-    const observer = this.#observer(life);
-    site.timeline.after(site.wireFaults.delayMs(), life.host, () => {
+    site.evidence.note(`${deviceId} (${this.kind}) dials ${holder.name}`);
+    site.timeline.after(site.wireFaults.delayMs(), holder.host, () => {
       if (wire.isPeerClosed || wire.isSilent) return;
-      if (!life.member.isUp) wire.closeServer(null);
+      if (!(holder instanceof EdgeLife) && !holder.member.isUp) wire.closeServer(null);
       else {
         this.secret = site.registry.secretOf(deviceId);
-        this.logIn(life, wire, observer);
+        this.logIn(holder, wire, this.#observer(holder));
       }
     });
     site.timeline.after(answerMsMax, null, () => {
@@ -92,31 +95,60 @@ abstract class Connector {
 
   protected abstract readonly isAnswered: boolean;
 
-  #observer(life: Life): GatewayObserver {
+  #observer(holder: Holder): GatewayObserver {
     const { evidence, timeline } = this.site;
+    const { secret, site } = this;
+    const askedMs = timeline.nowMs;
+    const login: SleepLoginFact = { deviceId: this.deviceId, answeredMs: Infinity };
+    if (this.kind === 'sleep') evidence.sleepLogins.push(login);
     return {
-      opened: (kind, { deviceId, sessionId }: SessionTicket, wire) => {
-        const { secret, site } = this;
-        if (site.registry.forbidsSession(deviceId, secret, life) !== null)
-          evidence.violated(11, `${deviceId} logs in at ${life.name}, where it may not`);
+      opened: (kind, ticket: SessionTicket, wire) => {
+        const { deviceId, sessionId } = ticket;
+        login.answeredMs = timeline.nowMs;
+        const life = site.serverOf(holder);
+        const forbidden = life && site.registry.forbidsSession(deviceId, secret, life);
+        // An edge hears later that it was admitted before.
+        if (forbidden !== null && (forbidden.answer?.atMs ?? 0) <= askedMs)
+          evidence.violated(11, `${deviceId} logs in at ${holder.name}, where it may not`);
         evidence.opened({
           kind,
           deviceId,
           session: sessionId,
+          ticket,
           secret,
-          life,
+          holder,
           wire,
+          askedMs,
           openedMs: timeline.nowMs,
           welcomedMs: null,
-          isProvisional: life.nats?.isUnavailable === true || life.place.isCut,
+          isProvisional: holder.nats !== null && (holder.nats.isUnavailable || holder.place.isCut),
         });
       },
+      refused: () => void (login.answeredMs = timeline.nowMs),
       written: (_wire, hex) => {
         if (!hex.startsWith(wakePrefix)) return;
-        evidence.writes.push({ deviceId: this.deviceId, atMs: timeline.nowMs, life });
+        evidence.writes.push({ deviceId: this.deviceId, atMs: timeline.nowMs, life: site.serverOf(holder) });
       },
+      closed: ({ sessionId }, reason) => judgeClose(site, login, evidence.name('s', sessionId), reason),
     };
   }
+}
+
+/** A core that dies, comes back or knows less than its edges is no reason to close a socket. */
+function judgeClose(
+  { topology, evidence }: Site,
+  login: SleepLoginFact,
+  session: string,
+  reason: SleepEndReason,
+): void {
+  const { deviceId, answeredMs } = login;
+  evidence.note(`${session} of ${deviceId} is closed as ${reason}`);
+  if (topology !== 'edges') return;
+  if (reason === 'node_lost') evidence.violated(14, `${session} of ${deviceId} is closed as lost`);
+  const isReplacing = (other: SleepLoginFact): boolean =>
+    other !== login && other.deviceId === deviceId && other.answeredMs >= answeredMs;
+  if (reason === 'replaced' && !evidence.sleepLogins.some(isReplacing))
+    evidence.violated(14, `${session} of ${deviceId} is closed as replaced, and it has not logged in since`);
 }
 
 class SleepingModule extends Connector {
@@ -133,11 +165,16 @@ class SleepingModule extends Connector {
     return this.wire !== null && this.isAnswered && !this.wire.isPeerClosed;
   }
 
-  protected logIn(life: Life, wire: Wire, observer: GatewayObserver): void {
+  protected findHolder(): Life | EdgeLife | null {
+    return this.site.topology === 'edges' ? this.site.anyEdge() : (this.site.anyServing()?.life ?? null);
+  }
+
+  protected logIn(holder: Life | EdgeLife, wire: Wire, observer: GatewayObserver): void {
     this.isAnswered = false;
     const { deviceId } = this;
     const login = { deviceId, secret: this.secret, heartbeatSeconds: moduleHeartbeatSeconds };
-    life.member.gateway.sleepLogin(wire, login, observer);
+    if (holder instanceof EdgeLife) holder.gateway.login(wire, login, observer);
+    else holder.member.gateway.sleepLogin(wire, login, observer);
   }
 
   protected received(data: string, wire: Wire): void {
@@ -175,10 +212,15 @@ class Controller extends Connector {
     return this.wire !== null && this.isAnswered;
   }
 
-  protected logIn(life: Life, wire: Wire, observer: GatewayObserver): void {
+  protected findHolder(): Life | null {
+    return this.site.anyServing()?.life ?? null;
+  }
+
+  protected logIn(holder: Life | EdgeLife, wire: Wire, observer: GatewayObserver): void {
     this.isAnswered = false;
     const { deviceId } = this;
-    life.member.gateway.signalLogin(wire, { deviceId, secret: this.secret }, observer);
+    if (!(holder instanceof EdgeLife))
+      holder.member.gateway.signalLogin(wire, { deviceId, secret: this.secret }, observer);
   }
 
   protected received(data: string, wire: Wire): void {
@@ -190,7 +232,7 @@ class Controller extends Connector {
       if (fact.wire === wire) {
         fact.welcomedMs = timeline.nowMs;
         fact.isProvisional ||=
-          fact.life.nats?.isUnavailable === true || timeline.nowMs - fact.openedMs > claimMsMax - marginMs;
+          fact.holder.nats?.isUnavailable === true || timeline.nowMs - fact.openedMs > claimMsMax - marginMs;
         evidence.note(`${this.deviceId} is welcomed as ${evidence.name('s', fact.session)}`);
       }
     this.#sendHeartbeats(wire, this.round);

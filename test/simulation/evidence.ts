@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, EventId, RequestId, SessionId } from '../../src/model/ids.ts';
-import type { Life } from './site.ts';
+import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
+import type { Holder, Life } from './site.ts';
 import type { Timeline } from './timeline.ts';
 import type { Wire } from './wires.ts';
 
@@ -15,10 +16,15 @@ export interface SessionFact {
   readonly kind: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly session: SessionId;
+  /** As its holder has it by now: a session that was recovered has another id. */
+  readonly ticket: SessionTicket;
   /** By which it was proven. */
   readonly secret: string;
-  readonly life: Life;
+  /** The process that has the socket. */
+  readonly holder: Holder;
   readonly wire: Wire;
+  /** When its login came. */
+  readonly askedMs: number;
   readonly openedMs: number;
   /** The controller has its welcome: its login is committed; null: it has not. */
   welcomedMs: number | null;
@@ -26,11 +32,19 @@ export interface SessionFact {
   isProvisional: boolean;
 }
 
+/** A module has sent its login. */
+export interface SleepLoginFact {
+  readonly deviceId: DeviceId;
+  /** Infinity: not yet. */
+  answeredMs: number;
+}
+
 /** The kernel of the server has taken a wake packet. */
 export interface WriteFact {
   readonly deviceId: DeviceId;
   readonly atMs: number;
-  readonly life: Life;
+  /** Of the server that has ordered it; null: it has died. */
+  readonly life: Life | null;
 }
 
 /** A signed wakeup; elsewhere, and behind a fault, a repeat of it may be another one. */
@@ -74,7 +88,8 @@ export type Checked =
   | 'timeouts'
   | 'legs'
   | 'deliveries'
-  | 'delivered events';
+  | 'delivered events'
+  | 'links';
 
 const traceKept = 60;
 /** Milliseconds between a write and its answer, at most. */
@@ -82,6 +97,8 @@ const answerMsMax = 5000;
 
 export class Evidence {
   readonly sessions = new Map<SessionId, SessionFact>();
+  /** Logins that modules have sent. */
+  readonly sleepLogins: SleepLoginFact[] = [];
   readonly writes: WriteFact[] = [];
   readonly wakeups = new Map<RequestId, WakeupFact>();
   /** 202s, repeats among them. */
@@ -148,7 +165,11 @@ export class Evidence {
     fact.acceptedMs = this.#timeline.nowMs;
     fact.lives.add(life);
     for (const write of this.writes)
-      if (write.deviceId === deviceId && this.#timeline.nowMs - write.atMs < answerMsMax)
+      if (
+        write.deviceId === deviceId &&
+        this.#timeline.nowMs - write.atMs < answerMsMax &&
+        write.life !== null
+      )
         fact.lives.add(write.life);
   }
 
@@ -166,13 +187,26 @@ export class Evidence {
 
   opened(fact: SessionFact): void {
     this.sessions.set(fact.session, fact);
-    this.note(`${fact.life.name} admits ${this.name('s', fact.session)} (${fact.kind}) of ${fact.deviceId}`);
+    this.note(
+      `${fact.holder.name} admits ${this.name('s', fact.session)} (${fact.kind}) of ${fact.deviceId}`,
+    );
   }
 
   /** Sessions whose socket is open at a process that lives. */
   living(kind: ConnectionKind, deviceId: DeviceId): SessionFact[] {
     const isLiving = (fact: SessionFact): boolean =>
-      fact.kind === kind && fact.deviceId === deviceId && !fact.wire.isServerClosed && !fact.life.host.isDead;
+      fact.kind === kind &&
+      fact.deviceId === deviceId &&
+      !fact.wire.isServerClosed &&
+      !fact.holder.host.isDead;
     return Array.from(this.sessions.values()).filter(isLiving);
+  }
+
+  /** The living sleep session with this id; null: there is none. */
+  asleep(session: SessionId): SessionFact | null {
+    for (const fact of this.sessions.values())
+      if (fact.ticket.sessionId === session && !fact.wire.isServerClosed && !fact.holder.host.isDead)
+        return fact;
+    return null;
   }
 }

@@ -6,7 +6,7 @@
  *   npm run simulate:faults -- --from 1000 --minutes 480
  *   npm run simulate:faults -- --canaries             every bug that is put in on purpose must be found
  *
- * `--topology alone|nodes` for all seeds. Exits 1 with the first violation, and when nothing was checked.
+ * `--topology alone|edges|nodes` for all seeds. Exits 1 with the first violation, and when nothing was checked.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';

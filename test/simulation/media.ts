@@ -193,7 +193,7 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
   #connect(round: number): void {
     const { chance, places, timeline } = this.site;
     const keeping = places.flatMap(({ life }) =>
-      life?.member.isUp === true && life.member.calls !== null && this.#mayConnectTo(life) ? life : [],
+      life?.member.isUp === true && this.#mayConnectTo(life) ? life : [],
     );
     const life = keeping[chance.below(keeping.length)];
     if (life === undefined) return this.connectIn(1000);
@@ -247,8 +247,8 @@ class Bridge extends LegPeer<OpenBridgeLeg> {
     const up = media.capacity();
     const process = up[chance.below(up.length)]?.process;
     const admission = await calls.service.admitBridge(bridgeKey, null);
-    if (process === undefined || !admission.ok) return null;
-    return calls.service.openBridgeLeg(admission.value, makeLeg(process)) ?? null;
+    if (process === undefined || admission?.ok !== true) return null;
+    return calls.service.openBridgeLeg(admission.value, makeLeg(process));
   }
 
   protected heard(message: LegMessage): void {
@@ -312,7 +312,7 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
     this.#joins += 1;
     const { calls, media } = life.member;
     const admission = await calls.service.admitDevice(this.#token);
-    if (!admission.ok && typeof admission.error === 'object' && 'mediaUrl' in admission.error)
+    if (admission?.ok === false && typeof admission.error === 'object' && 'mediaUrl' in admission.error)
       this.mediaUrl = admission.error.mediaUrl;
     if (!admission.ok || this.isSettling) return null;
     const up = media.capacity().map(({ process }) => process);
@@ -397,7 +397,7 @@ export class Callers {
     const { chance, evidence, places, timeline } = this.#site;
     const lives = places.flatMap(({ life }) => (life === null ? [] : life));
     const life = lives[chance.below(lives.length)];
-    if (life === undefined || !life.member.isUp) return;
+    if (life?.member.isUp !== true) return;
     const { media, calls } = life.member;
     const process = chance.below(2);
     evidence.note(`a media process of ${life.name} dies`);

@@ -31,6 +31,7 @@ import { issuingSettings } from '../../src/server/config/derived-settings.ts';
 import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { provisionHere } from '../../src/server/membership/member-answers.ts';
 import type { Member, Membership } from '../../src/server/membership/membership.ts';
+import { awaitSessions, mayBeBrought } from '../../src/server/site/unclaimed-sessions.ts';
 import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import type { Log } from '../../src/lib/log.ts';
@@ -50,6 +51,8 @@ export interface MemberDeps {
   readonly store: Store;
   readonly membership: Membership;
   readonly tokenKeys: LiveTokenKeys;
+  /** `first`: they have no sessions yet. `later`: they hold those of the core before this one. Null: there are none. */
+  readonly edges: 'first' | 'later' | null;
   readonly webhooks: Required<Pick<WebhooksDeps, 'openTables' | 'startWorker'>>;
   /** For a canary. */
   readonly alter: (context: ServerContext) => void;
@@ -83,7 +86,7 @@ export class SimulatedMember {
     alter(this.context);
     this.calls = composeCalls(this.context, this.media);
     this.context.own.calls = this.calls as unknown as CallService;
-    this.gateway = new DeviceGateway(this.context);
+    this.gateway = new DeviceGateway(this.context, deps.edges !== null);
     this.context.own.deviceListeners = this.gateway.listeners;
     this.webhooks = this.#openWebhooks();
     this.registry = this.#openRegistry(this.calls, store);
@@ -105,12 +108,14 @@ export class SimulatedMember {
   /** Resolves when devices and callers are let in. */
   async start(): Promise<void> {
     const { context } = this;
-    const { clock } = this.deps;
+    const { clock, edges } = this.deps;
+    const awaitsSessions = edges === 'later';
     await this.#member.prepare(context, this.registry);
     await this.registry.start();
     await this.webhooks.start();
     await this.#member.open(context);
-    await this.#member.recover(context, () => false);
+    await this.#member.recover(context, awaitsSessions ? mayBeBrought : () => false);
+    if (awaitsSessions) this.#stops.push(awaitSessions(context));
     this.#stops.push(context.watch.start());
     this.calls.directory.resume();
     this.calls.bridges.resume();
@@ -148,7 +153,7 @@ export class SimulatedMember {
     return endCall(this.context.callEnds, order);
   }
 
-  /** An operator's change of the registry. Rejects when the store refuses. */
+  /** An operator's change of the registry, at a process that makes some. Rejects when the store refuses. */
   async change<Changed>(act: (registry: MemberRegistry) => Promise<Changed>): Promise<Changed> {
     const changed = await act(this.registry);
     this.registry.changed();
@@ -184,7 +189,7 @@ export class SimulatedMember {
     this.calls.service.close();
     for (const stop of this.#stops.splice(0)) stop();
     new HeartbeatSaver(context.directory).saveAll();
-    this.gateway.drop();
+    await this.gateway.close();
     await this.#member.close();
     await this.registry.stop();
     await context.records.close();

@@ -57,7 +57,7 @@ export class Operator {
       return () => {
         evidence.count('kicks');
         const isWhole = this.#site.isUntroubled() && weather.lossShare === 0;
-        const mustBeGone = ({ openedMs, isProvisional, life: holder }: SessionFact): boolean =>
+        const mustBeGone = ({ openedMs, isProvisional, holder }: SessionFact): boolean =>
           holder === life ? openedMs < begunMs : isWhole && !isProvisional && openedMs < begunMs - rowMs;
         for (const kind of ['sleep', 'signal'] as const) {
           const left = evidence.living(kind, deviceId).find(mustBeGone);

@@ -27,7 +27,8 @@ export function checkRegistry(site: Site): void {
 }
 
 /** Nothing has gone wrong for a while: what a process keeps of its registry is what is stored, and who may not be there is gone. */
-export function checkKnown({ devices, evidence, places }: Site): void {
+export function checkKnown(site: Site): void {
+  const { devices, evidence, places } = site;
   for (const life of places.flatMap((place) => place.life ?? []))
     for (const deviceId of devices) {
       const stored = life.store.registry.find('device', deviceId);
@@ -36,7 +37,7 @@ export function checkKnown({ devices, evidence, places }: Site): void {
         stored !== null && !stored.disabled && stored.secret === secret;
       for (const kind of connectionKinds)
         for (const fact of evidence.living(kind, deviceId))
-          if (fact.life === life && !mayStay(fact))
+          if (site.serverOf(fact.holder) === life && !mayStay(fact))
             evidence.violated(
               11,
               `${evidence.name('s', fact.session)} of ${deviceId} lives on against the registry`,

@@ -96,8 +96,9 @@ export class RegistryFacts {
   survivors({ deviceId, life, answer }: DeviceChangeFact): SessionFact[] {
     const { evidence } = this.#site;
     if (answer === null || life.host.isDead || life.place.troubledMs > answer.atMs) return [];
-    const mayNot = ({ secret, openedMs, life: holder }: SessionFact): boolean =>
-      holder === life &&
+    const mayNot = ({ secret, openedMs, holder }: SessionFact): boolean =>
+      this.#site.serverOf(holder) === life &&
+      holder.place.troubledMs < answer.atMs &&
       openedMs < answer.atMs &&
       this.forbidsSession(deviceId, secret, life)?.answer === answer;
     return (['sleep', 'signal'] as const).flatMap((kind) => evidence.living(kind, deviceId).filter(mayNot));

@@ -5,7 +5,7 @@ import { canaries } from './canaries.ts';
 import { simulate } from './simulation.ts';
 import type { Topology } from './site.ts';
 
-for (const topology of ['alone', 'nodes'] as const satisfies readonly Topology[])
+for (const topology of ['alone', 'edges', 'nodes'] as const satisfies readonly Topology[])
   test(`the same seed is the same run, to the last line: ${topology}`, async () => {
     const [one, other] = [await simulate(8, { topology }), await simulate(8, { topology })];
     assert.equal(one.violation, null);
@@ -15,6 +15,13 @@ for (const topology of ['alone', 'nodes'] as const satisfies readonly Topology[]
     for (const what of ['logins', 'wakeups', 'queries', 'events', 'timers'] as const)
       assert.ok((one.checked.get(what) ?? 0) > 0, `${what} were checked`);
   });
+
+test('a core adopts the sessions of its edges, as in seeds that found a mistake once', async () => {
+  for (const seed of [5, 13]) {
+    const { violation } = await simulate(seed, { topology: 'edges' });
+    assert.equal(violation, null, `seed ${seed}`);
+  }
+});
 
 test('a bug that is put in on purpose is found, and said with its invariant and its end of the trace', async () => {
   const canary = canaries.find(({ name }) => name === 'a call is ended twice');

@@ -9,7 +9,7 @@ import { Callers } from './media.ts';
 import { Operator } from './operator.ts';
 import { Requests } from './requests.ts';
 import { checkKnown } from './registry-checks.ts';
-import { Site, type Topology, type Weather } from './site.ts';
+import { corePauseMsMax, Site, type Topology, type Weather } from './site.ts';
 import type { Checked } from './evidence.ts';
 
 export interface RunOptions {
@@ -31,7 +31,7 @@ export interface RunResult {
   readonly steps: number;
 }
 
-const topologies: readonly Topology[] = ['alone', 'nodes'];
+const topologies: readonly Topology[] = ['alone', 'edges', 'nodes'];
 
 /** Milliseconds of simulated time. */
 const startMs = 4000;
@@ -123,6 +123,8 @@ async function live(site: Site): Promise<void> {
   for (const place of site.places) void site.stop(place).then(() => (stopped += 1));
   await timeline.pass(stopMs);
   if (stopped < site.places.length) evidence.violated(8, 'a process does not stop within a minute');
+  for (const { life } of site.edges) void life?.stop();
+  await timeline.pass(1000);
   checkStopped(site, lives);
   checkLog(site);
 }
@@ -164,11 +166,13 @@ function stirUntil(site: Site, endMs: number, actors: Actors): void {
   if (chance.next() < 0.3) again(12_000, () => setClock(site));
   // Some runs have hours between their faults, as far as what is judged at once can see.
   if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site, endMs));
+  if (site.edges.length > 0) again(2000 + chance.next() * 8000, () => stirEdges(site, endMs));
 }
 
 /** By seconds, or by minutes; the same machine may be set back later. */
 function setClock(site: Site): void {
-  const { chance, places } = site;
+  const { chance } = site;
+  const places = [...site.places, ...site.edges.filter(({ isLocal }) => !isLocal)];
   const place = places[chance.below(places.length)];
   const mostMs = chance.next() < 0.5 ? 3000 : 150_000;
   if (place !== undefined) site.setClock(place, (2 * chance.next() - 1) * mostMs);
@@ -187,13 +191,26 @@ function stirSite(site: Site, endMs: number): void {
   if (lot < 0.06) site.hang(place, endMs - timeline.nowMs);
   else if (lot < 0.3) {
     const ms = chance.next() < 0.7 ? chance.next() * 3000 : chance.next() * 16_000;
-    site.pause(place, Math.min(ms, endMs - timeline.nowMs));
+    const mostMs = site.topology === 'edges' ? corePauseMsMax : Infinity;
+    site.pause(place, Math.min(ms, mostMs, endMs - timeline.nowMs));
   } else if (lot < 0.6 && site.topology === 'nodes') {
     site.cut(place);
     timeline.after(chance.next() * 18_000, null, () => site.mend(place));
   } else if (lot < 0.85 && place.life !== null) {
     site.crash(place);
-    back(500 + chance.next() * 16_000);
+    back(site.topology === 'edges' ? 100 + chance.next() * 4000 : 500 + chance.next() * 16_000);
   } else if (place.life?.member.isUp === true)
     void site.stop(place).then(() => back(500 + chance.next() * 3000));
+}
+
+function stirEdges(site: Site, endMs: number): void {
+  const { chance, timeline, edges } = site;
+  const edge = edges[chance.below(edges.length)];
+  if (edge === undefined) return;
+  const lot = chance.next();
+  const leftMs = endMs - timeline.nowMs;
+  if (lot < 0.25) edge.crash();
+  else if (lot < 0.5) edge.pause(Math.min(chance.next() * 12_000, leftMs));
+  else if (edge.isLocal) edge.loseLink();
+  else edge.cut(Math.min(chance.next() * 18_000, leftMs));
 }

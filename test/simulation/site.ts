@@ -1,5 +1,6 @@
 /**
- * A whole simulated site: one server, or several nodes over NATS; their lives, and the faults of everything between them. Which it is, and all that happens to it, follows from the seed.
+ * A whole simulated site: one process, a core with edges, or several nodes over NATS; their lives, and the faults of
+ * everything between them. Which it is, and all that happens to it, follows from the seed.
  */
 import type { BridgeId, DeviceId } from '../../src/model/ids.ts';
 import { hashBridgeKey } from '../../src/model/registry.ts';
@@ -12,6 +13,7 @@ import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { newKey } from '../support/call-tokens.ts';
 import type { Chance } from '../support/seeded-random.ts';
+import { EdgeLife, EdgePlace } from './edges.ts';
 import { Evidence } from './evidence.ts';
 import { SimulatedMember } from './member.ts';
 import { Disk, DiskFull, type StoreFile } from './memory-store.ts';
@@ -26,7 +28,7 @@ import { app, bridgeKey, hooks, otherApp, product } from './names.ts';
 import { Receivers, startWebhookThread } from './webhooks.ts';
 import { Wire, type PeerEnd, type WireFaults } from './wires.ts';
 
-export type Topology = 'alone' | 'nodes';
+export type Topology = 'alone' | 'edges' | 'nodes';
 
 /** Of the run's first instant: 2026-11-20T08:30:00Z. */
 const wallMs = Date.UTC(2026, 10, 20, 8, 30, 0);
@@ -39,29 +41,11 @@ const baseSettings = loadSettings({
 /** Milliseconds: what was before a fault may be known at others for so long. */
 export const troubleMs = 30_000;
 
-/** One life of one process. */
-export interface Life {
+/** A place to which something can happen. */
+export interface Troubled {
   readonly name: string;
-  readonly place: Place;
-  readonly host: Host;
-  readonly clock: HostClock;
-  readonly member: SimulatedMember;
-  readonly store: Store & { readonly openCommits: () => number };
-  /** Null: it is no node. */
-  readonly nats: NatsConnection | null;
-  readonly wires: Set<Wire>;
-}
-
-/** Where a process runs, over all of its lives. */
-export interface Place {
-  readonly index: number;
-  readonly name: string;
-  readonly disk: Disk;
-  /** Of its machine. */
   readonly wall: WallClock;
-  life: Life | null;
-  lives: number;
-  /** The way to NATS is cut. */
+  /** The way to NATS, or to the core, is cut. */
   isCut: boolean;
   /** When it was. */
   readonly cutsMs: number[];
@@ -70,6 +54,38 @@ export interface Place {
   /** Begins and ends of what happened to it. */
   readonly troublesMs: number[];
 }
+
+/** One life of a process that devices connect to. */
+export interface Holder {
+  readonly name: string;
+  readonly place: Troubled;
+  readonly host: Host;
+  /** Null: it is no node. */
+  readonly nats: NatsConnection | null;
+  readonly wires: Set<Wire>;
+}
+
+/** One life of one server process. */
+export interface Life extends Holder {
+  readonly place: Place;
+  readonly clock: HostClock;
+  readonly member: SimulatedMember;
+  readonly store: Store & { readonly openCommits: () => number };
+}
+
+/** Where a server process runs, over all of its lives. */
+export interface Place extends Troubled {
+  readonly disk: Disk;
+  life: Life | null;
+  lives: number;
+}
+
+/** Silence after which a supervisor kills its child, in milliseconds. */
+const hangMsMax = 5000;
+/** Milliseconds of a core's pause at most: its supervisor kills it later, and its edges give the link up. */
+export const corePauseMsMax = 4000;
+/** Milliseconds of a message on a link at most, so that edges bring their sessions in time. */
+const linkMsMax = 400;
 
 /** What may go wrong on the way, and how often; all of it stops when the site is healed. */
 export interface Weather {
@@ -87,6 +103,8 @@ export class Site {
   readonly chance: Chance;
   readonly topology: Topology;
   readonly places: Place[] = [];
+  /** Of the only place; none: it holds its sleep connections itself. */
+  readonly edges: EdgePlace[] = [];
   readonly evidence: Evidence;
   readonly nats: NatsServer;
   readonly devices: readonly DeviceId[];
@@ -139,13 +157,36 @@ export class Site {
     };
   }
 
+  linkDelayMs(): number {
+    return Math.min(linkMsMax, this.delayMs(0.1, 2));
+  }
+
   startAll(): void {
     for (const place of this.places) this.start(place);
+    for (const edge of this.edges) edge.start();
   }
 
   /** Those that let devices and callers in. */
   serving(): Place[] {
     return this.places.filter(({ life }) => life?.member.isUp === true);
+  }
+
+  /** One of the edges that accept modules; null: none does. */
+  anyEdge(): EdgeLife | null {
+    const listening = this.edges.flatMap(({ life }) => (life?.isListening === true ? life : []));
+    return listening[this.chance.below(listening.length)] ?? null;
+  }
+
+  /** The core, when edges can connect to it. */
+  openCore(): Life | null {
+    const life = this.places[0]?.life ?? null;
+    return life?.member.gateway.isOpen === true ? life : null;
+  }
+
+  /** The server process that answers for this one's sessions by now; null: the core of this edge has died. */
+  serverOf(holder: Holder): Life | null {
+    if (holder instanceof EdgeLife) return this.places[0]?.life ?? null;
+    return holder as Life;
   }
 
   /** One of those that serve; null: none does. */
@@ -162,7 +203,7 @@ export class Site {
     const store = place.disk.open(this.timeline, host, 'write');
     this.canary?.store?.(store, this);
     const log = new SimulatedLog(name, this.evidence);
-    const { membership, ...own } = this.#membershipOf(place, { host, clock });
+    const { membership, nats } = this.#membershipOf(place, { host, clock });
     const member = new SimulatedMember({
       settings: settingsOf(place),
       clock,
@@ -171,13 +212,14 @@ export class Site {
       store,
       membership,
       tokenKeys,
+      edges: this.edges.length === 0 ? null : place.lives === 1 ? 'first' : 'later',
       webhooks: {
         openTables: () => place.disk.openWebhooks(this.timeline, host),
         startWorker: (task) => startWebhookThread(this, life, task),
       },
       alter: (context) => this.canary?.context?.(context, this),
     });
-    const life: Life = { name, place, host, clock, member, store, wires: new Set(), ...own };
+    const life: Life = { name, place, host, clock, member, store, wires: new Set(), nats };
     place.life = life;
     this.evidence.note(`${name} starts`);
     void member.start().then(
@@ -208,6 +250,7 @@ export class Site {
     life.nats?.crash();
     for (const wire of life.wires) wire.serverCrashed();
     life.member.media.crashed();
+    for (const edge of this.edges) if (!edge.isCut) edge.life?.breakLink(false);
   }
 
   /** SIGTERM. Resolves when it is gone. */
@@ -223,19 +266,25 @@ export class Site {
   }
 
   pause(place: Place, ms: number): void {
-    if (place.life === null) return;
-    this.evidence.note(`${place.life.name} is paused for ${Math.round(ms)} ms`);
-    const { host } = place.life;
+    if (place.life !== null) this.pauseHost(place.life.host, place, ms);
+  }
+
+  pauseHost(host: Host, place: Troubled, ms: number): void {
+    this.evidence.note(`${host.name} is paused for ${Math.round(ms)} ms`);
     // What waits for the end of a pause must not be overtaken.
     host.pausedUntilMs = Math.max(host.pausedUntilMs, this.timeline.nowMs + ms);
     this.trouble(place, host.pausedUntilMs - this.timeline.nowMs);
   }
 
-  /** It does nothing any more, until it is killed by whoever watches it. */
+  /** It does nothing any more, until it is killed: by its supervisor, or by whoever watches a process that has none. */
   hang(place: Place, mostMs: number): void {
     const { life } = place;
     if (life === null) return;
-    const noticedMs = Math.min(10_000 + this.chance.next() * 20_000, mostMs);
+    const killedMs =
+      this.topology === 'edges'
+        ? hangMsMax + this.chance.next() * 1000
+        : 10_000 + this.chance.next() * 20_000;
+    const noticedMs = Math.min(killedMs, mostMs);
     this.pause(place, 2 * noticedMs);
     this.timeline.after(noticedMs, null, () => {
       if (place.life !== life) return;
@@ -245,7 +294,7 @@ export class Site {
   }
 
   /** As by NTP, or by a hand: deadlines go on as before. */
-  setClock(place: Place, byMs: number): void {
+  setClock(place: Troubled, byMs: number): void {
     this.evidence.note(`the clock of ${place.name} is set by ${Math.round(byMs / 1000)} s`);
     this.evidence.count('clocks set');
     place.wall.startMs += Math.round(byMs);
@@ -271,27 +320,28 @@ export class Site {
   heal(): void {
     this.weather.isFair = true;
     for (const place of this.places) this.mend(place);
+    for (const edge of this.edges) edge.mend();
     this.receivers.heal();
   }
 
   /** Something happened to it, and what others know of it may be old for a while. */
-  trouble(place: Place, ms = 0): void {
+  trouble(place: Troubled, ms = 0): void {
     this.evidence.count('faults');
     place.troubledMs = Math.max(place.troubledMs, this.timeline.nowMs + ms);
     place.troublesMs.push(this.timeline.nowMs, place.troubledMs);
   }
 
   /** A device's connection to a process; nobody is there: it is gone at once. */
-  dial(life: Life, peer: PeerEnd): Wire {
-    const wire = new Wire({ timeline: this.timeline, host: life.host, faults: this.wireFaults }, peer);
-    life.wires.add(wire);
-    if (life.host.isDead) wire.serverCrashed();
+  dial(holder: Holder, peer: PeerEnd): Wire {
+    const wire = new Wire({ timeline: this.timeline, host: holder.host, faults: this.wireFaults }, peer);
+    holder.wires.add(wire);
+    if (holder.host.isDead) wire.serverCrashed();
     return wire;
   }
 
   /** Nothing has happened lately: to this process, or to any. */
-  isUntroubled(place: Place | null = null): boolean {
-    const concerned = place === null ? this.places : [place];
+  isUntroubled(place: Troubled | null = null): boolean {
+    const concerned = place === null ? [...this.places, ...this.edges] : [place];
     return concerned.every(({ troubledMs, isCut }) => !isCut && this.timeline.nowMs - troubledMs > troubleMs);
   }
 
@@ -317,9 +367,8 @@ export class Site {
           if (this.#happens(this.weather.deadlyCommits[file])) this.#crashAtCommit(host, file);
         },
       });
-    const make = (index: number, name: string): void =>
+    const make = (name: string): void =>
       void this.places.push({
-        index,
         name,
         disk: disk(),
         wall: { startMs: wallMs },
@@ -331,11 +380,23 @@ export class Site {
         troublesMs: [],
       });
     const count = 2 + this.chance.below(2);
-    if (this.topology === 'alone') make(0, 'server');
-    else for (let index = 0; index < count; index++) make(index, `node-${index + 1}`);
+    if (this.topology === 'nodes') for (let index = 0; index < count; index++) make(`node-${index + 1}`);
+    else make('server');
+    if (this.topology === 'edges') this.#makeEdges(count);
     // Nodes get the registry of the first from NATS.
     const [first] = this.places;
     if (first !== undefined) this.#fillRegistry(first.disk);
+  }
+
+  /** The last of them is on another machine. */
+  #makeEdges(count: number): void {
+    const wall = this.places[0]?.wall ?? { startMs: wallMs };
+    const settings = baseSettings.sleep;
+    for (let index = 1; index <= count; index++) {
+      const isLocal = index < count;
+      const own = { isLocal, settings, wall: isLocal ? wall : { startMs: wallMs } };
+      this.edges.push(new EdgePlace(this, `edge-${index}`, own));
+    }
   }
 
   #fillRegistry(disk: Disk): void {
@@ -362,8 +423,8 @@ export class Site {
   #membershipOf(
     place: Place,
     { host, clock }: { readonly host: Host; readonly clock: HostClock },
-  ): Pick<Life, 'nats'> & { readonly membership: Membership } {
-    if (this.topology === 'alone') return { membership: new AloneMembership(), nats: null };
+  ): { readonly membership: Membership; readonly nats: NatsConnection | null } {
+    if (this.topology !== 'nodes') return { membership: new AloneMembership(), nats: null };
     const nats = this.#connect(place, host);
     const transport = new SimulatedTransport(nats, this.nats, place.name);
     this.canary?.transport?.(transport, this);
@@ -387,8 +448,8 @@ export class Site {
   }
 }
 
-function settingsOf(place: Place): Settings {
-  return { ...baseSettings, cluster: { ...baseSettings.cluster, node_name: place.name } };
+function settingsOf({ name }: Place): Settings {
+  return { ...baseSettings, cluster: { ...baseSettings.cluster, node_name: name } };
 }
 
 const tokenKeys = {
