@@ -16,6 +16,8 @@ import { reviewedMs, type ChangeKind, type DeviceChangeFact } from './registry-f
 import type { MemberRegistry } from './member-registry.ts';
 
 /** Milliseconds after which every member can see whose session it is. */
+/** Milliseconds in which an order of a core is obeyed by its edges. */
+const orderMs = 2000;
 const rowMs = 5000;
 
 /** What became of a change. */
@@ -59,14 +61,18 @@ export class Operator {
         const isWhole = this.#site.isUntroubled() && weather.lossShare === 0;
         const mustBeGone = ({ openedMs, isProvisional, holder }: SessionFact): boolean =>
           holder === life ? openedMs < begunMs : isWhole && !isProvisional && openedMs < begunMs - rowMs;
-        for (const kind of ['sleep', 'signal'] as const) {
-          const left = evidence.living(kind, deviceId).find(mustBeGone);
-          if (left !== undefined)
-            evidence.violated(
-              11,
-              `${deviceId} was kicked by ${life.name}, and ${evidence.name('s', left.session)} of it lives`,
-            );
-        }
+        const judge = (): void => {
+          for (const kind of ['sleep', 'signal'] as const) {
+            const left = evidence.living(kind, deviceId).find(mustBeGone);
+            if (left !== undefined)
+              evidence.violated(
+                11,
+                `${deviceId} was kicked by ${life.name}, and ${evidence.name('s', left.session)} of it lives`,
+              );
+          }
+        };
+        // The order of a core takes a moment to its edges.
+        timeline.after(this.#site.edges.length > 0 ? orderMs : 0, null, judge);
         return ended.join(', ') || 'nothing to end';
       };
     });

@@ -98,6 +98,7 @@ export class RegistryFacts {
     if (answer === null || life.host.isDead || life.place.troubledMs > answer.atMs) return [];
     const mayNot = ({ secret, openedMs, holder }: SessionFact): boolean =>
       this.#site.serverOf(holder) === life &&
+      !holder.place.isCut &&
       holder.place.troubledMs < answer.atMs &&
       openedMs < answer.atMs &&
       this.forbidsSession(deviceId, secret, life)?.answer === answer;
