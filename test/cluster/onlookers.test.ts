@@ -45,4 +45,3 @@ async function commitBesideOnlookers(t: TestContext, mode: EnvironmentMode): Pro
 
 test('nothing that a lone process commits is lost while others look on', (t) =>
   commitBesideOnlookers(t, 'write'));
-test('nor what one of several processes commits', (t) => commitBesideOnlookers(t, 'shared'));

@@ -5,13 +5,12 @@ import type { DeviceId } from '../../src/model/ids.ts';
 import type { WakeupName, WakeupRecord } from '../../src/model/wakeup.ts';
 import type { CallRecords, ConnectionRecords, WakeupRecords } from '../../src/core/ports/records.ts';
 import { openRecords } from '../../src/server/bootstrap/records.ts';
-import { SharedRecords } from '../../src/storage/journal/shared-records.ts';
+import { OwnRecords } from '../../src/storage/journal/own-records.ts';
 import { FakeCallRecords, FakeRecords, FakeWakeupRecords } from './fakes.ts';
 import type { JoinGround } from './node-ground.ts';
 import { NodesSite } from './nodes-site.ts';
 import { recordsDeps, recordsSettings } from './records-site.ts';
 import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
-import { alone } from './test-journal.ts';
 
 export interface KeptRecords {
   readonly sleep: ConnectionRecords;
@@ -46,7 +45,7 @@ export async function standIns(): Promise<KeptRecords> {
 export async function storeRecords(t: Ending): Promise<KeptRecords> {
   const ending = lastFirst(t);
   const { state } = temporaryStore(ending);
-  const records = openRecords(state, recordsSettings, recordsDeps(new SharedRecords(state, alone)));
+  const records = openRecords(state, recordsSettings, recordsDeps(new OwnRecords(state)));
   ending.after(() => records.close());
   return {
     ...records,

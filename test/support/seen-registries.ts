@@ -1,40 +1,21 @@
 /** Registries that are written at one place and read at another, as servers have them. */
 import { EventEmitter, once } from 'node:events';
-import { join } from 'node:path';
 import { NatsTransport } from '../../src/cluster/nats/node-transport.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { ApplicationId } from '../../src/model/ids.ts';
 import { NodeRegistry } from '../../src/server/membership/node-registry.ts';
-import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import type { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
 import type { SeenRegistry } from '../conformance/registry.ts';
 import { WatchedLog } from './nats-scene.ts';
 import { joinNats } from './nats-ground.ts';
-import {
-  closedAfter,
-  lastFirst,
-  temporaryDirectory,
-  temporaryStore,
-  type Ending,
-} from './temporary-store.ts';
+import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
 
 export async function ownRegistry(t: Ending): Promise<SeenRegistry> {
   const { registry: tables } = temporaryStore(t);
   const reader = new RegistryStore(tables);
   return { ...writtenAt(tables, reader), reader, settled: async () => undefined };
-}
-
-/** The other one is told that it changed, and forgets what it knew. */
-export async function processesRegistry(t: Ending): Promise<SeenRegistry> {
-  const ending = lastFirst(t);
-  const directory = join(temporaryDirectory(ending), 'data');
-  const [one, other] = [0, 1].map(() => closedAfter(ending, openStore(directory, { lock: 'held' })));
-  if (one === undefined || other === undefined) throw new Error('two were opened');
-  const reader = new RegistryStore(other.registry);
-  const settled = async (): Promise<void> => reader.purge();
-  return { ...writtenAt(one.registry, new RegistryStore(one.registry)), reader, settled };
 }
 
 interface RegistryNode {

@@ -5,12 +5,11 @@ import { EventStore } from '../../src/storage/events/event-store.ts';
 import { Committer } from '../../src/storage/journal/committer.ts';
 import { Journal, type JournalDeps } from '../../src/storage/journal/journal.ts';
 import { JournalSlot } from '../../src/storage/journal/journal-slot.ts';
-import { SharedRecords, type SharedWriter } from '../../src/storage/journal/shared-records.ts';
+import { OwnRecords } from '../../src/storage/journal/own-records.ts';
 import type { CallsTransition } from '../../src/storage/journal/transition.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import type { Sight } from '../../src/storage/lmdb/environment.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
-import { onlyMember } from '../../src/storage/records/connection-rows.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 
@@ -28,9 +27,6 @@ export interface TestJournal {
   readonly stored: StoredEvents;
 }
 
-/** The process that writes its store alone. */
-export const alone: SharedWriter = { member: onlyMember, node: 'node-1', grew: () => undefined };
-
 /** Takes events that no record goes with. */
 export class EventJournal extends Journal {
   readonly #events = new JournalSlot<CallsTransition>(this, () => undefined);
@@ -45,8 +41,8 @@ export class EventJournal extends Journal {
 export class WritableLog extends EventStore {
   readonly #journal: EventJournal;
 
-  constructor(stored: StoredEvents, journal: EventJournal, log: FakeLog, beforeReading?: () => void) {
-    super(stored, journal, log, beforeReading);
+  constructor(stored: StoredEvents, journal: EventJournal, log: FakeLog) {
+    super(stored, journal, log);
     this.#journal = journal;
   }
 
@@ -67,7 +63,7 @@ export function openJournal(
     productOf: () => 'doorbell' as ProductId,
     backlogMax: 100_000,
     ...settings,
-    committer: new Committer(transactions, new SharedRecords(state, alone)),
+    committer: new Committer(transactions, new OwnRecords(state)),
   });
   const stored = new StoredEvents(state);
   return { journal, events: new WritableLog(stored, journal, log), stored };

@@ -1,6 +1,6 @@
 /**
- * A device's record as one query sees it: what this member knows by itself, and what the members have in common. Alone the one
- * is everything; nodes ask the owners (observe-at-owners.ts). Source: cluster.md, Record.
+ * A device's record as one query sees it: a server alone knows all of it; a node combines its own knowledge with the shared row,
+ * and asks the owners (observe-at-owners.ts). Source: cluster.md, Record.
  */
 import {
   latestTimes,

@@ -48,7 +48,6 @@ export async function readEvents(deps: ReadEventsDeps, request: ReadEventsReques
   const slot = deps.readers.enter(request.appId);
   if (slot === null) return fail(refusal(42901, 'as many readers as may are here already'));
   try {
-    deps.events.catchUp();
     const scan = new EventScan(deps, request);
     request.onGone(() => {
       scan.abandon();

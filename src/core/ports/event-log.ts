@@ -12,13 +12,10 @@ export interface EventLog {
    * ones come from memory, older ones from the memory map, about 3 µs each. Throws when the store cannot be read.
    */
   read(after: number, limit: number): readonly LoggedEvent[];
-  /** Before a reader that did not follow: `head` is that of the store as it is now, whoever wrote it. */
-  catchUp(): void;
   /** The device's latest events that are kept, newest first, at most `recentEventsOfDeviceMax`. */
   recentOf(deviceId: DeviceId): readonly LoggedEvent[];
   /**
    * Calls `told` with every batch of events right after it is committed, in order; until the function returned is called.
-   * Where other processes write the log too, each of their events is read for that: follow while somebody waits.
    */
   follow(told: (events: readonly LoggedEvent[]) => void): () => void;
 }

@@ -64,7 +64,7 @@ export function openRecords(
     onLogins: (areClosed) => health.loginsTurned(areClosed),
   });
   health.count(() => journal.backlog);
-  const events = new EventStore(new StoredEvents(state), journal, log, () => committer.look());
+  const events = new EventStore(new StoredEvents(state), journal, log);
   const wakeups = new WakeupRecordStore(state, journal, {
     clock,
     knownMax: settings.wakeup.known_max,
@@ -83,8 +83,8 @@ export function openRecords(
   const bare = new JournalSlot<EventTransition>(journal, () => undefined);
   const lost = new LostSessions(state, journal, deps.node);
   return {
-    sleep: new ConnectionRecordStore(state, 'sleep', journal, store.member),
-    signal: new ConnectionRecordStore(state, 'signal', journal, store.member),
+    sleep: new ConnectionRecordStore(state, 'sleep', journal),
+    signal: new ConnectionRecordStore(state, 'signal', journal),
     wakeups,
     calls: new CallRecordStore(state, journal),
     events,
@@ -132,7 +132,7 @@ export async function endOpenSessions(
   goesOn: GoesOn,
 ): Promise<void> {
   // Of an earlier life of the only process that writes this store.
-  const { sleep, signal } = await records.closeSessionsOf((_member, ...of) => !goesOn(...of));
+  const { sleep, signal } = await records.closeSessionsOf((...of) => !goesOn(...of));
   if (sleep + signal > 0)
     log.warn({ sleep, signal, reason: 'node_lost' }, 'sessions that the last stop left open are ended');
 }

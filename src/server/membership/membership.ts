@@ -24,9 +24,8 @@ import type {
 import { endOpenSessions, type GoesOn } from '../bootstrap/records.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from '../bootstrap/webhook-service.ts';
 import type { RecordStore } from '../../storage/journal/committer.ts';
-import { SharedRecords } from '../../storage/journal/shared-records.ts';
+import { OwnRecords } from '../../storage/journal/own-records.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
-import { onlyMember } from '../../storage/records/connection-rows.ts';
 import { readVersion } from '../../lib/package-version.ts';
 
 export interface Membership extends RecordsMembership {
@@ -70,8 +69,8 @@ export class AloneMembership implements Membership {
   readonly watcher = null;
   readonly countsEvents = true;
 
-  openRecordStore(state: StateTables, node: string): RecordStore {
-    return new SharedRecords(state, { member: onlyMember, node, grew: () => undefined });
+  openRecordStore(state: StateTables): RecordStore {
+    return new OwnRecords(state);
   }
 
   claimed(records: ConnectionRecords): ConnectionRecords {

@@ -1,53 +1,32 @@
 /**
  * The event log of the running server, as its readers see it: what is committed, the newest events from memory, older
- * ones from the store. Who follows it is told right after every commit. Where other processes write the log too, their
- * events are read from the store while anybody follows, and followers are told of every event once and in the order of
- * the log, whoever wrote it; while nobody does, only the head is kept. Source: events.md, The log; cluster.md.
+ * ones from the store. Followers are notified right after every commit. Events that a node mirrors are read from the store
+ * while anybody follows; while nobody does, only the head is kept. Source: events.md, The log; cluster.md.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Journal } from '../journal/journal.ts';
-import {
-  refreshLogMs,
-  refreshLogSlice,
-  recentEventsMax,
-  recentEventCharacters,
-} from '../lmdb/store-limits.ts';
+import { refreshLogSlice, recentEventsMax, recentEventCharacters } from '../lmdb/store-limits.ts';
 import type { StoredEvents } from './stored-events.ts';
 
 type Follower = (events: readonly LoggedEvent[]) => void;
 
-/** Told whether anybody follows the log here: by then the events of others are to be told, or need not be. */
-export interface FollowingListener {
-  begun(): void;
-  ended(): void;
-}
-
 export class EventStore implements EventLog {
   readonly #stored: StoredEvents;
   readonly #log: Log;
-  readonly #beforeReading: () => void;
   readonly #recent = new RecentEvents();
   readonly #followers = new Set<{ readonly told: Follower }>();
   #head: number;
   #oldest: number;
   /** It reads on from the head. */
   #isReading = false;
-  #nextSlice: NodeJS.Immediate | null = null;
-  /** Null: nobody else writes the log. */
-  #listener: FollowingListener | null = null;
 
-  /**
-   * `beforeReading`: called before events are read that others may have written, with the store as it will be read; own
-   * events that are visible there are to be told now. Throws when the store cannot be read.
-   */
-  constructor(stored: StoredEvents, journal: Journal, log: Log, beforeReading: () => void = () => undefined) {
+  /** Throws when the store cannot be read. */
+  constructor(stored: StoredEvents, journal: Journal, log: Log) {
     this.#stored = stored;
     this.#log = log;
-    this.#beforeReading = beforeReading;
     this.#head = stored.head;
     this.#oldest = stored.oldest;
     journal.onCommitted((events) => this.#committed(events));
@@ -75,17 +54,7 @@ export class EventStore implements EventLog {
     return this.#followers.size > 0;
   }
 
-  /** Other processes write the log, too, and `listener` tells them whether this one wants to know. One at most. */
-  shareWith(listener: FollowingListener): void {
-    this.#listener = listener;
-  }
-
-  catchUp(): void {
-    if (this.#listener !== null) this.refresh();
-  }
-
   recentOf(deviceId: DeviceId): readonly LoggedEvent[] {
-    this.catchUp();
     return this.#stored
       .recentSequences(deviceId, this.#head)
       .filter((sequence) => sequence >= this.#oldest)
@@ -96,32 +65,11 @@ export class EventStore implements EventLog {
   follow(told: Follower): () => void {
     const follower = { told };
     this.#followers.add(follower);
-    if (this.#followers.size === 1) this.#begin();
-    return () => {
-      if (this.#followers.delete(follower) && !this.isFollowed) this.#listener?.ended();
-    };
-  }
-
-  /** Whether an event of this sequence is committed, by whichever process, or was. Throws when the store cannot be read. */
-  reaches(sequence: number): boolean {
-    this.#stored.refresh();
-    return sequence <= this.#stored.head;
-  }
-
-  /** Looks now and then for what other processes write to the log or forget of it, until it is told to stop. */
-  start(clock: Clock): Cancel {
-    const stop = clock.every(refreshLogMs, () => {
-      this.refresh();
-      this.#findOldest();
-    });
-    return () => {
-      stop();
-      if (this.#nextSlice !== null) clearImmediate(this.#nextSlice);
-    };
+    return () => void this.#followers.delete(follower);
   }
 
   /**
-   * There may be events of others behind the head. Where anybody follows, a slice is read and told now, what is more in the
+   * There are mirrored events behind the head. Where anybody follows, a slice is read and told now, what is more in the
    * next turns; else the head moves, and nothing is read.
    */
   refresh(): void {
@@ -149,24 +97,16 @@ export class EventStore implements EventLog {
     else this.refresh();
   }
 
-  /** What others commit before they know of it is told too. */
-  #begin(): void {
-    if (this.#listener === null) return;
-    this.#listener.begun();
-    this.#nextSlice ??= setImmediate(() => this.refresh());
-  }
-
   #readOn(): void {
     this.#isReading = true;
-    this.#nextSlice = this.#readSlice() ? setImmediate(() => this.#readOn()) : null;
-    this.#isReading = this.#nextSlice !== null;
+    this.#isReading = this.#readSlice();
+    if (this.#isReading) setImmediate(() => this.#readOn());
   }
 
   /** True: there may be more. */
   #readSlice(): boolean {
     try {
       this.#stored.refresh();
-      this.#beforeReading();
       if (!this.isFollowed) return this.#skip(this.#stored.head);
       const events = this.#stored.read(this.#head, refreshLogSlice);
       const [first] = events;
@@ -186,14 +126,6 @@ export class EventStore implements EventLog {
       this.#head = head;
     }
     return false;
-  }
-
-  #findOldest(): void {
-    try {
-      this.forgotten(this.#stored.oldest - 1);
-    } catch {
-      // What reads the log tells of it.
-    }
   }
 
   #take(events: readonly LoggedEvent[]): void {

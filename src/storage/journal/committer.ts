@@ -1,9 +1,8 @@
 /**
- * The one way a member commits a batch of transitions, in every topology: in one transaction of its store, decided there
- * against what is committed, and told once it can be seen. What the transitions come to is the record store's: rows that all
- * who write this file share (shared-records.ts), or rows of its own and an outbox (outbox-records.ts). Source: cluster.md.
+ * The one way a server commits a batch of transitions: in one transaction of its store, and its events are shown once they
+ * can be seen. The record store decides what is written: rows and the event log (own-records.ts), or rows and the outbox of a
+ * node (outbox-records.ts). Source: cluster.md.
  */
-import type { MemberId } from '../../model/cluster.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ProductId } from '../../model/ids.ts';
 import { deviceOfEvent, type Transition } from './transition.ts';
@@ -22,8 +21,6 @@ export interface CommitEntry {
 export type Seen = (events: readonly LoggedEvent[]) => void;
 
 export interface RecordStore {
-  /** Whose sessions are open in its rows. */
-  readonly member: MemberId;
   /** Inside a transaction: decides the batch in its order, then puts it. Throws when the store cannot be read, and has put nothing. */
   write(entries: readonly CommitEntry[]): WrittenBatch;
 }
@@ -69,15 +66,10 @@ export class Committer {
       this.#land();
     } catch (error) {
       this.#transactions.refresh();
-      this.look();
+      if (this.#isVisible()) this.#land();
       this.#landing = null;
       throw error;
     }
-  }
-
-  /** Tells of what is under way if it can be seen by now: before this process reads what others wrote behind it. */
-  look(): void {
-    if (this.#isVisible()) this.#land();
   }
 
   #isVisible(): boolean {

@@ -1,49 +1,37 @@
 /**
- * Ends the sessions that a process left open when it was lost, in every topology. Each end goes through the journal: where
- * several processes write the store, its transaction passes over a session that has no slot any more, so no session ends
- * twice whoever does the same at the same time. Source: cluster.md; decisions.md, Durable.
+ * Ends the sessions that a crash left open. Each end goes through the journal, whose transaction passes over a session that
+ * is not open any more, so that none ends twice. Source: cluster.md; decisions.md, Durable.
  */
 import { nextTurn } from '../../lib/clock.ts';
-import type { ConnectionKind, MemberId, SessionSlot } from '../../model/cluster.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
-import {
-  findConnectionRecord,
-  findSharedConnection,
-  putConnectionRecord,
-} from '../records/connection-rows.ts';
+import { findConnectionRecord, putConnectionRecord } from '../records/connection-rows.ts';
 import type { Journal } from './journal.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
-import { closeSessionsSlice, lostSessionsSlice } from '../lmdb/store-limits.ts';
+import { closeSessionsSlice } from '../lmdb/store-limits.ts';
 
 interface Lost {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
-  readonly slot: SessionSlot;
+  readonly session: SessionId;
   /** As it was found. */
   readonly record: ConnectionRecord;
 }
 
 /** True: the process that held the session is gone. */
-export type IsGone = (
-  member: MemberId,
-  session: SessionId,
-  deviceId: DeviceId,
-  connection: ConnectionKind,
-) => boolean;
+export type IsGone = (session: SessionId, deviceId: DeviceId, connection: ConnectionKind) => boolean;
 
 export class LostSessions {
   readonly #state: StateTables;
   readonly #journal: Journal;
   readonly #node: string;
-  readonly #slice: number;
 
-  /** `node`: of a session that does not say where it was. */
+  /** `node`: the name of this one, in events. */
   constructor(state: StateTables, journal: Journal, node: string) {
     this.#state = state;
     this.#journal = journal;
     this.#node = node;
-    this.#slice = state.environment.mode === 'shared' ? lostSessionsSlice : closeSessionsSlice;
   }
 
   /**
@@ -56,7 +44,7 @@ export class LostSessions {
     let closed = 0;
     let slice = this.#openSlice(connection);
     while (slice.length > 0) {
-      const lost = slice.flatMap((key) => this.#lostOf(connection, key, isGone));
+      const lost = slice.flatMap((key) => this.#findLost(connection, key, isGone) ?? []);
       for (const one of lost) this.#end(one, atMs);
       closed += lost.length;
       await (lost.length > 0 ? this.#journal.allCommitted() : nextTurn());
@@ -69,24 +57,20 @@ export class LostSessions {
   #openSlice(connection: ConnectionKind, after?: Buffer): Buffer[] {
     const start = after === undefined ? {} : { start: after, exclusiveStart: true };
     const { open } = this.#state.connections[connection];
-    return Array.from(open.getKeys({ ...start, limit: this.#slice }));
+    return Array.from(open.getKeys({ ...start, limit: closeSessionsSlice }));
   }
 
-  #lostOf(connection: ConnectionKind, key: Buffer, isGone: IsGone): Lost[] {
+  #findLost(connection: ConnectionKind, key: Buffer, isGone: IsGone): Lost | null {
     const deviceId = key.toString() as DeviceId;
-    const tables = this.#state.connections[connection];
-    const record = findConnectionRecord(tables, deviceId);
-    if (record === null) return [];
-    const gone =
-      findSharedConnection(tables, deviceId)?.slots.filter(({ member, session }) =>
-        isGone(member, session, deviceId, connection),
-      ) ?? [];
-    return gone.map((slot) => ({ connection, deviceId, slot, record }));
+    const record = findConnectionRecord(this.#state.connections[connection], deviceId);
+    const session = record?.openSession ?? null;
+    if (record === null || session === null || !isGone(session, deviceId, connection)) return null;
+    return { connection, deviceId, session, record };
   }
 
-  #end({ connection, deviceId, slot, record }: Lost, atMs: number): void {
-    const { session, epoch } = slot;
-    const node = slot.node === '' ? this.#node : slot.node;
+  #end({ connection, deviceId, session, record }: Lost, atMs: number): void {
+    const node = this.#node;
+    const { epoch } = record;
     const transition = {
       kind: 'connection',
       connection,

@@ -9,12 +9,10 @@ import { generateEventId, type ProductId } from '../../model/ids.ts';
 import type { OutboxEvent, OutboxItem, PlacedItem } from '../../core/ports/outbox.ts';
 import type { CommitEntry, RecordStore, WrittenBatch } from './committer.ts';
 import type { OutboxStore } from './outbox-store.ts';
-import { onlyMember } from '../records/connection-rows.ts';
 import { eventOf, type ConnectionTransition } from './transition.ts';
 
 export class OutboxRecords implements RecordStore {
   /** The rows are its own: nobody else has any. */
-  readonly member = onlyMember;
   readonly #outbox: OutboxStore;
   readonly #member: MemberId;
   /** Of the newest id: the wall clock may step back, ids do not. */

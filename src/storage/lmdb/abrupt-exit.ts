@@ -1,9 +1,8 @@
 /**
  * Ends a process that exits while a transaction is under way, in whichever of its threads. The package's writer thread holds LMDB's
  * write lock then and waits for the thread whose code runs in the transaction; Node stops that thread and joins the writer, so
- * `process.exit` would never return: a server that met a fatal error would neither end nor serve, and the other processes of its store
- * would wait for the lock as long. To be killed is what the store is made for: nothing is lost that was acknowledged, and
- * whoever waits for the lock gets it.
+ * `process.exit` would never return: a server that met a fatal error would neither end nor serve. To be killed is what the store
+ * is made for: nothing is lost that was acknowledged.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
 

@@ -94,18 +94,10 @@ export class ServerLock {
   readonly #path: string;
   readonly #text: string;
 
-  /**
-   * Throws a StoreOpenError that names the holder when a living process has it. `predecessor`: the process that leaves its
-   * lock to this one; nobody can take it in between.
-   */
-  constructor(directory: string, predecessor: number | null = null) {
+  /** Throws a StoreOpenError that names the holder when a living process has it. */
+  constructor(directory: string) {
     this.#path = join(directory, lockName);
     this.#text = JSON.stringify({ pid: process.pid, start: processStat(process.pid)[1] } satisfies Holder);
-    if (predecessor !== null && livingPid(directory) === predecessor) this.#replace();
-    else this.#takeFrom(directory);
-  }
-
-  #takeFrom(directory: string): void {
     if (this.#take()) return;
     const held = readLock(this.#path);
     const holder = held === null ? null : livingHolder(held);
@@ -117,12 +109,6 @@ export class ServerLock {
   /** Does nothing when the lock is no longer ours. */
   release(): void {
     if (readLock(this.#path) === this.#text) removeOwn(this.#path);
-  }
-
-  #replace(): void {
-    const own = `${this.#path}.${process.pid}`;
-    writeFileSync(own, this.#text, { mode: 0o600 });
-    renameSync(own, this.#path);
   }
 
   /** A link appears whole or not at all, and never over another. */

@@ -8,10 +8,8 @@
  * nobody holds, and a full disk would end the process with an unhandled rejection. A synchronous write blocks
  * its thread for as long as anybody else writes: it is for worker threads and for a store at rest.
  *
- * Where several processes write a file, the disk has each commit before the next begins, without `overlappingSync`: with
- * it, a process that is killed while it waits for the disk takes the right to write from others for good.
- *
- * A process that only looks on can put commits out of order (CommitOrder): each transaction checks that it is in order.
+ * One process writes a file. Commands that only read it can put commits out of order (CommitOrder): each transaction checks
+ * that it is in order.
  *
  * LMDB trusts the pages that it maps. A page that it cannot follow makes a read throw, which is told (`onFault`), and makes a
  * transaction of the package one that can neither be committed nor given up, which would end the process: each looks for that
@@ -31,8 +29,7 @@ import { watchReads } from './watched-reads.ts';
 
 export type Table<Row> = Database<Row, Buffer>;
 
-/** `shared`: other processes write it too, and open it so. */
-export type EnvironmentMode = 'write' | 'shared' | 'read-only';
+export type EnvironmentMode = 'write' | 'read-only';
 
 const formatKey = Buffer.from(storeFormatName);
 
@@ -83,15 +80,13 @@ export class Environment {
     this.#path = path;
     this.mode = mode;
     const options = { ...environmentOptions, path, maxReaders: storeReadersMax };
-    if (mode === 'read-only') this.#root = open({ ...options, readOnly: true });
-    else this.#root = open(mode === 'shared' ? { ...options, overlappingSync: false } : options);
+    this.#root = open(mode === 'read-only' ? { ...options, readOnly: true } : options);
     this.#panic = new PanicWatch(this.#root, {
       path,
       look: () => void this.#format,
       told: (error) => this.#onFault(error),
     });
     this.#order = mode === 'read-only' ? null : new CommitOrder(this.#root, path);
-    // In a transaction: of those who write already, none has to meet what this one has put out of order.
     const found = this.#order === null ? this.#format : this.transactionSync(() => this.#noteFormat());
     if (found === storeFormat) return;
     void this.close();
@@ -144,7 +139,7 @@ export class Environment {
   }
 
   /**
-   * Reads and writes with nobody writing in between, in this process or another; never blocks the loop while it waits
+   * Reads and writes with nobody writing in between, in any thread; never blocks the loop while it waits
    * for its turn, but others wait for the loop. Puts and removes of `act` are committed together: when it throws or the
    * promise rejects, nothing has changed. It resolves when the disk has them. `sight` is told before that, in the first
    * turn of the loop in which they are visible, and so proof against `kill -9`: the writer thread wakes the loop then.
@@ -261,11 +256,6 @@ export class Environment {
   /** Lets reads of this turn see what another thread has committed. */
   refresh(): void {
     this.#root.resetReadTxn();
-  }
-
-  /** Lets reads of this turn see what other processes have committed before it, where there are any. */
-  refreshShared(): void {
-    if (this.mode === 'shared') this.refresh();
   }
 
   /**

@@ -2,7 +2,7 @@
  * Leftovers of killed processes: files and folders that their makers would have removed. Only those of this user are removed,
  * whose maker is gone: known by the id of its process in the name, or because the lock of the data directory was free.
  */
-import { lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isAlive } from './data-directory.ts';
@@ -36,13 +36,6 @@ function removeOfGone(folder: string, beginning: string, ending: string | RegExp
   }
 }
 
-const socketsName = 'sockets';
-
-/** The Unix sockets of the processes of one server; a link where the path would be too long for one. */
-export function socketDirectoryOf(dataDirectory: string): string {
-  return join(dataDirectory, socketsName);
-}
-
 /** The socket by which the edges of the supervisor that is this process reach their core. */
 export function edgeSocketName(): string {
   return `edges-${process.pid}.sock`;
@@ -54,25 +47,8 @@ const unfinishedForm =
 
 /** By the holder of the directory's lock, before it makes any of these itself. */
 export function clearDataDirectory(directory: string): void {
-  removeSocketDirectory(directory);
   const unfinished = readdirSync(directory).filter((name) => unfinishedForm.test(name));
   for (const name of unfinished.slice(0, leftoversMax)) rmSync(join(directory, name), { force: true });
-}
-
-export function removeSocketDirectory(dataDirectory: string): void {
-  const place = socketDirectoryOf(dataDirectory);
-  const target = linkedFrom(place);
-  if (target !== null && basename(target).startsWith(temporaryPrefix) && isOwn(target))
-    rmSync(target, { recursive: true, force: true });
-  rmSync(place, { recursive: true, force: true });
-}
-
-function linkedFrom(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return null;
-  }
 }
 
 function isOwn(path: string): boolean {

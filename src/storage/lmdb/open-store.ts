@@ -1,7 +1,6 @@
 /**
- * The store of one data directory: its lock and its two files. One server has it at a time, whose processes may be
- * several: then their supervisor holds the lock and makes the store, and LMDB has them write in turns. The command
- * line may read it meanwhile, which LMDB allows between processes. Source: running.md, Data.
+ * The store of one data directory: its lock and its two files. One process has it open to write. The command line may read
+ * it meanwhile, which LMDB allows between processes. Source: running.md, Data.
  */
 import { resolve } from 'node:path';
 import type { Log } from '../../lib/log.ts';
@@ -21,42 +20,29 @@ export interface Store {
   readonly state: StateTables;
   /** The mode the directory had when it had to be closed to others; null: it was 0700, or is new. To be said. */
   readonly modeBefore: number | null;
-  /** Waits for outstanding writes and the disk, then gives the lock back; `leavesLock`: to the process that succeeds this one. */
-  close(leavesLock?: boolean): Promise<void>;
-}
-
-/** Who holds the directory's lock; `held`: the process that started this one, and others that write beside it. */
-export interface StoreLock {
-  readonly lock: 'taken' | 'held';
-  /** The process that leaves the lock to this one; null: nobody does. */
-  readonly predecessor?: number | null;
+  /** Waits for outstanding writes and the disk, then releases the lock. */
+  close(): Promise<void>;
 }
 
 /**
  * Makes what is not there. Throws a StoreOpenError, a sentence for the operator, when the directory is not ours,
  * is in use by another server, or cannot be opened.
  */
-export function openStore(path: string, { lock, predecessor = null }: StoreLock = { lock: 'taken' }): Store {
+export function openStore(path: string): Store {
   const { directory, modeBefore } = prepareDataDirectory(path);
-  if (lock === 'held') return { directory, modeBefore, ...openTables(directory, 'shared') };
-  const own = new ServerLock(directory, predecessor);
+  const own = new ServerLock(directory);
   try {
-    if (predecessor === null) clearDataDirectory(directory);
+    clearDataDirectory(directory);
     const tables = openTables(directory, 'write');
-    const close = async (leavesLock = false): Promise<void> => {
+    const close = async (): Promise<void> => {
       await tables.close();
-      if (!leavesLock) own.release();
+      own.release();
     };
     return { directory, modeBefore, ...tables, close };
   } catch (error) {
     own.release();
     throw error;
   }
-}
-
-/** For the holder of the directory's lock that opens no store: makes the files that are missing. Throws a StoreOpenError. */
-export async function makeStore(directory: string): Promise<void> {
-  await openTables(directory, 'write').close();
 }
 
 /** For an import into a store at rest, which makes no directory. Throws a StoreOpenError like `openStore`. */

@@ -60,7 +60,7 @@ export const addressLimitMs = 1000;
 export const mapCheckEntries = 200;
 /** A commit that takes longer is asked whether it waits for an order that somebody has disturbed. */
 export const restoreOrderMs = 250;
-/** Readers of a file, in all processes: room for 64 of them with two threads each and several reads at once. Full: no more is opened. */
+/** Readers of a file: of the server's threads, and of commands that look on. Full: no more is opened. */
 export const storeReadersMax = 1024;
 /**
  * How long a store is read to see whether it is damaged: by a start, by one behind a crash, and by the doctor. Devices wait
@@ -87,20 +87,15 @@ export const collectMsMax = 20;
 export const collectedMax = 32;
 /** Open sessions that are closed between two waits for the store, when a crash left them open. */
 export const closeSessionsSlice = 10_000;
-/** The same where other processes go on, which wait for each commit: a slice is one commit, about 10 ms of the loop. */
-export const lostSessionsSlice = 500;
 
 /** Known wakeups forgotten between two waits for the store, and how often one looks for them. */
 export const forgetWakeupsSlice = 500;
 export const forgetWakeupsMs = 1000;
-/** How often a process counts the wakeups that others have written too. */
-export const countWakeupsMs = 1000;
 
 /** Of the newest events, kept in memory; one counts once more for so many characters of capabilities: about 8 MB. */
 export const recentEventsMax = 2048;
 export const recentEventCharacters = 256;
-/** How often a process looks for events of others, though nobody told it of them, and how many it reads at once. */
-export const refreshLogMs = 1000;
+/** Events that came from other nodes, which followers are notified of in one turn of the loop. */
 export const refreshLogSlice = 500;
 /** Changes of the registry that are put into the log at once, and when that is tried again if a store refuses. */
 export const noticesSlice = 500;

@@ -7,7 +7,6 @@ import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { CallRecords } from '../../core/ports/records.ts';
 import { decodeCalls, encodeCalls, type CallTable } from './call-rows.ts';
-import type { Environment } from '../lmdb/environment.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { CallsTransition } from '../journal/transition.ts';
@@ -20,13 +19,11 @@ export interface DeviceCalls {
 
 export class CallRecordStore implements CallRecords {
   readonly #table: CallTable;
-  readonly #environment: Environment;
   readonly #journal: Journal;
   readonly #slot: JournalSlot<CallsTransition>;
 
   constructor(state: StateTables, journal: Journal) {
     this.#table = state.calls;
-    this.#environment = state.environment;
     this.#journal = journal;
     this.#slot = new JournalSlot(journal, (key, { sessions }, isLast) => {
       if (isLast) this.#put(key, sessions);
@@ -34,7 +31,6 @@ export class CallRecordStore implements CallRecords {
   }
 
   read(deviceId: DeviceId): readonly CallSession[] {
-    this.#environment.refreshShared();
     return this.#slot.get(deviceId)?.sessions ?? this.#findStored(deviceId);
   }
 
@@ -63,7 +59,6 @@ export class CallRecordStore implements CallRecords {
   }
 
   #findStored(deviceId: DeviceId): readonly CallSession[] {
-    if (this.#environment.mode === 'shared') this.#environment.refresh();
     const row = this.#table.get(Buffer.from(deviceId));
     return row === undefined ? [] : decodeCalls(deviceId, row);
   }

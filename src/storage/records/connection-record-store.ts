@@ -3,43 +3,33 @@
  * the event that goes with it are committed together. Source: decisions.md, Connectivity and Durable.
  */
 import type { SessionTransition } from '../../model/state/session-event.ts';
-import type { ConnectionKind, MemberId, DeviceRow, SharedConnection } from '../../model/cluster.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
-import {
-  findOwnRecord,
-  onlyMember,
-  putConnectionRecord,
-  type ConnectionTables,
-  findSharedConnection,
-} from './connection-rows.ts';
+import { findConnectionRecord, putConnectionRecord, type ConnectionTables } from './connection-rows.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { ConnectionTransition } from '../journal/transition.ts';
 import { countEntries } from '../lmdb/environment.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
-import { neverShared } from '../../model/state/shared-connection.ts';
 
 export class ConnectionRecordStore implements ConnectionRecords {
   readonly #tables: ConnectionTables;
   readonly #journal: Journal;
   readonly #kind: ConnectionKind;
   readonly #slot: JournalSlot<ConnectionTransition>;
-  readonly #member: MemberId;
 
-  /** `member`: whose sessions are open here; by default those of a process that writes its store alone. */
-  constructor(state: StateTables, kind: ConnectionKind, journal: Journal, member = onlyMember) {
+  constructor(state: StateTables, kind: ConnectionKind, journal: Journal) {
     const tables = state.connections[kind];
     this.#tables = tables;
     this.#journal = journal;
     this.#kind = kind;
-    this.#member = member;
     this.#slot = new JournalSlot(journal, (key, { record }) => putConnectionRecord(tables, key, record));
   }
 
   read(deviceId: DeviceId): ConnectionRecord | null {
-    return this.#slot.get(deviceId)?.record ?? findOwnRecord(this.#tables, deviceId, this.#member);
+    return this.#slot.get(deviceId)?.record ?? findConnectionRecord(this.#tables, deviceId);
   }
 
   write(deviceId: DeviceId, record: ConnectionRecord, session: SessionTransition | null): void {
@@ -48,7 +38,7 @@ export class ConnectionRecordStore implements ConnectionRecords {
     else this.#slot.write(deviceId, transition, true);
   }
 
-  /** Committed sessions that are open, by whichever process. */
+  /** Committed sessions that are open. */
   get openCount(): number {
     return countEntries(this.#tables.open);
   }
@@ -59,24 +49,5 @@ export class ConnectionRecordStore implements ConnectionRecords {
 
   allCommitted(): Promise<void> {
     return this.#journal.allCommitted();
-  }
-}
-
-/** The committed rows of this store. */
-export class StoredSessionLocator {
-  readonly #state: StateTables;
-
-  constructor(state: StateTables) {
-    this.#state = state;
-  }
-
-  /** Throws when the store cannot be read. */
-  find(deviceId: DeviceId): DeviceRow {
-    this.#state.environment.refresh();
-    return { sleep: this.#connection('sleep', deviceId), signal: this.#connection('signal', deviceId) };
-  }
-
-  #connection(kind: ConnectionKind, deviceId: DeviceId): SharedConnection {
-    return findSharedConnection(this.#state.connections[kind], deviceId) ?? neverShared;
   }
 }

@@ -12,13 +12,13 @@ import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/i
 import { wakeupKnownMs } from '../../model/limits.ts';
 import { latestFirst, type KnownWakeup, type WakeupName, type WakeupRecord } from '../../model/wakeup.ts';
 import type { WakeupRecords } from '../../core/ports/records.ts';
-import { countEntries, type Environment } from '../lmdb/environment.ts';
+import { countEntries } from '../lmdb/environment.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { WakeupTransition } from '../journal/transition.ts';
 import { ForgettingPace } from '../lmdb/forgetting-pace.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
-import { countWakeupsMs, forgetWakeupsMs, forgetWakeupsSlice } from '../lmdb/store-limits.ts';
+import { forgetWakeupsMs, forgetWakeupsSlice } from '../lmdb/store-limits.ts';
 import { findLatestId, findStoredWakeup, followAlias, listStoredWakeups } from './stored-wakeups.ts';
 import {
   deviceKey,
@@ -35,28 +35,23 @@ export interface WakeupRecordSettings {
   readonly clock: Clock;
   /** Wakeups known at once, in the store and in memory; then 42901. */
   readonly knownMax: number;
-  /** Commits what `write` puts, all or nothing; where others write too, nobody does while it reads and puts. */
+  /** Commits what `write` puts, all or nothing. */
   readonly batch: (write: () => void) => Promise<void>;
 }
 
 export class WakeupRecordStore implements WakeupRecords {
-  readonly #environment: Environment;
   readonly #tables: WakeupTables;
   readonly #journal: Journal;
   readonly #settings: WakeupRecordSettings;
   readonly #slot: JournalSlot<WakeupTransition>;
   /** The latest, of a request id and of a device's, of those that are not committed. */
   readonly #latest = new Map<string, WakeupId>();
-  /**
-   * In the store and on the way there, expired but not yet forgotten ones too. Of those on the way it misses some for a
-   * moment where it is counted anew: the bound is a million, and need not be exact.
-   */
+  /** In the store and on the way there, expired but not yet forgotten ones too. */
   #known: number;
   readonly #pace: ForgettingPace;
   #isForgetting = false;
 
   constructor(state: StateTables, journal: Journal, settings: WakeupRecordSettings) {
-    this.#environment = state.environment;
     this.#tables = state.wakeups;
     this.#journal = journal;
     this.#settings = settings;
@@ -70,7 +65,6 @@ export class WakeupRecordStore implements WakeupRecords {
   }
 
   find(name: WakeupName): WakeupRecord | null {
-    this.#environment.refreshShared();
     const { appId, requestId, which } = name;
     const id = typeof which === 'string' ? which : this.#latestId(appId, requestId, which?.deviceId ?? null);
     if (id === null) return null;
@@ -120,11 +114,6 @@ export class WakeupRecordStore implements WakeupRecords {
     return this.#known >= this.#settings.knownMax || this.#journal.isOverloaded;
   }
 
-  /** Counts again what is in the store, where other processes write it too: between two counts theirs are not seen. */
-  followOthers(): Cancel {
-    return this.#settings.clock.every(countWakeupsMs, () => this.#count());
-  }
-
   /** Forgets expired wakeups from now on, a slice at a time, as fast as the store takes them. */
   start(): Cancel {
     return this.#settings.clock.every(forgetWakeupsMs, () => void this.forgetExpired());
@@ -140,14 +129,6 @@ export class WakeupRecordStore implements WakeupRecords {
       // The same store refuses the journal too, and that tells.
     } finally {
       this.#isForgetting = false;
-    }
-  }
-
-  #count(): void {
-    try {
-      this.#known = countEntries(this.#tables.records);
-    } catch {
-      // The count from before stands.
     }
   }
 
@@ -229,7 +210,6 @@ export class WakeupRecordStore implements WakeupRecords {
     if (!isFirst) return;
     void times.put(time, true);
     const device = Buffer.from(deviceKey(appId, requestId, record.deviceId));
-    // Of several processes another may have put a later one.
     if ((latest.get(device) ?? '') < record.id) void latest.put(device, record.id);
   }
 }

@@ -7,12 +7,12 @@ import { Readiness } from '../../../../src/telemetry/readiness.ts';
 import { StoreHealth } from '../../../../src/server/bootstrap/store-health.ts';
 import { openRecords, type RecordsDeps } from '../../../../src/server/bootstrap/records.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
-import { SharedRecords } from '../../../../src/storage/journal/shared-records.ts';
+import { OwnRecords } from '../../../../src/storage/journal/own-records.ts';
 import { loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, latestOf } from '../../../support/fakes.ts';
 import { temporaryStore } from '../../../support/temporary-store.ts';
-import { alone, draftOf } from '../../../support/test-journal.ts';
+import { draftOf } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
 const settings = {
@@ -36,7 +36,7 @@ function opened(t: TestContext, changes: Pick<RecordsDeps, 'onEvent'> = {}) {
   const store = temporaryStore(t);
   const deps = { ...depsOf(), ...changes };
   deps.readiness.clear('starting');
-  const own = { store: new SharedRecords(store.state, alone), isCoordinator: true };
+  const own = { store: new OwnRecords(store.state), isCoordinator: true };
   return { store, deps, records: openRecords(store.state, settings, { ...deps, ...own }) };
 }
 

@@ -1,100 +1,15 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { ConnectionRecord } from '../../../../src/model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { LostSessions } from '../../../../src/storage/journal/lost-sessions.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
 import { putConnectionRecord } from '../../../../src/storage/records/connection-rows.ts';
-import { lostSessionsSlice } from '../../../../src/storage/lmdb/store-limits.ts';
 import { endOf, loginOf } from '../../../support/connection-changes.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
-import { openSharedMembers, type SharedMember } from '../../../support/shared-member.ts';
-import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
+import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
 import { openJournal } from '../../../support/test-journal.ts';
-
-function threeMembers(t: TestContext): [SharedMember, SharedMember, SharedMember] {
-  const [coordinator, one, other] = openSharedMembers(t, join(temporaryDirectory(t), 'data'), [
-    '0',
-    '1',
-    '2',
-  ]);
-  assert(coordinator !== undefined && one !== undefined && other !== undefined);
-  return [coordinator, one, other];
-}
-
-const idOf = (number: number): DeviceId => `device-${number}` as DeviceId;
-const isMember =
-  (gone: MemberId) =>
-  (member: MemberId): boolean =>
-    member === gone;
-
-function endsOf({ events }: SharedMember): unknown[] {
-  events.refresh();
-  return events
-    .read(0, 100_000)
-    .filter(({ type }) => type.endsWith('offline'))
-    .map(({ deviceId, atMs, epoch, data }) => [deviceId, atMs, epoch, data]);
-}
-
-test('the sessions of a process that is gone end once as lost, those of the others go on', async (t) => {
-  const [coordinator, one, other] = threeMembers(t);
-  one.login('sleep', idOf(1), 'a');
-  one.login('signal', idOf(1), 'b');
-  await one.committed();
-  other.login('sleep', idOf(2), 'c');
-  await other.committed();
-  const isGone = isMember(one.member);
-  assert.equal(await coordinator.closeLost(isGone, 9000), 2);
-  const lost = { node: 'node-1', reason: 'node_lost' };
-  assert.deepEqual(endsOf(coordinator), [
-    [idOf(1), 9000, 1, { session: 'a', ...lost }],
-    [idOf(1), 9000, 1, { session: 'b', ...lost }],
-  ]);
-  assert.equal(coordinator.locator.find(idOf(1)).sleep.lastOfflineAt, 9);
-  assert.equal(coordinator.locator.find(idOf(2)).sleep.slots.length, 1);
-  assert.equal(await coordinator.closeLost(isGone, 9500), 0);
-});
-
-test('two that end the same sessions at once end each of them once', async (t) => {
-  const [coordinator, one, other] = threeMembers(t);
-  for (let i = 0; i < 40; i++) one.login('sleep', idOf(i), `s${i}`);
-  await one.committed();
-  await Promise.all([coordinator, other].map((member) => member.closeLost(isMember(one.member), 9000)));
-  assert.equal(endsOf(coordinator).length, 40);
-});
-
-test('a device that has logged in elsewhere meanwhile keeps its session', async (t) => {
-  const [coordinator, one, other] = threeMembers(t);
-  one.login('sleep', idOf(1), 'a');
-  await one.committed();
-  const { environment } = coordinator.store.state;
-  const commit = environment.transaction.bind(environment);
-  const late = t.mock.method(environment, 'transaction', async (...act: Parameters<typeof commit>) => {
-    other.login('sleep', idOf(1), 'b');
-    await other.committed();
-    return commit(...act);
-  });
-  await coordinator.closeLost(isMember(one.member), 9000);
-  assert.equal(late.mock.callCount(), 1);
-  assert.deepEqual(endsOf(coordinator), []);
-  assert.equal(coordinator.locator.find(idOf(1)).sleep.slots[0]?.session, 'b');
-});
-
-test('more of them than a slice all end, a commit each slice, and the heartbeats they had stay', async (t) => {
-  const [coordinator, one] = threeMembers(t);
-  const count = lostSessionsSlice * 2 + 1;
-  for (let i = 0; i < count; i++) one.login('sleep', idOf(i), `s${i}`);
-  one.heartbeat('sleep', idOf(0), 's0', 5);
-  await one.committed();
-  const commits = t.mock.method(coordinator.store.state.environment, 'transaction');
-  assert.equal(await coordinator.closeLost(isMember(one.member), 9000), count);
-  assert.equal(commits.mock.callCount(), 3);
-  assert.equal(endsOf(coordinator).length, count);
-  assert.equal(coordinator.locator.find(idOf(0)).sleep.lastHeartbeatAt, 5);
-});
 
 const everybody = (): boolean => true;
 const device = 'TESTDEVICE01' as DeviceId;
@@ -182,4 +97,46 @@ test('ending what was left open, cut off by another crash, is finished by the ne
   assert.deepEqual(ended.map(({ deviceId }) => deviceId).sort(), [...ids].sort());
   assert.ok(ended.every(({ seq }) => seq === 1));
   for (const { deviceId, atMs } of ended) assert.equal(second.read(deviceId)?.lastOfflineAt, atMs / 1000);
+});
+
+test('a device whose lost session ends may have logged in before that is committed: its session stays, once replaced', async (t) => {
+  const store = temporaryStore(t);
+  const { journal, events } = openJournal(store);
+  const records = new ConnectionRecordStore(store.state, 'sleep', journal);
+  await putRecords(store, { [device]: openRecord });
+  const next = '0190b1c2-7d3e-7000-8000-000000000001' as SessionId;
+  records.write(
+    device,
+    { ...openRecord, epoch: 4, openSession: next },
+    loginOf({ session: next, epoch: 4, replaced: true }),
+  );
+  await new LostSessions(store.state, journal, 'node-1').close('sleep', everybody, 500_000);
+  assert.equal(records.read(device)?.openSession, next);
+  assert.deepEqual(
+    events.read(0, 10).map(({ type, epoch }) => [type, epoch]),
+    [['device.sleep.login', 4]],
+  );
+});
+
+test('a login behind the end of a lost session, which its device had not read, replaces nothing', async (t) => {
+  const store = temporaryStore(t);
+  const { journal, events } = openJournal(store);
+  const records = new ConnectionRecordStore(store.state, 'sleep', journal);
+  await putRecords(store, { [device]: openRecord });
+  const closed = new LostSessions(store.state, journal, 'node-1').close('sleep', everybody, 500_000);
+  const next = '0190b1c2-7d3e-7000-8000-000000000001' as SessionId;
+  records.write(
+    device,
+    { ...openRecord, epoch: 4, openSession: next },
+    loginOf({ session: next, epoch: 4, replaced: true }),
+  );
+  await closed;
+  await journal.allCommitted();
+  assert.deepEqual(
+    events.read(0, 10).map(({ type, epoch, data }) => [type, epoch, 'replaced' in data && data.replaced]),
+    [
+      ['device.sleep.offline', 3, false],
+      ['device.sleep.login', 4, false],
+    ],
+  );
 });

@@ -75,7 +75,7 @@ function openShared(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-test-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'x.mdb');
-  const environments = [1, 2].map(() => new Environment(path, 'shared'));
+  const environments = [1, 2].map(() => new Environment(path, 'write'));
   t.after(() => Promise.all(environments.map((environment) => environment.close())));
   return {
     path,
@@ -113,13 +113,13 @@ test('a process that opens a file sets right what it has put out of order itself
   setBack(t, path, 1);
   one.environment.refresh();
   assert.equal(one.table.get(key), undefined);
-  const next = new Environment(path, 'shared');
+  const next = new Environment(path, 'write');
   one.environment.refresh();
   assert.equal(one.table.get(key), 1);
   await next.close();
 });
 
-test('a batch of a shared file, and what a thread writes at once, are in order too', async (t) => {
+test('a batch, and what a thread writes at once, are in order too', async (t) => {
   const { path, parts } = openShared(t);
   const [one, other] = parts;
   assert(one !== undefined && other !== undefined);

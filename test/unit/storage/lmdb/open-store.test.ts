@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ApplicationId } from '../../../../src/model/ids.ts';
-import { prepareDataDirectory, ServerLock } from '../../../../src/storage/lmdb/data-directory.ts';
 import { openStore, openStoreReadOnly } from '../../../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
@@ -47,14 +46,4 @@ test('looking on where there is no store says what to do and makes nothing', (t)
     () => openStoreReadOnly(directory),
     (error) => error instanceof StoreOpenError && error.message.includes('no store'),
   );
-});
-
-test('processes whose supervisor holds the lock open a store beside each other, and leave the lock to it', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
-  const lock = new ServerLock(prepareDataDirectory(directory).directory);
-  const processes = [1, 2].map(() => closedAfter(t, openStore(directory, { lock: 'held' })));
-  await Promise.all(processes.map((one) => one.close()));
-  assert.throws(() => openStore(directory), StoreOpenError);
-  lock.release();
-  await openStore(directory).close();
 });

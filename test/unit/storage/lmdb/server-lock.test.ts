@@ -92,31 +92,3 @@ test(
     await once(parent, 'exit');
   },
 );
-
-test('a lock that is left to this process is its own at once, and the one who left it gives nothing back', (t) => {
-  const directory = temporaryDirectory(t);
-  // It stands for a predecessor, which is this process in disguise.
-  const left = new ServerLock(directory);
-  const path = join(directory, 'server.lock');
-  const text = readFileSync(path, 'utf8');
-  const own = new ServerLock(directory, process.pid);
-  assert.equal(readFileSync(path, 'utf8'), text);
-  assert.equal(livingPid(directory), process.pid);
-  writeFileSync(path, JSON.stringify({ pid: process.pid, start: null, successor: true }));
-  left.release();
-  own.release();
-  assert.deepEqual(readdirSync(directory), ['server.lock']);
-});
-
-test('a lock that somebody else has is not taken for the one that was left', async (t) => {
-  const directory = temporaryDirectory(t);
-  const other = spawn(process.execPath, ['-e', 'process.stdin.resume()']);
-  await once(other, 'spawn');
-  writeFileSync(join(directory, 'server.lock'), JSON.stringify({ pid: other.pid, start: null }));
-  assert.throws(() => new ServerLock(directory, 1), StoreOpenError);
-  const taken = new ServerLock(directory, other.pid);
-  if (hasProcessFiles) assert.equal(livingPid(directory), process.pid);
-  taken.release();
-  other.stdin.end();
-  await once(other, 'exit');
-});

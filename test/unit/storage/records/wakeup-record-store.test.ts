@@ -7,7 +7,7 @@ import { aliasRecord } from '../../../../src/model/state/wakeup-save.ts';
 import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
 import type { Journal } from '../../../../src/storage/journal/journal.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
-import { countWakeupsMs, forgetWakeupsMs } from '../../../../src/storage/lmdb/store-limits.ts';
+import { forgetWakeupsMs } from '../../../../src/storage/lmdb/store-limits.ts';
 import {
   WakeupRecordStore,
   type WakeupRecordSettings,
@@ -194,22 +194,6 @@ test('a full memory says so, counts each wakeup once, and has room again when th
   clock.stepWall(wakeupKnownMs);
   await wakeups.forgetExpired();
   assert.equal(wakeups.isFull(), false);
-});
-
-test('where others write too, what they have saved counts within a second', async (t) => {
-  const clock = new DrivenClock();
-  const store = temporaryStore(t);
-  const [mine, others] = [1, 2].map(() => open(store, clock, { knownMax: 2 }));
-  assert(mine !== undefined && others !== undefined);
-  const stop = mine.wakeups.followOthers();
-  for (let i = 0; i < 2; i++) others.wakeups.save(app, request(i), wakeupAt(clock), null);
-  await others.journal.allCommitted();
-  assert.equal(mine.wakeups.isFull(), false);
-  assert.notEqual(mine.wakeups.find(latestOf(app, request(1))), null);
-  clock.advance(countWakeupsMs);
-  assert.equal(mine.wakeups.isFull(), true);
-  stop();
-  assert.equal(clock.pendingTimers, 0);
 });
 
 test('a store that falls behind counts as full', (t) => {
