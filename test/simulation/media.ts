@@ -247,7 +247,7 @@ class Bridge extends LegPeer<OpenBridgeLeg> {
     const up = media.capacity();
     const process = up[chance.below(up.length)]?.process;
     const admission = await calls.service.admitBridge(bridgeKey, null);
-    if (process === undefined || admission?.ok !== true) return null;
+    if (process === undefined || !admission.ok) return null;
     return calls.service.openBridgeLeg(admission.value, makeLeg(process));
   }
 
@@ -312,7 +312,7 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
     this.#joins += 1;
     const { calls, media } = life.member;
     const admission = await calls.service.admitDevice(this.#token);
-    if (admission?.ok === false && typeof admission.error === 'object' && 'mediaUrl' in admission.error)
+    if (!admission.ok && typeof admission.error === 'object' && 'mediaUrl' in admission.error)
       this.mediaUrl = admission.error.mediaUrl;
     if (!admission.ok || this.isSettling) return null;
     const up = media.capacity().map(({ process }) => process);

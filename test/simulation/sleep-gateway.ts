@@ -69,11 +69,7 @@ export class SleepGateway {
     if (!this.#isOpen) return socket.destroy();
     const signedText = `RVL1 ${Buffer.from(deviceId).toString('base64url')} custom ${heartbeatSeconds} 1`;
     const { openConnections } = this.#connections;
-    const connection = new ObservedConnection(
-      socket,
-      { ...this.#deps, sessions: this.#deps.sessions as SleepAdmissions, openConnections },
-      heartbeatSeconds,
-    );
+    const connection = new ObservedConnection(socket, { ...this.#deps, openConnections }, heartbeatSeconds);
     connection.observer = observer;
     const mac = computeLoginMac(secret, sessionKey, signedText);
     const login = {
