@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { listenLocally } from '../lib/link/local-socket.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import type { Admission, SleepSessions } from '../core/ports/device-sessions.ts';
 import { edgeAwayMsMax, edgesMax } from '../model/sleep.ts';
@@ -12,7 +13,7 @@ import { formatListenAddress, type ListenAddress } from '../lib/connections/list
 import type { EdgeCounts, EdgeHello } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { CoreEnd } from './core-end.ts';
-import { listenElsewhere, listenLocally, type ElsewhereSettings } from './edge-ports.ts';
+import { listenElsewhere, type ElsewhereSettings } from './edge-ports.ts';
 import { EdgeSessions } from './edge-sessions.ts';
 import { GateReports } from './gate-reports.ts';
 import type { SleepSettings } from './settings.ts';
@@ -71,7 +72,7 @@ export class EdgeGate implements SleepFront {
     const { socketPath, elsewhere } = this.#settings;
     const { clock, log } = this.#deps;
     if (socketPath !== null)
-      this.#ports.push(await listenLocally(socketPath, (stream) => this.accept(stream, true)));
+      this.#ports.push(await listenLocally(socketPath, 'edges', (stream) => this.accept(stream, true)));
     if (elsewhere === null) return;
     const refused = (sentence: string): void => this.#reports.refused(`the port of the edges: ${sentence}`);
     const port = await listenElsewhere(elsewhere, clock, (stream) => this.accept(stream, false), refused);

@@ -243,6 +243,12 @@ export const linkHeartbeatMs = 1000;
 export const linkSilenceMsMax = 5000;
 /** A leg's signs of life cross the link no oftener than this. */
 export const legAliveMsMin = 1000;
+/** Legs in one message that brings them. */
+export const linkBroughtMax = 32;
+/** A media process whose core is away keeps its legs so long; then they are sent away. */
+export const mediaAwayMsMax = 10_000;
+/** The end of a call that was reported within this time before the link ended is reported again: no core may have committed it. */
+export const legEndKnownMs = 2000;
 /** Questions of the media process that are not answered yet; beyond it a leg is answered 503. */
 export const linkQuestionsMax = 10_000;
 /** Who was let in and has not come yet: after so long, or beyond so many the first of them, is forgotten. */

@@ -7,10 +7,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Packr } from 'msgpackr';
-import type { DeviceId } from '../../src/model/ids.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import { hashBridgeKey } from '../../src/model/registry.ts';
 import { linkVersion, readMediaMessage } from '../../src/protocol/media-link/link-message.ts';
 import { ServerEnd } from '../../src/media/link/server-end.ts';
-import type { LegService } from '../../src/core/ports/leg-service.ts';
+import type { CoreLegService } from '../../src/core/ports/leg-service.ts';
 import { LoopProgress } from '../../src/lib/loop-progress.ts';
 import { linkFrame, LinkFrames } from '../support/link-frames.ts';
 import { callOrder } from '../support/call-scene.ts';
@@ -56,6 +57,7 @@ function message(chance: Chance, token: string, ticket: string): Record<string, 
     { kind: 'listening', address: { host: 'h', port: 1 }, advertise: null },
     { kind: 'failed', sentence: 's' },
     { kind: 'drained' },
+    { kind: 'brought' },
     { kind: 'admit-device', question, token },
     { kind: 'admit-bridge', question, key: bridgeKey, sessionId: null },
     { kind: 'admit-viewer', question, ticket },
@@ -84,6 +86,20 @@ function message(chance: Chance, token: string, ticket: string): Record<string, 
   ]);
 }
 
+function brought(chance: Chance, sessionId: SessionId, deviceId: DeviceId): Record<string, unknown> {
+  const legs = Array.from({ length: chance.below(5) }, () =>
+    pick<Record<string, unknown>>(chance, [
+      { kind: 'device', sessionId, deviceId, tokenId: 'token' },
+      { kind: 'device', sessionId, deviceId: 'another', tokenId: 'token' },
+      { kind: 'bridge', keySha256: hashBridgeKey(bridgeKey), sessionId: null },
+      { kind: 'bridge', keySha256: hashBridgeKey(bridgeKey), sessionId },
+      { kind: 'bridge', keySha256: '0'.repeat(64), sessionId },
+      { kind: 'viewer', sessionId },
+    ]),
+  );
+  return { kind: 'bring', legs };
+}
+
 /** Mostly whole, or the stranger would never come far. */
 function bytesOf(chance: Chance, fields: Record<string, unknown>): Buffer {
   const dice = chance.below(200);
@@ -108,7 +124,7 @@ interface Sightings {
 async function runRound(
   chance: Chance,
   seen: Sightings,
-  spoil: (service: LegService) => LegService,
+  spoil: (service: CoreLegService) => CoreLegService,
 ): Promise<string | null> {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
@@ -135,6 +151,9 @@ async function runRound(
   pair.there.resume();
   pair.there.on('error', () => undefined);
   pair.there.write(linkFrame({ kind: 'hello', version: linkVersion, instance: 'media-1' }));
+  const callDevice = scene.directory.find(call)?.deviceId ?? assert.fail();
+  for (let more = chance.below(3); more > 0; more -= 1)
+    pair.there.write(bytesOf(chance, brought(chance, call, callDevice)));
   for (let sent = 0; sent < messagesPerRound && !pair.there.destroyed; sent += 1) {
     pair.there.write(bytesOf(chance, message(chance, token, scene.ticket(call))));
     if (chance.below(2) === 0) await setImmediate();
@@ -156,7 +175,7 @@ async function runRound(
 
 async function fuzz(
   seen: Sightings,
-  spoil: (service: LegService) => LegService = (service) => service,
+  spoil: (service: CoreLegService) => CoreLegService = (service) => service,
 ): Promise<string | null> {
   const chance = chanceFrom(seed);
   for (let round = 0; round < rounds; round += 1) {
@@ -173,11 +192,13 @@ test('a server is not hurt by what a media process says, and keeps nothing of it
 });
 
 test('the fuzzer finds a service that forgets who is gone', async () => {
-  const forgetful = (service: LegService): LegService => ({
+  const forgetful = (service: CoreLegService): CoreLegService => ({
     heard: () => service.heard(),
     admitDevice: (token) => service.admitDevice(token),
     admitBridge: (key, session) => service.admitBridge(key, session),
     admitViewer: (ticket) => service.admitViewer(ticket),
+    resumeDeviceLeg: (brought, leg) => service.resumeDeviceLeg(brought, leg),
+    resumeBridgeLeg: (brought, leg) => service.resumeBridgeLeg(brought, leg),
     openDeviceLeg: (admission, leg) => service.openDeviceLeg(admission, leg),
     openBridgeLeg: (admission, leg) => service.openBridgeLeg(admission, leg),
     openViewer: (admission, leg) => {

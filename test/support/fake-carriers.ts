@@ -16,13 +16,14 @@ export class FakeCarrier extends FakeChild<MediaChildKind> implements MediaCarri
     super(clock, pid);
     this.load();
     this.link = this.#links.here;
-    this.end = new MediaEnd(this.#links.there, {
+    this.end = new MediaEnd({
       clock,
       instance: `media ${pid}`,
       onEnd: () => {
         if (!this.isStuck) this.die('exit code 0');
       },
     });
+    this.end.attach(this.#links.there);
     this.end.started().catch(() => undefined);
   }
 

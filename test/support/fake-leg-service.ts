@@ -16,7 +16,7 @@ import type { ReservationRefusal } from '../../src/model/media/picture.ts';
 import type {
   AdmissionRefusal,
   BridgeAdmission,
-  LegService,
+  CoreLegService,
   DeviceAdmission,
   OpenBridgeLeg,
   OpenDeviceLeg,
@@ -70,7 +70,7 @@ export class FakeOpenLeg implements OpenBridgeLeg {
   }
 }
 
-export class FakeLegService extends Happenings implements LegService {
+export class FakeLegService extends Happenings implements CoreLegService {
   /** What was said is not known before it resolves. */
   hearing: Promise<void> = Promise.resolve();
 
@@ -133,6 +133,14 @@ export class FakeLegService extends Happenings implements LegService {
       this.tickets.delete(ticket);
       return admission ?? 'ticket';
     });
+  }
+
+  resumeDeviceLeg(_: unknown, leg: CallLeg): OpenDeviceLeg | null {
+    return this.#open('device', leg);
+  }
+
+  resumeBridgeLeg(_: unknown, leg: CallLeg): OpenBridgeLeg | null {
+    return this.#open('bridge', leg);
   }
 
   openDeviceLeg(_: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {

@@ -63,7 +63,8 @@ type MediaParent = ParentEnd<MediaChildKind>;
 async function serve(clock: Clock, parent: MediaParent, link: Duplex): Promise<RunningMediaServer | null> {
   try {
     const settings = await parent.begun;
-    const end = new MediaEnd(link, { clock, onEnd: () => undefined });
+    const end = new MediaEnd({ clock, onEnd: () => undefined });
+    end.attach(link);
     await end.started();
     const openTranscoders = (): Promise<Transcoders> => Promise.resolve(blindTranscoders);
     const server = await startMediaServer(settings, { clock, log: end.log, end, openTranscoders });

@@ -87,10 +87,11 @@ export class LinkedLegService {
     const { telemetry, log } = this;
     const onEnd = (fault: string | null): void => void this.serverEnds.push(fault);
     this.server = openServerEnd(this.pair.here, scene, { telemetry, log, onEnd });
-    this.media = new MediaEnd(this.pair.there, {
+    this.media = new MediaEnd({
       clock: scene.clock,
       onEnd: (fault) => this.mediaEnds.push(fault),
     });
+    this.media.attach(this.pair.there);
   }
 
   /** Both have said hello, and the media process listens. */

@@ -108,7 +108,7 @@ class Core {
     await this.#logging.close();
   }
 
-  #serve({ listeners, edgeSocket, isFirst }: CoreTask): Promise<RunningServer> {
+  #serve({ listeners, edgeSocket, mediaSockets, isFirst }: CoreTask): Promise<RunningServer> {
     const { settings, configured, clock } = this.#context;
     const { log, announce } = this.#logging;
     return this.#startServer(withListeners(settings, listeners), {
@@ -119,7 +119,7 @@ class Core {
       upgrade: noUpgrade(
         'a server with edges is not upgraded in place: stop it, which ends its sessions in order, and start it',
       ),
-      core: { edgeSocket, isFirst, progress: this.progress, children: () => this.#children },
+      core: { edgeSocket, mediaSockets, isFirst, progress: this.progress, children: () => this.#children },
     });
   }
 

@@ -32,7 +32,7 @@ interface BridgePoolDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly log: Log;
-  readonly directory: Pick<CallDirectory, 'find' | 'sessions'>;
+  readonly directory: Pick<CallDirectory, 'find' | 'sessions' | 'hasBridge'>;
   readonly placement: Pick<MediaPlacement, 'order' | 'mayBeAt' | 'expect'>;
   /** When a call is first offered: once it is issued, or when its device connects. */
   readonly assign: 'issuance' | 'device';
@@ -62,7 +62,7 @@ export class BridgePool implements CallFollower {
     return this.#idle.first([appId, null], isFree) !== null;
   }
 
-  /** Takes up the sessions that the directory has resumed, before any listener accepts. */
+  /** Takes up the sessions that the directory has resumed, before any listener accepts, or once their legs are brought. */
   resume(): void {
     const sessions = Array.from(this.#deps.directory.sessions());
     for (const session of sessions.toSorted((one, other) => one.createdAtMs - other.createdAtMs)) {
@@ -169,7 +169,8 @@ export class BridgePool implements CallFollower {
   }
 
   /** True: a session that comes out of the store is to be offered. */
-  #lacksBridge({ state, hasSeenBridge }: CallSession): boolean {
+  #lacksBridge({ sessionId, state, hasSeenBridge }: CallSession): boolean {
+    if (this.#deps.directory.hasBridge(sessionId)) return false;
     if (state === 'issued') return this.#deps.assign === 'issuance';
     return state === 'establishing' || !hasSeenBridge;
   }

@@ -65,18 +65,16 @@ export class ConnectedBridge implements PlacedLeg, OpenBridgeLeg, BridgeCandidat
 
   /** False: the call is over by now, and it stands as before. */
   give(session: CallSession): boolean {
-    const { directory, pool, maxFps } = this.#deps;
-    const { sessionId } = session;
-    const before = this.#standing;
-    this.#standing = { kind: 'call', sessionId };
-    pool.served(sessionId);
-    if (!directory.connectBridge(sessionId, this)) {
-      this.#standing = before;
-      return false;
-    }
-    this.notify(startMessage(session, maxFps));
-    const state = presentState(session);
-    if (state !== null) this.notify(state);
+    if (!this.#connect(session)) return false;
+    this.notify(startMessage(session, this.#deps.maxFps));
+    this.#notifyState(session);
+    return true;
+  }
+
+  /** The same of a bridge that has had its start. */
+  resume(session: CallSession): boolean {
+    if (!this.#connect(session)) return false;
+    this.#notifyState(session);
     return true;
   }
 
@@ -119,6 +117,21 @@ export class ConnectedBridge implements PlacedLeg, OpenBridgeLeg, BridgeCandidat
 
   gone(): void {
     this.#end();
+  }
+
+  #connect({ sessionId }: CallSession): boolean {
+    const { directory, pool } = this.#deps;
+    const before = this.#standing;
+    this.#standing = { kind: 'call', sessionId };
+    pool.served(sessionId);
+    if (directory.connectBridge(sessionId, this)) return true;
+    this.#standing = before;
+    return false;
+  }
+
+  #notifyState(session: CallSession): void {
+    const state = presentState(session);
+    if (state !== null) this.notify(state);
   }
 
   #mayGoOn(rights: BridgeRights): boolean {

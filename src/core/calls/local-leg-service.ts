@@ -10,13 +10,15 @@ import type { BridgePool } from './bridge-pool.ts';
 import type { CallDirectory } from './call-directory.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
-import type { LegRefusal } from '../../model/call.ts';
+import type { LegCloseReason, LegRefusal } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { CoreDeps } from '../ports/core-deps.ts';
 import type {
   AdmissionRefusal,
   BridgeAdmission,
-  LegService,
+  BroughtBridge,
+  BroughtDevice,
+  CoreLegService,
   DeviceAdmission,
   OpenBridgeLeg,
   OpenDeviceLeg,
@@ -46,7 +48,7 @@ export interface LegServiceDeps extends CoreDeps {
   readonly callLocator: Pick<CallLocator, 'findElsewhere'>;
 }
 
-export class LocalLegService implements LegService<PlacedLeg> {
+export class LocalLegService implements CoreLegService {
   readonly #deps: LegServiceDeps;
   readonly #bridgeKeys: BridgeKeys;
   readonly #bridges: ConnectedBridgesDeps;
@@ -108,6 +110,30 @@ export class LocalLegService implements LegService<PlacedLeg> {
     return bridge;
   }
 
+  /** Its token was good when it came, which is all that a token is asked for while its session lives. */
+  resumeDeviceLeg({ sessionId, deviceId, tokenId }: BroughtDevice, leg: PlacedLeg): OpenDeviceLeg | null {
+    if (this.#isDraining) return this.#turnAway(leg, 'drain');
+    const session = this.#deps.directory.find(sessionId);
+    if (session?.deviceId !== deviceId) return null;
+    return this.openDeviceLeg(
+      { sessionId, appId: session.appId, deviceId, tokenId, media: session.media },
+      leg,
+    );
+  }
+
+  resumeBridgeLeg({ keySha256, sessionId }: BroughtBridge, leg: PlacedLeg): OpenBridgeLeg | null {
+    if (this.#isDraining) return this.#turnAway(leg, 'drain');
+    const rights = this.#rightsNow(keySha256);
+    if (rights === null) return this.#turnAway(leg, 'revoked');
+    const bridge = new ConnectedBridge(this.#bridges, keySha256, leg);
+    if (sessionId === null) bridge.standIdle(rights);
+    else if (!this.#give(bridge, rights, sessionId, true)) {
+      bridge.gone();
+      return this.#refuseOpen(sessionId, leg);
+    }
+    return bridge;
+  }
+
   openViewer({ sessionId }: ViewerAdmission, leg: PlacedLeg): OpenViewer | null {
     if (this.#isDraining || this.#deps.directory.find(sessionId) === null) return null;
     return this.#viewers.open(sessionId, leg);
@@ -153,6 +179,11 @@ export class LocalLegService implements LegService<PlacedLeg> {
     this.#rights.review.stop();
   }
 
+  #turnAway(leg: PlacedLeg, reason: LegCloseReason): null {
+    leg.close(reason);
+    return null;
+  }
+
   /** Its call is over; or a bridge has taken it to another media process since the leg was admitted. */
   #refuseOpen(sessionId: SessionId, leg: PlacedLeg): null {
     const process = this.#deps.directory.processOf(sessionId);
@@ -178,9 +209,10 @@ export class LocalLegService implements LegService<PlacedLeg> {
     return this.#viewers.hasRoom(sessionId) ? succeed({ sessionId }) : fail('viewers');
   }
 
-  #give(bridge: ConnectedBridge, rights: BridgeRights, sessionId: SessionId): boolean {
+  #give(bridge: ConnectedBridge, rights: BridgeRights, sessionId: SessionId, isKnown = false): boolean {
     const session = this.#deps.directory.find(sessionId);
-    return session !== null && mayServe(rights, session.appId) && bridge.give(session);
+    if (session === null || !mayServe(rights, session.appId)) return false;
+    return isKnown ? bridge.resume(session) : bridge.give(session);
   }
 
   /** Null: none any more, or the registry cannot be read. */

@@ -51,6 +51,15 @@ export interface ViewerAdmission {
   readonly sessionId: SessionId;
 }
 
+/** An open leg that a core before this one has let in, or this one over a link that is gone. */
+export type BroughtLeg =
+  | ({ readonly kind: 'device' } & Pick<DeviceAdmission, 'sessionId' | 'deviceId' | 'tokenId'>)
+  /** `sessionId`: the call that it was given; null: it stands idle. */
+  | ({ readonly kind: 'bridge' } & Pick<BridgeAdmission, 'keySha256' | 'sessionId'>)
+  | ({ readonly kind: 'viewer' } & ViewerAdmission);
+export type BroughtDevice = Extract<BroughtLeg, { readonly kind: 'device' }>;
+export type BroughtBridge = Extract<BroughtLeg, { readonly kind: 'bridge' }>;
+
 /** A leg that is open, as its socket speaks of it. After `gone`, or a close from our side, nothing is said any more. */
 export interface OpenDeviceLeg {
   report(report: CallReport): void;
@@ -99,4 +108,12 @@ export interface LegService<Leg extends CallLeg = CallLeg> {
   openBridgeLeg(admission: BridgeAdmission, leg: Leg): OpenBridgeLeg | null;
   /** Null: as above, or as many watch as may. `leg` is told states and the end. */
   openViewer(admission: ViewerAdmission, leg: Leg): OpenViewer | null;
+}
+
+/** The same, as the core has it. */
+export interface CoreLegService extends LegService<PlacedLeg> {
+  /** Null: it is closed, or to be closed as `ended`. Takes the place of the leg that is there. */
+  resumeDeviceLeg(brought: BroughtDevice, leg: PlacedLeg): OpenDeviceLeg | null;
+  /** The same. It is not told again of its call. */
+  resumeBridgeLeg(brought: BroughtBridge, leg: PlacedLeg): OpenBridgeLeg | null;
 }

@@ -2,8 +2,8 @@
  * An edge of a core on the same machine: a child of the server's supervisor, on whose sleep port it accepts as a worker of
  * `node:cluster`. It ends by its supervisor's word, and with it. Source: scale-out.md, Edges; running.md, Stopping.
  */
-import { connect, type Socket } from 'node:net';
 import { followParent } from '../../lib/children/parent-end.ts';
+import { connectLocally } from '../../lib/link/local-socket.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { messageOf } from '../../lib/result.ts';
@@ -38,7 +38,7 @@ try {
       progress,
       release,
       log: null,
-      connect: () => connectLocal(corePath),
+      connect: () => connectLocally(corePath),
       onListening: () => undefined,
     },
   );
@@ -48,15 +48,3 @@ try {
   await parent.failed(messageOf(error));
 }
 process.exit();
-
-/** Rejects when no core is there. */
-function connectLocal(path: string): Promise<Socket> {
-  const socket = connect(path);
-  return new Promise((resolve, reject) => {
-    socket.once('error', reject);
-    socket.once('connect', () => {
-      socket.off('error', reject);
-      resolve(socket);
-    });
-  });
-}

@@ -11,7 +11,8 @@ import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '..
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
   AdmissionRefusal,
-  LegService,
+  BroughtLeg,
+  CoreLegService,
   OpenBridgeLeg,
   OpenDeviceLeg,
   OpenViewer,
@@ -27,7 +28,7 @@ export interface GrantedLegsDeps {
   readonly clock: Clock;
   /** The number of the media process. */
   readonly process: number;
-  readonly service: LegService<PlacedLeg>;
+  readonly service: CoreLegService;
   /** The `media_url` of the process where the call is; null: it is at this one. Asked when a leg of it is let in. */
   elsewhere(sessionId: SessionId): string | null;
   send(message: ServerMessage): void;
@@ -77,6 +78,7 @@ export class GrantedLegs {
   readonly #legs = new Map<number, OpenLeg>();
   #numbers = 0;
   #openQuestions = 0;
+  #hasBrought = false;
   #isOver = false;
 
   constructor(deps: GrantedLegsDeps) {
@@ -85,6 +87,8 @@ export class GrantedLegs {
 
   /** Answers it, once, if the link is there by then. */
   admit(question: AdmissionQuestion): void {
+    // Their numbers are behind those of legs that were brought.
+    this.#hasBrought = true;
     if (this.#openQuestions >= linkQuestionsMax) this.#refuse(question, 'busy');
     else void this.#answer(question);
   }
@@ -95,13 +99,22 @@ export class GrantedLegs {
     this.#sweep();
     const granted = this.#grants.get(number)?.granted ?? null;
     this.#grants.delete(number);
-    const leg = new LinkedLeg(this.#deps, number, this.#legs);
-    const hasRoom = this.#legs.size < linkLegsMax;
-    const opened = granted === null || !hasRoom ? null : openAt(this.#deps.service, granted, leg);
-    if (leg.isClosed) return null;
-    if (opened === null) leg.close('ended');
-    else this.#legs.set(number, opened);
+    this.#enter(number, (leg) => (granted === null ? null : openAt(this.#deps.service, granted, leg)));
     return null;
+  }
+
+  /** They are open already, and come before all others. The same. */
+  bring(legs: readonly BroughtLeg[]): string | null {
+    if (this.#hasBrought) return 'brought legs behind the last of them';
+    for (const brought of legs) {
+      this.#numbers += 1;
+      this.#enter(this.#numbers, (leg) => resumeAt(this.#deps.service, brought, leg));
+    }
+    return null;
+  }
+
+  brought(): void {
+    this.#hasBrought = true;
   }
 
   /** The same. */
@@ -127,6 +140,14 @@ export class GrantedLegs {
     this.#isOver = true;
     this.#grants.clear();
     for (const number of this.#legs.keys()) this.gone(number);
+  }
+
+  #enter(number: number, open: (leg: LinkedLeg) => OpenLeg | null): void {
+    const leg = new LinkedLeg(this.#deps, number, this.#legs);
+    const opened = this.#legs.size < linkLegsMax ? open(leg) : null;
+    if (leg.isClosed) return;
+    if (opened === null) leg.close('ended');
+    else this.#legs.set(number, opened);
   }
 
   async #answer(question: AdmissionQuestion): Promise<void> {
@@ -166,7 +187,7 @@ export class GrantedLegs {
 }
 
 async function admit(
-  service: LegService<PlacedLeg>,
+  service: CoreLegService,
   question: AdmissionQuestion,
 ): Promise<Result<AdmittedLeg, AdmissionRefusal>> {
   switch (question.kind) {
@@ -185,7 +206,7 @@ async function admit(
   }
 }
 
-function openAt(service: LegService<PlacedLeg>, granted: AdmittedLeg, leg: PlacedLeg): OpenLeg | null {
+function openAt(service: CoreLegService, granted: AdmittedLeg, leg: PlacedLeg): OpenLeg | null {
   switch (granted.kind) {
     case 'device': {
       const open = service.openDeviceLeg(granted.admission, leg);
@@ -197,6 +218,23 @@ function openAt(service: LegService<PlacedLeg>, granted: AdmittedLeg, leg: Place
     }
     case 'viewer': {
       const open = service.openViewer(granted.admission, leg);
+      return open === null ? null : { kind: 'viewer', open };
+    }
+  }
+}
+
+function resumeAt(service: CoreLegService, brought: BroughtLeg, leg: PlacedLeg): OpenLeg | null {
+  switch (brought.kind) {
+    case 'device': {
+      const open = service.resumeDeviceLeg(brought, leg);
+      return open === null ? null : { kind: 'device', open };
+    }
+    case 'bridge': {
+      const open = service.resumeBridgeLeg(brought, leg);
+      return open === null ? null : { kind: 'bridge', open };
+    }
+    case 'viewer': {
+      const open = service.openViewer(brought, leg);
       return open === null ? null : { kind: 'viewer', open };
     }
   }

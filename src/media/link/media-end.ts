@@ -1,13 +1,15 @@
 /**
- * The media process's end of the link: its requests to the server, and the server's to it. When the link ends, every leg
- * is closed, and the process has nothing more to do. Source: calls-and-media.md, The media process.
+ * The media process's end of the link: its requests to the server, and the server's to it. It outlives links where its legs may:
+ * the next one is brought every leg that is open. Lifecycle of a link: greeting -> bringing -> linked. Source:
+ * calls-and-media.md, The media process; scale-out.md, Edges.
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { TokenKeys } from '../../protocol/call-token/token-keys.ts';
+import { TokenKeys, type TokenKey } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
-import { linkTallyMs } from '../../model/limits.ts';
+import { linkBroughtMax, linkTallyMs } from '../../model/limits.ts';
 import {
   linkVersion,
   readServerMessage,
@@ -15,7 +17,7 @@ import {
   type ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
 import type { MediaAddress, MediaProcessCounts, MediaView } from '../../protocol/media-link/media-values.ts';
-import type { LegService } from '../../core/ports/leg-service.ts';
+import type { BroughtLeg, LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../lib/log.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
@@ -44,17 +46,21 @@ export interface MediaEndDeps {
   readonly progress?: LoopProgress;
   /** By it the server knows it again. Left out: this process's. */
   readonly instance?: string;
-  /** Once, whoever ended it; the legs are closed by then. `fault`: a sentence; null: one of the two hung up in order. */
+  /** Legs stay so long without a link; left out: they end with it. */
+  readonly awayMsMax?: number;
+  /** Once for each link, whoever ended it; legs that end with it are closed by then. `fault`: a sentence; null: one of the two hung up in order. */
   onEnd(fault: string | null): void;
 }
+
+type MediaLink = Link<MediaMessage, ServerMessage>;
 
 export class MediaEnd {
   readonly service: LegService;
   readonly telemetry: MediaTelemetry;
-  /** Written by the server, which says of its lines that they are of the media process. */
+  /** Written by the server, which says of its lines that they are of the media process; lines are lost while there is no link. */
   readonly log: Log;
   readonly #deps: MediaEndDeps;
-  readonly #link: Link<MediaMessage, ServerMessage>;
+  readonly #progress: LoopProgress;
   readonly #service: RemoteLegService;
   readonly #batch: TelemetryBatch;
   readonly #log: LinkLog;
@@ -65,66 +71,87 @@ export class MediaEnd {
   #keys: TokenKeys | null = null;
   /** Null: it does not listen yet. */
   #process: MediaProcess | null = null;
+  #address: MediaAddress | null = null;
+  #link: MediaLink | null = null;
+  #stage: 'away' | 'greeting' | 'bringing' | 'linked' = 'away';
+  #isOver = false;
+  /** Legs that the server is still to be brought. */
+  #left: BroughtLeg[] = [];
+  #isBringDue = false;
+  /** Null: a server is there, or none has been yet. */
+  #cancelGiveUp: Cancel | null = null;
 
-  constructor(stream: Duplex, deps: MediaEndDeps) {
+  constructor(deps: MediaEndDeps) {
     this.#deps = deps;
     const { clock, progress = new LoopProgress(clock) } = deps;
+    this.#progress = progress;
     this.#started = new Promise((resolve, reject) => {
       this.#start = resolve;
       this.#failStart = reject;
     });
     this.#started.catch(() => undefined);
-    const send = (message: MediaMessage): void => this.#link.send(message);
-    const isCongested = (): boolean => this.#link.isCongested;
+    const send = (message: MediaMessage): void => this.#link?.send(message);
+    const isCongested = (): boolean => this.#stage !== 'linked' || (this.#link?.isCongested ?? true);
     this.service = this.#service = new RemoteLegService({ clock, send, isCongested, keys: () => this.#keys });
     this.telemetry = this.#batch = new TelemetryBatch(
       (tally) => send({ kind: 'tally', tally }),
       progress.advance,
     );
-    this.log = this.#log = new LinkLog(mediaLogBounds, send, isCongested);
+    this.log = this.#log = new LinkLog(mediaLogBounds, send, () => this.#link?.isCongested ?? true);
+    this.#stopTallies = clock.every(linkTallyMs, () => this.#flushTally());
+  }
+
+  /** A stream to a server; the one before it has ended. */
+  attach(stream: Duplex): void {
+    assert(this.#link === null, 'a media process has one link at a time');
+    const { clock, instance = instanceOfProcess } = this.#deps;
+    this.#stage = 'greeting';
     this.#link = new Link(stream, {
       clock,
       peer: 'the server',
-      progress,
+      progress: this.#progress,
       bounds: mediaLinkBounds,
       language: mediaLanguage(readServerMessage),
       received: (message) => this.#received(message),
       heartbeat: () => this.#heartbeat(),
-      drained: () => this.#service.linkDrained(),
+      drained: () => this.#drained(),
       ended: (fault) => this.#ended(fault),
     });
-    this.#stopTallies = clock.every(linkTallyMs, () => this.#batch.flush());
-    send({ kind: 'hello', version: linkVersion, instance: deps.instance ?? instanceOfProcess });
+    this.#link.send({ kind: 'hello', version: linkVersion, instance });
   }
 
-  /** Resolves when the server has said hello, with the keys of tokens; rejects when the link ends before. */
+  /** Resolves when a server has said hello, with the keys of tokens; rejects when the first link ends before. */
   started(): Promise<void> {
     return this.#started;
   }
 
-  /** It listens; from now on it can be asked. What it can do is known before its address is. */
+  /** It listens; from now on it can be asked. */
   ready(address: MediaAddress, process: MediaProcess): void {
     this.#process = process;
-    this.#link.send({ kind: 'counts', counts: process.counts() });
-    this.#link.send({ kind: 'listening', address, advertise: process.advertise });
+    this.#address = address;
+    if (this.#stage === 'linked') this.#sayListening();
   }
 
   /** It cannot listen, and why. To be followed by `end`. */
   failed(sentence: string): void {
-    this.#link.send({ kind: 'failed', sentence: sentence.slice(0, sentenceCharactersMax) });
+    this.#link?.send({ kind: 'failed', sentence: sentence.slice(0, sentenceCharactersMax) });
   }
 
-  /** What was sent before still goes. Resolves when the link has ended. */
-  end(): Promise<void> {
-    this.#batch.flush();
-    return this.#link.end();
+  /** What was sent before still goes; every leg is closed. Resolves when the link has ended, behind which none follows. */
+  async end(): Promise<void> {
+    this.#flushTally();
+    const link = this.#link;
+    if (link === null) this.#finish();
+    else {
+      this.#isOver = true;
+      await link.end();
+    }
   }
 
   #received(message: ServerMessage): string | null {
     switch (message.kind) {
       case 'hello':
-        this.#keys = new TokenKeys(message.tokenKeys);
-        this.#start();
+        this.#greeted(message.tokenKeys);
         break;
       case 'heartbeat':
         break;
@@ -136,12 +163,14 @@ export class MediaEnd {
       case 'reload-tls':
         this.#reloadTls(message.question);
         break;
-      case 'drain':
-        void this.#process?.drain().then(() => this.#link.send({ kind: 'drained' }));
+      case 'drain': {
+        const link = this.#link;
+        void this.#process?.drain().then(() => link?.send({ kind: 'drained' }));
         break;
+      }
       case 'view': {
         const { question, sessionId } = message;
-        this.#link.send({ kind: 'viewed', question, view: this.#process?.view(sessionId) ?? null });
+        this.#link?.send({ kind: 'viewed', question, view: this.#process?.view(sessionId) ?? null });
         break;
       }
       default:
@@ -150,11 +179,61 @@ export class MediaEnd {
     return null;
   }
 
+  #greeted(tokenKeys: readonly TokenKey[]): void {
+    this.#awaitNoLonger();
+    if (this.#keys === null) this.#keys = new TokenKeys(tokenKeys);
+    else this.#keys.replace(tokenKeys);
+    this.#stage = 'bringing';
+    this.#left = this.#service.bring();
+    this.#bring();
+    this.#start();
+  }
+
+  /** So many legs a turn. */
+  #bring(): void {
+    if (this.#stage !== 'bringing' || this.#link?.isCongested !== false) return;
+    const legs = this.#left.splice(0, linkBroughtMax);
+    if (legs.length > 0) {
+      this.#link.send({ kind: 'bring', legs });
+      if (this.#left.length > 0) return this.#bringSoon();
+    }
+    this.#link.send({ kind: 'brought' });
+    this.#stage = 'linked';
+    this.#service.linked();
+    this.#sayListening();
+  }
+
+  #bringSoon(): void {
+    if (this.#isBringDue) return;
+    this.#isBringDue = true;
+    setImmediate(() => {
+      this.#isBringDue = false;
+      this.#bring();
+    });
+  }
+
+  #drained(): void {
+    if (this.#stage === 'bringing') this.#bringSoon();
+    else if (this.#stage === 'linked') this.#service.linkDrained();
+  }
+
+  /** What it can do is known before its address is. */
+  #sayListening(): void {
+    if (this.#process === null || this.#address === null) return;
+    const { advertise } = this.#process;
+    this.#sendCounts();
+    this.#link?.send({ kind: 'listening', address: this.#address, advertise });
+  }
+
+  #flushTally(): void {
+    if (this.#stage === 'linked') this.#batch.flush();
+  }
+
   /** One that does not listen yet reads the files when it does. */
   #reloadTls(question: number): void {
     const problem = this.#process?.reloadTls()?.slice(0, sentenceCharactersMax) ?? null;
     this.#sendCounts();
-    this.#link.send({ kind: 'tls-reloaded', question, problem });
+    this.#link?.send({ kind: 'tls-reloaded', question, problem });
   }
 
   #heartbeat(): void {
@@ -163,14 +242,30 @@ export class MediaEnd {
   }
 
   #sendCounts(): void {
-    if (this.#process !== null) this.#link.send({ kind: 'counts', counts: this.#process.counts() });
+    if (this.#process !== null) this.#link?.send({ kind: 'counts', counts: this.#process.counts() });
   }
 
   #ended(fault: string | null): void {
-    this.#stopTallies();
+    const { clock, awayMsMax = 0, onEnd } = this.#deps;
+    this.#link = null;
+    this.#stage = 'away';
     this.#failStart(new Error(fault ?? 'the server hung up'));
     this.#service.linkEnded();
-    this.#deps.onEnd(fault);
+    if (this.#isOver || awayMsMax === 0) this.#finish();
+    else this.#cancelGiveUp ??= clock.after(awayMsMax, () => this.#service.giveUp());
+    onEnd(fault);
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#stopTallies();
+    this.#awaitNoLonger();
+    this.#service.end();
+  }
+
+  #awaitNoLonger(): void {
+    this.#cancelGiveUp?.();
+    this.#cancelGiveUp = null;
   }
 }
 

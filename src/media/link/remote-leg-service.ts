@@ -1,20 +1,22 @@
 /**
  * The leg service as the media process has it, and the legs that are open at it: it checks tokens itself, and asks the
  * server for all else. A leg is open at once; if the server will not have it, a close follows, as at the end of its call.
- * An admitted leg goes by the number that the server gave, so that nothing is opened but what was granted. Source:
- * calls-and-media.md, Legs.
+ * An admitted leg goes by the number that the server gave, so that nothing is opened but what was granted. While there is no
+ * link legs stay, and newcomers wait; the next core is brought the legs. Source: calls-and-media.md, Legs; scale-out.md, Edges.
  */
-import type { Clock } from '../../lib/clock.ts';
+import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
+import type { LegCloseReason } from '../../model/call.ts';
 import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../../model/limits.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
   AdmissionRefusal,
   BridgeAdmission,
+  BroughtLeg,
   LegService,
   DeviceAdmission,
   OpenBridgeLeg,
@@ -53,10 +55,18 @@ export class RemoteLegService implements LegService {
   readonly #deps: RemoteLegServiceDeps;
   readonly #questions: OpenAsks<{ readonly leg: LegServiceAnswer }, 'unanswered'>;
   /** By the very object that was handed out, until it is used. */
-  readonly #grants = new WeakMap<object, number>();
-  readonly #legs: RemoteLegDeps;
+  #grants = new WeakMap<object, { readonly number: number; readonly admitted: AdmittedLeg }>();
+  readonly #legDeps: RemoteLegDeps;
+  readonly #open = new Set<RemoteLeg>();
+  /** Open legs by their numbers; empty while there is no link. */
+  readonly #byNumber = new Map<number, RemoteLeg>();
+  readonly #waiting = new Set<RemoteLeg>();
+  /** Legs that are gone behind a report of the end of their call, which a core may have lost. The one that went first is the first. */
+  #ended = new Set<RemoteLeg>();
   readonly #keyAsks: TokenBucket;
-  #isOver = false;
+  #stage: 'away' | 'linked' | 'over' = 'away';
+  #linked: () => void = () => undefined;
+  #whenLinked: Promise<void>;
 
   constructor(deps: RemoteLegServiceDeps) {
     const { clock } = deps;
@@ -67,14 +77,16 @@ export class RemoteLegService implements LegService {
       unsent: 'unanswered',
       expired: () => 'unanswered',
     });
-    this.#legs = { ...deps, legs: new Map(), waiting: new Set() };
+    this.#legDeps = { ...deps, waiting: this.#waiting, left: (leg) => this.#left(leg) };
+    this.#whenLinked = this.#nextLink();
   }
 
   async heard(): Promise<void> {
-    if (!this.#isOver) await this.#question((question) => ({ kind: 'ask-heard', question }));
+    if (this.#stage === 'linked') await this.#question((question) => ({ kind: 'ask-heard', question }));
   }
 
   async admitDevice(token: string): Promise<Result<DeviceAdmission, AdmissionRefusal>> {
+    if (!(await this.#isLinkedInTime())) return fail('unavailable');
     const keys = this.#deps.keys();
     if (keys === null) return fail('unavailable');
     const checked = await checkCallToken(keys, token);
@@ -95,26 +107,25 @@ export class RemoteLegService implements LegService {
 
   /** An admission opens one leg: with another one of it, it is null. */
   openDeviceLeg(admission: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
-    return this.#open(admission, leg);
+    return this.#openLeg(admission, leg);
   }
 
   openBridgeLeg(admission: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null {
-    return this.#open(admission, leg);
+    return this.#openLeg(admission, leg);
   }
 
   openViewer(admission: ViewerAdmission, leg: CallLeg): OpenViewer | null {
-    return this.#open(admission, leg);
+    return this.#openLeg(admission, leg);
   }
 
   received(message: LegServiceMessage): void {
     switch (message.kind) {
       case 'tell':
-        this.#legs.legs.get(message.leg)?.leg.notify(message.message);
+        this.#byNumber.get(message.leg)?.notify(message.message);
         return;
       case 'close': {
-        const closed = this.#legs.legs.get(message.leg);
-        this.#legs.legs.delete(message.leg);
-        closed?.leg.close(message.reason);
+        const closed = this.#byNumber.get(message.leg);
+        if (closed !== undefined) this.#close(closed, message.reason);
         return;
       }
       default:
@@ -124,21 +135,90 @@ export class RemoteLegService implements LegService {
 
   /** The server reads again: legs send what they had to keep, until it reads no more. */
   linkDrained(): void {
-    for (const leg of this.#legs.waiting) {
+    for (const leg of this.#waiting) {
       if (!leg.catchUp()) return;
-      this.#legs.waiting.delete(leg);
+      this.#waiting.delete(leg);
     }
   }
 
-  /** The server is gone: so are the legs, and nobody is let in any more. */
+  /** The server cannot be reached: legs stay as they are, for the next link. */
   linkEnded(): void {
-    this.#isOver = true;
+    if (this.#stage === 'linked') this.#whenLinked = this.#nextLink();
+    this.#stage = 'away';
+    this.#grants = new WeakMap();
     this.#questions.failAll();
-    this.#legs.waiting.clear();
-    for (const [number, { leg }] of this.#legs.legs) {
-      this.#legs.legs.delete(number);
-      leg.close('drain');
+    const gone = [...this.#ended, ...this.#waiting].filter((leg) => !this.#open.has(leg) && leg.hasEndToSay);
+    this.#ended = new Set(gone);
+    this.#waiting.clear();
+    this.#byNumber.clear();
+    for (const leg of [...this.#open, ...this.#ended]) leg.forget();
+  }
+
+  /**
+   * The legs for the server of a new link, in the order of the numbers that they have from now on, those of calls first. To be
+   * followed by `linked` when all are sent.
+   */
+  bring(): BroughtLeg[] {
+    const described = [...this.#open, ...this.#ended].flatMap((leg) => {
+      const brought = leg.describe();
+      if (brought !== null) return [{ leg, brought }];
+      this.#close(leg, 'drain');
+      return [];
+    });
+    this.#ended.clear();
+    const inOrder = described.toSorted((one, other) => rankOf(one.brought) - rankOf(other.brought));
+    for (const [index, { leg }] of inOrder.entries()) {
+      leg.number = index + 1;
+      if (this.#open.has(leg)) this.#byNumber.set(leg.number, leg);
     }
+    return inOrder.map(({ brought }) => brought);
+  }
+
+  /** The server knows all legs: what they had to say goes, and newcomers are asked for. */
+  linked(): void {
+    this.#stage = 'linked';
+    for (const leg of this.#waiting) if (leg.number === 0) this.#waiting.delete(leg);
+    this.linkDrained();
+    this.#linked();
+  }
+
+  /** No server has come back in time: the legs are sent away. */
+  giveUp(): void {
+    this.#waiting.clear();
+    this.#ended.clear();
+    for (const leg of this.#open) this.#close(leg, 'drain');
+  }
+
+  /** There is no other link: nobody is let in any more. */
+  end(): void {
+    this.#stage = 'over';
+    this.#linked();
+    this.giveUp();
+  }
+
+  #nextLink(): Promise<void> {
+    return new Promise((resolve) => (this.#linked = resolve));
+  }
+
+  /** False: there is no server to be asked. */
+  async #isLinkedInTime(): Promise<boolean> {
+    if (this.#stage === 'away') await settlesWithin(this.#deps.clock, legAdmissionMsMax, this.#whenLinked);
+    return this.#stage === 'linked';
+  }
+
+  #left(leg: RemoteLeg): void {
+    this.#open.delete(leg);
+    this.#byNumber.delete(leg.number);
+    if (leg.hasEndToSay) this.#ended.add(leg);
+    for (const oldest of this.#ended) {
+      if (oldest.hasEndToSay) return;
+      this.#ended.delete(oldest);
+    }
+  }
+
+  #close(leg: RemoteLeg, reason: LegCloseReason): void {
+    this.#left(leg);
+    leg.close(reason);
   }
 
   /** The server has a new key before this end: it is asked, but not by strangers as often as they like. */
@@ -150,14 +230,14 @@ export class RemoteLegService implements LegService {
     kind: Kind,
     messageOf: (question: number) => MediaMessage,
   ): Promise<Result<Admissions[Kind], AdmissionRefusal>> {
+    if (!(await this.#isLinkedInTime())) return fail('unavailable');
     if (this.#questions.size >= linkQuestionsMax || this.#deps.isCongested()) return fail('busy');
-    if (this.#isOver) return fail('unavailable');
     const answer = await this.#question(messageOf);
     if (answer?.kind === 'refused') return fail(answer.refusal);
     if (answer?.kind === 'elsewhere') return fail(answer.call);
     if (answer?.kind !== 'admitted' || !isOf(answer.admitted, kind)) return fail('unavailable');
     const { admission } = answer.admitted;
-    this.#grants.set(admission, answer.leg);
+    this.#grants.set(admission, { number: answer.leg, admitted: answer.admitted });
     return succeed(admission);
   }
 
@@ -170,12 +250,20 @@ export class RemoteLegService implements LegService {
     return answer.ok ? answer.value : null;
   }
 
-  #open(admission: object, leg: CallLeg): RemoteLeg | null {
-    const number = this.#grants.get(admission);
-    if (number === undefined || this.#isOver) return null;
+  #openLeg(admission: object, leg: CallLeg): RemoteLeg | null {
+    const grant = this.#grants.get(admission);
+    if (grant === undefined || this.#stage !== 'linked') return null;
     this.#grants.delete(admission);
-    return new RemoteLeg(this.#legs, number, leg);
+    const opened = new RemoteLeg(this.#legDeps, grant.number, grant.admitted, leg);
+    this.#open.add(opened);
+    this.#byNumber.set(opened.number, opened);
+    return opened;
   }
+}
+
+/** A call that has its legs is not offered to an idle bridge. */
+function rankOf(brought: BroughtLeg): number {
+  return brought.sessionId === null ? 1 : 0;
 }
 
 function cut(text: string): string {

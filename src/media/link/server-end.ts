@@ -16,7 +16,7 @@ import {
   type ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
 import type { MediaAddress, MediaProcessCounts, MediaView } from '../../protocol/media-link/media-values.ts';
-import type { LegService, PlacedLeg } from '../../core/ports/leg-service.ts';
+import type { CoreLegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../lib/log.ts';
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
@@ -28,7 +28,7 @@ import { applyTally } from './link-telemetry.ts';
 
 export interface ServerEndDeps {
   readonly clock: Clock;
-  readonly service: LegService<PlacedLeg>;
+  readonly service: CoreLegService;
   /** The `media_url` of the process where the call is; null: it is at this one. */
   elsewhere(sessionId: SessionId): string | null;
   /** The number of the media process. */
@@ -147,6 +147,11 @@ export class ServerEnd {
         this.#deps.onHello(message.instance);
         break;
       case 'heartbeat':
+        break;
+      case 'bring':
+        return this.#legs.bring(message.legs);
+      case 'brought':
+        this.#legs.brought();
         break;
       case 'listening':
         this.#stage = 'listening';

@@ -1,16 +1,20 @@
 /**
- * The media process of a server on the same machine, which starts it, with the link of its legs at descriptor 3. It ends with
- * the link, and by no signal that whoever stops a service sends to all of its processes: the server sees to the order.
- * Source: running.md, Stopping.
+ * The media process of a server on the same machine. Started by the server itself, it has the link of its legs at descriptor 3
+ * and ends with it; started by the supervisor of a site, it connects to the core, and again whenever the link has ended. It ends
+ * by no signal that whoever stops a service sends to all of its processes: its parent sees to the order. Source: running.md,
+ * Stopping; scale-out.md, Edges.
  */
 import { Socket } from 'node:net';
 import { closeSync, constants, fstatSync, readdirSync, readFileSync } from 'node:fs';
+import { pause } from '../../lib/clock.ts';
 import { childDescriptor } from '../../lib/children/child-messages.ts';
 import { followParent } from '../../lib/children/parent-end.ts';
+import { connectLocally } from '../../lib/link/local-socket.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
+import { mediaAwayMsMax } from '../../model/limits.ts';
 import type { MediaChildKind } from '../../protocol/media-link/media-values.ts';
 import { MediaEnd } from '../link/media-end.ts';
 import { TranscoderPool } from '../transcoding/transcoder-pool.ts';
@@ -19,6 +23,8 @@ import { startMediaServer, type RunningMediaServer } from './media-server.ts';
 const linkDescriptor = 3;
 /** Standard input and outputs, the link, and the stream to the server that supervises it. */
 const givenDescriptors = childDescriptor + 1;
+/** Between the end of a link to a core of this machine and the next try to connect. */
+const connectMs = 50;
 const closeOnExec = 0o2000000;
 const descriptorsDirectory = '/proc/self/fd';
 
@@ -29,6 +35,7 @@ process.on('SIGUSR1', () => undefined);
 
 const clock = new SystemClock();
 let server: RunningMediaServer | null = null;
+let linkEnded: () => void = () => undefined;
 const progress = new LoopProgress(clock);
 const parent = followParent<MediaChildKind>({
   clock,
@@ -39,7 +46,7 @@ const parent = followParent<MediaChildKind>({
   alone: (fault) => void leave(fault),
 });
 
-/** When the server is gone without a word, its legs are still sent away in order. */
+/** When its parent is gone without a word, its legs are still sent away in order. */
 async function leave(fault: string | null): Promise<void> {
   if (fault !== null) lastWords(fault);
   await server?.drain();
@@ -58,11 +65,16 @@ function lastWords(sentence: string): void {
 
 try {
   closeInherited();
-  const settings = await parent.begun;
-  const link = new Socket({ fd: linkDescriptor });
-  const end = new MediaEnd(link, { clock, progress, onEnd: (fault) => void leave(fault) });
+  const { corePath, ...settings } = await parent.begun;
+  const end =
+    corePath === null
+      ? new MediaEnd({ clock, progress, onEnd: (fault) => void leave(fault) })
+      : new MediaEnd({ clock, progress, awayMsMax: mediaAwayMsMax, onEnd: () => linkEnded() });
   const { log } = end;
-  await end.started();
+  if (corePath === null) {
+    end.attach(new Socket({ fd: linkDescriptor }));
+    await end.started();
+  }
   server = await startMediaServer(settings, {
     clock,
     log,
@@ -77,15 +89,29 @@ try {
           // The link ends behind the sentence, and with it the process.
           log.error({}, sentence);
           lastWords(sentence);
-          void end.end();
+          void end.end().then(() => leave(null));
         },
       }),
   });
   parent.ready({ port: server.address.port });
+  if (corePath !== null) await keepLinked(end, corePath);
 } catch (error) {
   const sentence = messageOf(error);
   lastWords(sentence);
   await parent.failed(sentence);
+}
+
+/** As long as this process is there. The core itself logs the ends of its links. */
+async function keepLinked(end: MediaEnd, corePath: string): Promise<never> {
+  for (;;) {
+    const link = await connectLocally(corePath).catch(() => null);
+    if (link !== null) {
+      const ended = new Promise<void>((resolve) => (linkEnded = resolve));
+      end.attach(link);
+      await ended;
+    }
+    await pause(clock, connectMs);
+  }
 }
 
 /**

@@ -99,7 +99,8 @@ export class RemoteMedia {
     const { clock, log, onListening } = this.#deps;
     let ended: (fault: string | null) => void = () => undefined;
     const whenEnded = new Promise<string | null>((resolve) => (ended = resolve));
-    const end = new MediaEnd(link, { clock, onEnd: ended });
+    const end = new MediaEnd({ clock, onEnd: ended });
+    end.attach(link);
     this.#end = end;
     if (this.#isStopping) void end.end();
     await end.started();

@@ -12,11 +12,13 @@ import { reservationRefusals } from '../../model/media/picture.ts';
 import {
   callTokenBytesMax,
   legRequestBytesMax,
+  linkBroughtMax,
   linkLogCharactersMax,
   linkMessageBytesMax,
 } from '../../model/limits.ts';
 import {
   admittedLeg,
+  broughtLeg,
   callElsewhere,
   callReport,
   legMessage,
@@ -29,8 +31,8 @@ import {
   tokenKeys,
 } from './media-values.ts';
 
-/** Changed with every change in this file: both ends are of one release. */
-export const linkVersion = 6;
+/** Changed with every change in this file. */
+export const linkVersion = 7;
 
 const number = z.int().min(0);
 /** From the head of a request. */
@@ -64,6 +66,10 @@ const fromMedia = z.discriminatedUnion('kind', [
   /** `instance`: of the process, the same each time it connects. */
   z.strictObject({ ...hello, instance: z.string().max(64) }),
   heartbeat,
+  /** Behind the greetings: legs that are open already. The first one goes by the number 1 from now on, the next by 2, and so on. */
+  z.strictObject({ kind: z.literal('bring'), legs: z.array(broughtLeg).max(linkBroughtMax) }),
+  /** There are no more of them; legs are admitted from now on. */
+  z.strictObject({ kind: z.literal('brought') }),
   /** `advertise`: its origins for clients, comma separated, by its own settings; null: it has none. */
   z.strictObject({ kind: z.literal('listening'), address: mediaAddress, advertise: origins.nullable() }),
   z.strictObject({ kind: z.literal('failed'), sentence }),

@@ -79,6 +79,22 @@ export const admittedLeg = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('viewer'), admission: viewerAdmission }),
 ]);
 
+/** A leg that another core, or this one over another link, has let in. `sessionId`: the call that it has. */
+export const broughtLeg = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('device'),
+    sessionId,
+    deviceId: word<DeviceId>(),
+    tokenId: word<TokenId>(),
+  }),
+  z.strictObject({
+    kind: z.literal('bridge'),
+    keySha256: z.string().length(64),
+    sessionId: sessionId.nullable(),
+  }),
+  z.strictObject({ kind: z.literal('viewer'), sessionId }),
+]);
+
 /** A path, a host, a version. */
 const line = z.string().max(4096);
 const whole = z.int().min(0);
@@ -123,9 +139,10 @@ export interface MediaProcessSettings {
   readonly advertise: string | null;
 }
 
-/** A media process as a child of its server. The port is the listener's own, never 0. */
+/** A media process as a child of its server, or of the supervisor of a site. The port is the listener's own, never 0. */
 export interface MediaChildKind {
-  readonly task: MediaProcessSettings;
+  /** `corePath`: the Unix socket, or the named pipe, of its core; null: the link is a descriptor that it has. */
+  readonly task: MediaProcessSettings & { readonly corePath: string | null };
   readonly ready: { readonly port: number };
   readonly order: never;
   readonly report: never;

@@ -28,6 +28,7 @@ import type { PageFiles } from '../../gateways/console/page-files.ts';
 import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import type { MediaCarrier } from '../children/media-child.ts';
 import { mediaSupply, type MediaSupply } from '../children/media-supply.ts';
+import type { MediaSite } from '../site/site-media.ts';
 import { MediaProcesses } from './media-processes.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import {
@@ -47,6 +48,8 @@ export interface CallServiceDeps {
   readonly tokenKeys: LiveTokenKeys;
   /** Of a child; a test has one within its own process. */
   readonly startMedia: () => MediaCarrier;
+  /** Of a core, whose supervisor starts media processes; null: this server is none. */
+  readonly mediaSite: MediaSite | null;
   readonly callDirectory: CallDirectory;
   /** Through which a bridge wakes the device of its call. */
   readonly wakeups: WakeupDeps;
@@ -131,7 +134,8 @@ export class CallService {
   /** Takes up the calls that the last stop left, and ends those forbidden since. Throws when the store cannot be read. */
   resume(): void {
     const calls = this.directory.resume();
-    this.bridges.resume();
+    if (this.media.whenBrought === undefined) this.bridges.resume();
+    else void this.media.whenBrought().then(() => this.bridges.resume());
     this.#stopTurning = this.directory.start();
     this.service.registryChanged();
     if (calls > 0) this.#log.info({ calls }, 'calls that were live are taken up again');

@@ -31,6 +31,7 @@ export interface ControlPlaneDeps {
   readonly dataDirectory: string;
   readonly tables: RegistryTables;
   readonly startMedia: CallServiceDeps['startMedia'];
+  readonly mediaSite: CallServiceDeps['mediaSite'];
   readonly upgrade: UpgradeControl;
   /** Written to the log whatever its level. */
   readonly announce: Logging['announce'];
@@ -57,7 +58,7 @@ export class ControlPlane {
   /** Makes the bearer token where there is none; throws when the data directory cannot be written. */
   constructor(context: ServerContext, deps: ControlPlaneDeps) {
     const { settings, clock, log, registry, records, telemetry, signingKeys } = context;
-    const { dataDirectory: directory, tables, startMedia, member } = deps;
+    const { dataDirectory: directory, tables, startMedia, mediaSite, member } = deps;
     this.#context = context;
     this.#member = member;
     this.tables = tables;
@@ -99,6 +100,7 @@ export class ControlPlane {
     this.calls = new CallService({
       ...context,
       startMedia,
+      mediaSite,
       wakeups: context,
       records: records.calls,
       opsAddress: () => this.#ops.address,

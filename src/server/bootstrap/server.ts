@@ -118,6 +118,7 @@ class Server {
       dataDirectory,
       tables,
       startMedia,
+      mediaSite: core,
       announce,
       upgrade,
     });

@@ -1,8 +1,8 @@
 /**
- * A media process as a child of the server: how it is started, what it is given, and how it ended. Source:
+ * A media process as a child of the server or of its supervisor: how it is started, and what it is given. Source:
  * calls-and-media.md, The media process.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { totalmem } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -27,16 +27,25 @@ const oomScore = 500;
  * It holds nothing of the server: closeInherited in media/process/main.ts.
  */
 export function startMediaChild(): MediaCarrier {
+  const child = spawnMedia('pipe');
+  return { ...forkOf(child), link: streamAt(child, linkDescriptor) };
+}
+
+/** The same without a link: it connects to its core by itself. */
+export function startSiteMedia(): ChildFork {
+  return forkOf(spawnMedia('ignore'));
+}
+
+function spawnMedia(link: 'pipe' | 'ignore'): ChildProcess {
   const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
   const args = [`--max-old-space-size=${mediaHeapMebibytesMax}`, ...process.execArgv, file];
-  const child = spawn(...nodeCommand(args, memoryBound()), {
+  return spawn(...nodeCommand(args, memoryBound()), {
     env: childEnvironment(),
     // Its input, its last words, the link, and the stream to its supervisor.
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', link, 'pipe'],
     // Out of the terminal's reach: what Ctrl-C ends, and in which order, is the server's affair.
     detached: true,
   });
-  return { ...forkOf(child), link: streamAt(child, linkDescriptor) };
 }
 
 /**

@@ -9,6 +9,8 @@ export interface CoreTask {
   readonly listeners: RealListeners;
   /** The Unix socket or named pipe on which the core accepts edges of this machine. */
   readonly edgeSocket: string;
+  /** The same of the media processes of its supervisor, by their numbers. */
+  readonly mediaSockets: readonly string[];
   /** False: a core has served before, and edges hold its sessions. */
   readonly isFirst: boolean;
 }
@@ -21,12 +23,13 @@ export type CoreOrder =
 
 /** A child of the supervisor, as the supervisor knows it. */
 export interface SiteChild extends Pick<ChildFacts, 'state' | 'pid' | 'release' | 'restarts'> {
-  /** `core`, or the name of an edge. */
+  /** `core`, or the name of an edge or a media process. */
   readonly name: string;
+  readonly kind: 'core' | 'edge' | 'media';
 }
 
 /** The site as its core's server sees it. */
-export interface CoreHandle extends Pick<CoreTask, 'edgeSocket' | 'isFirst'> {
+export interface CoreHandle extends Pick<CoreTask, 'edgeSocket' | 'mediaSockets' | 'isFirst'> {
   /** The supervisor watches the event loop by it. */
   readonly progress: LoopProgress;
   children(): readonly SiteChild[];

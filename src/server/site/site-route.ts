@@ -63,7 +63,7 @@ function edgesOf(site: CoreSite | null): SiteProcessJson[] {
   const facts = site.edges();
   const factsOf = ({ name }: SiteChild): EdgeFacts | null =>
     facts.find((edge) => edge.isLocal && edge.name === name) ?? null;
-  const local = site.children().filter(({ name }) => name !== core);
+  const local = site.children().filter(({ kind }) => kind === 'edge');
   const elsewhere = facts.filter(({ isLocal }) => !isLocal);
   return [
     ...local.map((child) => edgeJson(child, factsOf(child))),
@@ -85,16 +85,22 @@ function edgeJson(child: SiteChild | null, facts: EdgeFacts | null): SiteProcess
   };
 }
 
-function mediaOf({ calls }: SiteParts): SiteProcessJson[] {
+/** By their numbers, whoever starts them. */
+function mediaOf({ calls, site }: SiteParts): SiteProcessJson[] {
   const connections = calls?.mediaProcesses.connections ?? [];
-  return connections.map(({ process: number, address }) => ({
-    name: `media-${number}`,
-    kind: 'media',
-    state: address === null ? 'down' : 'up',
-    pid: null,
-    release: null,
-    sleep_sessions: null,
-    link_delay_ms: null,
-    restarts: null,
-  }));
+  return connections.map(({ process: number, address }) => {
+    const name = `media-${number}`;
+    const child = site?.children().find((one) => one.name === name) ?? null;
+    const linkState = address === null ? 'down' : 'up';
+    return {
+      name,
+      kind: 'media',
+      state: child === null || child.state === 'up' ? linkState : child.state,
+      pid: child?.pid ?? null,
+      release: child?.release ?? null,
+      sleep_sessions: null,
+      link_delay_ms: null,
+      restarts: child?.restarts ?? null,
+    };
+  });
 }

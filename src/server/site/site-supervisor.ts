@@ -1,6 +1,6 @@
 /**
- * The supervisor of a site: its children are one core and the edges of this machine. Each is restarted by itself when it dies; the
- * others go on meanwhile. Source: scale-out.md, Edges.
+ * The supervisor of a site: its children are one core, the edges of this machine and its media processes. Each is restarted by
+ * itself when it dies; the others go on meanwhile. Source: scale-out.md, Edges.
  */
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,13 +15,15 @@ import {
 } from './site-limits.ts';
 import { forkOf, nodeCommand, type ChildFork } from '../children/child-fork.ts';
 import { ChildLife } from '../children/child-life.ts';
-import { SupervisedChild } from '../children/child.ts';
+import { SupervisedChild, type ChildFacts } from '../children/child.ts';
 import { startEdgeChild } from '../children/edge-child.ts';
+import { startSiteMedia } from '../children/media-child.ts';
+import { MediaChildren } from '../children/media-children.ts';
 import type { EdgeChildKind } from '../../edge/process/child-kind.ts';
 import { edgeSleepSettings } from '../config/derived-settings.ts';
-import { listenerNames, type Settings } from '../config/settings-schema.ts';
+import { hasOwnListener, listenerNames, type Settings } from '../config/settings-schema.ts';
 import type { CoreChildKind, CoreTask, SiteChild } from './core-task.ts';
-import { edgeSocketPath } from './edge-socket.ts';
+import { edgeSocketPath, mediaSocketPaths, removeSocket } from './edge-socket.ts';
 
 export interface SiteSupervisorDeps {
   readonly clock: Clock;
@@ -33,12 +35,16 @@ export interface SiteSupervisorDeps {
 
 interface SiteParts extends SiteSupervisorDeps {
   readonly edgeSocket: string;
+  readonly mediaSockets: readonly string[];
   readonly changed: () => void;
 }
 
 export class SiteSupervisor {
   readonly #core: SupervisedChild<CoreChildKind>;
   readonly #edges: ReadonlyMap<string, SupervisedChild<EdgeChildKind>>;
+  /** Null: this machine has none, or others start them. */
+  readonly #media: MediaChildren<ChildFork> | null;
+  readonly #sockets: readonly string[];
   readonly #coreStopMsMax: number;
 
   /** `settings`: with real ports. */
@@ -46,16 +52,23 @@ export class SiteSupervisor {
     const { sleep, signal } = settings;
     this.#coreStopMsMax = Math.max(sleep.drain_deadline_ms, signal.drain_deadline_ms) + processStopMsMax;
     const edgeSocket = edgeSocketPath(deps.dataDirectory);
-    const parts = { ...deps, edgeSocket, changed: () => this.#reportChildren() };
+    const mediaSockets = mediaSocketPaths(
+      edgeSocket,
+      hasOwnListener(settings, 'media') ? settings.media.processes : 0,
+    );
+    this.#sockets = [edgeSocket, ...mediaSockets];
+    const parts = { ...deps, edgeSocket, mediaSockets, changed: () => this.#reportChildren() };
     this.#core = superviseCore(settings, parts);
     const names = Array.from({ length: sleep.edges }, (_, number) => `edge-${number}`);
     this.#edges = new Map(names.map((name) => [name, superviseEdge(settings, name, parts)]));
+    this.#media = mediaSockets.length === 0 ? null : superviseMedia(settings, parts);
   }
 
   /** Resolves when the core serves and every edge accepts; rejects, with a sentence for the operator, when one cannot start. */
   async start(): Promise<void> {
     try {
-      await Promise.all([this.#core, ...this.#edges.values()].map((child) => child.start()));
+      const media = this.#media === null ? [] : [this.#media];
+      await Promise.all([this.#core, ...this.#edges.values(), ...media].map((child) => child.start()));
     } catch (error) {
       this.close();
       throw error;
@@ -66,30 +79,44 @@ export class SiteSupervisor {
     this.#core.order(order);
   }
 
-  /** The core ends its sessions over the links to the edges, so these end behind it. */
+  /** The core ends its sessions and calls over the links to the others, so these end behind it. */
   async stop(): Promise<void> {
     await this.#core.stop(this.#coreStopMsMax);
-    await Promise.all([...this.#edges.values()].map((edge) => edge.stop(edgeStopMsMax)));
+    const edges = [...this.#edges.values()].map((edge) => edge.stop(edgeStopMsMax));
+    await Promise.all([...edges, this.#media?.stop(() => Promise.resolve())]);
+    for (const path of this.#sockets) removeSocket(path);
   }
 
   /** At once. */
   close(): void {
     for (const child of [this.#core, ...this.#edges.values()]) child.close();
+    this.#media?.close();
   }
 
   #reportChildren(): void {
-    const children: SiteChild[] = [['core', this.#core] as const, ...this.#edges].map(([name, { facts }]) => {
-      const { state, pid, release, restarts } = facts;
-      return { name, state, pid, release, restarts };
-    });
+    const edges = [...this.#edges].map(([name, { facts }]) => siteChild(name, 'edge', facts));
+    const media = this.#media?.facts() ?? [];
+    const children = [
+      siteChild('core', 'core', this.#core.facts),
+      ...edges,
+      ...media.map((facts, process) => siteChild(`media-${process}`, 'media', facts)),
+    ];
     this.#core.order({ kind: 'children', children });
   }
+}
+
+function siteChild(
+  name: string,
+  kind: SiteChild['kind'],
+  { state, pid, release, restarts }: ChildFacts,
+): SiteChild {
+  return { name, kind, state, pid, release, restarts };
 }
 
 const restartMs = { min: siteRestartMsMin, max: siteRestartMsMax };
 
 function superviseCore(settings: Settings, parts: SiteParts): SupervisedChild<CoreChildKind> {
-  const { clock, log, edgeSocket, coreArguments, changed } = parts;
+  const { clock, log, edgeSocket, mediaSockets, coreArguments, changed } = parts;
   const name = 'core';
   const listeners = Object.fromEntries(
     listenerNames.map((listener) => [listener, settings[listener].listen]),
@@ -102,7 +129,7 @@ function superviseCore(settings: Settings, parts: SiteParts): SupervisedChild<Co
     restartMs,
     changed,
     launch: () => new ChildLife(startCore(coreArguments), { clock, name, startMsMax: coreStartMsMax }),
-    task: (_life, last) => ({ listeners, edgeSocket, isFirst: last === null }),
+    task: (_life, last) => ({ listeners, edgeSocket, mediaSockets, isFirst: last === null }),
   });
 }
 
@@ -119,6 +146,17 @@ function superviseEdge(settings: Settings, edge: string, parts: SiteParts): Supe
     changed,
     launch: () => new ChildLife(startEdgeChild(), { clock, name, startMsMax: edgeStartMsMax }),
     task: () => ({ name: edge, sleep, corePath: edgeSocket }),
+  });
+}
+
+function superviseMedia(settings: Settings, parts: SiteParts): MediaChildren<ChildFork> {
+  const { clock, log, mediaSockets, changed } = parts;
+  return new MediaChildren(settings, {
+    clock,
+    log,
+    launch: startSiteMedia,
+    task: (process, own) => ({ ...own, corePath: mediaSockets[process] ?? null }),
+    changed,
   });
 }
 

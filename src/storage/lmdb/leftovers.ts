@@ -5,6 +5,7 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { pid } from 'node:process';
 import { isAlive } from './data-directory.ts';
 
 /** Removes `path.<pid><ending>` of processes that are gone. */
@@ -29,8 +30,8 @@ function removeOfGone(folder: string, beginning: string, ending: string | RegExp
     if (removed === leftoversMax) return;
     const rest = name.startsWith(beginning) ? name.slice(beginning.length) : '';
     const end = typeof ending === 'string' ? rest.lastIndexOf(ending) : rest.search(ending);
-    const pid = rest.slice(0, Math.max(0, end));
-    if (!/^[1-9]\d{0,9}$/.test(pid) || isAlive(Number(pid)) || !isOwn(join(folder, name))) continue;
+    const maker = rest.slice(0, Math.max(0, end));
+    if (!/^[1-9]\d{0,9}$/.test(maker) || isAlive(Number(maker)) || !isOwn(join(folder, name))) continue;
     rmSync(join(folder, name), { recursive: true, force: true });
     removed += 1;
   }
@@ -38,12 +39,17 @@ function removeOfGone(folder: string, beginning: string, ending: string | RegExp
 
 /** The socket by which the edges of the supervisor that is this process reach their core. */
 export function edgeSocketName(): string {
-  return `edges-${process.pid}.sock`;
+  return `edges-${pid}.sock`;
+}
+
+/** The same of the media process with this number. */
+export function mediaSocketName(process: number): string {
+  return `media-${process}-${pid}.sock`;
 }
 
 /** Sockets of supervisors, and files that are written under a name of their own before they get theirs. */
 const unfinishedForm =
-  /^edges-\d{1,10}\.sock$|^(?:disk-probe|ops\.token|ops-tokens\.json|token-keys\.json)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+  /^(?:edges|media-\d{1,2})-\d{1,10}\.sock(?:\.\d{1,10})?$|^(?:disk-probe|ops\.token|ops-tokens\.json|token-keys\.json)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** By the holder of the directory's lock, before it makes any of these itself. */
 export function clearDataDirectory(directory: string): void {

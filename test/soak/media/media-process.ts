@@ -69,7 +69,8 @@ function die(sentence: string): void {
 }
 
 const settings = await parent.begun;
-const end = new MediaEnd(new Socket({ fd: linkDescriptor }), { clock, onEnd: leave });
+const end = new MediaEnd({ clock, onEnd: leave });
+end.attach(new Socket({ fd: linkDescriptor }));
 const { log } = end;
 await end.started();
 const { address } = await startMediaServer(settings, {

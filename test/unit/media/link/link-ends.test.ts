@@ -75,7 +75,8 @@ test('a media process whose server hangs up before hello does not start', async 
 test('a server of another version is given up with a sentence', async () => {
   const pair = new DuplexPair();
   const ended = new Promise((resolve) => {
-    const media = new MediaEnd(pair.there, { clock: new DrivenClock(), onEnd: resolve });
+    const media = new MediaEnd({ clock: new DrivenClock(), onEnd: resolve });
+    media.attach(pair.there);
     void media.started().catch(() => undefined);
   });
   pair.here.write(linkFrame({ kind: 'hello', version: linkVersion + 1, more: true }));
@@ -413,7 +414,8 @@ test('a media process that is declined is told why, and nothing more', async () 
   const clock = new DrivenClock();
   const pair = new DuplexPair();
   const ended = new Promise((resolve) => {
-    const media = new MediaEnd(pair.there, { clock, onEnd: resolve });
+    const media = new MediaEnd({ clock, onEnd: resolve });
+    media.attach(pair.there);
     assert.rejects(media.started(), /another one is there/).catch(resolve);
   });
   declineMedia(pair.here, clock, 'another one is there');

@@ -33,7 +33,9 @@ class ProgressScene {
     const progress = new LoopProgress(here);
     const onEnd = (fault: string | null): void => void this.ends.push(String(fault));
     openServerEnd(pair.here, new LegServiceScene(), { clock: here, progress, onEnd });
-    const { telemetry } = new MediaEnd(pair.there, { clock: there, onEnd });
+    const media = new MediaEnd({ clock: there, onEnd });
+    media.attach(pair.there);
+    const { telemetry } = media;
     this.work = busy === 'server' ? progress.advance : () => telemetry.mediaFrames('encoded', 1);
   }
 

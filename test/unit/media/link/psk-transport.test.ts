@@ -83,7 +83,8 @@ test('both ends of the link work on it', async (t) => {
   const ends: (string | null)[] = [];
   const onEnd = (fault: string | null): number => ends.push(fault);
   const stream = await connectPsk({ host, port: door.port, key }, mediaPsk, clock);
-  const media = new MediaEnd(stream, { clock, onEnd });
+  const media = new MediaEnd({ clock, onEnd });
+  media.attach(stream);
   const server = openServerEnd(await door.link(), new LegServiceScene(), { clock, onEnd });
   await media.started();
   media.ready({ host, port: 8083 }, new FakeMediaProcess());

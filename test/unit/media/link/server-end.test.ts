@@ -10,7 +10,7 @@ import {
   type ServerMessage,
 } from '../../../../src/protocol/media-link/link-message.ts';
 import type { ServerEnd } from '../../../../src/media/link/server-end.ts';
-import type { LegService } from '../../../../src/core/ports/leg-service.ts';
+import type { CoreLegService } from '../../../../src/core/ports/leg-service.ts';
 import { linkFrame, LinkFrames } from '../../../support/link-frames.ts';
 import { progress } from '../../../support/call-scene.ts';
 import { bridgeKey, LegServiceScene } from '../../../support/leg-service-scene.ts';
@@ -26,7 +26,7 @@ class Stranger {
   readonly server: ServerEnd;
   readonly #pair = new DuplexPair();
 
-  constructor(service?: LegService) {
+  constructor(service?: CoreLegService) {
     const onEnd = (fault: string | null): number => this.ends.push(fault);
     this.server = openServerEnd(this.#pair.here, this.scene, {
       service: service ?? this.scene.service,

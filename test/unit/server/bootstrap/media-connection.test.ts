@@ -175,7 +175,8 @@ class RemoteMediaPeer {
   constructor(link: Awaited<ReturnType<typeof connectPsk>>, clock: DrivenClock) {
     let resolve: (fault: string | null) => void = () => undefined;
     this.ended = new Promise((settle) => (resolve = settle));
-    this.end = new MediaEnd(link, { clock, onEnd: resolve });
+    this.end = new MediaEnd({ clock, onEnd: resolve });
+    this.end.attach(link);
     this.end.started().catch(() => undefined);
   }
 

@@ -47,7 +47,13 @@ class MediaSupervisorScene {
       overrides: ['media.listen=127.0.0.1:0', `media.spare=${hasSpare}`, `media.processes=${processes}`],
     });
     const startMedia = (): FakeCarrier => this.#start();
-    this.supervisor = mediaSupply(settings, { clock, log, connections: this.connections, startMedia });
+    this.supervisor = mediaSupply(settings, {
+      clock,
+      log,
+      connections: this.connections,
+      startMedia,
+      mediaSite: null,
+    });
   }
 
   /** One that is there, and listens. */
@@ -115,6 +121,7 @@ test('a media process is started with the settings, and its place is known', asy
     maxFps: 15,
     webrtc: { ports: null, advertise: [], peersMax: 500 },
     advertise: null,
+    corePath: null,
   });
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged('the media process is up'), [

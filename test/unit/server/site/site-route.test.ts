@@ -16,7 +16,8 @@ function edge(name: string, given: Partial<EdgeFacts> = {}): EdgeFacts {
 }
 
 function child(name: string, given: Partial<SiteChild> = {}): SiteChild {
-  return { name, state: 'up', pid: 7, release, restarts: 0, ...given };
+  const kind = name === 'core' ? 'core' : 'edge';
+  return { name, kind, state: 'up', pid: 7, release, restarts: 0, ...given };
 }
 
 async function processesOf(site: CoreSite | null): Promise<SiteJson['processes']> {
