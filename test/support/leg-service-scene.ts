@@ -33,24 +33,30 @@ export class LegServiceScene extends CallScene {
   readonly maxFps = 15;
   readonly callLocator: CallLocator = { ...callsHere };
   readonly tickets = new ViewerTickets(this.clock);
-  readonly pool: BridgePool;
-  readonly service: LocalLegService;
+  pool: BridgePool;
+  service: LocalLegService;
   #tokenIds = 0;
 
   constructor() {
     super();
     this.addBridge({});
-    const { clock, telemetry, log, directory } = this;
-    this.pool = new BridgePool({
-      clock,
-      telemetry,
-      log,
-      placement: new FakePlacement(),
-      directory,
-      assign: 'issuance',
-    });
-    directory.follow(this.pool);
+    this.pool = this.#newPool();
     this.service = new LocalLegService(this);
+  }
+
+  /** The new one has not taken up its pool. */
+  override restart(downMs = 0): void {
+    super.restart(downMs);
+    this.pool = this.#newPool();
+    this.service = new LocalLegService(this);
+  }
+
+  #newPool(): BridgePool {
+    const { clock, telemetry, log, directory } = this;
+    const placement = new FakePlacement();
+    const pool = new BridgePool({ clock, telemetry, log, placement, directory, assign: 'issuance' });
+    directory.follow(pool);
+    return pool;
   }
 
   /** `bridge-1` of the test's application, with `bridgeKey`, but for what is said. */

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  bridgeAnswerMsMax,
+  legAdmissionMsMax,
+  linkBroughtMax,
+  mediaAwayMsMax,
+} from '../../../../src/model/limits.ts';
+import type { SessionId } from '../../../../src/model/ids.ts';
+import { legWords, orderForRoom, progress } from '../../../support/call-scene.ts';
+import { KeptLegsScene } from '../../../support/kept-legs-scene.ts';
+import { refusal, type Opened } from '../../../support/leg-service-scene.ts';
+import type { OpenBridgeLeg, OpenDeviceLeg } from '../../../../src/core/ports/leg-service.ts';
+
+interface RunningCall {
+  readonly scene: KeptLegsScene;
+  readonly call: SessionId;
+  readonly device: Opened<OpenDeviceLeg>;
+  readonly bridge: Opened<OpenBridgeLeg>;
+}
+
+async function ringingCall(): Promise<RunningCall> {
+  const scene = await KeptLegsScene.open();
+  const { call, token } = await scene.newCall();
+  const device = await scene.device(token);
+  const bridge = await scene.bridge(call);
+  bridge.open.report(progress('ringing'));
+  await scene.settle();
+  return { scene, call, device, bridge };
+}
+
+test('legs of a call stay open over a killed core, and are not told again what they know', async () => {
+  const { scene, call, device, bridge } = await ringingCall();
+  const events = scene.told(call);
+  await scene.kill();
+  assert.deepEqual([scene.directory.hasDevice(call), scene.directory.hasBridge(call)], [false, false]);
+  await scene.link();
+  assert.deepEqual([scene.directory.hasDevice(call), scene.directory.hasBridge(call)], [true, true]);
+  assert.deepEqual(scene.told(call), events);
+  assert.deepEqual(legWords(device.leg), ['ringing']);
+  assert.deepEqual(legWords(bridge.leg), ['start']);
+  bridge.open.report(progress('connected'));
+  await scene.settle();
+  assert.deepEqual(legWords(device.leg), ['ringing', 'connected']);
+  assert.equal(scene.state(call), 'connected');
+});
+
+test('a cut link alone costs no leg either', async () => {
+  const { scene, call, device, bridge } = await ringingCall();
+  await scene.cut();
+  assert.equal(scene.directory.hasDevice(call), false);
+  await scene.link();
+  device.open.report({ kind: 'end', reason: 'hangup_device' });
+  await scene.settle();
+  assert.deepEqual(legWords(bridge.leg), ['start', 'ended hangup_device', 'closed ended']);
+});
+
+test('what legs report while the core is away is known to the next one', async () => {
+  const { scene, call, device, bridge } = await ringingCall();
+  await scene.kill();
+  bridge.open.report(progress('attempting'));
+  bridge.open.report(progress('connected'));
+  await scene.link();
+  assert.equal(scene.state(call), 'connected');
+  assert.deepEqual(legWords(device.leg), ['ringing', 'attempting', 'connected']);
+});
+
+test('a device that hangs up and goes while the core is away ends its call', async () => {
+  const { scene, call, device, bridge } = await ringingCall();
+  await scene.kill();
+  device.open.report({ kind: 'end', reason: 'hangup_device' });
+  device.open.gone();
+  await scene.link();
+  assert.deepEqual(scene.told(call).slice(-1), ['ended hangup_device']);
+  assert.deepEqual(legWords(bridge.leg), ['start', 'ended hangup_device', 'closed ended']);
+});
+
+test('a leg that goes without a word while the core is away is waited for', async () => {
+  const { scene, call, device } = await ringingCall();
+  await scene.kill();
+  device.open.gone();
+  await scene.link();
+  assert.deepEqual([scene.directory.hasDevice(call), scene.directory.hasBridge(call)], [false, true]);
+  assert.equal(scene.state(call), 'ringing');
+});
+
+test('a report that the core has lost is said again', async () => {
+  const { scene, call, bridge } = await ringingCall();
+  const commit = scene.commit();
+  bridge.open.report(progress('connected'));
+  await scene.settle();
+  await scene.kill(commit);
+  assert.equal(scene.state(call), 'ringing');
+  await scene.link();
+  assert.deepEqual(scene.told(call), ['started establishing', 'state ringing', 'state connected']);
+});
+
+test('an end that the core has lost is recorded by the next one, once', async () => {
+  const { scene, call, device, bridge } = await ringingCall();
+  const commit = scene.commit();
+  device.open.report({ kind: 'end', reason: 'hangup_device' });
+  await scene.settle();
+  assert.deepEqual(legWords(device.leg).slice(-1), ['closed ended']);
+  await scene.kill(commit);
+  assert.equal(scene.state(call), 'ringing');
+  await scene.link();
+  assert.deepEqual(scene.told(call).slice(2), ['ended hangup_device']);
+  assert.deepEqual(legWords(bridge.leg).slice(-2), ['ended hangup_device', 'closed ended']);
+});
+
+test('a call that a core before it did not know of begins by its legs', async () => {
+  const scene = await KeptLegsScene.open();
+  const { call, token } = await scene.newCall();
+  const commit = scene.commit();
+  await scene.device(token);
+  await scene.kill(commit);
+  assert.equal(scene.state(call), 'issued');
+  await scene.link();
+  assert.deepEqual([scene.state(call), scene.told(call)], ['establishing', ['started establishing']]);
+});
+
+test('legs without a core are sent away when their time is up, and are not brought', async () => {
+  const { scene, call, device, bridge } = await ringingCall();
+  await scene.kill();
+  scene.clock.advance(mediaAwayMsMax - 1);
+  assert.deepEqual(legWords(device.leg), ['ringing']);
+  scene.clock.advance(1);
+  assert.deepEqual(legWords(device.leg).slice(-1), ['closed drain']);
+  assert.deepEqual(legWords(bridge.leg).slice(-1), ['closed drain']);
+  await scene.link();
+  assert.deepEqual([scene.directory.hasDevice(call), scene.directory.hasBridge(call)], [false, false]);
+});
+
+test('an idle bridge is asked by the next core, and its answer to the one before has no effect', async () => {
+  const scene = await KeptLegsScene.open();
+  const bridge = await scene.bridge();
+  const { call } = await scene.newCall();
+  await scene.settle();
+  assert.deepEqual(legWords(bridge.leg), ['assign']);
+  await scene.kill();
+  await scene.link();
+  assert.deepEqual(legWords(bridge.leg), ['assign', 'assign']);
+  bridge.open.answerAssignment(true);
+  await scene.settle();
+  assert.equal(scene.directory.hasBridge(call), false);
+  bridge.open.answerAssignment(true);
+  await scene.settle();
+  assert.equal(scene.directory.hasBridge(call), true);
+});
+
+test('an answer that comes while the core is away has no effect', async () => {
+  const scene = await KeptLegsScene.open();
+  const bridge = await scene.bridge();
+  const { call } = await scene.newCall();
+  await scene.settle();
+  await scene.kill();
+  bridge.open.answerAssignment(true);
+  scene.clock.advance(bridgeAnswerMsMax);
+  await scene.link();
+  assert.equal(scene.directory.hasBridge(call), false);
+  bridge.open.answerAssignment(true);
+  await scene.settle();
+  assert.equal(scene.directory.hasBridge(call), true);
+});
+
+test('a call whose bridge is brought is offered to no idle one', async () => {
+  const scene = await KeptLegsScene.open();
+  const idle = await scene.bridge();
+  const { call, token } = await scene.newCall();
+  await scene.device(token);
+  idle.open.answerAssignment(false);
+  await scene.settle();
+  const bridge = await scene.bridge(call);
+  assert.equal(scene.state(call), 'establishing');
+  await scene.kill();
+  await scene.link();
+  assert.deepEqual([legWords(idle.leg), legWords(bridge.leg)], [['assign'], ['start']]);
+});
+
+test('a newcomer waits for a core, but not for long', async () => {
+  const scene = await KeptLegsScene.open();
+  const { call, token } = await scene.newCall();
+  await scene.kill();
+  const late = refusal(scene.media.service.admitDevice(token));
+  await scene.settle();
+  scene.clock.advance(legAdmissionMsMax);
+  assert.equal(await late, 'unavailable');
+  const coming = scene.device(token);
+  await scene.settle();
+  await scene.link();
+  await coming;
+  assert.equal(scene.directory.hasDevice(call), true);
+});
+
+test('a bridge that has been revoked meanwhile is closed, and so is a leg whose call is over', async () => {
+  const { scene, call, device, bridge } = await ringingCall();
+  await scene.cut();
+  scene.removeBridge('bridge-1');
+  scene.directory.end(call, 'cancelled');
+  await scene.link();
+  assert.deepEqual(legWords(bridge.leg).slice(-1), ['closed revoked']);
+  assert.deepEqual(legWords(device.leg).slice(-1), ['closed ended']);
+});
+
+test('more legs than a message carries are brought, and each hears of its own call', async () => {
+  const scene = await KeptLegsScene.open();
+  const count = 2 * linkBroughtMax + 1;
+  const calls: { readonly call: SessionId; readonly bridge: Opened<OpenBridgeLeg> }[] = [];
+  for (let number = 0; number < count; number += 1) {
+    const { deviceId } = scene.registry.addDevice({ deviceId: `D${number}` as never });
+    const { call } = await scene.newCall(orderForRoom(`room-${number}`, { deviceId }));
+    calls.push({ call, bridge: await scene.bridge(call) });
+  }
+  await scene.kill();
+  await scene.link();
+  assert.equal(scene.service.counts().bridge, count);
+  for (const { call, bridge } of calls) {
+    scene.directory.end(call, 'cancelled');
+    await scene.settle();
+    assert.deepEqual(legWords(bridge.leg), ['start', 'ended cancelled', 'closed ended']);
+  }
+});
