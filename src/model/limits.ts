@@ -323,6 +323,9 @@ export const wakeupKnownMs = 24 * 3600 * 1000;
  * a connection that has sent another request by then is closed.
  */
 export const answersPerTurnMax = 256;
+/** Requests that a core holds which listens and does not serve yet, and their bytes; beyond that they are answered 503. */
+export const heldRequestsMax = 10_000;
+export const heldBytesMax = 64 * 1024 * 1024;
 /** A request body that is not whole after this is given up with its connection. */
 export const bodyReadMsMax = 10_000;
 

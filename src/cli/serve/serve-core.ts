@@ -2,20 +2,29 @@
  * The core of a site with edges: a server whose sleep connections are held by other processes. Its supervisor starts it, and stops
  * it; without the supervisor it ends. Source: scale-out.md, Edges.
  */
-import { followParent } from '../../lib/children/parent-end.ts';
+import { followParent, type ParentEnd } from '../../lib/children/parent-end.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
-import { messageOf } from '../../lib/result.ts';
+import { fail, messageOf, succeed } from '../../lib/result.ts';
 import { processStopMsMax } from '../../model/limits.ts';
+import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
+import type { HoldingApi } from '../../server/bootstrap/api.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
 import { withListeners } from '../../server/config/derived-settings.ts';
-import type { CoreChildKind, CoreOrder, CoreTask, SiteChild } from '../../server/site/core-task.ts';
-import { noUpgrade } from '../../server/upgrade/upgrade-routes.ts';
+import type {
+  CoreChildKind,
+  CoreOrder,
+  CoreTask,
+  SiteChild,
+  UpgradeState,
+} from '../../server/site/core-task.ts';
+import type { UpgradeControl } from '../../server/site/upgrade-routes.ts';
+import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { FirstSecrets } from '../init/first-entries.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
-import { announceConsole, consoleUrl, dieOfTheUnexpected } from './serving-end.ts';
+import { announceConsole, checkStart, consoleUrl, dieOfTheUnexpected } from './serving-end.ts';
 
 /** `isDemoAsked`: an empty store gets entries to try. Resolves when it serves; the process ends by itself. */
 export async function serveCore(context: CommandContext, isDemoAsked: boolean): Promise<void> {
@@ -32,8 +41,10 @@ export async function serveCore(context: CommandContext, isDemoAsked: boolean): 
     stop: () => core.end(false),
     alone: () => core.abandoned(),
   });
+  core.follows(parent);
   const task = await parent.begun;
   try {
+    if (task.isSuccessor) await core.succeed(task);
     await core.start(task, isDemoAsked);
     parent.ready({});
   } catch (error) {
@@ -48,8 +59,14 @@ class Core {
   readonly #context: CommandContext;
   readonly #logging: Logging;
   readonly #startServer: StartServer;
+  #parent: ParentEnd<CoreChildKind> | null = null;
   #starting: Promise<RunningServer | null> = Promise.resolve(null);
   #children: readonly SiteChild[] = [];
+  #upgrade: UpgradeState = { isUnderWay: false, failure: null };
+  /** Its port of the API while it has no server; null: it is no successor, or not so far. */
+  #holding: HoldingApi | null = null;
+  readonly #listenOrder = new Order();
+  readonly #serveOrder = new Order();
   #isEnding = false;
 
   constructor(context: CommandContext, logging: Logging, startServer: StartServer) {
@@ -57,6 +74,23 @@ class Core {
     this.#logging = logging;
     this.#startServer = startServer;
     this.progress = new LoopProgress(context.clock);
+  }
+
+  follows(parent: ParentEnd<CoreChildKind>): void {
+    this.#parent = parent;
+  }
+
+  /** Resolves when the core before it has ended. Rejects with a sentence when it could not serve. */
+  async succeed({ listeners }: CoreTask): Promise<void> {
+    const { settings, clock, dataDirectory } = this.#context;
+    await checkStart(this.#context);
+    const facts = { storeFormat, dataDirectory, edgeLinks: [edgeLinkVersion] };
+    this.#parent?.report({ kind: 'prepared', facts });
+    await this.#listenOrder.given;
+    const { holdRequests } = await import('../../server/bootstrap/api.ts');
+    this.#holding = await holdRequests(withListeners(settings, listeners), clock);
+    this.#parent?.report({ kind: 'listening' });
+    await this.#serveOrder.given;
   }
 
   /** Resolves when it serves, and, of the first core, when every edge accepts. */
@@ -76,18 +110,26 @@ class Core {
         return void this.#starting.then((server) => server?.reload());
       case 'upgrade':
         return void this.#starting.then((server) => server?.signalUpgrade());
+      case 'upgrade-state':
+        this.#upgrade = order.state;
+        return;
+      case 'leave':
+        return void this.#leave();
+      case 'stay':
+        return void this.#starting.then((server) => server?.stay());
+      case 'hand-over':
+        return this.#endBy((server) => server.handOver());
+      case 'listen':
+        return this.#listenOrder.give();
+      case 'serve':
+        this.#serveOrder.give();
     }
   }
 
   /** `isHurried`: without a drain. */
   end(isHurried: boolean): void {
     if (isHurried) setTimeout(() => process.exit(1), processStopMsMax).unref();
-    if (this.#isEnding) return;
-    this.#isEnding = true;
-    void this.#stop(isHurried).then(
-      () => process.exit(0),
-      () => process.exit(1),
-    );
+    this.#endBy((server) => server.stop(isHurried));
   }
 
   abandoned(): void {
@@ -102,10 +144,24 @@ class Core {
     this.#logging.flushNow();
   }
 
-  async #stop(isHurried: boolean): Promise<void> {
+  async #leave(): Promise<void> {
     const server = await this.#starting;
-    await server?.stop(isHurried);
-    await this.#logging.close();
+    await server?.leave();
+    this.#parent?.report({ kind: 'left' });
+  }
+
+  #endBy(stop: (server: RunningServer) => Promise<void>): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    const ending = async (): Promise<void> => {
+      const server = await this.#starting;
+      if (server !== null) await stop(server);
+      await this.#logging.close();
+    };
+    void ending().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
   }
 
   #serve({ listeners, edgeSocket, mediaSockets, isFirst }: CoreTask): Promise<RunningServer> {
@@ -116,11 +172,31 @@ class Core {
       clock,
       log,
       announce,
-      upgrade: noUpgrade(
-        'a server with edges is not upgraded in place: stop it, which ends its sessions in order, and start it',
-      ),
-      core: { edgeSocket, mediaSockets, isFirst, progress: this.progress, children: () => this.#children },
+      upgrade: this.#upgradeControl(),
+      core: {
+        edgeSocket,
+        mediaSockets,
+        isFirst,
+        progress: this.progress,
+        children: () => this.#children,
+        holding: this.#holding,
+      },
     });
+  }
+
+  #upgradeControl(): UpgradeControl {
+    const state = (): UpgradeState => this.#upgrade;
+    return {
+      begin: (edges) => {
+        if (this.#upgrade.isUnderWay) return fail('an upgrade is under way');
+        this.#upgrade = { isUnderWay: true, failure: null };
+        this.#parent?.report({ kind: 'upgrade', edges });
+        return succeed(undefined);
+      },
+      get state() {
+        return state();
+      },
+    };
   }
 
   #announce(listeners: RunningServer['listeners'], secrets: FirstSecrets | null): void {
@@ -130,4 +206,10 @@ class Core {
     if (secrets !== null)
       process.stderr.write(firstStartNotice(secrets, dataDirectory, consoleUrl(listeners)));
   }
+}
+
+/** An order that is waited for; it may come before. */
+class Order {
+  give: () => void = () => undefined;
+  readonly given = new Promise<void>((resolve) => (this.give = resolve));
 }

@@ -70,25 +70,44 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
 
   /** Resolves when it serves. Rejects when it has ended before, with a sentence for the operator; it is not started again then. */
   async start(): Promise<Kind['ready']> {
-    const { clock, log, name, fields, launch, task } = this.#options;
+    const { clock, name, launch, task } = this.#options;
     this.#starts += 1;
     this.#startedMs = clock.monotonicMs();
     const life = launch();
     this.#life = life;
     this.#changed();
+    let facts: Kind['ready'];
     try {
       const given = task(life, this.#last);
-      this.#last = await life.begin(given, (report) => this.#options.reported?.(report));
+      facts = await life.begin(given, (report) => this.#options.reported?.(report));
     } catch (error) {
       this.#life = null;
       this.#changed();
       throw new Error(`the ${name} does not start: ${messageOf(error)}`, { cause: error });
     }
-    const startMs = Math.round(clock.monotonicMs() - this.#startedMs);
-    log.info({ ...fields, pid: life.pid, ...this.#last, start_ms: startMs }, `the ${name} is up`);
     void life.ended.then(async (why) => this.#lost(life, why, await life.fork.ended));
+    this.#serves(life, facts);
+    return facts;
+  }
+
+  /** The life that serves; null: none does. */
+  get life(): ChildLife<Kind, Fork> | null {
+    return this.#life?.isUp === true ? this.#life : null;
+  }
+
+  /**
+   * `next`, which has begun, is this child from now on; its death is followed by another start. The life before it ends by itself.
+   * `serving`: as returned by its `begin`.
+   */
+  succeed(next: ChildLife<Kind, Fork>, serving: Promise<Kind['ready']>): void {
+    this.#startedMs = this.#options.clock.monotonicMs();
+    this.#life = next;
+    void next.ended.then(async (why) => this.#lost(next, why, await next.fork.ended));
     this.#changed();
-    return this.#last;
+    serving.then(
+      (facts) => this.#serves(next, facts),
+      () => undefined,
+    );
   }
 
   /** A child that is down gets none. */
@@ -128,12 +147,22 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     this.#life?.kill();
   }
 
+  #serves(life: ChildLife<Kind, Fork>, facts: Kind['ready']): void {
+    const { clock, log, name, fields } = this.#options;
+    this.#last = facts;
+    const startMs = Math.round(clock.monotonicMs() - this.#startedMs);
+    log.info({ ...fields, pid: life.pid, ...facts, start_ms: startMs }, `the ${name} is up`);
+    this.#changed();
+  }
+
   #startNoMore(): void {
     this.#isStopping = true;
     this.#restarts.stop();
   }
 
-  #lost({ pid }: ChildLife<Kind, Fork>, why: string, how: string): void {
+  #lost(life: ChildLife<Kind, Fork>, why: string, how: string): void {
+    if (this.#life !== life) return;
+    const { pid } = life;
     this.#life = null;
     this.#changed();
     if (this.#isStopping) return;

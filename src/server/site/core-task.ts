@@ -1,6 +1,7 @@
 /** The messages between the supervisor of a site with edges and its core. Source: scale-out.md, Edges. */
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
+import type { HoldingApi } from '../bootstrap/api.ts';
 import type { ChildFacts } from '../children/child.ts';
 import type { RealListeners } from '../config/derived-settings.ts';
 
@@ -13,13 +14,50 @@ export interface CoreTask {
   readonly mediaSockets: readonly string[];
   /** False: a core has served before, and edges hold its sessions. */
   readonly isFirst: boolean;
+  /** True: another core serves. This one reports `prepared`, and waits for orders. */
+  readonly isSuccessor: boolean;
 }
 
+/** Orders that a core meets of a later release have to stay, or `childVersion` changes. */
 export type CoreOrder =
   | { readonly kind: 'reload' }
+  /** SIGUSR2: the core records it in its audit log, and reports `upgrade`. */
   | { readonly kind: 'upgrade' }
   /** Sent after every change of one of them. */
-  | { readonly kind: 'children'; readonly children: readonly SiteChild[] };
+  | { readonly kind: 'children'; readonly children: readonly SiteChild[] }
+  | { readonly kind: 'upgrade-state'; readonly state: UpgradeState }
+  /** To the core that serves, which answers with `left`: it closes signal sessions and kept HTTP connections, and serves. */
+  | { readonly kind: 'leave' }
+  /** Its successor is gone: the core serves as before. */
+  | { readonly kind: 'stay' }
+  /** Answers requests under way, closes the store and ends. */
+  | { readonly kind: 'hand-over' }
+  /** To its successor, which answers with `listening`: it holds the requests that come. */
+  | { readonly kind: 'listen' }
+  /** The core before it has ended. */
+  | { readonly kind: 'serve' };
+
+export type CoreReport =
+  /** An operator asks for it. `edges`: they are replaced as well. */
+  | { readonly kind: 'upgrade'; readonly edges: boolean }
+  | { readonly kind: 'prepared'; readonly facts: SuccessorFacts }
+  | { readonly kind: 'left' }
+  | { readonly kind: 'listening' };
+
+/** A core that could serve in place of another one. */
+export interface SuccessorFacts {
+  readonly storeFormat: number;
+  /** Absolute. */
+  readonly dataDirectory: string;
+  /** Versions of the link to an edge that it speaks. */
+  readonly edgeLinks: readonly number[];
+}
+
+export interface UpgradeState {
+  readonly isUnderWay: boolean;
+  /** Reason of the last one to fail: a sentence; null: it did not. */
+  readonly failure: string | null;
+}
 
 /** A child of the supervisor, as the supervisor knows it. */
 export interface SiteChild extends Pick<ChildFacts, 'state' | 'pid' | 'release' | 'restarts'> {
@@ -33,6 +71,8 @@ export interface CoreHandle extends Pick<CoreTask, 'edgeSocket' | 'mediaSockets'
   /** The supervisor watches the event loop by it. */
   readonly progress: LoopProgress;
   children(): readonly SiteChild[];
+  /** The port of the API, which listens already and holds requests; null: the server opens it. */
+  readonly holding: HoldingApi | null;
 }
 
 /** The other processes of a site, as its core knows them. */
@@ -46,5 +86,5 @@ export interface CoreChildKind {
   readonly task: CoreTask;
   readonly ready: object;
   readonly order: CoreOrder;
-  readonly report: never;
+  readonly report: CoreReport;
 }

@@ -15,3 +15,11 @@ export const edgeStopMsMax = 2000;
 /** Between a death of a core or an edge that died soon after its start and its next start. */
 export const siteRestartMsMin = 100;
 export const siteRestartMsMax = 10_000;
+/** From the start of a new release until it has loaded and checked its settings. */
+export const successorLoadMsMax = 60_000;
+/** From the order to listen until the successor holds requests. */
+export const coreListenMsMax = 5000;
+/** A core that hands over answers, commits and closes within this, or is killed. */
+export const handOverMsMax = 30_000;
+/** Between the first answer with `Connection: close` and the end of connections that no request has come on. */
+export const keptConnectionMs = 1000;

@@ -22,8 +22,10 @@ import { MediaChildren } from '../children/media-children.ts';
 import type { EdgeChildKind } from '../../edge/process/child-kind.ts';
 import { edgeSleepSettings } from '../config/derived-settings.ts';
 import { hasOwnListener, listenerNames, type Settings } from '../config/settings-schema.ts';
-import type { CoreChildKind, CoreTask, SiteChild } from './core-task.ts';
+import type { CoreChildKind, CoreReport, CoreTask, SiteChild } from './core-task.ts';
+import { CoreUpgrade, type CoreLife } from './core-upgrade.ts';
 import { edgeSocketPath, mediaSocketPaths, removeSocket } from './edge-socket.ts';
+import { SiteUpgrade } from './site-upgrade.ts';
 
 export interface SiteSupervisorDeps {
   readonly clock: Clock;
@@ -37,31 +39,44 @@ interface SiteParts extends SiteSupervisorDeps {
   readonly edgeSocket: string;
   readonly mediaSockets: readonly string[];
   readonly changed: () => void;
+  readonly reported: (report: CoreReport) => void;
 }
 
 export class SiteSupervisor {
+  readonly #settings: Settings;
+  readonly #parts: SiteParts;
   readonly #core: SupervisedChild<CoreChildKind>;
-  readonly #edges: ReadonlyMap<string, SupervisedChild<EdgeChildKind>>;
+  /** By their names. */
+  readonly #edges = new Map<string, SupervisedChild<EdgeChildKind>>();
   /** Null: this machine has none, or others start them. */
   readonly #media: MediaChildren<ChildFork> | null;
-  readonly #sockets: readonly string[];
-  readonly #coreStopMsMax: number;
+  readonly #upgrade: SiteUpgrade;
+  #isStopping = false;
 
   /** `settings`: with real ports. */
   constructor(settings: Settings, deps: SiteSupervisorDeps) {
-    const { sleep, signal } = settings;
-    this.#coreStopMsMax = Math.max(sleep.drain_deadline_ms, signal.drain_deadline_ms) + processStopMsMax;
+    this.#settings = settings;
     const edgeSocket = edgeSocketPath(deps.dataDirectory);
     const mediaSockets = mediaSocketPaths(
       edgeSocket,
       hasOwnListener(settings, 'media') ? settings.media.processes : 0,
     );
-    this.#sockets = [edgeSocket, ...mediaSockets];
-    const parts = { ...deps, edgeSocket, mediaSockets, changed: () => this.#reportChildren() };
-    this.#core = superviseCore(settings, parts);
-    const names = Array.from({ length: sleep.edges }, (_, number) => `edge-${number}`);
-    this.#edges = new Map(names.map((name) => [name, superviseEdge(settings, name, parts)]));
-    this.#media = mediaSockets.length === 0 ? null : superviseMedia(settings, parts);
+    this.#parts = {
+      ...deps,
+      edgeSocket,
+      mediaSockets,
+      changed: () => this.#reportChildren(),
+      reported: (report) => this.#upgrade.report(report),
+    };
+    this.#core = superviseCore(settings, this.#parts);
+    for (let number = 0; number < settings.sleep.edges; number += 1) this.#addEdge();
+    this.#media = mediaSockets.length === 0 ? null : superviseMedia(settings, this.#parts);
+    this.#upgrade = new SiteUpgrade({
+      log: deps.log,
+      upgradeCore: () => this.#coreUpgrade(),
+      replaceEdges: () => this.#replaceEdges(),
+      changed: () => this.#reportUpgrade(),
+    });
   }
 
   /** Resolves when the core serves and every edge accepts; rejects, with a sentence for the operator, when one cannot start. */
@@ -81,16 +96,66 @@ export class SiteSupervisor {
 
   /** The core ends its sessions and calls over the links to the others, so these end behind it. */
   async stop(): Promise<void> {
-    await this.#core.stop(this.#coreStopMsMax);
+    const { sleep, signal } = this.#settings;
+    this.#isStopping = true;
+    await this.#upgrade.giveUp();
+    await this.#core.stop(Math.max(sleep.drain_deadline_ms, signal.drain_deadline_ms) + processStopMsMax);
     const edges = [...this.#edges.values()].map((edge) => edge.stop(edgeStopMsMax));
     await Promise.all([...edges, this.#media?.stop(() => Promise.resolve())]);
-    for (const path of this.#sockets) removeSocket(path);
+    const { edgeSocket, mediaSockets } = this.#parts;
+    for (const path of [edgeSocket, ...mediaSockets]) removeSocket(path);
   }
 
   /** At once. */
   close(): void {
     for (const child of [this.#core, ...this.#edges.values()]) child.close();
     this.#media?.close();
+  }
+
+  #coreUpgrade(): CoreUpgrade {
+    const { clock, log, dataDirectory, coreArguments, reported } = this.#parts;
+    return new CoreUpgrade({
+      clock,
+      log,
+      core: this.#core,
+      dataDirectory,
+      leaveMsMax: this.#settings.signal.drain_deadline_ms + processStopMsMax,
+      sharesPorts: process.platform !== 'win32',
+      task: coreTask(this.#settings, this.#parts, { isFirst: false, isSuccessor: true }),
+      launch: () => coreLife(startCore(coreArguments, true), clock),
+      reported,
+    });
+  }
+
+  async #replaceEdges(): Promise<void> {
+    const { drain_deadline_ms: drainMs } = this.#settings.sleep;
+    for (const [name, edge] of [...this.#edges]) {
+      if (this.#isStopping) return;
+      const [nextName, next] = this.#addEdge();
+      try {
+        await next.start();
+      } catch (error) {
+        this.#edges.delete(nextName);
+        throw error;
+      }
+      await edge.stop(drainMs + processStopMsMax);
+      this.#edges.delete(name);
+      this.#reportChildren();
+    }
+  }
+
+  /** By the first name that is free. */
+  #addEdge(): [name: string, edge: SupervisedChild<EdgeChildKind>] {
+    let number = 0;
+    while (this.#edges.has(`edge-${number}`)) number += 1;
+    const name = `edge-${number}`;
+    const edge = superviseEdge(this.#settings, name, this.#parts);
+    this.#edges.set(name, edge);
+    return [name, edge];
+  }
+
+  #reportUpgrade(): void {
+    this.#core.order({ kind: 'upgrade-state', state: this.#upgrade.state });
   }
 
   #reportChildren(): void {
@@ -102,6 +167,8 @@ export class SiteSupervisor {
       ...media.map((facts, process) => siteChild(`media-${process}`, 'media', facts)),
     ];
     this.#core.order({ kind: 'children', children });
+    // A core that has just begun does not know it.
+    this.#reportUpgrade();
   }
 }
 
@@ -116,21 +183,35 @@ function siteChild(
 const restartMs = { min: siteRestartMsMin, max: siteRestartMsMax };
 
 function superviseCore(settings: Settings, parts: SiteParts): SupervisedChild<CoreChildKind> {
-  const { clock, log, edgeSocket, mediaSockets, coreArguments, changed } = parts;
-  const name = 'core';
-  const listeners = Object.fromEntries(
-    listenerNames.map((listener) => [listener, settings[listener].listen]),
-  ) as CoreTask['listeners'];
+  const { clock, log, coreArguments, changed, reported } = parts;
   return new SupervisedChild<CoreChildKind>({
     clock,
     log,
-    name,
+    name: core,
     fields: {},
     restartMs,
     changed,
-    launch: () => new ChildLife(startCore(coreArguments), { clock, name, startMsMax: coreStartMsMax }),
-    task: (_life, last) => ({ listeners, edgeSocket, mediaSockets, isFirst: last === null }),
+    reported,
+    launch: () => coreLife(startCore(coreArguments, false), clock),
+    task: (_life, last) => coreTask(settings, parts, { isFirst: last === null, isSuccessor: false }),
   });
+}
+
+const core = 'core';
+
+function coreLife(fork: ChildFork, clock: Clock): CoreLife {
+  return new ChildLife(fork, { clock, name: core, startMsMax: coreStartMsMax });
+}
+
+function coreTask(
+  settings: Settings,
+  { edgeSocket, mediaSockets }: SiteParts,
+  place: Pick<CoreTask, 'isFirst' | 'isSuccessor'>,
+): CoreTask {
+  const listeners = Object.fromEntries(
+    listenerNames.map((listener) => [listener, settings[listener].listen]),
+  ) as CoreTask['listeners'];
+  return { listeners, edgeSocket, mediaSockets, ...place };
 }
 
 function superviseEdge(settings: Settings, edge: string, parts: SiteParts): SupervisedChild<EdgeChildKind> {
@@ -160,9 +241,15 @@ function superviseMedia(settings: Settings, parts: SiteParts): MediaChildren<Chi
   });
 }
 
-/** The same program, with the same settings and outputs. Throws when the machine has no process to give. */
-function startCore(coreArguments: readonly string[]): ChildFork {
+/**
+ * The same program, with the same settings and outputs. `isSuccessor`: its last words are kept, as the reason why it ended. Throws
+ * when the machine has no process to give.
+ */
+function startCore(coreArguments: readonly string[], isSuccessor: boolean): ChildFork {
   const command = nodeCommand([...process.execArgv, ...coreArguments]);
+  const errors = isSuccessor ? 'pipe' : 'inherit';
   // The last one is the stream to its supervisor.
-  return forkOf(spawn(...command, { stdio: ['ignore', 'inherit', 'inherit', 'ignore', 'pipe'] }));
+  const child = spawn(...command, { stdio: ['ignore', 'inherit', errors, 'ignore', 'pipe'] });
+  child.stderr?.pipe(process.stderr, { end: false });
+  return forkOf(child);
 }

@@ -1,0 +1,162 @@
+/**
+ * A planned restart of the core: a successor of the release in place is prepared while the core serves; that one ends, and
+ * the successor serves. Until the core is ordered to hand over, a failure changes nothing. Source: scale-out.md, Edges;
+ * docs/adr/0032-an-upgrade-is-a-planned-restart-of-the-core.md.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import { messageOf } from '../../lib/result.ts';
+import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
+import { storeFormat } from '../../storage/lmdb/store-format.ts';
+import type { ChildLife } from '../children/child-life.ts';
+import type { SupervisedChild } from '../children/child.ts';
+import { endOrKill } from '../children/spare.ts';
+import type { CoreChildKind, CoreReport, CoreTask, SuccessorFacts } from './core-task.ts';
+import { coreListenMsMax, handOverMsMax, successorLoadMsMax } from './site-limits.ts';
+
+export type CoreLife = ChildLife<CoreChildKind>;
+
+export interface CoreUpgradeDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly core: Pick<SupervisedChild<CoreChildKind>, 'life' | 'succeed'>;
+  /** Absolute. */
+  readonly dataDirectory: string;
+  /** From the order to leave until it has closed its signal sessions. */
+  readonly leaveMsMax: number;
+  /** True: the successor listens before the core stops to. */
+  readonly sharesPorts: boolean;
+  readonly task: CoreTask;
+  /** Starts a core of the release in place. Throws when the machine has no process to give. */
+  launch(): CoreLife;
+  /** Reports of every core. */
+  reported(report: CoreReport): void;
+}
+
+type Answer = Exclude<CoreReport, { kind: 'upgrade' }>;
+
+export class CoreUpgrade {
+  readonly #deps: CoreUpgradeDeps;
+  #awaited: Answer['kind'] | null = null;
+  #answered: (answer: Answer) => void = () => undefined;
+  /** Has nothing of the core yet; null: there is none, or it has. */
+  #successor: CoreLife | null = null;
+
+  constructor(deps: CoreUpgradeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when the successor serves. Rejects with a sentence; the core serves on then, or is started again. */
+  async run(): Promise<void> {
+    const { log, core } = this.#deps;
+    const before = core.life;
+    if (before === null) throw new Error('the core is not up: the release in place is started by itself');
+    log.info({}, 'an upgrade begins: the new release is started');
+    const { successor, serving } = await this.#prepare(before);
+    await this.#handOver(before, successor, serving);
+  }
+
+  /** A report of a core that is no request. */
+  report(answer: Answer): void {
+    if (answer.kind === this.#awaited) this.#answered(answer);
+  }
+
+  /** One that can end here does. */
+  giveUp(): void {
+    this.#successor?.kill('the server is being stopped');
+  }
+
+  async #prepare(before: CoreLife) {
+    const { log, task, leaveMsMax, sharesPorts, reported } = this.#deps;
+    const successor = this.#deps.launch();
+    this.#successor = successor;
+    const serving = successor.begin(task, reported);
+    try {
+      const gone = Promise.race([serving, goneOf(before)]);
+      gone.catch(() => undefined);
+      const prepared = this.#answer('prepared', successorLoadMsMax, gone);
+      this.#check((await prepared).facts);
+      log.info({ pid: successor.pid, version: successor.release }, 'the new release has loaded');
+      before.order({ kind: 'leave' });
+      await this.#answer('left', leaveMsMax, gone);
+      if (sharesPorts) await this.#listen(successor, gone);
+      return { successor, serving };
+    } catch (error) {
+      serving.catch(() => undefined);
+      successor.kill();
+      before.order({ kind: 'stay' });
+      throw error;
+    } finally {
+      this.#successor = null;
+    }
+  }
+
+  async #handOver(before: CoreLife, successor: CoreLife, serving: Promise<object>): Promise<void> {
+    const { clock, log, core, sharesPorts } = this.#deps;
+    const heldMs = clock.monotonicMs();
+    core.succeed(successor, serving);
+    before.order({ kind: 'hand-over' });
+    await endOrKill(before, {
+      clock,
+      msMax: handOverMsMax,
+      ending: before.ended,
+      overdue: () => log.warn({ pid: before.pid }, 'the core before does not end by itself and is killed'),
+    });
+    try {
+      if (!sharesPorts) await this.#listen(successor, serving);
+      successor.order({ kind: 'serve' });
+      await serving;
+    } catch (error) {
+      successor.kill();
+      throw new Error(`the new release does not serve, and the one in place is started: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    const held_ms = Math.round(clock.monotonicMs() - heldMs);
+    log.info({ pid: successor.pid, version: successor.release, held_ms }, 'the new release serves');
+  }
+
+  async #listen(successor: CoreLife, gone: Promise<unknown>): Promise<void> {
+    const listening = this.#answer('listening', coreListenMsMax, gone);
+    successor.order({ kind: 'listen' });
+    await listening;
+  }
+
+  /** Throws a sentence. */
+  #check({ storeFormat: format, dataDirectory, edgeLinks }: SuccessorFacts): void {
+    if (format !== storeFormat)
+      throw new Error('the new release has another format of the store: stop the server, and start it');
+    if (dataDirectory !== this.#deps.dataDirectory)
+      throw new Error('data.dir has changed: stop the server, and start it');
+    if (!edgeLinks.includes(edgeLinkVersion))
+      throw new Error('the new release cannot speak to the edges of this one: stop the server, and start it');
+  }
+
+  /** Rejects when `gone` does, and when there is no such report within `msMax`. */
+  #answer<Kind extends Answer['kind']>(
+    kind: Kind,
+    msMax: number,
+    gone: Promise<unknown>,
+  ): Promise<Extract<Answer, { kind: Kind }>> {
+    return new Promise((resolve, reject) => {
+      let isSettled = false;
+      const settle = (act: () => void): void => {
+        if (isSettled) return;
+        isSettled = true;
+        cancel();
+        this.#awaited = null;
+        act();
+      };
+      const cancel = this.#deps.clock.after(msMax, () =>
+        settle(() => reject(new Error(`it did not report "${kind}" within ${msMax} ms`))),
+      );
+      this.#awaited = kind;
+      this.#answered = (answer) => settle(() => resolve(answer as Extract<Answer, { kind: Kind }>));
+      gone.catch((error: unknown) => settle(() => reject(error as Error)));
+    });
+  }
+}
+
+async function goneOf(before: CoreLife): Promise<never> {
+  throw new Error(`the core that serves has died: ${await before.ended}`);
+}
