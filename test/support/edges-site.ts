@@ -16,12 +16,19 @@ export interface EdgesOptions {
   readonly devices: number;
   /** `section.key=value` each. */
   readonly settings?: readonly string[];
+  /** A module that is the program; absent: that of this checkout. */
+  readonly program?: string;
 }
 
 export class EdgesSite extends SiteServer {
+  readonly #program: string | undefined;
   readonly #pids = new Set<number>();
 
-  private constructor(t: Ending, directory: string, { edges, devices, settings = [] }: EdgesOptions) {
+  protected constructor(
+    t: Ending,
+    directory: string,
+    { edges, devices, settings = [], program }: EdgesOptions,
+  ) {
     const registryFile = join(directory, 'registry.json');
     writeFileSync(registryFile, JSON.stringify(siteRegistry({ devices })));
     super(
@@ -30,6 +37,7 @@ export class EdgesSite extends SiteServer {
       [`registry.file=${registryFile}`, ...settings],
       ['--edges', String(edges)],
     );
+    this.#program = program;
     t.after(() => this.#clear(directory));
   }
 
@@ -40,7 +48,7 @@ export class EdgesSite extends SiteServer {
   }
 
   override async start(): Promise<void> {
-    await super.start();
+    await super.start(this.#program === undefined ? {} : { program: this.#program });
     await this.processes();
   }
 

@@ -1,25 +1,38 @@
-/** `reveille upgrade`: the release that is in place now takes over from the one that serves. Source: docs/upgrading.md, Upgrading. */
+/** `reveille upgrade`: the release in place takes over from the one that serves. Source: docs/upgrading.md, Upgrading. */
 import type { Command } from 'commander';
-import type { UpgradeBegunJson, UpgradeJson } from '../../server/upgrade/upgrade-routes.ts';
+import type { SiteJson } from '../../server/site/site-route.ts';
+import type { UpgradeBegunJson, UpgradeJson } from '../../server/site/upgrade-routes.ts';
 import { pause } from '../../lib/clock.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
-import { OpsUnavailableError } from './ops-client.ts';
+import { isYes } from '../shell/dialogue.ts';
+import { nothingChanged, OpsUnavailableError } from './ops-client.ts';
 import { opsClient } from './running-server.ts';
 
 export function addUpgradeCommand(program: Command): void {
   program
     .command('upgrade')
     .description(
-      'Let the release that is in place now take over from the running one, as SIGUSR2 does: sleeping devices stay ' +
-        'connected. Fails when the old release continues.',
+      'Replace the core by the release in place, as SIGUSR2 does: no sleeping device is disconnected, no request fails. ' +
+        'Fails when the old release continues.',
     )
-    .addHelpText('after', examples('upgrade'))
+    .option('--edges', 'replace the edges, too, one after another, which closes their sockets')
+    .option('--yes', 'close them without asking')
+    .addHelpText('after', examples('upgrade', ['upgrade --edges', 'says how many sessions it closes, and asks']))
     .action(inContext(upgrade));
 }
 
-async function upgrade(context: CommandContext): Promise<void> {
-  const begun = await opsClient(context).change<UpgradeBegunJson>('/v1/upgrade', {});
+interface UpgradeOptions {
+  readonly edges?: boolean;
+  readonly yes?: boolean;
+}
+
+async function upgrade(
+  context: CommandContext,
+  { edges = false, yes = false }: UpgradeOptions,
+): Promise<void> {
+  if (edges && !yes) await untilInterrupted((signal) => confirm(context, signal));
+  const begun = await opsClient(context).change<UpgradeBegunJson>('/v1/upgrade', { edges });
   const now = await finished(context, begun);
   const before = { pid: begun.pid, version: begun.version };
   const after = { pid: now.pid, version: now.version };
@@ -29,32 +42,58 @@ async function upgrade(context: CommandContext): Promise<void> {
   );
 }
 
-const askEveryMs = 250;
-/** The command waits so long for a release that serves. */
-const upgradeCommandMsMax = 180_000;
+/** Throws a CommandError when the answer is no, and when nobody is there to ask. */
+async function confirm(context: CommandContext, signal: AbortSignal): Promise<void> {
+  const { processes } = await opsClient(context).ask<SiteJson>('/v1/site');
+  // The supervisor of this machine has started them.
+  const local = processes.filter(({ kind, restarts }) => kind === 'edge' && restarts !== null);
+  const sessions = local.reduce((sum, edge) => sum + (edge.sleep_sessions ?? 0), 0);
+  const closes = `this closes ${sessions} sleep sessions of ${local.length} edges; their devices log in again`;
+  if (context.openDialogue === null) throw new CommandError(closes, 'call it at a terminal, or add --yes');
+  const dialogue = context.openDialogue();
+  try {
+    context.output.remark(closes);
+    if (!isYes((await dialogue.ask('Close them? [y/N]', signal)) ?? '')) throw refused();
+  } catch (error) {
+    throw signal.aborted ? refused() : error;
+  } finally {
+    dialogue.close();
+  }
+}
 
-/** The process that answers in the place of the one that was asked. Throws when that is still the same. */
+function refused(): CommandError {
+  return new CommandError('not upgraded', nothingChanged);
+}
+
+const askEveryMs = 250;
+/** A core that imports a registry before it serves may take longer, and the command says so. */
+const silentMsMax = 180_000;
+
+/** The core that answers when the upgrade is over. Throws when that has failed. */
 async function finished(context: CommandContext, { pid }: UpgradeBegunJson): Promise<UpgradeJson> {
   const { clock } = context;
-  const begunMs = clock.monotonicMs();
-  while (clock.monotonicMs() - begunMs < upgradeCommandMsMax) {
+  let heardMs = clock.monotonicMs();
+  while (clock.monotonicMs() - heardMs < silentMsMax) {
     await pause(clock, askEveryMs);
-    const now = await asked(context);
-    if (now === null || now.upgrading) continue;
-    if (now.pid !== pid && now.failure === null) return now;
-    throw new CommandError(
-      `not upgraded, and the old release goes on: ${now.failure ?? 'it does not say why'}`,
-      'mend that, and upgrade again',
-    );
+    const now = await ask(context);
+    if (now === null) continue;
+    heardMs = clock.monotonicMs();
+    if (now.upgrading) continue;
+    if (now.failure === null && now.pid !== pid) return now;
+    throw failed(now, pid);
   }
-  throw new CommandError(
-    `no release says within ${upgradeCommandMsMax / 1000} s that it serves`,
-    "see the server's log",
-  );
+  throw new CommandError(`no core has answered for ${silentMsMax / 1000} s`, "see the server's log");
+}
+
+function failed({ pid, failure }: UpgradeJson, before: number): CommandError {
+  const reason = failure ?? 'it does not say why';
+  return pid === before
+    ? new CommandError(`not upgraded, and the old release continues: ${reason}`, 'fix that, and upgrade again')
+    : new CommandError(`not wholly upgraded: ${reason}`, "see the server's log");
 }
 
 /** Null: it starts or stops, or is between the two. */
-async function asked(context: CommandContext): Promise<UpgradeJson | null> {
+async function ask(context: CommandContext): Promise<UpgradeJson | null> {
   try {
     return await opsClient(context).ask<UpgradeJson>('/v1/upgrade');
   } catch (error) {

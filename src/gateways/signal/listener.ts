@@ -118,9 +118,19 @@ export class SignalListener {
    * `deadlineMs` stays as it is, for the kernel to close with the process; resolves with its number.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
-    this.#isOpen = false;
     this.#server.stopListening();
+    return this.empty(ratePerSecond, deadlineMs);
+  }
+
+  /** The same for another process that is to have the port; until `reopen` this one refuses logins as a full server does. */
+  empty(ratePerSecond: number, deadlineMs: number): Promise<number> {
+    this.#isOpen = false;
     return this.#connections.drain(ratePerSecond, deadlineMs);
+  }
+
+  /** Logins are accepted again behind `empty`. */
+  reopen(): void {
+    this.#isOpen = true;
   }
 
   /** Closes every socket that is left without notifying anyone, and frees the port. */

@@ -1,0 +1,99 @@
+/** Upgrades of a real server: no socket closes, no request fails, and a release that does not start changes nothing. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { runCli } from '../support/cli-process.ts';
+import { siteDevice, SiteServer } from '../support/site-server.ts';
+import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
+import { Load, sameRelease, UpgradeSite } from '../support/upgrade-site.ts';
+
+const devices = 60;
+const ending = lastFirst({ after });
+const upgraded = await UpgradeSite.open(ending, { edges: 2, devices });
+const { site } = upgraded;
+await upgraded.sleep(devices);
+
+test('upgrades under load close no sleep session, fail no request, and lose no wakeup', async () => {
+  const pids = new Set([await upgraded.corePid()]);
+  const load = new Load();
+  ending.after(() => load.stop());
+  let turn = 0;
+  load.run(
+    4,
+    20,
+    () => upgraded.wakes((turn += 1) % devices),
+    ({ status }) => status === 202,
+  );
+  // A connection each: the kernel chooses the core that has it.
+  load.run(
+    4,
+    20,
+    () => site.newApi().connectivity(siteDevice((turn += 1) % devices)),
+    ({ status }) => status === 200,
+  );
+  const controller = await site.controller(0);
+  for (const which of [1, 2]) {
+    await upgraded.upgrade(which);
+    pids.add(await upgraded.corePid());
+    for (const module of upgraded.modules) module.heartbeat();
+    await Promise.all(Array.from({ length: devices }, (_, device) => upgraded.wakes(device)));
+  }
+  await controller.closed;
+  await load.stop();
+  assert.deepEqual(load.failures, []);
+  assert.ok(load.done > 20, `${load.done}`);
+  assert.equal(pids.size, 3);
+  assert.deepEqual(upgraded.closed, []);
+  assert.equal(await upgraded.offlineEvents(), '');
+});
+
+test('a release that does not start, or has wrong settings, leaves the old one serving', async () => {
+  const pid = await upgraded.corePid();
+  for (const [release, reason] of [
+    ['process.exit(3);', /the old release continues: exit code 3/],
+    ["console.error('a module is missing'); process.exit(1);", /continues: exit code 1: a module is missing/],
+    [`process.argv.push('--set', 'data.dir=/elsewhere'); ${sameRelease}`, /data\.dir has changed/],
+  ] as const) {
+    upgraded.install(release);
+    const { exitCode, stderr } = await upgraded.command();
+    assert.equal(exitCode, 1);
+    assert.match(stderr, reason);
+  }
+  assert.equal(await upgraded.corePid(), pid);
+  for (let device = 0; device < 8; device++) await upgraded.wakes(device);
+  upgraded.install(sameRelease);
+  const { exitCode, stdout, stderr } = await upgraded.command();
+  assert.equal(exitCode, 0, stderr);
+  assert.match(stdout, /has taken over from/);
+  assert.notEqual(await upgraded.corePid(), pid);
+  assert.deepEqual(upgraded.closed, []);
+});
+
+test('edges are replaced behind the core, and say how many sessions they close', async () => {
+  const before = await site.processes();
+  const asked = await upgraded.command('--edges');
+  assert.equal(asked.exitCode, 1);
+  assert.match(asked.stderr, new RegExp(`this closes ${devices} sleep sessions of 2 edges`));
+  const { exitCode, stderr } = await upgraded.command('--edges', '--yes');
+  assert.equal(exitCode, 0, stderr);
+  const edges = (await site.processes()).filter(({ kind }) => kind === 'edge');
+  assert.equal(edges.length, 2);
+  const pids = new Set(before.map(({ pid }) => pid));
+  assert.deepEqual(
+    edges.filter(({ pid }) => pids.has(pid)),
+    [],
+  );
+  await Promise.all(upgraded.modules.map(({ closed }) => closed));
+  assert.match(await upgraded.offlineEvents(), /"drain"/);
+  await upgraded.sleep(1);
+  await upgraded.wakes(0);
+  assert.equal(await site.stop(), 0);
+});
+
+test('a server without edges says how many sessions an upgrade would close, and what to do', async (t) => {
+  const alone = new SiteServer(lastFirst(t), temporaryDirectory(lastFirst(t)), []);
+  await alone.start();
+  const { exitCode, stderr } = await runCli(['upgrade', '--data-dir', alone.directory]);
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /0 sleep sessions/);
+  assert.match(stderr, /serve --edges 2/);
+});

@@ -1,0 +1,48 @@
+/** An edge with TLS beside those of a site, linked as one on another machine is. */
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LongCommand } from './cli-process.ts';
+import { findFreePort } from './free-port.ts';
+import { settingArguments } from './server-process.ts';
+import { temporaryDirectory, type Ending } from './temporary-store.ts';
+import { TestCertificate } from './test-certificate.ts';
+
+const host = '127.0.0.1';
+
+export class TlsEdge {
+  /** Of the core: `section.key=value` each. */
+  readonly coreSettings: readonly string[];
+  readonly #t: Ending;
+  readonly #core: string;
+  readonly #keyFile: string;
+  readonly #certificate: TestCertificate;
+
+  private constructor(t: Ending, directory: string, core: string) {
+    this.#t = t;
+    this.#core = core;
+    this.#keyFile = join(directory, 'edge.key');
+    writeFileSync(this.#keyFile, randomBytes(32));
+    this.#certificate = new TestCertificate(directory);
+    this.#certificate.use('sleep');
+    this.coreSettings = [`edges.listen=${core}`, `edges.key_file=${this.#keyFile}`];
+  }
+
+  static async make(t: Ending): Promise<TlsEdge> {
+    return new TlsEdge(t, temporaryDirectory(t), `${host}:${await findFreePort(host)}`);
+  }
+
+  /** Whom to trust: PEM. */
+  get ca(): Buffer {
+    return this.#certificate.certificateOf('sleep');
+  }
+
+  /** Once the core waits for it. Resolves to its port. */
+  async start(): Promise<number> {
+    const own = ['edge.name=tls', `edge.listen=${host}:0`, ...this.#certificate.overrides('sleep')];
+    const args = ['edge', '--core', this.#core, '--key-file', this.#keyFile, ...settingArguments(own)];
+    const edge = new LongCommand(this.#t, args);
+    const { listeners } = await edge.logged<{ listeners: { sleep: string } }>('ready');
+    return Number(listeners.sleep.split(':').at(-1));
+  }
+}

@@ -1,0 +1,132 @@
+/** A site with edges whose program a test replaces, and whose core is upgraded while devices sleep and backends ask. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import type { ApiAnswer } from './api-client.ts';
+import { mainArgs, runCli, type CliResult } from './cli-process.ts';
+import { EdgesSite, type EdgesOptions } from './edges-site.ts';
+import { wake } from './site-server.ts';
+import { temporaryDirectory, type Ending } from './temporary-store.ts';
+
+/** The program itself. */
+export const sameRelease = `await import(${JSON.stringify(pathToFileURL(mainArgs.at(-1) ?? '').href)});`;
+
+export interface Upgraded {
+  readonly pid: number;
+  /** From the order to listen until it serves: requests were held so long at most. */
+  readonly held_ms: number;
+}
+
+export class UpgradeSite {
+  readonly site: EdgesSite;
+  /** By the number of their device. */
+  readonly modules: SleepingModule[] = [];
+  /** Numbers of devices whose socket was closed. */
+  readonly closed: number[] = [];
+  readonly #program: string;
+
+  private constructor(site: EdgesSite, program: string) {
+    this.site = site;
+    this.#program = program;
+  }
+
+  static async open(t: Ending, options: Omit<EdgesOptions, 'program'>): Promise<UpgradeSite> {
+    const program = join(temporaryDirectory(t), 'release.mjs');
+    writeFileSync(program, sameRelease);
+    return new UpgradeSite(await EdgesSite.open(t, { ...options, program }), program);
+  }
+
+  /** From now on this is the release in place: the text of a module. */
+  install(release: string): void {
+    writeFileSync(this.#program, release);
+  }
+
+  /** Runs `reveille upgrade`. */
+  command(...options: readonly string[]): Promise<CliResult> {
+    return runCli(['upgrade', ...options, '--data-dir', this.site.directory]);
+  }
+
+  /** So many devices log in, `atOnce` under way. `connect`: by default at an edge of the site. */
+  async sleep(
+    devices: number,
+    connect = (device: number): Promise<SleepingModule> => this.site.module(device),
+    atOnce = 64,
+  ): Promise<void> {
+    const left = Array.from({ length: devices }, (_, device) => device).values();
+    const logIn = async (): Promise<void> => {
+      for (const device of left) {
+        const module = await connect(device);
+        this.modules[device] = module;
+        void module.closed.then(() => this.closed.push(device));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, logIn));
+  }
+
+  /** Wakes the device; resolves when the packet has arrived. */
+  async wakes(device: number): Promise<ApiAnswer> {
+    const answer = await wake(this.site.api, device);
+    assert.equal(answer.status, 202, answer.text);
+    await this.modules[device]?.nextPacket();
+    return answer;
+  }
+
+  /** By a signal to the process that was started. `which`: it is the first upgrade of the site, or a later one. */
+  async upgrade(which = 1): Promise<Upgraded> {
+    process.kill(this.site.pid, 'SIGUSR2');
+    return this.site.server.command.logged<Upgraded>('the new release serves', which);
+  }
+
+  async corePid(): Promise<number> {
+    return (await this.site.process('core')).pid;
+  }
+
+  /** Lines of the event log, of sessions that ended. */
+  async offlineEvents(): Promise<string> {
+    return this.site.cli('events', '--type', 'device.sleep.offline', '--json');
+  }
+}
+
+/** Requests, again and again, and those of them that failed. */
+export class Load {
+  readonly failures: string[] = [];
+  done = 0;
+  #isOver = false;
+  readonly #runs: Promise<void>[] = [];
+
+  /** Each asks again `everyMs` after it began; `isGood` of its answer. */
+  run(
+    count: number,
+    everyMs: number,
+    ask: () => Promise<ApiAnswer>,
+    isGood: (answer: ApiAnswer) => boolean,
+  ): void {
+    for (let i = 0; i < count; i++) this.#runs.push(this.#loop(everyMs, ask, isGood));
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#runs);
+  }
+
+  async #loop(
+    everyMs: number,
+    ask: () => Promise<ApiAnswer>,
+    isGood: (answer: ApiAnswer) => boolean,
+  ): Promise<void> {
+    while (!this.#isOver) {
+      const begunMs = performance.now();
+      try {
+        const answer = await ask();
+        this.done += 1;
+        if (!isGood(answer)) this.failures.push(`${answer.status} ${answer.text}`);
+      } catch (error) {
+        this.failures.push(String(error));
+      }
+      await wait(Math.max(0, everyMs - (performance.now() - begunMs)));
+    }
+  }
+}
