@@ -93,6 +93,8 @@ interface ListenWithOptions {
   listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
 }
 const exclusivePort = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT;
+/** The library's own way: every process of the same user that asks for it listens, and the kernel spreads connections. */
+const sharedPort = 0;
 
 interface ListenSocket {
   readonly socket: us_listen_socket;
@@ -103,11 +105,13 @@ interface ListenSocket {
 /**
  * Listens on `host:port` before it returns: a reload closes another listen socket on the port in the same turn. Throws when
  * the address cannot be had. A port that is to be listened on again must not have been got by asking for port 0: the
- * library marks only a port it was given as one that may be taken while connections to it live on.
+ * library marks only a port it was given as one that may be taken while connections to it live on. `isShared`: another process
+ * of this server may ask for the port in the same way.
  */
-function listenAtOnce(app: TemplatedApp, host: string, port: number): ListenSocket {
+function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared: boolean): ListenSocket {
   let listening: ListenSocket | null = null;
-  (app as unknown as ListenWithOptions).listen(host, port, exclusivePort, (socket) => {
+  const options = isShared ? sharedPort : exclusivePort;
+  (app as unknown as ListenWithOptions).listen(host, port, options, (socket) => {
     if (socket) listening = { socket, port: localPort(socket) };
   });
   if (listening === null)
@@ -119,6 +123,8 @@ interface ListeningSettings {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
+  /** True: another process of this server may listen there, too. */
+  readonly sharesPort: boolean;
   /** Null: no TLS. */
   readonly tls: TlsFiles | null;
 }
@@ -151,10 +157,10 @@ export class ListeningApps {
 
   /** Rejects when the address cannot be had, or is another server's. */
   async listen(): Promise<void> {
-    const { host, port, tls } = this.#settings;
+    const { host, port, sharesPort, tls } = this.#settings;
     // Only a reload listens again on its port, and a port got as 0 would not let it.
     const wanted = port === 0 && tls !== null ? await findFreePort(host) : port;
-    this.#listening = listenAtOnce(this.#app, host, wanted);
+    this.#listening = listenAtOnce(this.#app, host, wanted, sharesPort);
   }
 
   /**
@@ -196,12 +202,12 @@ export class ListeningApps {
 
   /** All in one turn: the port is nobody's for no longer than it takes. */
   #moveListening(from: ListenSocket, to: TemplatedApp): void {
-    const { host } = this.#settings;
+    const { host, sharesPort } = this.#settings;
     this.stopListening();
     try {
-      this.#listening = listenAtOnce(to, host, from.port);
+      this.#listening = listenAtOnce(to, host, from.port, sharesPort);
     } catch (error) {
-      this.#listening = listenAtOnce(this.#app, host, from.port);
+      this.#listening = listenAtOnce(this.#app, host, from.port, sharesPort);
       throw error;
     }
   }

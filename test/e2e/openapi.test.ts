@@ -482,7 +482,7 @@ async function openBreakableDeps() {
     requestLog,
     connections,
   });
-  const listener = new ListeningApps({ host: '127.0.0.1', port: 0, tls: null }, (app) => {
+  const listener = new ListeningApps({ host: '127.0.0.1', port: 0, sharesPort: false, tls: null }, (app) => {
     connections.watch(app).any('/*', pipeline.handle);
   });
   await listener.listen();

@@ -149,7 +149,7 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
     connections,
     isDraining: () => false,
   });
-  const listener = new ListeningApps({ host: '127.0.0.1', port: 0, tls: null }, (app) => {
+  const listener = new ListeningApps({ host: '127.0.0.1', port: 0, sharesPort: false, tls: null }, (app) => {
     connections.watch(app).any('/*', pipeline.handle);
   });
   await listener.listen();

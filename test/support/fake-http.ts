@@ -44,7 +44,7 @@ export class FakeResponse implements HttpResponse {
     this.#aborted = listener;
   }
 
-  onData(): void {
+  onData(_listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
     this.#touch();
   }
 

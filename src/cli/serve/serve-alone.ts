@@ -1,6 +1,5 @@
 /** `reveille serve` as one process, which holds the sleep connections itself. Source: running.md, Stopping. */
 import { openLog } from '../../server/bootstrap/logging.ts';
-import { noUpgrade } from '../../server/upgrade/upgrade-routes.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
 import {
@@ -26,12 +25,7 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   await checkStart(context);
   const { startServer } = await loading;
   const secrets = await seedFirstStart(context, isDemoAsked, log);
-  const upgrade = noUpgrade(
-    'a server without edges is not upgraded in place: stop it, which ends its sessions in order, and start it',
-  );
-  const server = await startServer(settings, { configured, clock, log, announce, upgrade }).catch(
-    refuseStart,
-  );
+  const server = await startServer(settings, { configured, clock, log, announce }).catch(refuseStart);
   const { listeners } = server;
   announce({ listeners }, 'ready');
   announceConsole(logging, listeners, settings);

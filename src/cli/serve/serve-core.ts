@@ -172,13 +172,13 @@ class Core {
       clock,
       log,
       announce,
-      upgrade: this.#upgradeControl(),
       core: {
         edgeSocket,
         mediaSockets,
         isFirst,
         progress: this.progress,
         children: () => this.#children,
+        upgrade: this.#upgradeControl(),
         holding: this.#holding,
       },
     });

@@ -1,9 +1,7 @@
 /** The REST API composed: verification, endpoints, one pipeline. */
 import { quietTurn, type Clock } from '../../lib/clock.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
-import { ListeningApps } from '../../lib/uws.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
-import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import { tlsFiles } from '../../lib/connections/tls-files.ts';
 import {
   batchesMax,
@@ -12,6 +10,7 @@ import {
   wakingMessagesPerApplicationMax,
 } from '../../model/limits.ts';
 import type { ApiServices } from '../../gateways/api/api-services.ts';
+import { ApiPort } from '../../gateways/api/api-port.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
 import { apiRoutes } from '../../gateways/api/routes.ts';
@@ -27,6 +26,7 @@ import type { Log } from '../../lib/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import { provisionHere } from '../membership/member-answers.ts';
+import { ListenerConnections } from './listener-connections.ts';
 import type { ServerContext } from './server-context.ts';
 import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
@@ -36,16 +36,43 @@ export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys
 
 export interface ApiDeps extends ServerContext {
   readonly calls: ApiCalls;
+  /** Its port listens already; null: it is opened. */
+  readonly holding: HoldingApi | null;
+}
+
+/** The port of a server that is not there yet: it holds the requests that come. */
+export interface HoldingApi {
+  readonly port: ApiPort;
+  /** Of all listeners, those of the port among them. */
+  readonly connections: ListenerConnections;
+}
+
+/** Rejects when the address cannot be had, is another server's, or its certificate is not in order. */
+export async function holdRequests(settings: Settings, clock: Clock): Promise<HoldingApi> {
+  const connections = new ListenerConnections(settings);
+  const port = apiPort(settings, connections, clock);
+  await port.listen();
+  return { port, connections };
+}
+
+function apiPort(
+  { api, sleep }: Settings,
+  { api: connections }: ListenerConnections,
+  clock: Clock,
+): ApiPort {
+  const { listen } = api;
+  // The core of a site with edges is succeeded by another one.
+  return new ApiPort({ listen, tls: tlsFiles(api), sharesPort: sleep.edges > 0 }, connections, clock);
 }
 
 /** What answers callers: its listener, and the pipeline behind it. */
 export class Api {
   readonly #clock: Clock;
-  readonly #listen: ListenAddress;
-  readonly #apps: ListeningApps;
+  readonly #port: ApiPort;
   readonly #pipeline: Pipeline;
   readonly #verifier: SignatureVerifier;
   readonly #readers: Readers;
+  #isLeaving = false;
 
   /** Throws when TLS is asked for and its files are not in order. */
   private constructor(context: ApiDeps, verifier: SignatureVerifier) {
@@ -68,17 +95,13 @@ export class Api {
       services: composeServices(context, readers),
       authenticator,
       connections: connections.api,
+      isDraining: () => this.#isLeaving || context.isDraining(),
     });
     this.#clock = clock;
-    this.#listen = settings.api.listen;
+    this.#port = context.holding?.port ?? apiPort(settings, connections, clock);
     this.#pipeline = pipeline;
     this.#verifier = verifier;
     this.#readers = readers;
-    this.#apps = new ListeningApps({ ...this.#listen, tls: tlsFiles(settings.api) }, (app) => {
-      connections.api.watch(app).any('/*', (response, request) => {
-        if (connections.api.reached(response)) pipeline.handle(response, request);
-      });
-    });
   }
 
   /** Rejects when it cannot be put together. */
@@ -94,13 +117,14 @@ export class Api {
 
   /** Resolves to the real address. Rejects when it cannot be had, or is another server's. */
   async listen(): Promise<string> {
-    await this.#apps.listen();
-    return formatListenAddress({ host: this.#listen.host, port: this.#apps.port });
+    if (this.#port.address === null) await this.#port.listen();
+    this.#port.serve(this.#pipeline.handle);
+    return this.#port.address ?? '';
   }
 
   /** Throws, and changes nothing, when the files of the certificate are not in order. */
   reloadTls(): void {
-    this.#apps.reloadTls();
+    this.#port.reloadTls();
   }
 
   /** For a drain: who waits for an event, an outcome or a device is answered now. */
@@ -110,19 +134,29 @@ export class Api {
     this.#readers.wakings.wakeAll();
   }
 
-  /** Takes no more connections. Resolves when every request that was taken is answered. */
+  /** `isLeaving`: from now on each answer ends its connection. */
+  leave(isLeaving: boolean): void {
+    this.#isLeaving = isLeaving;
+  }
+
+  /** Takes no more connections. Resolves when every request that was taken is answered, those that wait for something at once. */
   async finish(): Promise<void> {
-    await quietTurn(this.#clock);
-    this.#apps.stopListening();
+    await this.#port.stopListening();
+    // Some come on connections that were accepted.
+    const stop = this.#clock.every(endWaitsMs, () => this.endWaits());
     await this.#pipeline.idle();
+    await quietTurn(this.#clock);
+    await this.#pipeline.idle().finally(stop);
   }
 
   /** Ends every connection, answered or not. */
   close(): Promise<void> {
-    this.#apps.close();
+    this.#port.close();
     return this.#verifier.close();
   }
 }
+
+const endWaitsMs = 50;
 
 interface Readers {
   readonly outcomes: WaitingReaders;

@@ -18,7 +18,7 @@ import { OperatorConsole } from './operator-console.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import type { Member } from '../membership/membership.ts';
-import { upgradeRoutes, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
+import { upgradeRoutes, type UpgradeControl } from '../site/upgrade-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { RegistryWriting } from './registry-writing.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
@@ -116,16 +116,16 @@ export class ControlPlane {
   }
 
   /**
-   * Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. Resolves to the
-   * address of the ops listener.
+   * Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. `isLater`: it stays as the
+   * core before this one had it, while devices and callers wait. Resolves to the address of the ops listener.
    */
-  async recover(): Promise<string> {
+  async recover(isLater: boolean): Promise<string> {
     const { settings, log, readiness, registry } = this.#context;
     reportRisks(settings, log);
     reportExposedFiles(settings, log);
     const ops = formatListenAddress({ host: settings.ops.listen.host, port: await this.#ops.listen() });
     await this.#member.prepare(this.#context, this);
-    await fillRegistry(this.#context, this);
+    if (!isLater) await fillRegistry(this.#context, this);
     readiness.watchRegistry(() => hasEntries(registry));
     await this.#writing.start();
     await this.webhooks.start();

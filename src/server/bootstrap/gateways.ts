@@ -2,7 +2,7 @@
  * The gateways of devices and callers: the sleep and the signal port and the API; how they open, drain and close.
  */
 import { assert } from '../../lib/assert.ts';
-import { settlesWithin, type Cancel } from '../../lib/clock.ts';
+import { pause, settlesWithin, type Cancel } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
 import { disconnectEverybody } from '../../core/devices/disconnect-device.ts';
@@ -15,7 +15,7 @@ import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener } from '../../edge/listener.ts';
 import { EdgeGate, type EdgeGateSettings } from '../../edge/edge-gate.ts';
 import type { EdgeFacts, SleepFront } from '../../edge/sleep-front.ts';
-import { edgesBackMsMax } from '../site/site-limits.ts';
+import { edgesBackMsMax, keptConnectionMs } from '../site/site-limits.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import type { CoreHandle } from '../site/core-task.ts';
 
@@ -44,7 +44,7 @@ export class Gateways {
     others: Promise<unknown>,
   ): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
     const { sleep, signal } = this.deviceListeners;
-    const api = await Api.compose({ ...this.#context, calls });
+    const api = await Api.compose({ ...this.#context, calls, holding: this.#core?.holding ?? null });
     this.#api = api;
     if (sleep instanceof SleepListener) await sleep.listen();
     else if (this.#core !== null) await this.#openGate(this.#core);
@@ -85,6 +85,32 @@ export class Gateways {
     if (!isHurried) await Promise.all([this.#drain('sleep'), this.#drain('signal')]);
     // What the deadline left: their sockets go with the process, their records must not say they are open.
     disconnectEverybody(this.#context, 'drain');
+  }
+
+  /**
+   * For the next core: ends signal sessions at the rate of a drain, accepts none, and ends each HTTP connection with its answer. The
+   * rest is served as before.
+   */
+  async leave(): Promise<void> {
+    this.api.leave(true);
+    const { settings, log, clock } = this.#context;
+    const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings.signal;
+    const emptied = this.deviceListeners.signal.empty(rate, deadlineMs);
+    const [left] = await Promise.all([emptied, pause(clock, keptConnectionMs)]);
+    if (left > 0) log.warn({ left, listener: 'signal' }, 'sessions left to the kernel');
+  }
+
+  /** There is no next core: as before `leave`. */
+  stay(): void {
+    this.api.leave(false);
+    this.deviceListeners.signal.reopen();
+  }
+
+  /** Behind `leave`. Resolves when every request that was taken is answered. */
+  async handOver(): Promise<void> {
+    await this.finish();
+    // What the drain left, and no sleep session: its edge has it.
+    disconnectEverybody(this.#context, 'drain', ['signal']);
   }
 
   /** Resolves when every request that was taken is answered. */

@@ -88,7 +88,7 @@ interface ContextDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Its supervisor watches the event loop; absent: it has none. */
-  readonly core?: Pick<CoreHandle, 'progress'>;
+  readonly core?: Pick<CoreHandle, 'progress' | 'holding'>;
   readonly tokenKeys: LiveTokenKeys;
   readonly membership: RecordsMembership;
 }
@@ -105,7 +105,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   const node = nodeName(settings);
   const readiness = new Readiness();
   const registry = new RegistryStore(store.registry);
-  const connections = new ListenerConnections(settings);
+  const connections = deps.core?.holding?.connections ?? new ListenerConnections(settings);
   const health = new StoreHealth({ log, readiness });
   for (const { environment } of [store.registry, store.state]) health.watch(environment);
   const own = noPartsYet();

@@ -11,7 +11,7 @@ import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
 import { reloadAll } from './reload.ts';
-import { type Reloaded, recordReload, recordUpgrade } from './unasked-changes.ts';
+import { importLate, type Reloaded, recordReload, recordUpgrade } from './unasked-changes.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
@@ -19,7 +19,7 @@ import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { startMediaChild, type MediaCarrier } from '../children/media-child.ts';
 import { AloneMembership, type Member, type Membership } from '../membership/membership.ts';
-import { noUpgrade, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
+import { refusedUpgrade, type UpgradeControl } from '../site/upgrade-routes.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { ConfiguredSettings } from '../config/settings.ts';
 import type { ListenerName, Settings } from '../config/settings-schema.ts';
@@ -33,8 +33,6 @@ export interface ServerDeps {
   readonly configured?: ConfiguredSettings;
   /** Writes to the log whatever its level; left out: as what is of interest. */
   readonly announce?: Logging['announce'];
-  /** Default: the server is part of another program, and refuses. */
-  readonly upgrade?: UpgradeControl;
   /** The core of a site with edges has it; absent: this process holds the sleep connections. */
   readonly core?: CoreHandle;
 }
@@ -103,7 +101,8 @@ class Server {
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
     const { log, membership, member, startMedia = startMediaChild, core = null } = deps;
     assert((core !== null) === context.settings.sleep.edges > 0, 'only `serve` starts a core of edges');
-    const upgrade = deps.upgrade ?? noUpgrade('this server is part of another program: restart that');
+    const sessions = (): number => this.#gateways.deviceListeners.sleep.sessionCount;
+    const upgrade = core?.upgrade ?? refusedUpgrade(context.settings.cluster.nats_url !== null, sessions);
     this.#upgrade = upgrade;
     this.#awaitsSessions = core?.isFirst === false;
     const { announce = (fields, message) => log.info(fields, message) } = deps;
@@ -144,7 +143,7 @@ class Server {
    */
   async recover(): Promise<string> {
     logOpened(this.#store, this.#context.log);
-    const ops = await this.#controlPlane.recover();
+    const ops = await this.#controlPlane.recover(this.#awaitsSessions);
     await this.#member.open(this.#context);
     await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : nothingGoesOn);
     if (this.#awaitsSessions) this.#timers.push(awaitSessions(this.#context));
@@ -163,6 +162,7 @@ class Server {
     const listeners = { ...listening, media: await media, ops };
     writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');
+    if (this.#awaitsSessions) void importLate(this.#context, this.#controlPlane);
     return {
       /** Real addresses, by name. */
       listeners: listeners as Readonly<Record<ListenerName, string>>,
@@ -172,6 +172,12 @@ class Server {
       signalUpgrade: () => this.#signalUpgrade(),
       /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
       reload: () => this.#reload(),
+      /** For a successor. Resolves when no signal session is left; the rest is served as before. */
+      leave: () => this.#gateways.leave(),
+      /** The successor is gone: as before `leave`. */
+      stay: () => this.#gateways.stay(),
+      /** Answers what was asked, commits and closes; edges keep the sleep sessions. */
+      handOver: () => this.#handOver(),
       /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
       stop: (isHurried?: boolean) => this.#stop(isHurried),
     };
@@ -190,7 +196,7 @@ class Server {
 
   async #signalUpgrade(): Promise<void> {
     const begin = (): string | null => {
-      const begun = this.#upgrade.begin();
+      const begun = this.#upgrade.begin(false);
       return begun.ok ? null : begun.error;
     };
     await recordUpgrade(this.#controlPlane.audit, this.#context, begin);
@@ -207,6 +213,13 @@ class Server {
     await this.#gateways.finish();
     await this.close();
     log.info({}, 'stopped');
+  }
+
+  async #handOver(): Promise<void> {
+    this.#controlPlane.endWaits();
+    await this.#gateways.handOver();
+    await this.close();
+    this.#context.log.info({}, 'handed over');
   }
 
   /** Everything that was opened; what was acknowledged is in the store before it closes. */

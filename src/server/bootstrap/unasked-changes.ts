@@ -38,6 +38,19 @@ export async function fillRegistry(
     );
 }
 
+/** The registry file, of a core that serves already. Never rejects; a failure is logged and changes nothing. */
+export async function importLate(
+  context: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
+  filling: RegistryFilling,
+): Promise<void> {
+  if (context.settings.registry.file === null) return;
+  try {
+    await fillRegistry(context, filling);
+  } catch (error) {
+    context.log.error({ reason: messageOf(error) }, 'the registry stays as the core before had it');
+  }
+}
+
 export interface Reloaded {
   /** Null: no registry file is set. */
   readonly imported: ImportResult | null;

@@ -2,6 +2,7 @@
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
 import type { HoldingApi } from '../bootstrap/api.ts';
+import type { UpgradeControl } from './upgrade-routes.ts';
 import type { ChildFacts } from '../children/child.ts';
 import type { RealListeners } from '../config/derived-settings.ts';
 
@@ -71,6 +72,7 @@ export interface CoreHandle extends Pick<CoreTask, 'edgeSocket' | 'mediaSockets'
   /** The supervisor watches the event loop by it. */
   readonly progress: LoopProgress;
   children(): readonly SiteChild[];
+  readonly upgrade: UpgradeControl;
   /** The port of the API, which listens already and holds requests; null: the server opens it. */
   readonly holding: HoldingApi | null;
 }

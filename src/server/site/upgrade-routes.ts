@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { readVersion } from '../../lib/package-version.ts';
-import type { Result } from '../../lib/result.ts';
-import { changeRoute, readRoute, refuse, type AdminRoute } from '../../gateways/ops/admin-route.ts';
+import { fail, type Result } from '../../lib/result.ts';
+import { changeRoute, readRoute, refuse, type AdminRoute, type AuditTerms } from '../../gateways/ops/admin-route.ts';
 import type { UpgradeState } from './core-task.ts';
 
 export interface UpgradeControl {
@@ -30,6 +30,7 @@ export interface UpgradeBegunJson {
   readonly version: string;
 }
 
+const audit: AuditTerms = { action: 'server.upgrade' };
 const bodyForm = z.strictObject({ edges: z.boolean().default(false) });
 
 export function upgradeRoutes(control: UpgradeControl): AdminRoute[] {
@@ -40,10 +41,24 @@ export function upgradeRoutes(control: UpgradeControl): AdminRoute[] {
       const { isUnderWay: upgrading, failure } = control.state;
       return { status: 200, body: { pid, version, upgrading, failure } satisfies UpgradeJson };
     }),
-    changeRoute('/v1/upgrade', bodyForm, { action: 'server.upgrade' }, async ({ edges }) => {
+    changeRoute('/v1/upgrade', bodyForm, audit, async ({ edges }) => {
       const begun = control.begin(edges);
       if (!begun.ok) return refuse(409, begun.error);
       return { status: 200, body: { upgrading: true, pid, version } satisfies UpgradeBegunJson };
     }),
   ];
+}
+
+/** A server that holds its sleep sessions itself: they end with it. */
+export function refusedUpgrade(isNode: boolean, sessions: () => number): UpgradeControl {
+  const begin = (): Result<never, string> => {
+    const closes = `would close the sleep sessions here (${sessions()})`;
+    return fail(
+      isNode
+        ? `an upgrade of a node ${closes}: restart the nodes one after another`
+        : `without edges an upgrade ${closes}: run the server with --edges 2, and later upgrades close none; ` +
+            'or stop it, and start it',
+    );
+  };
+  return { begin, state: { isUnderWay: false, failure: null } };
 }

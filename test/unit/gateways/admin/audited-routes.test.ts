@@ -17,7 +17,7 @@ import { callMediaRoutes } from '../../../../src/gateways/admin/call-media-route
 import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../../../src/gateways/admin/secret-routes.ts';
 import { RegistryRefresh } from '../../../../src/server/bootstrap/registry-refresh.ts';
-import { upgradeRoutes } from '../../../../src/server/upgrade/upgrade-routes.ts';
+import { upgradeRoutes } from '../../../../src/server/site/upgrade-routes.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import { begunLine, endedLine } from '../../../../src/storage/audit/audit-files.ts';
 import { checkout } from '../../../support/checkout.ts';

@@ -11,7 +11,7 @@ class BodyResponse extends FakeResponse {
   #listener: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined;
 
   override onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
-    super.onData();
+    super.onData(listener);
     this.#listener = listener;
   }
 

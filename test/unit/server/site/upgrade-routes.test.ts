@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { succeed } from '../../../../src/lib/result.ts';
+import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
+import {
+  refusedUpgrade,
+  upgradeRoutes,
+  type UpgradeControl,
+} from '../../../../src/server/site/upgrade-routes.ts';
+
+function ask(control: UpgradeControl, method: 'GET' | 'POST', body?: object): Promise<AdminReply> {
+  const route = upgradeRoutes(control).find((one) => one.method === method);
+  return route?.handle({ query: new URLSearchParams(), body }) ?? assert.fail(method);
+}
+
+const state = { isUnderWay: true, failure: 'the new release ended' };
+
+test('an upgrade that begins is answered at once, and shows its state', async () => {
+  const asked: boolean[] = [];
+  const control: UpgradeControl = {
+    begin: (edges) => {
+      asked.push(edges);
+      return succeed(undefined);
+    },
+    state,
+  };
+  const begun = await ask(control, 'POST', {});
+  assert.equal(begun.status, 200);
+  assert.deepEqual(begun.body, { ...(begun.body as object), upgrading: true, pid: process.pid });
+  await ask(control, 'POST', { edges: true });
+  assert.deepEqual(asked, [false, true]);
+  const { body } = await ask(control, 'GET');
+  assert.deepEqual(body, { ...(body as object), upgrading: true, failure: 'the new release ended' });
+});
+
+test('a server that holds its sleep sessions itself says how many an upgrade would close', async () => {
+  for (const [isNode, advice] of [
+    [false, /\(60\): run the server with --edges 2/],
+    [true, /\(60\): restart the nodes one after another/],
+  ] as const) {
+    const { status, body } = await ask(
+      refusedUpgrade(isNode, () => 60),
+      'POST',
+      {},
+    );
+    assert.equal(status, 409);
+    assert.match((body as { readonly error: string }).error, advice);
+  }
+});
