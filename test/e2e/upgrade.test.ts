@@ -90,10 +90,11 @@ test('edges are replaced behind the core, and say how many sessions they close',
 });
 
 test('a server without edges says how many sessions an upgrade would close, and what to do', async (t) => {
-  const alone = new SiteServer(lastFirst(t), temporaryDirectory(lastFirst(t)), []);
+  const alone = new SiteServer(t, temporaryDirectory(t), []);
   await alone.start();
+  await alone.module(0);
   const { exitCode, stderr } = await runCli(['upgrade', '--data-dir', alone.directory]);
   assert.equal(exitCode, 1);
-  assert.match(stderr, /0 sleep sessions/);
+  assert.match(stderr, /would close the sleep sessions here \(1\)/);
   assert.match(stderr, /serve --edges 2/);
 });

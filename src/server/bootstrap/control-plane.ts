@@ -128,7 +128,9 @@ export class ControlPlane {
     if (!isLater) await fillRegistry(this.#context, this);
     readiness.watchRegistry(() => hasEntries(registry));
     await this.#writing.start();
-    await this.webhooks.start();
+    const webhooks = this.webhooks.start();
+    // Callers wait: what is committed meanwhile is delivered behind it. A failure ends this core, and another one starts.
+    if (!isLater) await webhooks;
     this.#console.start();
     return ops;
   }
