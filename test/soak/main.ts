@@ -21,6 +21,12 @@ const soaks: Readonly<Record<string, Soak>> = {
     guards: 'no event is lost by `kill -9` under load',
     load: () => import('./crash.ts'),
   },
+  upgrade: {
+    options:
+      '[--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--calls 10] [--seconds 15] [--upgrades 3]',
+    guards: 'no sleeping device and no backend notices an upgrade under load',
+    load: () => import('./upgrade.ts'),
+  },
   core: {
     options:
       '[--kills 50] [--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--seconds 6] [--seed 1]',

@@ -18,7 +18,10 @@ export function addUpgradeCommand(program: Command): void {
     )
     .option('--edges', 'replace the edges, too, one after another, which closes their sockets')
     .option('--yes', 'close them without asking')
-    .addHelpText('after', examples('upgrade', ['upgrade --edges', 'says how many sessions it closes, and asks']))
+    .addHelpText(
+      'after',
+      examples('upgrade', ['upgrade --edges', 'says how many sessions it closes, and asks']),
+    )
     .action(inContext(upgrade));
 }
 
@@ -88,7 +91,10 @@ async function finished(context: CommandContext, { pid }: UpgradeBegunJson): Pro
 function failed({ pid, failure }: UpgradeJson, before: number): CommandError {
   const reason = failure ?? 'it does not say why';
   return pid === before
-    ? new CommandError(`not upgraded, and the old release continues: ${reason}`, 'fix that, and upgrade again')
+    ? new CommandError(
+        `not upgraded, and the old release continues: ${reason}`,
+        'fix that, and upgrade again',
+      )
     : new CommandError(`not wholly upgraded: ${reason}`, "see the server's log");
 }
 

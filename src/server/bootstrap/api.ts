@@ -55,11 +55,7 @@ export async function holdRequests(settings: Settings, clock: Clock): Promise<Ho
   return { port, connections };
 }
 
-function apiPort(
-  { api, sleep }: Settings,
-  { api: connections }: ListenerConnections,
-  clock: Clock,
-): ApiPort {
+function apiPort({ api, sleep }: Settings, { api: connections }: ListenerConnections, clock: Clock): ApiPort {
   const { listen } = api;
   // The core of a site with edges is succeeded by another one.
   return new ApiPort({ listen, tls: tlsFiles(api), sharesPort: sleep.edges > 0 }, connections, clock);

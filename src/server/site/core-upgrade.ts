@@ -108,9 +108,12 @@ export class CoreUpgrade {
       await serving;
     } catch (error) {
       successor.kill();
-      throw new Error(`the new release does not serve, and the one in place is started: ${messageOf(error)}`, {
-        cause: error,
-      });
+      throw new Error(
+        `the new release does not serve, and the one in place is started: ${messageOf(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
     const held_ms = Math.round(clock.monotonicMs() - heldMs);
     log.info({ pid: successor.pid, version: successor.release, held_ms }, 'the new release serves');

@@ -5,7 +5,13 @@
 import { z } from 'zod';
 import { readVersion } from '../../lib/package-version.ts';
 import { fail, type Result } from '../../lib/result.ts';
-import { changeRoute, readRoute, refuse, type AdminRoute, type AuditTerms } from '../../gateways/ops/admin-route.ts';
+import {
+  changeRoute,
+  readRoute,
+  refuse,
+  type AdminRoute,
+  type AuditTerms,
+} from '../../gateways/ops/admin-route.ts';
 import type { UpgradeState } from './core-task.ts';
 
 export interface UpgradeControl {

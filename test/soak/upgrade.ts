@@ -1,0 +1,114 @@
+/**
+ * Upgrades the core of a site with edges under load: devices sleep, some over TLS at an edge that is linked as one elsewhere is;
+ * wakeups and queries are asked per second, over 100 connections each. It fails when a socket was closed, a session has ended, a
+ * request failed, a packet did not arrive, or a call has no pictures after an upgrade, also where it begins again. Prints one line of
+ * JSON, with the longest hold of requests.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import { askPaced, type Asked } from '../support/paced-requests.ts';
+import { bridgeKey } from './media/call-server.ts';
+import { withMedia } from '../support/server-process.ts';
+import { siteDevice, siteIdentity, wake } from '../support/site-server.ts';
+import type { Ending } from '../support/temporary-store.ts';
+import { TlsEdge } from '../support/tls-edge.ts';
+import { UpgradeSite, type Upgraded } from '../support/upgrade-site.ts';
+import { readNumbers } from './plan-options.ts';
+import { UpgradeCalls } from './upgrade-calls.ts';
+
+const defaults = {
+  edges: 2,
+  sessions: 5000,
+  tls: 500,
+  wakeups: 500,
+  queries: 200,
+  calls: 10,
+  seconds: 15,
+  upgrades: 3,
+};
+
+const heartbeatMs = 10_000;
+
+export async function run(args: readonly string[], t: Ending): Promise<readonly string[]> {
+  const plan = readNumbers(args, defaults);
+  const { sessions, upgrades } = plan;
+  const tls = plan.tls > 0 ? await TlsEdge.make(t) : null;
+  const media = plan.calls > 0 ? [...withMedia, `media.bridge_keys=${bridgeKey}`] : [];
+  const settings = [...(tls?.coreSettings ?? []), ...media];
+  const upgraded = await UpgradeSite.open(t, { edges: plan.edges, devices: sessions, settings });
+  const { site } = upgraded;
+  const tlsPort = (await tls?.start()) ?? 0;
+  await upgraded.sleep(sessions, (device) =>
+    tls !== null && device < plan.tls
+      ? SleepingModule.connect(tlsPort, { ...siteIdentity(device), tls: { ca: tls.ca } })
+      : site.module(device),
+  );
+  const calls = plan.calls > 0 ? await UpgradeCalls.begin(site, plan.calls) : null;
+  let isOver = false;
+  let arrived = 0;
+  const heartbeats = setInterval(() => {
+    for (const module of upgraded.modules) module.heartbeat();
+  }, heartbeatMs);
+  const wakeups = askPaced(
+    plan.wakeups,
+    () => isOver,
+    async (turn) => {
+      const device = turn % sessions;
+      const answer = await wake(site.api, device);
+      if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
+      await upgraded.modules[device]?.nextPacket();
+      arrived += 1;
+    },
+  );
+  const queries = askPaced(
+    plan.queries,
+    () => isOver,
+    async (turn) => {
+      const answer = await site.api.connectivity(siteDevice(turn % sessions));
+      if (answer.status !== 200 || answer.json.code !== 0) throw new Error(`${answer.status} ${answer.text}`);
+    },
+  );
+  const pids = new Set([await upgraded.corePid()]);
+  const served: Upgraded[] = [];
+  let deadCalls = 0;
+  await wait(plan.seconds * 1000);
+  for (let which = 1; which <= upgrades; which++) {
+    served.push(await upgraded.upgrade(which));
+    pids.add(await upgraded.corePid());
+    await wait(plan.seconds * 1000);
+    deadCalls += (await calls?.withoutPictures()) ?? 0;
+  }
+  isOver = true;
+  const [woken, queried] = await Promise.all([wakeups, queries]);
+  clearInterval(heartbeats);
+  await calls?.end();
+  const offline = (await upgraded.offlineEvents()).split('\n').filter((line) => line !== '').length;
+  const describe = ({ asked, slowestMs, failures }: Asked) => ({
+    asked,
+    slowestMs,
+    failures: Object.fromEntries(failures),
+  });
+  const held = served.map(({ held_ms }) => held_ms);
+  console.log(
+    JSON.stringify({
+      plan,
+      closed: upgraded.closed.length,
+      offline_events: offline,
+      held_ms: { longest: Math.max(...held), each: held },
+      wakeups: { ...describe(woken), arrived },
+      queries: describe(queried),
+      calls: { begun_again: calls?.begunAgain ?? 0, without_pictures: deadCalls },
+    }),
+  );
+  for (const line of site.server.command.lines)
+    if (/"level":"(?:warn|error)"/.test(line)) console.error(line);
+  const counts = {
+    'sessions were closed': upgraded.closed.length,
+    'sessions were reported to be over': offline,
+    'kinds of requests failed': woken.failures.size + queried.failures.size,
+    'packets did not arrive': woken.asked - arrived,
+    'upgrades have left the core in place': upgrades + 1 - pids.size,
+    'calls had no pictures after an upgrade': deadCalls,
+  };
+  return Object.entries(counts).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []));
+}
