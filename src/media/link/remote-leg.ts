@@ -3,7 +3,14 @@
  * it, and what it had to say meanwhile. Source: calls-and-media.md, Legs; scale-out.md, Edges.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { AliveSign, CallReport, CallState, LegCloseReason, LegMessage } from '../../model/call.ts';
+import {
+  callStates,
+  type AliveSign,
+  type CallReport,
+  type CallState,
+  type LegCloseReason,
+  type LegMessage,
+} from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { bridgeAnswerMsMax, legAliveMsMin, legEndKnownMs, legReportsWaitingMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
@@ -37,8 +44,8 @@ export class RemoteLeg implements OpenBridgeLeg {
   #isOpen = true;
   /** The call that a bridge has been given. */
   #sessionId: SessionId | null = null;
-  /** The state that it knows its call in; null: it was told none. */
-  #state: CallState | null = null;
+  /** The latest state that it knows its call in. */
+  #state: CallState = 'issued';
   /** Monotonic: before it such a sign does not cross again. */
   #mediaDueMs = -Infinity;
   #pingDueMs = -Infinity;
@@ -62,7 +69,7 @@ export class RemoteLeg implements OpenBridgeLeg {
   }
 
   report(report: CallReport, about: string | null = null): void {
-    if (report.kind === 'progress') this.#state = report.state;
+    if (report.kind === 'progress') this.#learn(report.state);
     // A longer one names no session, cut or whole.
     const named = about?.slice(0, sessionCharactersMax) ?? null;
     this.#say({ kind: 'report', leg: this.number, report, about: named });
@@ -99,12 +106,11 @@ export class RemoteLeg implements OpenBridgeLeg {
     else this.catchUp();
   }
 
-  /** By the server. A state that it knows by now is not repeated: a core that comes back says it again. */
+  /** By the server. A state that it knows by now is not repeated: a core that comes back says it again, or an earlier one. */
   notify(message: LegMessage): void {
     if (message.kind === 'assign') this.#askedUntilMs = this.#deps.clock.monotonicMs() + bridgeAnswerMsMax;
     else if (message.kind === 'start') this.#sessionId = message.sessionId;
-    else if (message.state === this.#state) return;
-    else this.#state = message.state;
+    else if (!this.#learn(message.state)) return;
     this.#leg.notify(message);
   }
 
@@ -164,6 +170,13 @@ export class RemoteLeg implements OpenBridgeLeg {
   get #hasJustEnded(): boolean {
     const isRecent = this.#deps.clock.monotonicMs() < this.#reportedMs + legEndKnownMs;
     return isRecent && this.#reported !== null && isEnd(this.#reported);
+  }
+
+  /** False: it knows that, or a later one. */
+  #learn(state: CallState): boolean {
+    const isNew = callStates.indexOf(state) > callStates.indexOf(this.#state);
+    if (isNew) this.#state = state;
+    return isNew;
   }
 
   #say(report: LegReport): void {
