@@ -7,6 +7,7 @@ import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { fail, messageOf, succeed } from '../../lib/result.ts';
 import { processStopMsMax } from '../../model/limits.ts';
+import { linkVersion as mediaLinkVersion } from '../../protocol/media-link/link-message.ts';
 import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
 import type { HoldingApi } from '../../server/bootstrap/api.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
@@ -84,7 +85,12 @@ class Core {
   async succeed({ listeners }: CoreTask): Promise<void> {
     const { settings, clock, dataDirectory } = this.#context;
     await checkStart(this.#context);
-    const facts = { storeFormat, dataDirectory, edgeLinks: [edgeLinkVersion] };
+    const facts = {
+      storeFormat,
+      dataDirectory,
+      edgeLinks: [edgeLinkVersion],
+      mediaLinks: [mediaLinkVersion],
+    };
     this.#parent?.report({ kind: 'prepared', facts });
     await this.#listenOrder.given;
     const { holdRequests } = await import('../../server/bootstrap/api.ts');

@@ -52,6 +52,8 @@ export interface SuccessorFacts {
   readonly dataDirectory: string;
   /** Versions of the link to an edge that it speaks. */
   readonly edgeLinks: readonly number[];
+  /** The same of a media process. */
+  readonly mediaLinks: readonly number[];
 }
 
 export interface UpgradeState {

@@ -6,6 +6,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
+import { linkVersion as mediaLinkVersion } from '../../protocol/media-link/link-message.ts';
 import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { ChildLife } from '../children/child-life.ts';
@@ -126,13 +127,17 @@ export class CoreUpgrade {
   }
 
   /** Throws a sentence. */
-  #check({ storeFormat: format, dataDirectory, edgeLinks }: SuccessorFacts): void {
+  #check({ storeFormat: format, dataDirectory, edgeLinks, mediaLinks }: SuccessorFacts): void {
     if (format !== storeFormat)
       throw new Error('the new release has another format of the store: stop the server, and start it');
     if (dataDirectory !== this.#deps.dataDirectory)
       throw new Error('data.dir has changed: stop the server, and start it');
     if (!edgeLinks.includes(edgeLinkVersion))
       throw new Error('the new release cannot speak to the edges of this one: stop the server, and start it');
+    if (!mediaLinks.includes(mediaLinkVersion))
+      throw new Error(
+        'the new release cannot speak to the media processes of this one: stop the server, and start it',
+      );
   }
 
   /** Rejects when `gone` does, and when there is no such report within `msMax`. */

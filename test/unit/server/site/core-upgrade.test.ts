@@ -13,6 +13,7 @@ import {
   successorLoadMsMax,
 } from '../../../../src/server/site/site-limits.ts';
 import { SiteUpgrade } from '../../../../src/server/site/site-upgrade.ts';
+import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
 import { storeFormat } from '../../../../src/storage/lmdb/store-format.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeChild } from '../../../support/fake-children.ts';
@@ -22,10 +23,16 @@ const listen = { host: '127.0.0.1', port: 8080 };
 const task: CoreTask = {
   listeners: { api: listen, sleep: listen, signal: listen, media: listen, ops: listen },
   edgeSocket: '/data/edges-1.sock',
+  mediaSockets: [],
   isFirst: false,
   isSuccessor: true,
 };
-const facts: SuccessorFacts = { storeFormat, dataDirectory: '/data', edgeLinks: [edgeLinkVersion] };
+const facts: SuccessorFacts = {
+  storeFormat,
+  dataDirectory: '/data',
+  edgeLinks: [edgeLinkVersion],
+  mediaLinks: [linkVersion],
+};
 const leaveMsMax = 35_000;
 
 class UpgradeScene {
@@ -244,6 +251,7 @@ for (const [given, failure] of [
   [{ storeFormat: storeFormat + 1 }, /another format of the store/],
   [{ dataDirectory: '/other' }, /data\.dir has changed/],
   [{ edgeLinks: [edgeLinkVersion + 1] }, /cannot speak to the edges/],
+  [{ mediaLinks: [linkVersion + 1] }, /cannot speak to the media processes/],
 ] as const)
   test(`a release does not succeed with ${Object.keys(given).join()} of its own`, async () => {
     const scene = await UpgradeScene.up();

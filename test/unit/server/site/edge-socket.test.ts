@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { edgeSocketPath } from '../../../../src/server/site/edge-socket.ts';
+import { edgeSocketPath, mediaSocketPaths } from '../../../../src/server/site/edge-socket.ts';
 
 const onWindows = process.platform === 'win32' && 'a named pipe has no directory';
 
@@ -17,5 +17,6 @@ test(
     const path = edgeSocketPath(join('/', 'a'.repeat(100), 'data'));
     assert.ok(Buffer.byteLength(path) <= 100, path);
     assert.ok(path.startsWith(tmpdir()));
+    assert.deepEqual(mediaSocketPaths(path, 2).map(dirname), [dirname(path), dirname(path)]);
   },
 );
