@@ -140,12 +140,9 @@ export class MediaEnd {
   /** What was sent before still goes; every leg is closed. Resolves when the link has ended, behind which none follows. */
   async end(): Promise<void> {
     this.#flushTally();
-    const link = this.#link;
-    if (link === null) this.#finish();
-    else {
-      this.#isOver = true;
-      await link.end();
-    }
+    this.#isOver = true;
+    if (this.#link === null) this.#finish();
+    await this.#link?.end();
   }
 
   #received(message: ServerMessage): string | null {
@@ -246,14 +243,14 @@ export class MediaEnd {
   }
 
   #ended(fault: string | null): void {
-    const { clock, awayMsMax = 0, onEnd } = this.#deps;
+    const { clock, awayMsMax = 0 } = this.#deps;
     this.#link = null;
     this.#stage = 'away';
     this.#failStart(new Error(fault ?? 'the server hung up'));
     this.#service.linkEnded();
     if (this.#isOver || awayMsMax === 0) this.#finish();
     else this.#cancelGiveUp ??= clock.after(awayMsMax, () => this.#service.giveUp());
-    onEnd(fault);
+    this.#deps.onEnd(fault);
   }
 
   #finish(): void {
