@@ -195,12 +195,6 @@ test('sessions that no edge brings to the next core end as node_lost, unless the
   await wakes(new Map([[0, back]]));
 });
 
-test('an upgrade in place is refused with a sentence', async () => {
-  const { exitCode, stderr } = await runCli(['upgrade', '--data-dir', site.directory]);
-  assert.equal(exitCode, 1);
-  assert.match(stderr, /a server with edges is not upgraded in place/);
-});
-
 test('a stop ends every session in order, and leaves neither a process nor a socket', async () => {
   assert.equal(await site.stop(), 0);
   await Promise.all([...modules.values()].map(({ closed }) => closed));

@@ -72,7 +72,7 @@ test('edges are replaced behind the core, and say how many sessions they close',
   const before = await site.processes();
   const asked = await upgraded.command('--edges');
   assert.equal(asked.exitCode, 1);
-  assert.match(asked.stderr, new RegExp(`this closes ${devices} sleep sessions of 2 edges`));
+  assert.match(asked.stderr, new RegExp(`--edges closes ${devices} sleep sessions of 2 edges`));
   const { exitCode, stderr } = await upgraded.command('--edges', '--yes');
   assert.equal(exitCode, 0, stderr);
   const edges = (await site.processes()).filter(({ kind }) => kind === 'edge');

@@ -51,11 +51,12 @@ async function confirm(context: CommandContext, signal: AbortSignal): Promise<vo
   // The supervisor of this machine has started them.
   const local = processes.filter(({ kind, restarts }) => kind === 'edge' && restarts !== null);
   const sessions = local.reduce((sum, edge) => sum + (edge.sleep_sessions ?? 0), 0);
-  const closes = `this closes ${sessions} sleep sessions of ${local.length} edges; their devices log in again`;
-  if (context.openDialogue === null) throw new CommandError(closes, 'call it at a terminal, or add --yes');
+  const closes = `${sessions} sleep sessions of ${local.length} edges; their devices log in again`;
+  if (context.openDialogue === null)
+    throw new CommandError(`--edges closes ${closes}`, 'call it at a terminal, or add --yes');
   const dialogue = context.openDialogue();
   try {
-    context.output.remark(closes);
+    context.output.remark(`this closes ${closes}`);
     if (!isYes((await dialogue.ask('Close them? [y/N]', signal)) ?? '')) throw refused();
   } catch (error) {
     throw signal.aborted ? refused() : error;
@@ -65,7 +66,7 @@ async function confirm(context: CommandContext, signal: AbortSignal): Promise<vo
 }
 
 function refused(): CommandError {
-  return new CommandError('not upgraded', nothingChanged);
+  return new CommandError('not upgraded: you said no', nothingChanged);
 }
 
 const askEveryMs = 250;

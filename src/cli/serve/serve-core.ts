@@ -9,7 +9,7 @@ import { fail, messageOf, succeed } from '../../lib/result.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { linkVersion as mediaLinkVersion } from '../../protocol/media-link/link-message.ts';
 import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
-import type { HoldingApi } from '../../server/bootstrap/api.ts';
+import type { HoldingApi } from '../../server/bootstrap/holding-api.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
 import { withListeners } from '../../server/config/derived-settings.ts';
@@ -18,9 +18,9 @@ import type {
   CoreOrder,
   CoreTask,
   SiteChild,
+  UpgradeControl,
   UpgradeState,
 } from '../../server/site/core-task.ts';
-import type { UpgradeControl } from '../../server/site/upgrade-routes.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { FirstSecrets } from '../init/first-entries.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -93,7 +93,7 @@ class Core {
     };
     this.#parent?.report({ kind: 'prepared', facts });
     await this.#listenOrder.given;
-    const { holdRequests } = await import('../../server/bootstrap/api.ts');
+    const { holdRequests } = await import('../../server/bootstrap/holding-api.ts');
     this.#holding = await holdRequests(withListeners(settings, listeners), clock);
     this.#parent?.report({ kind: 'listening' });
     await this.#serveOrder.given;

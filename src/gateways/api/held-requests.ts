@@ -107,9 +107,9 @@ class HeldRequest {
   }
 
   /** The connection of a body without room is closed. */
-  read({ grown, whole, gone }: Reading): void {
+  read(reading: Reading): void {
     const response = this.#response;
-    response.onAborted(gone);
+    response.onAborted(() => reading.gone());
     this.isWhole = !this.#hasBody;
     if (this.isWhole) return;
     let isRead = false;
@@ -117,9 +117,9 @@ class HeldRequest {
       if (isRead) return;
       this.bytes += chunk.byteLength;
       isRead = isLast;
-      if (!grown(chunk.byteLength)) {
+      if (!reading.grown(chunk.byteLength)) {
         isRead = true;
-        gone();
+        reading.gone();
         response.close();
         return;
       }
@@ -127,7 +127,7 @@ class HeldRequest {
       this.#chunks.push(Buffer.from(new Uint8Array(chunk)));
       if (!isLast) return;
       this.isWhole = true;
-      whole();
+      reading.whole();
     });
   }
 

@@ -2,7 +2,6 @@
 import { quietTurn, type Clock } from '../../lib/clock.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
-import { tlsFiles } from '../../lib/connections/tls-files.ts';
 import {
   batchesMax,
   batchesPerApplicationMax,
@@ -10,7 +9,7 @@ import {
   wakingMessagesPerApplicationMax,
 } from '../../model/limits.ts';
 import type { ApiServices } from '../../gateways/api/api-services.ts';
-import { ApiPort } from '../../gateways/api/api-port.ts';
+import type { ApiPort } from '../../gateways/api/api-port.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
 import { apiRoutes } from '../../gateways/api/routes.ts';
@@ -26,7 +25,7 @@ import type { Log } from '../../lib/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import { provisionHere } from '../membership/member-answers.ts';
-import { ListenerConnections } from './listener-connections.ts';
+import { apiPort, type HoldingApi } from './holding-api.ts';
 import type { ServerContext } from './server-context.ts';
 import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
@@ -38,27 +37,6 @@ export interface ApiDeps extends ServerContext {
   readonly calls: ApiCalls;
   /** Its port listens already; null: it is opened. */
   readonly holding: HoldingApi | null;
-}
-
-/** The port of a server that is not there yet: it holds the requests that come. */
-export interface HoldingApi {
-  readonly port: ApiPort;
-  /** Of all listeners, those of the port among them. */
-  readonly connections: ListenerConnections;
-}
-
-/** Rejects when the address cannot be had, is another server's, or its certificate is not in order. */
-export async function holdRequests(settings: Settings, clock: Clock): Promise<HoldingApi> {
-  const connections = new ListenerConnections(settings);
-  const port = apiPort(settings, connections, clock);
-  await port.listen();
-  return { port, connections };
-}
-
-function apiPort({ api, sleep }: Settings, { api: connections }: ListenerConnections, clock: Clock): ApiPort {
-  const { listen } = api;
-  // The core of a site with edges is succeeded by another one.
-  return new ApiPort({ listen, tls: tlsFiles(api), sharesPort: sleep.edges > 0 }, connections, clock);
 }
 
 /** What answers callers: its listener, and the pipeline behind it. */

@@ -5,7 +5,7 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Log } from '../../lib/log.ts';
-import type { CoreHandle } from '../site/core-task.ts';
+import type { CoreHandle, UpgradeControl } from '../site/core-task.ts';
 import { awaitSessions, mayBeBrought } from '../site/unclaimed-sessions.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
@@ -19,7 +19,7 @@ import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { startMediaChild, type MediaCarrier } from '../children/media-child.ts';
 import { AloneMembership, type Member, type Membership } from '../membership/membership.ts';
-import { refusedUpgrade, type UpgradeControl } from '../site/upgrade-routes.ts';
+import { refusedUpgrade } from '../site/upgrade-routes.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { ConfiguredSettings } from '../config/settings.ts';
 import type { ListenerName, Settings } from '../config/settings-schema.ts';

@@ -96,16 +96,16 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
   }
 
   /**
-   * `next`, which has begun, is this child from now on; its death is followed by another start. The life before it ends by itself.
-   * `serving`: as returned by its `begin`.
+   * `successor`, which has begun, is this child from now on; its death is followed by another start. The life before it ends by
+   * itself. `serving`: as returned by its `begin`.
    */
-  succeed(next: ChildLife<Kind, Fork>, serving: Promise<Kind['ready']>): void {
+  succeed(successor: ChildLife<Kind, Fork>, serving: Promise<Kind['ready']>): void {
     this.#startedMs = this.#options.clock.monotonicMs();
-    this.#life = next;
-    void next.ended.then(async (why) => this.#lost(next, why, await next.fork.ended));
+    this.#life = successor;
+    void successor.ended.then(async (why) => this.#lost(successor, why, await successor.fork.ended));
     this.#changed();
     serving.then(
-      (facts) => this.#serves(next, facts),
+      (facts) => this.#serves(successor, facts),
       () => undefined,
     );
   }

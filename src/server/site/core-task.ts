@@ -1,8 +1,8 @@
 /** The messages between the supervisor of a site with edges and its core. Source: scale-out.md, Edges. */
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
-import type { HoldingApi } from '../bootstrap/api.ts';
-import type { UpgradeControl } from './upgrade-routes.ts';
+import type { HoldingApi } from '../bootstrap/holding-api.ts';
+import type { Result } from '../../lib/result.ts';
 import type { ChildFacts } from '../children/child.ts';
 import type { RealListeners } from '../config/derived-settings.ts';
 
@@ -60,6 +60,13 @@ export interface UpgradeState {
   readonly isUnderWay: boolean;
   /** Reason of the last one to fail: a sentence; null: it did not. */
   readonly failure: string | null;
+}
+
+/** Upgrades, as operators ask for them. */
+export interface UpgradeControl {
+  /** Returns at once; fails with a sentence for the operator. `edges`: they are replaced as well. */
+  begin(edges: boolean): Result<undefined, string>;
+  readonly state: UpgradeState;
 }
 
 /** A child of the supervisor, as the supervisor knows it. */

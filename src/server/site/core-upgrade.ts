@@ -68,10 +68,10 @@ export class CoreUpgrade {
   }
 
   async #prepare(before: CoreLife) {
-    const { log, task, leaveMsMax, sharesPorts, reported } = this.#deps;
+    const { log, task, leaveMsMax, sharesPorts } = this.#deps;
     const successor = this.#deps.launch();
     this.#successor = successor;
-    const serving = successor.begin(task, reported);
+    const serving = successor.begin(task, (report) => this.#deps.reported(report));
     try {
       const gone = Promise.race([serving, goneOf(before)]);
       gone.catch(() => undefined);
@@ -160,7 +160,7 @@ export class CoreUpgrade {
       );
       this.#awaited = kind;
       this.#answered = (answer) => settle(() => resolve(answer as Extract<Answer, { kind: Kind }>));
-      gone.catch((error: unknown) => settle(() => reject(error as Error)));
+      gone.catch((error: unknown) => settle(() => reject(error)));
     });
   }
 }

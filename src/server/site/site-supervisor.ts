@@ -129,7 +129,8 @@ export class SiteSupervisor {
 
   async #replaceEdges(): Promise<void> {
     const { drain_deadline_ms: drainMs } = this.#settings.sleep;
-    for (const [name, edge] of [...this.#edges]) {
+    const before = Array.from(this.#edges);
+    for (const [name, edge] of before) {
       if (this.#isStopping) return;
       const [nextName, next] = this.#addEdge();
       try {

@@ -12,13 +12,7 @@ import {
   type AdminRoute,
   type AuditTerms,
 } from '../../gateways/ops/admin-route.ts';
-import type { UpgradeState } from './core-task.ts';
-
-export interface UpgradeControl {
-  /** Returns at once; fails with a sentence for the operator. `edges`: they are replaced as well. */
-  begin(edges: boolean): Result<undefined, string>;
-  readonly state: UpgradeState;
-}
+import type { UpgradeControl } from './core-task.ts';
 
 /** As `GET /v1/upgrade` answers it. */
 export interface UpgradeJson {

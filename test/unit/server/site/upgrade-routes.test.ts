@@ -2,11 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { succeed } from '../../../../src/lib/result.ts';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
-import {
-  refusedUpgrade,
-  upgradeRoutes,
-  type UpgradeControl,
-} from '../../../../src/server/site/upgrade-routes.ts';
+import type { UpgradeControl } from '../../../../src/server/site/core-task.ts';
+import { refusedUpgrade, upgradeRoutes } from '../../../../src/server/site/upgrade-routes.ts';
 
 function ask(control: UpgradeControl, method: 'GET' | 'POST', body?: object): Promise<AdminReply> {
   const route = upgradeRoutes(control).find((one) => one.method === method);
