@@ -11,6 +11,10 @@ const ending = lastFirst({ after });
 const upgraded = await UpgradeSite.open(ending, { edges: 2, devices });
 const { site } = upgraded;
 await upgraded.sleep(devices);
+const heartbeats = setInterval(() => {
+  for (const module of upgraded.modules) module.heartbeat();
+}, 10_000);
+ending.after(() => clearInterval(heartbeats));
 
 test('upgrades under load close no sleep session, fail no request, and lose no wakeup', async () => {
   const pids = new Set([await upgraded.corePid()]);
