@@ -9,14 +9,17 @@ import { listenLocally } from '../../lib/link/local-socket.ts';
 import type { Log } from '../../lib/log.ts';
 import { mediaStopMsMax } from '../../model/limits.ts';
 import type { MediaConnection } from '../bootstrap/media-connection.ts';
-import type { MediaSupply } from '../children/media-supply.ts';
 import { mediaChildSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import type { CoreHandle } from './core-task.ts';
 import { edgesBackMsMax, edgesBringMsMax } from './site-limits.ts';
 
 /** The site of a core, for its media processes. */
-export type MediaSite = Pick<CoreHandle, 'mediaSockets' | 'isFirst'>;
+export interface MediaSite {
+  /** By their numbers. */
+  readonly mediaSockets: readonly string[];
+  /** False: media processes hold legs of the core before this one. */
+  readonly isFirst: boolean;
+}
 
 export interface SiteMediaDeps {
   readonly clock: Clock;
@@ -25,7 +28,7 @@ export interface SiteMediaDeps {
   readonly connections: readonly MediaConnection[];
 }
 
-export class SiteMedia implements MediaSupply {
+export class SiteMedia {
   readonly #settings: Settings;
   readonly #site: MediaSite;
   readonly #deps: SiteMediaDeps;
