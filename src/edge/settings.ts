@@ -21,7 +21,7 @@ export const sleepSection = section({
   advertise: setting(
     addressList,
     [],
-    'Sleep servers for devices to try, in this order; empty: the address listened on.',
+    'Addresses of this sleep server for devices to try, in this order, the first 3; empty: the address listened on.',
   ),
   edges: setting(
     wholeNumber(0, localEdgesMax),

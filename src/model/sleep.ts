@@ -55,6 +55,8 @@ export const sleepListenSocketsMax = 8;
 
 /** Sessions that one edge may say it has room for. */
 export const edgeSessionsMax = 10_000_000;
+/** Addresses of sleep servers that a controller is given. Source: sleep-wire.md. */
+export const sleepServersMax = 3;
 /** Edges of one core; beyond it one that comes is declined. */
 export const edgesMax = 256;
 /** The sessions of an edge elsewhere end after its link was cut for so long. */

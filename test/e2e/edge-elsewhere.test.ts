@@ -4,9 +4,13 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { EdgeProcessScene } from '../support/edge-process-scene.ts';
+import { EdgesSite } from '../support/edges-site.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { settingArguments } from '../support/server-process.ts';
+import { siteIdentity } from '../support/site-server.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 
 interface StartOptions {
@@ -99,6 +103,40 @@ test('what is missing or taken is named', async (t) => {
   const taken = startEdge(t, scene, { port: scene.corePort });
   assert.equal(await taken.ended, 1);
   assert.match(taken.stderr, /cannot listen on 127\.0\.0\.1:\d+: in use, or not an address of this machine/);
+});
+
+test('a controller is given the sleep servers that are live, and its device logs in at another when one is gone', async (t) => {
+  const keyFile = join(temporaryDirectory(t), 'edge.key');
+  writeFileSync(keyFile, randomBytes(32));
+  const core = `127.0.0.1:${await findFreePort('127.0.0.1')}`;
+  const settings = [`edges.listen=${core}`, `edges.key_file=${keyFile}`];
+  const site = await EdgesSite.open(t, { edges: 1, devices: 1, settings });
+  const own = `127.0.0.1:${site.ports.sleep}`;
+  const servers = async (count: number): Promise<readonly string[]> => {
+    for (;;) {
+      const controller = await site.controller(0);
+      await controller.terminate();
+      const { servers: given } = controller.welcome.sleep;
+      if (given.length === count) return [...given].sort();
+    }
+  };
+  assert.deepEqual(await servers(1), [own]);
+
+  const north = `127.0.0.1:${await findFreePort('127.0.0.1')}`;
+  const place = ['--core', core, '--key-file', keyFile];
+  const edge = new LongCommand(t, [
+    'edge',
+    ...place,
+    ...settingArguments(['edge.name=north', `edge.listen=${north}`]),
+  ]);
+  await edge.logged('ready');
+  assert.deepEqual(await servers(2), [own, north].sort());
+  const module = await SleepingModule.connect(Number(north.split(':')[1]), siteIdentity(0));
+
+  await edge.stop('SIGKILL');
+  await module.closed;
+  assert.deepEqual(await servers(1), [own]);
+  await site.module(0);
 });
 
 test('it loads no native module', { skip: process.platform !== 'linux' }, async (t) => {

@@ -5,14 +5,15 @@
 import type { SessionTicket, SignalSessions } from '../../core/ports/device-sessions.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { signalHeartbeatSeconds } from '../../model/limits.ts';
+import type { DeviceId } from '../../model/ids.ts';
 import type { ProductDefaults } from '../../model/product-defaults.ts';
 import { encodeWelcome, type SleepAdvice } from '../../protocol/signal/server-message.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
 
 /** Asked for every welcome. */
 export interface WelcomeSources {
-  /** `host:port` of the sleep servers, in the order to try. */
-  sleepServers(): readonly string[];
+  /** `host:port` of the sleep servers for the device, in the order to try. */
+  sleepServers(deviceId: DeviceId): readonly string[];
   /** Of the media listener: `ws://host:port` or `wss://host:port`; null: none is known. */
   mediaUrl(): string | null;
 }
@@ -29,7 +30,7 @@ export function composeWelcome(
   serverTime: number,
 ): Result<string, unknown> {
   try {
-    const sleep = sleepAdvice(context.sleepServers(), context.sessions.defaultsFor(ticket) ?? {});
+    const sleep = sleepAdvice(context.sleepServers(ticket.deviceId), context.sessions.defaultsFor(ticket) ?? {});
     const welcome = { epoch, heartbeatSeconds: signalHeartbeatSeconds, serverTime, sleep };
     return succeed(encodeWelcome({ ...welcome, mediaUrl: context.mediaUrl() }));
   } catch (error) {

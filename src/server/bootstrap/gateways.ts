@@ -16,7 +16,9 @@ import { SleepListener } from '../../edge/listener.ts';
 import { EdgeGate, type EdgeGateSettings } from '../../edge/edge-gate.ts';
 import type { EdgeFacts, SleepFront } from '../../edge/sleep-front.ts';
 import { edgesBackMsMax, keptConnectionMs } from '../site/site-limits.ts';
+import { liveSleepServers, sleepServersFor } from '../../edge/sleep-servers.ts';
 import type { Settings } from '../config/settings-schema.ts';
+import type { DeviceId } from '../../model/ids.ts';
 import type { CoreHandle } from '../site/core-task.ts';
 
 export class Gateways {
@@ -175,10 +177,11 @@ function composeDeviceListeners(context: ServerContext, core: CoreHandle | null)
           progress,
           release: readVersion(),
         });
-  // What controllers are told to have their modules log in to.
   const { advertise } = settings.sleep;
-  const sleepServers = (): readonly string[] =>
-    advertise.length > 0 ? advertise : [formatListenAddress(sleep.address)];
+  const sleepServers = (deviceId: DeviceId): readonly string[] => {
+    const own = advertise.length > 0 ? advertise : [formatListenAddress(sleep.address)];
+    return sleepServersFor(deviceId, liveSleepServers(own, sleep instanceof EdgeGate ? sleep.edges() : []));
+  };
   const signal = new SignalListener(settings.signal, {
     ...common,
     sessions: signalSessions(admission),
