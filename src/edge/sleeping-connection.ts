@@ -91,6 +91,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     if (wantsReply) this.#socket.write('OK\n', 'latin1', () => this.#wakes?.pump());
     this.#wakes?.pump();
     if (restBytes > 0) this.#heartbeat(restBytes);
+    if (this.#socket.readableEnded) this.end('peer_closed');
   }
 
   /** Ends before its login is answered, and leaves its socket as it is. */
@@ -106,11 +107,12 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
   }
 
   peerEnded(): void {
-    this.end('peer_closed');
+    // A peer that has hung up may still read the answer to its login.
+    if (this.#stage !== 'entering') this.end('peer_closed');
   }
 
   failed(): void {
-    this.end('reset');
+    this.end(this.#socket.readableEnded ? 'peer_closed' : 'reset');
   }
 
   expire(): void {

@@ -190,6 +190,17 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(scene.connection.lastHeartbeatAt, arrivedS);
   });
 
+  test(`${name}: a peer that hangs up behind its login line reads the answer`, async (t) => {
+    const scene = await open(t);
+    const peer = await scene.caller();
+    peer.socket.end();
+    assert.equal(await peer.readAll(), 'OK\n');
+    assert.equal((await scene.endOf()).reason, 'peer_closed');
+    const denied = await scene.caller({ secret: 'wrong' });
+    denied.socket.end();
+    assert.equal(await denied.readAll(), 'ERR denied\n');
+  });
+
   test(`${name}: a FIN, an RST, silence and a flood end a session once, with the last heartbeat`, async (t) => {
     for (const [reason, cause] of [
       ['peer_closed', (_scene: Scene, peer: RawPeer) => peer.socket.end()],
@@ -316,9 +327,8 @@ function laterAnswers(
     assert.equal(scene.connection.lastHeartbeatAt, arrivedS);
   });
 
-  test(`${name}: a connection that closes before the answer has no place among the handshakes, and its session ends so`, async (t) => {
+  test(`${name}: a connection that is cut before the answer has no place among the handshakes, and its session ends so`, async (t) => {
     for (const [reason, rest, hangUp] of [
-      ['peer_closed', '', (peer: RawPeer) => void peer.socket.end()],
       ['reset', '', (peer: RawPeer) => void peer.socket.resetAndDestroy()],
       ['flood', 'x'.repeat(4097), () => undefined],
       ['flood', 'x'.repeat(4096), (peer: RawPeer) => peer.send('x')],

@@ -133,6 +133,15 @@ test('a failing socket is a reset', () => {
   assert.deepEqual(reasons(), ['reset']);
 });
 
+test('a peer that hangs up before its login is answered has closed the session, also when its socket fails afterwards', () => {
+  socket.readableEnded = true;
+  connection.peerEnded();
+  assert.equal(socket.destroyed, false);
+  connection.failed();
+  connection.fallAsleep(ticket, true, 0);
+  assert.deepEqual(reasons(), ['peer_closed']);
+});
+
 test('what the server closes itself it is not told of, but it is counted', () => {
   connection.fallAsleep(ticket, false, 0);
   connection.close('replaced');
