@@ -5,8 +5,14 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
-import { runCli } from '../support/cli-process.ts';
-import { serveArguments } from '../support/server-process.ts';
+import { coreFlag } from '../../src/cli/serve/serve-flags.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import { loadSettings } from '../../src/server/config/settings.ts';
+import { SiteSupervisor } from '../../src/server/site/site-supervisor.ts';
+import { mainArgs, runCli } from '../support/cli-process.ts';
+import { FakeLog } from '../support/fakes.ts';
+import { findFreePort } from '../support/free-port.ts';
+import { serveArguments, settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 
 /** What it says on standard error; asserts that it ended with 1. */
@@ -40,6 +46,38 @@ test('a port that somebody has', async (t) => {
   const { port } = other.address() as AddressInfo;
   const said = await failedStart(t, [`api.listen=127.0.0.1:${port}`]);
   assert.match(said, new RegExp(`^api\\.listen: 127\\.0\\.0\\.1:${port}: in use by another program`));
+});
+
+test('a sleep port that another program has got before the edge listens', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as AddressInfo;
+  const dataDirectory = join(temporaryDirectory(t), 'data');
+  const free = await Promise.all(
+    ['api', 'signal', 'ops'].map(
+      async (name) => `${name}.listen=127.0.0.1:${await findFreePort('127.0.0.1')}`,
+    ),
+  );
+  const overrides = [
+    ...free,
+    `sleep.listen=127.0.0.1:${port}`,
+    `data.dir=${dataDirectory}`,
+    'media.process=none',
+    'log.level=error',
+    'sleep.edges=1',
+  ];
+  // Without the checks of the command, which find the port at another moment.
+  const site = new SiteSupervisor(loadSettings({ env: {}, overrides }), {
+    clock: new SystemClock(),
+    log: new FakeLog(),
+    dataDirectory,
+    coreArguments: [...mainArgs, 'serve', ...settingArguments(overrides), coreFlag],
+  });
+  t.after(() => site.close());
+  await assert.rejects(site.start(), {
+    message: `the edge does not start: cannot listen on 127.0.0.1:${port}: in use, or not an address of this machine`,
+  });
 });
 
 test('a media process alone, which would find out only when its server is there', async (t) => {

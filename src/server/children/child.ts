@@ -39,6 +39,8 @@ export interface ChildOptions<Kind extends ChildKind, Fork extends ChildFork> {
   /** The task of a new life. `last`: facts of the life that served last; null: there was none. */
   readonly task: (life: ChildLife<Kind, Fork>, last: Kind['ready'] | null) => Kind['task'];
   readonly reported?: (report: Kind['report']) => void;
+  /** It has died, after it had served; it is started again unless this call stops it. `why`: a few words or a sentence. */
+  readonly died?: (why: string) => void;
   /** Called when its facts change. */
   readonly changed?: () => void;
 }
@@ -165,8 +167,9 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     const { pid } = life;
     this.#life = null;
     this.#changed();
+    const { clock, log, name, fields, died } = this.#options;
+    if (!this.#isStopping) died?.(why);
     if (this.#isStopping) return;
-    const { clock, log, name, fields } = this.#options;
     const livedMs = Math.round(clock.monotonicMs() - this.#startedMs);
     const waitMs = this.#restarts.died(livedMs >= soundLifeMs);
     const death = { ...fields, pid, why, how, lived_ms: livedMs, restart_ms: waitMs };

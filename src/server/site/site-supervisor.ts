@@ -38,6 +38,7 @@ export interface SiteSupervisorDeps {
 interface SiteParts extends SiteSupervisorDeps {
   readonly edgeSocket: string;
   readonly mediaSockets: readonly string[];
+  readonly edgeDied: (why: string) => void;
   readonly changed: () => void;
   readonly reported: (report: CoreReport) => void;
 }
@@ -52,6 +53,8 @@ export class SiteSupervisor {
   readonly #media: MediaChildren<ChildFork> | null;
   readonly #upgrade: SiteUpgrade;
   #isStopping = false;
+  /** Null: the site is not being started. */
+  #refuseStart: ((error: Error) => void) | null = null;
 
   /** `settings`: with real ports. */
   constructor(settings: Settings, deps: SiteSupervisorDeps) {
@@ -65,6 +68,7 @@ export class SiteSupervisor {
       ...deps,
       edgeSocket,
       mediaSockets,
+      edgeDied: (why) => this.#edgeDied(why),
       changed: () => this.#reportChildren(),
       reported: (report) => this.#upgrade.report(report),
     };
@@ -81,12 +85,16 @@ export class SiteSupervisor {
 
   /** Resolves when the core serves and every edge accepts; rejects, with a sentence for the operator, when one cannot start. */
   async start(): Promise<void> {
+    const refused = new Promise<never>((_resolve, reject) => (this.#refuseStart = reject));
     try {
       const media = this.#media === null ? [] : [this.#media];
-      await Promise.all([this.#core, ...this.#edges.values(), ...media].map((child) => child.start()));
+      const started = [this.#core, ...this.#edges.values(), ...media].map((child) => child.start());
+      await Promise.race([Promise.all(started), refused]);
     } catch (error) {
       this.close();
       throw error;
+    } finally {
+      this.#refuseStart = null;
     }
   }
 
@@ -159,6 +167,13 @@ export class SiteSupervisor {
     this.#core.order({ kind: 'upgrade-state', state: this.#upgrade.state });
   }
 
+  /** An edge listens once its core is there. One that cannot would be started again for ever, and the core would wait for it. */
+  #edgeDied(why: string): void {
+    if (this.#refuseStart === null) return;
+    this.close();
+    this.#refuseStart(new Error(`the edge does not start: ${why}`));
+  }
+
   #reportChildren(): void {
     const edges = [...this.#edges].map(([name, { facts }]) => siteChild(name, 'edge', facts));
     const media = this.#media?.facts() ?? [];
@@ -216,7 +231,7 @@ function coreTask(
 }
 
 function superviseEdge(settings: Settings, edge: string, parts: SiteParts): SupervisedChild<EdgeChildKind> {
-  const { clock, log, edgeSocket, changed } = parts;
+  const { clock, log, edgeSocket, edgeDied, changed } = parts;
   const name = 'edge';
   const sleep = edgeSleepSettings(settings);
   return new SupervisedChild<EdgeChildKind>({
@@ -225,6 +240,7 @@ function superviseEdge(settings: Settings, edge: string, parts: SiteParts): Supe
     name,
     fields: { edge },
     restartMs,
+    died: edgeDied,
     changed,
     launch: () => new ChildLife(startEdgeChild(), { clock, name, startMsMax: edgeStartMsMax }),
     task: () => ({ name: edge, sleep, corePath: edgeSocket }),

@@ -29,6 +29,8 @@ class ChildScene {
   readonly child: SupervisedChild<Kind>;
   /** Thrown by the next launch. */
   noProcess: Error | null = null;
+  readonly deaths: string[] = [];
+  onDeath: () => void = () => undefined;
 
   constructor() {
     const { clock, log } = this;
@@ -41,6 +43,10 @@ class ChildScene {
       launch: () => new ChildLife<Kind>(this.#fork(), { clock, name: 'edge', startMsMax }),
       task: (_life, last) => ({ name: 'edge-1', port: last?.port ?? 0 }),
       reported: (report) => this.reports.push(report),
+      died: (why) => {
+        this.deaths.push(why);
+        this.onDeath();
+      },
       changed: () => this.states.push(this.child.facts.state),
     });
   }
@@ -257,6 +263,17 @@ test('children that die soon after their start are waited for longer each time, 
     [0, 500, 1000, 2000, 2000, 0],
   );
   assert.equal(scene.child.facts.restarts, 6);
+});
+
+test('an owner hears why a child that served has died, and may stop it then for good', async () => {
+  const scene = new ChildScene();
+  const fork = await scene.up();
+  scene.onDeath = () => scene.child.close();
+  fork.fail('edge.listen is taken');
+  await scene.settle();
+  assert.deepEqual(scene.deaths, ['edge.listen is taken']);
+  await scene.pass(startMsMax);
+  assert.equal(scene.forks.length, 1);
 });
 
 test('a restart without a process to be had is tried again', async () => {
