@@ -102,23 +102,19 @@ function admit(
   const replaces = (directory.find(deviceId)?.epoch(kind) ?? 0) > 0;
   if ((!hasRoom || deps.loginsAreClosed()) && !replaces) return 'busy';
   if (!deps.loginRates.take(kind, deviceId)) return 'busy';
-  const actor = directory.claim(deviceId);
-  const sessionId = generateSessionId();
-  const heartbeatAt = actor.heartbeatAt(kind);
-  const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt } as const;
-  const taken = actor.post(open(event, secretMark));
-  assert(taken && actor.epoch(kind) > 0, 'a login is handled in the turn it comes in');
-  const epoch = actor.epoch(kind);
-  if (replaces) deps.conflicts.replaced({ connection: kind, deviceId, epoch, address: address() });
-  return { deviceId, sessionId, epoch, secretMark };
+  const ticket = openSession(deps, kind, deviceId, secretMark, false, open);
+  if (replaces)
+    deps.conflicts.replaced({ connection: kind, deviceId, epoch: ticket.epoch, address: address() });
+  return ticket;
 }
 
 function recover(
-  { clock, registry, directory }: SleepSessionsDeps,
+  deps: SleepSessionsDeps,
   { deviceId, epoch, secretMark }: SessionTicket,
   wakeMode: WakeMode,
   connection: SleepConnection,
 ): SessionTicket | 'replaced' | 'kicked' {
+  const { clock, registry, directory } = deps;
   const device = registry.peekDevice(deviceId);
   const mayStay = device !== null && isInService(device, wallSeconds(clock));
   if (!mayStay || markOf(device.secret) !== secretMark) return 'kicked';
@@ -126,13 +122,26 @@ function recover(
   // A higher epoch: the core that admitted the login was killed before it had committed it.
   const isNewest = epoch > known.epoch || (epoch === known.epoch && known.openSession === null);
   if (!isNewest) return 'replaced';
+  const open: Opening = (event) => ({ to: 'sleep', event, connection, wakeMode, secretMark });
+  return openSession(deps, 'sleep', deviceId, secretMark, true, open);
+}
+
+/** The device's session of the kind is a new one, with the device's next epoch. */
+function openSession(
+  { clock, directory }: Pick<SleepSessionsDeps, 'clock' | 'directory'>,
+  kind: ConnectionKind,
+  deviceId: DeviceId,
+  secretMark: number,
+  recovered: boolean,
+  open: Opening,
+): SessionTicket {
   const actor = directory.claim(deviceId);
   const sessionId = generateSessionId();
-  const heartbeatAt = actor.heartbeatAt('sleep');
-  const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt, recovered: true } as const;
-  const taken = actor.post({ to: 'sleep', event, connection, wakeMode, secretMark });
-  assert(taken && actor.epoch('sleep') > 0, 'a login is handled in the turn it comes in');
-  return { deviceId, sessionId, epoch: actor.epoch('sleep'), secretMark };
+  const heartbeatAt = actor.heartbeatAt(kind);
+  const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt, recovered } as const;
+  const taken = actor.post(open(event, secretMark));
+  assert(taken && actor.epoch(kind) > 0, 'a login is handled in the turn it comes in');
+  return { deviceId, sessionId, epoch: actor.epoch(kind), secretMark };
 }
 
 /** A login is given its epoch with its commit, where several members count; one that is over keeps the old one. */

@@ -23,8 +23,8 @@ export type ConnectionEvent<Reason extends string> =
       readonly atMs: number;
       /** Of the connection this one may replace. */
       readonly heartbeatAt: number;
-      /** Its session before had to be called lost, and it lives; absent: it is a login of the device's own. */
-      readonly recovered?: true;
+      /** True: its session before had to be called lost, and it lives; else it is a login of the device's own. */
+      readonly recovered?: boolean;
     }
   | {
       readonly kind: 'ended';
@@ -141,7 +141,7 @@ function opened(
   replaced: boolean,
 ): ConnectionEffect<never> {
   const change = { kind: 'opened', session, epoch: epoch + 1, atMs, replaced } as const;
-  return { kind: 'save', change: recovered === undefined ? change : { ...change, recovered } };
+  return { kind: 'save', change: recovered === true ? { ...change, recovered } : change };
 }
 
 function closed<Reason extends string>(
