@@ -12,9 +12,9 @@ export const coreStartMsMax = 600_000;
 export const edgeStartMsMax = 20_000;
 /** From the order to end, when its core is gone, until an edge is killed. */
 export const edgeStopMsMax = 2000;
-/** Between a death of a core or an edge that died soon after its start and its next start. */
+/** Between a death of a core or an edge that died soon after its start and its next start: callers wait for it. */
 export const siteRestartMsMin = 100;
-export const siteRestartMsMax = 10_000;
+export const siteRestartMsMax = 2000;
 /** From the start of a new release until it has loaded and checked its settings. */
 export const successorLoadMsMax = 60_000;
 /** From the order to listen until the successor holds requests. */
