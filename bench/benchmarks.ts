@@ -1,6 +1,8 @@
 /** Every benchmark, by the name on the command line. */
 import { callsHeld } from './figures/calls-held.ts';
+import { coreDeaths } from './figures/core-deaths.ts';
 import { credentials } from './figures/credentials.ts';
+import { edges } from './figures/edges.ts';
 import { hostile } from './figures/hostile.ts';
 import { logins } from './figures/logins.ts';
 import { media } from './figures/media.ts';
@@ -26,4 +28,6 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
   storms,
   registry,
   hostile,
+  edges,
+  'core-deaths': coreDeaths,
 };

@@ -18,6 +18,8 @@ export interface ChildPlan {
   /** Null: any core. */
   readonly core: number | null;
   readonly parameters?: readonly string[];
+  /** It runs as its users run it: without a loader of TypeScript, and without the probe. */
+  readonly isBare?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -31,9 +33,10 @@ export class Child {
   readonly process: ChildProcess;
   readonly probe: ChildService<ProbeProtocol>;
 
-  constructor({ entry, core, parameters = [], env = {} }: ChildPlan) {
-    const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', preload];
-    const command = [...pinnedTo(core), ...node, fileURLToPath(entry), ...parameters];
+  constructor({ entry, core, parameters = [], isBare = false, env = {} }: ChildPlan) {
+    const instruments = isBare ? [] : ['--expose-gc', '--import', 'tsx', '--import', preload];
+    const node = [process.execPath, ...instruments, fileURLToPath(entry), ...parameters];
+    const command = [...pinnedTo(core), ...node];
     const [program = '', ...rest] = command;
     this.process = spawn(program, rest, {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

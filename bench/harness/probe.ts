@@ -2,6 +2,7 @@
  * Preloaded into every process of a benchmark, ours and the peers' alike, so that all carry the same instruments. Ends its process
  * when the benchmark is gone.
  */
+import cluster from 'node:cluster';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anonymousBytesOf, threadSecondsOf } from '../../test/support/process-samples.ts';
@@ -36,7 +37,10 @@ export type ProbeProtocol = {
   memory: { take: null; give: MemoryReading };
 };
 
-startProbe();
+// Of a site with edges the supervisor has the probe: its core has no channel, and that of an edge is node:cluster's.
+if (process.send !== undefined && !cluster.isWorker) startProbe();
+// Each of its processes is made to collect its garbage.
+process.on('SIGUSR1', () => globalThis.gc?.());
 
 function startProbe(): void {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { childrenOf } from '../../test/support/process-samples.ts';
 import { registryText } from '../load/population.ts';
 import type { PeerProtocol } from '../peers/answer-as-peer.ts';
 import { Child, outsideSettings, Player, serverCore } from './child.ts';
@@ -53,8 +54,12 @@ export interface ReveilleOptions {
   readonly webhookUrl?: string;
   /** Left out: the command line. */
   readonly entry?: URL;
+  /** True: the command line as `npm run build` made it, where a start is measured; it has no probe. */
+  readonly isBuilt?: boolean;
   /** Null: not pinned. Left out: the servers' core. */
   readonly core?: number | null;
+  /** Processes that hold the sleep connections; left out: 0. */
+  readonly edges?: number;
   /** Settings of this benchmark, by variable. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -87,9 +92,10 @@ async function serve(options: ReveilleOptions, place: ServedPlace): Promise<Reve
     ...(options.verification && { REVEILLE_AUTH_VERIFICATION: options.verification }),
     ...options.env,
   };
-  const parameters = options.entry === undefined ? ['serve'] : [];
-  const { entry = commandLine, core = serverCore } = options;
-  const child = new Child({ entry, parameters, core, env });
+  const { isBuilt = false, core = serverCore, edges = 0 } = options;
+  const { entry = isBuilt ? builtCommandLine : commandLine } = options;
+  const parameters = options.entry === undefined ? ['serve', '--edges', String(edges)] : [];
+  const child = new Child({ entry, parameters, isBare: isBuilt, core, env });
   const listeners = await readListeners(child);
   return {
     child,
@@ -109,7 +115,9 @@ async function serve(options: ReveilleOptions, place: ServedPlace): Promise<Reve
       return serve(options, { ...place, env: { ...place.env, ...Object.fromEntries(same) } });
     },
     stop: async () => {
+      const others = childrenOf(child.process.pid ?? 0);
       await child.stop();
+      for (const pid of others) endChild(pid);
       process.off('exit', place.remove);
       place.remove();
     },
@@ -126,7 +134,17 @@ async function importRegistry(file: string, dataDirectory: string): Promise<void
   await promisify(execFile)(process.execPath, command, { env });
 }
 
+/** It ends by itself, but later than its directory is removed. */
+function endChild(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
 const commandLine = new URL('../../src/main.ts', import.meta.url);
+const builtCommandLine = new URL('../../dist/main.js', import.meta.url);
 const freeListeners = Object.fromEntries(
   ['API', 'SLEEP', 'SIGNAL', 'MEDIA', 'OPS'].map((name) => [`REVEILLE_${name}_LISTEN`, '127.0.0.1:0']),
 );

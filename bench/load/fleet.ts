@@ -3,6 +3,7 @@
  * report what arrives. They come from many loopback addresses, because each address has its bounds.
  */
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../harness/latency.ts';
 import { beginDialogue, type Dialogue, type DialectName } from './dialects.ts';
 import { deviceIdentity } from './population.ts';
@@ -13,6 +14,8 @@ export interface LoginPlan {
   readonly count: number;
   /** The number of the first device; default: 0. */
   readonly from?: number;
+  /** For each device, a second apart; default: 1. */
+  readonly attempts?: number;
 }
 
 export interface LoginReading {
@@ -31,6 +34,7 @@ export type PacketTaker = (device: number, chunk: Buffer) => void;
 export const loginConcurrency = 500;
 export const sourceAddresses = 40;
 const sliceMs = 10;
+const attemptPauseMs = 1000;
 const heartbeat = Buffer.alloc(64, 0x2e);
 /** All sockets read into the same memory: what has arrived is read at once. */
 const readBuffer = Buffer.alloc(16 * 1024);
@@ -48,7 +52,7 @@ export class Fleet {
     let firstTrouble: string | null = null;
     const loginInTurn = async (): Promise<void> => {
       while (next < plan.count) {
-        const trouble = await this.#loginOne(plan, (plan.from ?? 0) + next++);
+        const trouble = await this.#loginAtLast(plan, (plan.from ?? 0) + next++);
         if (trouble === null) continue;
         failed += 1;
         firstTrouble ??= trouble;
@@ -73,6 +77,15 @@ export class Fleet {
         resolve(null);
       }, sliceMs);
     });
+  }
+
+  async #loginAtLast(plan: LoginPlan, index: number): Promise<string | null> {
+    const { attempts = 1 } = plan;
+    for (let attempt = 1; ; attempt += 1) {
+      const trouble = await this.#loginOne(plan, index);
+      if (trouble === null || attempt === attempts) return trouble;
+      await sleep(attemptPauseMs);
+    }
   }
 
   #loginOne({ port, dialect }: LoginPlan, index: number): Promise<string | null> {

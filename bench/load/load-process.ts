@@ -1,7 +1,7 @@
 /** The process that plays backends and devices: everything that loads a server runs here, away from its core. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestions } from '../harness/ipc.ts';
-import { LatencyRecorder } from '../harness/latency.ts';
+import { LatencyRecorder, monotonicMs } from '../harness/latency.ts';
 import { Fleet, type LoginPlan, type LoginReading } from './fleet.ts';
 import { HttpConnection, type HttpAnswer } from './http-connection.ts';
 import { HttpLoad, type LoadReading, type LoadShape } from './http-load.ts';
@@ -21,6 +21,8 @@ export type LoadProtocol = {
   signWakeups: { take: { devices: number; count: number }; give: null };
   wakeAtRate: { take: LoadShape & { ratePerSecond: number }; give: WakeReading };
   wakeOneByOne: { take: { port: number; count: number }; give: WakeReading };
+  /** Wakes until one packet has come, to that moment on the clock that all processes share. */
+  wakeUntilGood: { take: { port: number }; give: number };
 };
 
 const fleet = new Fleet();
@@ -37,6 +39,8 @@ async function wakeAtRate(shape: LoadProtocol['wakeAtRate']['take']): Promise<Wa
 
 /** A packet that has not come by then is missing, and the next wakeup is sent. */
 const packetMsMax = 2000;
+/** Between attempts at a server that comes back. */
+const attemptPauseMs = 5;
 
 /** Each is sent when the one before has been answered and its packet has come. */
 async function wakeOneByOne({ port, count }: LoadProtocol['wakeOneByOne']['take']): Promise<WakeReading> {
@@ -65,6 +69,35 @@ async function wakeOneByOne({ port, count }: LoadProtocol['wakeOneByOne']['take'
   connection.close();
   const seconds = (performance.now() - startMs) / 1000;
   return watch.read({ seconds, ratePerSecond: count / seconds, latency: answers.read(), wrong, firstWrong });
+}
+
+/** At a server that comes back: each attempt is over a connection of its own. */
+async function wakeUntilGood({ port }: { readonly port: number }): Promise<number> {
+  const watch = new WakeWatch(fleet);
+  for (;;) {
+    const connection = await HttpConnection.open(port).catch(() => null);
+    const arrived = watch.next();
+    const status = connection === null ? 0 : await wakeOnce(connection, watch);
+    if (status === 202 && (await Promise.race([arrived.then(() => true), sleep(packetMsMax, false)])))
+      return monotonicMs();
+    await sleep(attemptPauseMs);
+  }
+}
+
+/** Resolves to the status; 0: there was no answer. */
+async function wakeOnce(connection: HttpConnection, watch: WakeWatch): Promise<number> {
+  const { bytes, devices } = nextWakeups(1);
+  const answered = new Promise<number>((resolve) =>
+    connection.listen(
+      ({ status }) => resolve(status),
+      () => resolve(0),
+    ),
+  );
+  watch.expect(devices[0] ?? 0, performance.now());
+  connection.send(bytes[0] ?? Buffer.alloc(0));
+  const status = await answered;
+  connection.close();
+  return status;
 }
 
 /** Each is used once: a request that was sent before is a repeat, which wakes no device. */
@@ -103,4 +136,5 @@ answerQuestions<LoadProtocol>({
   },
   wakeAtRate,
   wakeOneByOne,
+  wakeUntilGood,
 });

@@ -20,14 +20,27 @@ export function anonymousBytesOf(pid: number): number {
   return Number(kibibytes) * 1024;
 }
 
+/** Resident memory, of which a page that several processes have counts for each in part. */
+export function pssBytesOf(pid: number): number {
+  const kibibytes = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1];
+  return Number(kibibytes) * 1024;
+}
+
 export function descriptorsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
+/** The eldest first. */
+export function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
+  return children === '' ? [] : children.split(' ').map(Number);
+}
+
 /** The eldest child whose command has this word in it. */
 export function childOf(pid: number, word: string): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').map(Number);
-  const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, 'latin1').includes(word));
+  const found = childrenOf(pid).find((child) =>
+    readFileSync(`/proc/${child}/cmdline`, 'latin1').includes(word),
+  );
   if (found === undefined) throw new Error(`process ${pid} has no child ${word}`);
   return found;
 }
