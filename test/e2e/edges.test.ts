@@ -243,3 +243,14 @@ test('workers are refused with a word on edges, and a media process has no edges
     assert.match(stderr, sentence);
   }
 });
+
+test('a second SIGTERM ends a server with edges at once, whatever its core does', async (t) => {
+  const other = await EdgesSite.open(t, { edges: 1, devices: 1 });
+  const module = await other.module(0);
+  process.kill((await other.process('core')).pid, 'SIGSTOP');
+  process.kill(other.pid, 'SIGTERM');
+  await other.server.command.logged('stopping');
+  assert.equal(await other.server.command.stop('SIGTERM'), 143);
+  await module.closed;
+  await other.gone();
+});
