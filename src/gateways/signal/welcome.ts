@@ -30,7 +30,10 @@ export function composeWelcome(
   serverTime: number,
 ): Result<string, unknown> {
   try {
-    const sleep = sleepAdvice(context.sleepServers(ticket.deviceId), context.sessions.defaultsFor(ticket) ?? {});
+    const sleep = sleepAdvice(
+      context.sleepServers(ticket.deviceId),
+      context.sessions.defaultsFor(ticket) ?? {},
+    );
     const welcome = { epoch, heartbeatSeconds: signalHeartbeatSeconds, serverTime, sleep };
     return succeed(encodeWelcome({ ...welcome, mediaUrl: context.mediaUrl() }));
   } catch (error) {
