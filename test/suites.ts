@@ -37,7 +37,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   },
   deploy: {
     about: 'units, image, manifests, alerts and dashboard of deploy/',
-    tools: ['systemd-analyze', 'promtool', 'nats-server'],
+    tools: ['systemd-analyze', 'promtool'],
   },
   docs: {
     about: 'every shell block of every page, as it is written',

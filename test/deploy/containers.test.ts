@@ -1,17 +1,17 @@
 /**
  * The image and the compose file, as far as they can be read: no Docker engine runs here, so that neither is built or
- * started. NATS' configuration is read by NATS itself.
+ * started.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
-import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readVersion } from '../../src/lib/package-version.ts';
+import { processStopMsMax } from '../../src/model/limits.ts';
+import { edgeStopMsMax } from '../../src/server/site/site-limits.ts';
 import { checkout, readFromRoot } from '../support/checkout.ts';
-import { toolPath } from '../support/debian-tools.ts';
-import { temporaryDirectory } from '../support/temporary-store.ts';
+import { overridesOf, parseCommandLine } from './command-line.ts';
 import { deployedPath, readDeployed, readYaml, settingsOf, substitute } from './deployed-files.ts';
 
 interface Service {
@@ -20,8 +20,7 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
-  readonly depends_on?: readonly string[] | Readonly<Record<string, { readonly condition: string }>>;
-  readonly healthcheck?: object;
+  readonly depends_on?: readonly string[];
   readonly stop_grace_period?: string;
   readonly restart?: string;
   readonly ulimits?: { readonly core?: number };
@@ -66,17 +65,22 @@ function textsOf(instructions: readonly Instruction[], name: string): string[] {
 const imageEnvironment = Object.fromEntries(
   textsOf(image, 'ENV').flatMap((text) => text.split(' ').map((pair) => pair.split('=') as [string, string])),
 );
-const imageSettings = settingsOf(imageEnvironment);
+const imageCommand = await parseCommandLine(JSON.parse(textsOf(image, 'CMD')[0] ?? '[]') as string[]);
+const imageSettings = settingsOf(imageEnvironment, overridesOf(imageCommand));
 
 const compose = readYaml('docker/compose.yaml') as Compose;
-const composeSecrets = { NATS_PASSWORD: 'p-for-tests' };
-const nodes = Object.entries(compose.services).filter(([, { build }]) => build !== undefined);
+const server = compose.services['reveille'] ?? assert.fail('no server');
 
 /** As the container has them: those of the image, and of the compose file over them. */
-function settingsOfNode({ environment = {} }: Service): ReturnType<typeof settingsOf> {
-  const given = Object.entries(environment).map(([name, value]) => [name, substitute(value, composeSecrets)]);
-  return settingsOf({ ...imageEnvironment, ...Object.fromEntries(given) });
-}
+const serverSettings = settingsOf(
+  {
+    ...imageEnvironment,
+    ...Object.fromEntries(
+      Object.entries(server.environment ?? {}).map(([name, value]) => [name, substitute(value, {})]),
+    ),
+  },
+  overridesOf(imageCommand),
+);
 
 test('every stage begins with one release of Node, the same', () => {
   const bases = textsOf(dockerfile, 'FROM')
@@ -87,14 +91,18 @@ test('every stage begins with one release of Node, the same', () => {
   assert.match(bases[0] ?? '', pinned);
 });
 
-test('the image runs as somebody who is not root, and tells how it is', () => {
+test('the image runs as somebody who is not root, and has a health check', () => {
   assert.equal(textsOf(image, 'USER').at(-1), 'node');
   assert.equal(textsOf(image, 'HEALTHCHECK').length, 1);
   assert.ok(textsOf(image, 'HEALTHCHECK')[0]?.includes('/livez'));
 });
 
-test('no node leaves a core, which would have every secret in it', () => {
-  for (const [name, { ulimits }] of nodes) assert.equal(ulimits?.core, 0, name);
+test('the image serves with two edges', () => {
+  assert.equal(imageSettings.sleep.edges, 2);
+});
+
+test('the server leaves no core, which would have every secret in it', () => {
+  assert.equal(server.ulimits?.core, 0);
 });
 
 test('no shell stands between a signal and the server', () => {
@@ -139,12 +147,12 @@ test('the image exposes the ports that it listens on', () => {
 
 test('every image of the compose file is one release, ours the present one', () => {
   for (const { image: name } of Object.values(compose.services)) assert.match(name, pinned);
-  for (const [, { image: name }] of nodes) assert.equal(name, `reveille:${readVersion()}`);
+  assert.equal(server.image, `reveille:${readVersion()}`);
   assert.ok(readDeployed('docker/Dockerfile').includes(`-t reveille:${readVersion()}`));
 });
 
 test('what the compose file refers to is there', () => {
-  for (const [name, { volumes = [], build, depends_on: needs = [] }] of Object.entries(compose.services)) {
+  for (const [name, { volumes = [], build, depends_on: others = [] }] of Object.entries(compose.services)) {
     for (const volume of volumes) {
       const [source = ''] = volume.split(':');
       if (source.startsWith('.'))
@@ -153,11 +161,7 @@ test('what the compose file refers to is there', () => {
     }
     if (build !== undefined)
       assert.ok(existsSync(join(deployedPath('docker'), build.context, build.dockerfile)), name);
-    const others = Array.isArray(needs) ? (needs as string[]) : Object.keys(needs);
     for (const other of others) assert.ok(other in compose.services, `${name} needs ${other}`);
-    const healthy = Array.isArray(needs) ? [] : others;
-    for (const other of healthy)
-      assert.ok(compose.services[other]?.healthcheck !== undefined || nodes.some(([node]) => node === other));
   }
   const used = Object.values(compose.services).flatMap(({ volumes = [] }) =>
     volumes.map((one) => one.split(':')[0]),
@@ -168,80 +172,32 @@ test('what the compose file refers to is there', () => {
   );
 });
 
-test('the nodes have settings that a server takes, names and addresses of their own, and one NATS', () => {
-  assert.equal(nodes.length, 2);
-  const settings = nodes.map(([, service]) => settingsOfNode(service));
-  const distinct = (of: (one: (typeof settings)[number]) => unknown): number =>
-    new Set(settings.map((one) => JSON.stringify(of(one)))).size;
-  assert.deepEqual(
-    [distinct(({ cluster }) => cluster.node_name), distinct(({ media }) => media.advertise)],
-    [nodes.length, nodes.length],
-  );
-  assert.equal(
-    distinct(({ cluster }) => cluster.nats_url),
-    1,
-  );
-  assert.equal(
-    distinct(({ calls }) => calls.token_keys_file),
-    1,
-  );
-  const nats = new URL(settings[0]?.cluster.nats_url ?? '');
-  assert.ok(nats.hostname in compose.services, nats.hostname);
+test('each listener has a port of this machine, and the one of operators is on loopback alone', () => {
+  const { api, sleep, signal, media, ops, data } = serverSettings;
+  const ports = [api, sleep, signal, media].map(({ listen: { port } }) => `${port}:${port}`);
+  // WebRTC's port is announced as it is.
+  const expected = [
+    ...ports,
+    `${media.listen.port}:${media.listen.port}/udp`,
+    `127.0.0.1:${ops.listen.port}:${ops.listen.port}`,
+  ];
+  assert.deepEqual([...(server.ports ?? [])].sort(), expected.sort());
+  assert.ok(server.volumes?.some((volume) => volume.endsWith(`:${data.dir}`)));
 });
 
-test('each listener of a node has a port of this machine, and the one of operators is on loopback alone', () => {
-  const taken = new Set<string>();
-  for (const [name, service] of nodes) {
-    const { api, sleep, signal, media, ops } = settingsOfNode(service);
-    const published = (service.ports ?? []).map((port) => port.split(':'));
-    for (const { listen } of [api, sleep, signal, media])
-      assert.ok(
-        published.some((port) => port.length === 2 && port[1] === String(listen.port)),
-        name,
-      );
-    // It is told as it is.
-    assert.ok(service.ports?.includes(`${media.listen.port}:${media.listen.port}/udp`), name);
-    assert.ok(
-      published.some(([host, , port]) => host === '127.0.0.1' && port === String(ops.listen.port)),
-      name,
-    );
-    for (const port of service.ports ?? []) {
-      const [outside = ''] = port.replace('127.0.0.1:', '').split(':');
-      const key = port.endsWith('/udp') ? `${outside}/udp` : outside;
-      assert.ok(!taken.has(key), `port ${key} is taken twice`);
-      taken.add(key);
-    }
-    const patienceMs = Number.parseInt(service.stop_grace_period ?? '', 10) * 1000;
-    assert.ok(patienceMs > sleep.drain_deadline_ms, name);
-    assert.equal(service.restart, 'unless-stopped');
-  }
+test('a drain ends before Docker loses patience', () => {
+  const patienceMs = Number.parseInt(server.stop_grace_period ?? '', 10) * 1000;
+  assert.ok(patienceMs > serverSettings.sleep.drain_deadline_ms + processStopMsMax + edgeStopMsMax);
+  assert.equal(server.restart, 'unless-stopped');
 });
 
-test('Prometheus scrapes every node at its ops listener', () => {
+test('Prometheus scrapes the server at its ops listener', () => {
   const { scrape_configs: scrapes } = readYaml('prometheus/prometheus.yml') as {
     scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
   };
   const targets = scrapes.flatMap(({ static_configs: all }) => all.flatMap((one) => one.targets));
-  assert.deepEqual(
-    targets.sort(),
-    nodes.map(([name, service]) => `${name}:${settingsOfNode(service).ops.listen.port}`).sort(),
-  );
+  assert.deepEqual(targets, [`reveille:${serverSettings.ops.listen.port}`]);
   assert.equal(scrapes[0]?.job_name, 'reveille');
-});
-
-test('NATS takes its configuration, with the accounts that are mounted beside it', (t) => {
-  const folder = temporaryDirectory(t);
-  copyFileSync(deployedPath('docker/nats-server.conf'), join(folder, 'nats-server.conf'));
-  const mounted = (compose.services['nats']?.volumes ?? []).map((volume) => volume.split(':')[0] ?? '');
-  const accounts =
-    mounted.find((source) => source.endsWith('nats-accounts.conf')) ?? assert.fail('no accounts');
-  assert.ok(!isAbsolute(accounts));
-  copyFileSync(join(deployedPath('docker'), accounts), join(folder, 'nats-accounts.conf'));
-  const env = { ...process.env, ...composeSecrets, PATH: toolPath };
-  const { status, stderr } = spawnSync('nats-server', ['-t', '-c', join(folder, 'nats-server.conf')], {
-    env,
-  });
-  assert.equal(status, 0, stderr.toString());
 });
 
 test('deploy is part of the package', () => {

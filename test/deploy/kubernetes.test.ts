@@ -9,7 +9,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { processStopMsMax } from '../../src/model/limits.ts';
+import type { Settings } from '../../src/server/config/settings-schema.ts';
+import { edgeStopMsMax } from '../../src/server/site/site-limits.ts';
 import { checkout } from '../support/checkout.ts';
+import { overridesOf, parseCommandLine } from './command-line.ts';
 import { namesIn, readDeployed, readDocuments, settingsOf } from './deployed-files.ts';
 
 interface Labelled {
@@ -19,6 +23,7 @@ interface Labelled {
 interface Container {
   readonly name: string;
   readonly image: string;
+  readonly args: readonly string[];
   readonly envFrom?: readonly { readonly configMapRef: { readonly name: string } }[];
   readonly env?: readonly {
     readonly name: string;
@@ -28,7 +33,7 @@ interface Container {
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
   readonly securityContext: { readonly readOnlyRootFilesystem?: boolean };
-  readonly [probe: `${string}Probe`]: { readonly httpGet: { readonly path: string; readonly port: string } };
+  readonly [probe: `${string}Probe`]: { readonly httpGet?: { readonly path: string; readonly port: string } };
 }
 
 interface ValueSource {
@@ -53,6 +58,7 @@ interface Manifest extends TypedManifest {
   readonly data?: Readonly<Record<string, string>>;
   readonly spec: {
     readonly serviceName?: string;
+    readonly replicas?: number;
     readonly selector?: Labelled | { readonly matchLabels: Labelled };
     readonly podSelector?: { readonly matchLabels: Labelled };
     readonly template?: { readonly metadata: { readonly labels: Labelled }; readonly spec: PodSpec };
@@ -62,14 +68,19 @@ interface Manifest extends TypedManifest {
   };
 }
 
-const files = namesIn('kubernetes');
-const manifests = files.flatMap((file) => readDocuments(`kubernetes/${file}`)) as Manifest[];
+function readFolder(folder: string): Manifest[] {
+  const files = namesIn(folder).filter((name) => name.endsWith('.yaml'));
+  return files.flatMap((file) => readDocuments(`${folder}/${file}`)) as Manifest[];
+}
+
+const manifests = [...readFolder('kubernetes'), ...readFolder('kubernetes/edges')];
 
 function ofKind(kind: string): Manifest[] {
   return manifests.filter((manifest) => manifest.kind === kind);
 }
 
-const sets = ofKind('StatefulSet').map(({ metadata, spec }) => {
+/** StatefulSets and Deployments. */
+const sets = [...ofKind('StatefulSet'), ...ofKind('Deployment')].map(({ metadata, spec }) => {
   const { template } = spec;
   assert.ok(template !== undefined);
   return {
@@ -80,7 +91,13 @@ const sets = ofKind('StatefulSet').map(({ metadata, spec }) => {
     container: template.spec.containers[0],
   };
 });
-const nodes = sets.find(({ metadata }) => metadata.name === 'reveille') ?? assert.fail('no nodes');
+
+function setNamed(name: string): (typeof sets)[number] {
+  return sets.find(({ metadata }) => metadata.name === name) ?? assert.fail(`no ${name}`);
+}
+
+const core = setNamed('reveille');
+const edges = setNamed('reveille-edge');
 
 function setOf(selector: Labelled | { readonly matchLabels: Labelled } | undefined): (typeof sets)[number] {
   const labels = selector !== undefined && 'matchLabels' in selector ? selector.matchLabels : selector;
@@ -118,7 +135,7 @@ function findTypeErrors(t: TestContext, given: readonly TypedManifest[]): string
   return status === 0 ? '' : stdout;
 }
 
-test('there are manifests', () => assert.ok(manifests.length > 10, String(manifests.length)));
+test('there are manifests', () => assert.ok(manifests.length > 8, String(manifests.length)));
 
 test('every field is one of the API of Kubernetes, and of its type', (t) => {
   assert.equal(findTypeErrors(t, manifests), '');
@@ -163,7 +180,8 @@ test('services, budgets and policies find their pods, and the ports by their nam
   }
   for (const { spec, labels } of sets) {
     assert.deepEqual(spec.selector, { matchLabels: labels });
-    assert.ok(ofKind('Service').some(({ metadata }) => metadata.name === spec.serviceName));
+    if (spec.serviceName !== undefined)
+      assert.ok(ofKind('Service').some(({ metadata }) => metadata.name === spec.serviceName));
   }
 });
 
@@ -179,44 +197,70 @@ test('pods run as somebody who is not root, and write into their volumes alone',
 });
 
 test('variables that Kubernetes makes of services are kept from the server, which refuses unknown ones', () => {
-  assert.equal(nodes.pod.enableServiceLinks, false);
+  for (const { pod } of sets) assert.equal(pod.enableServiceLinks, false);
   assert.throws(() => settingsOf({ REVEILLE_SLEEP_SERVICE_HOST: '10.0.0.1' }));
 });
 
-test('the nodes are probed at the ops listener', () => {
-  const { container } = nodes;
+test('the server is probed at the ops listener', () => {
+  const { container } = core;
   assert.deepEqual(container['livenessProbe']?.httpGet, { path: '/livez', port: 'ops' });
   assert.deepEqual(container['startupProbe']?.httpGet, { path: '/livez', port: 'ops' });
   assert.deepEqual(container['readinessProbe']?.httpGet, { path: '/readyz', port: 'ops' });
 });
 
-test('the nodes have settings that a server takes, and files and ports that are there', () => {
-  const { container, pod } = nodes;
+/** As a pod has them: those of the image, of its config maps and of its variables, with the options of its command. */
+async function settingsIn({ container }: (typeof sets)[number]): Promise<Settings> {
   const configured = (container.envFrom ?? []).flatMap(({ configMapRef }) => {
     const map = ofKind('ConfigMap').find(({ metadata }) => metadata.name === configMapRef.name);
     return Object.entries(map?.data ?? assert.fail(`no config map ${configMapRef.name}`));
   });
   const given = (container.env ?? []).map(({ name, value }) => [
     name,
-    value?.replace('$(HOST_ADDRESS)', '192.0.2.1') ??
-      (name.endsWith('URL') ? 'nats://nats:4222' : 'reveille-0'),
+    value?.replace('$(HOST_ADDRESS)', '192.0.2.1') ?? 'reveille-0',
   ]);
   const image = [...readDeployed('docker/Dockerfile').matchAll(/(REVEILLE_\w+)=(\S+)/g)];
-  const settings = settingsOf(
-    Object.fromEntries([...image.map(([, name, value]) => [name, value]), ...configured, ...given]),
-  );
+  const variables = [...image.map(([, name, value]) => [name, value]), ...configured, ...given];
+  const command = await parseCommandLine(container.args);
+  return settingsOf(Object.fromEntries(variables), overridesOf(command));
+}
+
+function assertMounted({ container }: (typeof sets)[number], paths: readonly (string | null)[]): void {
   const mounts = container.volumeMounts.map(({ mountPath }) => `${mountPath}/`);
-  const { api, sleep, signal, media, ops, calls, data } = settings;
-  const places = [api.tls_cert_file, api.tls_key_file, calls.token_keys_file, data.dir];
-  for (const path of places)
+  for (const path of paths)
     assert.ok(
       mounts.some((mount) => path?.startsWith(mount)),
       String(path),
     );
-  const listening = { api, sleep, signal, media, ops };
+}
+
+function portNamed({ container }: (typeof sets)[number], named: string): number | undefined {
+  return container.ports.find(({ name }) => name === named)?.containerPort;
+}
+
+test('the server has settings that it takes, two edges, and files and ports that are there', async () => {
+  const { api, sleep, signal, media, ops, data, edges: gate } = await settingsIn(core);
+  assert.equal(core.spec.replicas, 1);
+  assert.equal(sleep.edges, 2);
+  assertMounted(core, [api.tls_cert_file, api.tls_key_file, gate.key_file, data.dir]);
+  const listening = { api, sleep, signal, media, ops, edges: gate };
   for (const [name, { listen }] of Object.entries(listening))
-    assert.equal(container.ports.find((port) => port.name === name)?.containerPort, listen.port, name);
-  assert.ok((pod.terminationGracePeriodSeconds ?? 0) * 1000 > sleep.drain_deadline_ms + 5000);
+    assert.equal(portNamed(core, name), listen?.port, name);
+  const patienceMs = (core.pod.terminationGracePeriodSeconds ?? 0) * 1000;
+  assert.ok(patienceMs > 5000 + sleep.drain_deadline_ms + processStopMsMax + edgeStopMsMax);
+});
+
+test('edges in pods of their own have the key and the address of the core, and its address for devices', async () => {
+  const { edge, sleep } = await settingsIn(edges);
+  const server = await settingsIn(core);
+  assertMounted(edges, [edge.key_file]);
+  assert.equal(edge.key_file, server.edges.key_file);
+  assert.deepEqual(edge.core, {
+    host: `${core.metadata.name}-0.${core.spec.serviceName}`,
+    port: server.edges.listen?.port,
+  });
+  assert.equal(portNamed(edges, 'sleep'), edge.listen.port);
+  assert.deepEqual(edge.advertise, server.sleep.advertise);
+  assert.ok((edges.pod.terminationGracePeriodSeconds ?? 0) * 1000 > 5000 + sleep.drain_deadline_ms);
 });
 
 test('every secret that a pod needs is made by a line of deploy/README.md', () => {
@@ -226,7 +270,7 @@ test('every secret that a pod needs is made by a line of deploy/README.md', () =
     ...text.matchAll(/"(?:secretKeyRef|configMap)":\{"name":"([\w-]+)"|"secretName":"([\w-]+)"/g),
   ];
   const names = new Set(named.map(([, one, other]) => one ?? other ?? ''));
-  assert.ok(names.size >= 3);
+  assert.ok(names.size >= 2);
   for (const name of names)
     assert.match(page, new RegExp(`create (?:secret \\w+|configmap) ${name}\\b`), name);
 });

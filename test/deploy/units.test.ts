@@ -1,24 +1,28 @@
-/** The systemd units: systemd reads them, the media process is confined, and both have each other's addresses. */
+/** The systemd units: systemd reads them, media process and edge are confined, and each has the others' addresses and keys. */
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { descriptorsReserved, frontEndReadBytes } from '../../src/model/limits.ts';
+import { descriptorsReserved, frontEndReadBytes, processStopMsMax } from '../../src/model/limits.ts';
 import { mediaHeapMebibytesMax } from '../../src/model/media/decoding-limits.ts';
 import { acceptBacklog } from '../../src/lib/accept-queue.ts';
+import { coreStartMsMax, edgeStopMsMax } from '../../src/server/site/site-limits.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { overridesOf, parseCommandLine } from './command-line.ts';
 import { deployedPath, namesIn, readDeployed, settingsOf } from './deployed-files.ts';
-import { environmentOf, lastOf, parseUnit } from './unit-file.ts';
+import { environmentOf, lastOf, parseUnit, type UnitFile } from './unit-file.ts';
 
 const units = namesIn('systemd').filter((name) => name.endsWith('.service'));
 const server = parseUnit(readDeployed('systemd/reveille.service'));
 const media = parseUnit(readDeployed('systemd/reveille-media.service'));
+const edge = parseUnit(readDeployed('systemd/reveille-edge.service'));
 const dropIn = parseUnit(readDeployed('systemd/reveille.service.d/media-elsewhere.conf'));
 
 /** The most exposure, in tenths, as `systemd-analyze security` counts it: 100 is a service with no bounds. */
 const exposureMax: Readonly<Record<string, number>> = {
   'reveille.service': 16,
+  'reveille-edge.service': 13,
   'reveille-media.service': 13,
 };
 
@@ -41,8 +45,37 @@ function changed(t: Ending, unit: string, change: (text: string) => string): str
   return file;
 }
 
-test('there is a unit of the server and one of the media process', () => {
+/** Behind the program's name. */
+function argumentsOf(unit: UnitFile, directive: string): string[] {
+  const [, args = ''] = / \/opt\/reveille\/dist\/main\.js (.+)$/.exec(lastOf(unit, directive) ?? '') ?? [];
+  return args.split(' ');
+}
+
+test('there is a unit of the server, one of the media process and one of an edge', () => {
   assert.deepEqual(units, Object.keys(exposureMax).sort());
+});
+
+test('the program takes the command line of every unit', async () => {
+  const lines = await Promise.all([
+    parseCommandLine(argumentsOf(server, 'Service.ExecStart')),
+    parseCommandLine(argumentsOf(server, 'Service.ExecReload')),
+    parseCommandLine(argumentsOf(media, 'Service.ExecStart')),
+    parseCommandLine(argumentsOf(edge, 'Service.ExecStart')),
+  ]);
+  assert.deepEqual(
+    lines.map(({ command }) => command),
+    ['serve', 'upgrade', 'serve', 'edge'],
+  );
+  assert.equal(lines[0]?.options['edges'], 2);
+});
+
+test('a reload upgrades, and may last as long as a core needs to start', () => {
+  assert.deepEqual(
+    argumentsOf(server, 'Service.ExecReload').slice(1),
+    argumentsOf(server, 'Service.ExecStart').slice(-2),
+  );
+  const [, minutes = ''] = /^(\d+)min$/.exec(lastOf(server, 'Service.TimeoutStartSec') ?? '') ?? [];
+  assert.ok(Number(minutes) * 60_000 > coreStartMsMax);
 });
 
 for (const unit of units) {
@@ -73,19 +106,33 @@ test('the media process is another user, who holds the key of the link and nothi
 });
 
 test('no process leaves a core, which would have every secret in it', () => {
-  for (const unit of [server, media]) assert.equal(lastOf(unit, 'Service.LimitCORE'), '0');
+  for (const unit of [server, media, edge]) assert.equal(lastOf(unit, 'Service.LimitCORE'), '0');
 });
 
 test('the users of the units are made', () => {
   const users = [...readDeployed('systemd/reveille.sysusers.conf').matchAll(/^u (\S+)/gm)].map(
     ([, user]) => user,
   );
-  assert.deepEqual(users, [lastOf(server, 'Service.User'), lastOf(media, 'Service.User')]);
+  const named = [server, media, edge].map((unit) => lastOf(unit, 'Service.User') ?? '');
+  assert.deepEqual(users, named);
+  assert.equal(new Set(named).size, named.length);
 });
 
-test('both units have the same link, and settings that a server takes', () => {
-  const alone = settingsOf(environmentOf(server));
-  const linked = settingsOf(environmentOf(server, dropIn));
+test('an edge has the key of its link, and runs no file of the package', () => {
+  assert.equal(edge.get('Service.StateDirectory'), undefined);
+  assert.equal(lastOf(edge, 'Service.NoExecPaths'), '/');
+  assert.doesNotMatch(lastOf(edge, 'Service.ExecPaths') ?? '', /opt/);
+  const environment = { ...environmentOf(edge), REVEILLE_EDGE_CORE: '10.0.0.5:8086' };
+  const settings = settingsOf(environment);
+  assert.ok(settings.edge.core !== null && settings.edge.listen.host === '0.0.0.0');
+  const [credential] = (lastOf(edge, 'Service.LoadCredential') ?? '').split(':');
+  assert.equal(settings.edge.key_file, `/run/credentials/${credential}`);
+});
+
+test('server and media process have the same link, and settings that a server takes', async () => {
+  const overrides = overridesOf(await parseCommandLine(argumentsOf(server, 'Service.ExecStart')));
+  const alone = settingsOf(environmentOf(server), overrides);
+  const linked = settingsOf(environmentOf(server, dropIn), overrides);
   const remote = settingsOf(environmentOf(media));
   assert.deepEqual([alone.media.process, linked.media.process], ['child', 'elsewhere']);
   assert.deepEqual(linked.media.link_listen, remote.media.link_server);
@@ -95,9 +142,12 @@ test('both units have the same link, and settings that a server takes', () => {
 
 test('a drain ends before systemd loses patience, and a setting that is wrong is not tried again', () => {
   const { sleep, signal } = settingsOf({});
-  const patienceS = Number(lastOf(server, 'Service.TimeoutStopSec'));
-  assert.ok(patienceS * 1000 > Math.max(sleep.drain_deadline_ms, signal.drain_deadline_ms));
-  for (const unit of [server, media]) assert.equal(lastOf(unit, 'Service.RestartPreventExitStatus'), '2');
+  const patienceMs = (unit: UnitFile): number => Number(lastOf(unit, 'Service.TimeoutStopSec')) * 1000;
+  const drainMs = Math.max(sleep.drain_deadline_ms, signal.drain_deadline_ms);
+  assert.ok(patienceMs(server) > drainMs + processStopMsMax + edgeStopMsMax);
+  assert.ok(patienceMs(edge) > sleep.drain_deadline_ms);
+  for (const unit of [server, media, edge])
+    assert.equal(lastOf(unit, 'Service.RestartPreventExitStatus'), '2');
 });
 
 test('the kernel may be asked for what the server asks for', () => {
@@ -107,10 +157,11 @@ test('the kernel may be asked for what the server asks for', () => {
   assert.ok(Number(value('net.core.somaxconn')) >= acceptBacklog);
   assert.ok(Number(value('net.ipv4.tcp_rmem').split(' ').at(-1)) < frontEndReadBytes);
   const descriptors = Number(lastOf(server, 'Service.LimitNOFILE'));
+  assert.equal(Number(lastOf(edge, 'Service.LimitNOFILE')), descriptors);
   assert.ok(Number(value('fs.nr_open')) >= descriptors && descriptors > 1_000_000 + descriptorsReserved);
 });
 
-test('memory that is spent ends the media process and not the server, and neither takes all of the machine', () => {
+test('memory that is spent ends the media process and neither server nor edge, and neither takes all of the machine', () => {
   const slice = parseUnit(readDeployed('systemd/reveille.slice'));
   const percent = (value: string | null): number => Number(/^(\d+)%$/.exec(value ?? '')?.[1]);
   assert.ok(percent(lastOf(slice, 'Slice.MemoryMax')) < 100);
@@ -120,6 +171,7 @@ test('memory that is spent ends the media process and not the server, and neithe
     assert.equal(lastOf(unit, 'Service.Slice'), 'reveille.slice');
   }
   assert.ok(Number(lastOf(media, 'Service.OOMScoreAdjust')) > 0);
+  assert.ok(Number(lastOf(edge, 'Service.OOMScoreAdjust')) < 0);
   const options = media.get('Service.Environment') ?? [];
   assert.ok(options.includes(`NODE_OPTIONS=--max-old-space-size=${mediaHeapMebibytesMax}`));
 });

@@ -1,0 +1,25 @@
+/** The command lines of `deploy/`, as the program parses them. */
+import assert from 'node:assert/strict';
+import { buildProgram } from '../../src/program.ts';
+
+export interface CommandLine {
+  readonly command: string;
+  /** Its own options, by name. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** `args`: behind the program's name. Rejects a command, an option or a value that the program refuses. */
+export async function parseCommandLine(args: readonly string[]): Promise<CommandLine> {
+  const program = await buildProgram(args);
+  const name = args[0] ?? '';
+  const command = program.commands.find((one) => one.name() === name) ?? assert.fail(`no command ${name}`);
+  command.exitOverride();
+  const { operands, unknown } = command.parseOptions(args.slice(1));
+  assert.deepEqual([operands, program.parseOptions(unknown).unknown], [[], []]);
+  return { command: name, options: command.opts() };
+}
+
+/** What `serve` makes of its options, as `section.key=value`. */
+export function overridesOf({ command, options }: CommandLine): string[] {
+  return command === 'serve' ? [`sleep.edges=${String(options['edges'] ?? 0)}`] : [];
+}
