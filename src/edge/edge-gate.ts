@@ -167,12 +167,16 @@ export class EdgeGate implements SleepFront {
     if (problems.flat().length > 0) throw new Error(problems.flat().join('; '));
   }
 
-  /** The rate is that of all edges together. */
+  /**
+   * Ends the sessions of local edges, at the rate of all of them together. Edges elsewhere keep theirs for the next core. Resolves to
+   * the number that is left of the former.
+   */
   async drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
-    const linked = this.#linked();
+    const linked = this.#linked().filter(({ isLocal }) => isLocal);
     const share = Math.max(1, Math.ceil(ratePerSecond / Math.max(1, linked.length)));
     await Promise.all(linked.map(({ end }) => end.drain(share, deadlineMs)));
-    return this.sessionCount;
+    const local = [...this.#edges.values()].filter(({ isLocal }) => isLocal);
+    return local.reduce((left, { sessions }) => left + sessions.size, 0);
   }
 
   /** Ends the links: edges keep their sockets, and connect to the next core. */

@@ -85,8 +85,10 @@ export class Gateways {
   /** `isHurried`: nobody would see to it that a drain ends. */
   async drain(isHurried: boolean): Promise<void> {
     if (!isHurried) await Promise.all([this.#drain('sleep'), this.#drain('signal')]);
-    // What the deadline left: their sockets go with the process, their records must not say they are open.
-    disconnectEverybody(this.#context, 'drain');
+    // What the deadline left: their sockets go with the process, their records must not say they are open. Edges elsewhere bring their
+    // sessions to the next core, which ends those that no edge brings.
+    const outlivesServer = this.#context.settings.edges.listen !== null;
+    disconnectEverybody(this.#context, 'drain', outlivesServer ? ['signal'] : undefined);
   }
 
   /**

@@ -94,7 +94,7 @@ class Server {
   readonly #gateways: Gateways;
   readonly #upgrade: UpgradeControl;
   readonly #certificates: CertificatesInForce;
-  /** True: edges hold sessions of the core before this one. */
+  /** True: edges may hold sessions of a core before this one. */
   readonly #awaitsSessions: boolean;
   readonly #timers: Cancel[] = [];
 
@@ -104,7 +104,7 @@ class Server {
     const sessions = (): number => this.#gateways.deviceListeners.sleep.sessionCount;
     const upgrade = core?.upgrade ?? refusedUpgrade(context.settings.cluster.nats_url !== null, sessions);
     this.#upgrade = upgrade;
-    this.#awaitsSessions = core?.isFirst === false;
+    this.#awaitsSessions = core !== null && (!core.isFirst || context.settings.edges.listen !== null);
     const { announce = (fields, message) => log.info(fields, message) } = deps;
     const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;

@@ -161,8 +161,10 @@ test('log lines of an edge are written by the core, under its name', async () =>
   });
 });
 
-test('a drain is spread over the edges, at the rate of all together', async () => {
+test('a drain is spread over the local edges, at the rate of all together', async () => {
   const scene = new EdgeScene();
+  const elsewhere = await scene.edge({ name: 'far', instance: 'instance-3' }, false).link();
+  elsewhere.end.listening(elsewhere.port);
   const edges = [scene.edge(), scene.edge({ name: 'edge-2', instance: 'instance-2' })];
   for (const edge of edges) {
     await edge.link();
@@ -174,6 +176,7 @@ test('a drain is spread over the edges, at the rate of all together', async () =
     edges.map(({ port }) => port.orders),
     [['drain 500 30000'], ['drain 500 30000']],
   );
+  assert.deepEqual(elsewhere.port.orders, []);
 });
 
 test('a drain counts sessions that are left, of an edge that does not answer too', async () => {
