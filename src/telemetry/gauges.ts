@@ -26,6 +26,8 @@ export interface MetricSources {
   mediaCapacity(): readonly MediaCapacity[];
   /** Media processes that take legs. */
   mediaUp(): number;
+  /** Empty: the server has no edges. */
+  processes(): readonly ProcessFigures[];
   /** As this process meets it. Null: not yet. */
   store(): StoreFigures | null;
   /** Null: there is no cluster of nodes. */
@@ -54,6 +56,14 @@ export interface ClusterFigures {
   /** Events of the log, and changes of the registry, that are not here yet. */
   readonly eventLag: number;
   readonly registryLag: number;
+}
+
+/** The core or an edge. */
+export interface ProcessFigures {
+  readonly name: string;
+  readonly isUp: boolean;
+  /** Restarts by its supervisor; null: it is on another machine. */
+  readonly restarts: number | null;
 }
 
 /** Figures of what a server has one of, however many processes it has. Null: not known now. None waits for long. */
@@ -114,6 +124,7 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
   );
   gauge('reveille_media_up', 'Media processes that are linked and take legs.', () => sources.mediaUp());
   declareMediaGauges(labelledGauge, sources);
+  declareProcessGauges(labelledGauge, () => sources.processes());
   gauge('process_open_fds', 'Open file descriptors of the process.', () => countOpenFiles());
   declareStoreGauges(gauge, () => sources.store());
   declareServerGauges(instruments, () => sources.server());
@@ -163,6 +174,23 @@ function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], so
   labelledGauge('reveille_media_room', 'Calls that each media process has room for.', 'media_process', () =>
     Object.fromEntries(sources.mediaCapacity().map((capacity) => [capacity.process, roomOf(capacity)])),
   );
+}
+
+function declareProcessGauges(
+  labelledGauge: GaugeInstruments['labelledGauge'],
+  processes: () => readonly ProcessFigures[],
+): void {
+  const add = (name: string, help: string, read: (figures: ProcessFigures) => number | null): void =>
+    labelledGauge(`reveille_process_${name}`, help, 'process', () =>
+      Object.fromEntries(
+        processes().flatMap((figures) => {
+          const value = read(figures);
+          return value === null ? [] : [[figures.name, value]];
+        }),
+      ),
+    );
+  add('up', 'With edges: 1 while the core or an edge serves, else 0.', ({ isUp }) => Number(isUp));
+  add('restarts', 'With edges: restarts of the core and of each local edge.', ({ restarts }) => restarts);
 }
 
 function declareServerGauges(
@@ -250,26 +278,3 @@ function declareClusterGauges(
   add('knowledge_age_seconds', age, ({ knowledgeAgeMs: ms }) => (ms === null ? null : ms / 1000));
   labelledGauge('reveille_cluster_members', 'Members by state.', 'state', () => cluster()?.members ?? null);
 }
-
-/** One process of several that are one server, as its supervisor knows it. */
-export interface ProcessFigures {
-  readonly process: number;
-  readonly isUp: boolean;
-  readonly restarts: number;
-}
-
-/** Metrics about the processes, labelled by `process`; only where there are several. */
-export const processMetrics = [
-  {
-    name: 'reveille_process_up',
-    help: '1 while the process serves, else 0.',
-    type: 'gauge',
-    read: ({ isUp }: ProcessFigures) => Number(isUp),
-  },
-  {
-    name: 'reveille_process_restarts_total',
-    help: 'How often a process that died was started again.',
-    type: 'counter',
-    read: ({ restarts }: ProcessFigures) => restarts,
-  },
-] as const;

@@ -52,9 +52,9 @@ const dashboardQueries = [
   ...dashboard.annotations.list.map(({ expr }) => expr),
 ];
 
-// One worker: of several processes, /metrics has all that there is.
+// With an edge, /metrics has all that there is.
 const { ports } = await startServerProcess({ after }, [`data.dir=${temporaryDirectory({ after })}`], {}, [
-  '--processes',
+  '--edges',
   '1',
 ]);
 const answer = await fetch(`http://127.0.0.1:${ports.ops}/metrics`);

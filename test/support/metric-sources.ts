@@ -11,6 +11,7 @@ export function metricSources(overrides: Partial<MetricSources> = {}): MetricSou
     callsWaiting: () => ({ bridge: 0, load: 0, engine: 0 }),
     mediaCapacity: () => [],
     mediaUp: () => 0,
+    processes: () => [],
     store: () => null,
     cluster: () => null,
     server: () => null,

@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
-import { declareGauges, processMetrics } from '../../src/telemetry/gauges.ts';
+import { declareGauges } from '../../src/telemetry/gauges.ts';
 import { declareMetrics } from '../../src/telemetry/telemetry.ts';
 import { checkout } from './checkout.ts';
 import { metricSources } from './metric-sources.ts';
@@ -19,7 +19,7 @@ For operators: every metric of \`/metrics\` on the ops port. [deploy/prometheus/
 
 No label has a device id, and the values of every label come from a fixed set. A scrape costs the same with a million devices. A figure that cannot be read within a second has no value.
 
-Several processes of one machine (\`serve --processes\`) are one scrape at the coordinator: a metric that begins with \`reveille_\` is one number for the server, a sum of its processes; \`process_…\` and \`nodejs_…\` stand once for each, with the label \`process\`. Each node of a cluster is scraped by itself. The memory and CPU of media processes are not here.
+The ops listener of the core has the metrics of the whole server; those that begin with \`process_\` or \`nodejs_\` are of the core. The memory and CPU of edges and media processes are not here. Each node of a cluster is scraped by itself.
 
 prom-client's own metrics have the names that dashboards for Node.js know: \`process_max_fds\`, \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and others; those of the event loop are of the last 15 to 30 s. \`process_open_fds\` has no value above 100 000 descriptors before Linux 6.2.
 
@@ -59,7 +59,6 @@ export function declaredMetrics(): readonly DeclaredMetric[] {
     histogram: (name, help) => add('histogram', name, help),
     requestHistogram: (name, help) => add('histogram', name, help, 'route', 'status', 'code'),
   });
-  for (const { name, type, help } of processMetrics) add(type, name, help, 'process');
   return declared.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 

@@ -1,5 +1,6 @@
 /** The sources of the gauges: parts of this process, of which some come later than the metrics, and some are another's. */
 import type { CoreSite } from '../site/core-task.ts';
+import { siteProcesses } from '../site/site-route.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Provisioner } from '../../core/devices/provision-devices.ts';
 import { liveCallStates } from '../../model/call.ts';
@@ -46,6 +47,10 @@ export function metricSources(own: CountedParts, connections: ListenerConnection
     mediaCapacity: () => own.calls?.mediaProcesses.capacity() ?? [],
     mediaUp: () =>
       own.calls?.mediaProcesses.connections.filter(({ address }) => address !== null).length ?? 0,
+    processes: () =>
+      own.site === null
+        ? []
+        : siteProcesses(own).map(({ name, state, restarts }) => ({ name, isUp: state === 'up', restarts })),
     connections: () => connections.counts(),
     store: () => own.storeHealth?.figures ?? null,
     cluster: () => own.member?.figures() ?? null,

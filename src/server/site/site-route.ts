@@ -36,14 +36,21 @@ type SiteParts = Pick<CountedParts, 'site' | 'deviceListeners' | 'calls'>;
 export function siteRoute(parts: SiteParts, hasMedia: boolean): AdminRoute {
   return readRoute('/v1/site', z.strictObject({}), async () => {
     const media = hasMedia ? mediaOf(parts) : [];
-    const body: SiteJson = { processes: [coreOf(parts), ...edgesOf(parts.site), ...media] };
+    const body: SiteJson = { processes: [...siteProcesses(parts), ...media] };
     return { status: 200, body };
   });
 }
 
+/** The core, and then its edges. */
+export function siteProcesses(
+  parts: Pick<SiteParts, 'site' | 'deviceListeners'>,
+): readonly SiteProcessJson[] {
+  return [coreOf(parts), ...edgesOf(parts.site)];
+}
+
 const core = 'core';
 
-function coreOf({ site, deviceListeners }: SiteParts): SiteProcessJson {
+function coreOf({ site, deviceListeners }: Pick<SiteParts, 'site' | 'deviceListeners'>): SiteProcessJson {
   const child = site?.children().find(({ name }) => name === core) ?? null;
   return {
     name: core,
