@@ -12,9 +12,10 @@ import { EventReader } from '../support/event-reader.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { settingArguments } from '../support/server-process.ts';
 import { hasCode, isAsleep, siteDevice, siteIdentity, until, wake } from '../support/site-server.ts';
-import { temporaryDirectory } from '../support/temporary-store.ts';
+import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
 
-test('a server that is stopped in order leaves edges elsewhere their sessions, and the next one continues them', async (t) => {
+test('a server that is stopped in order leaves edges elsewhere their sessions, and the next one continues them', async (context) => {
+  const t = lastFirst(context);
   const keyFile = join(temporaryDirectory(t), 'edge.key');
   writeFileSync(keyFile, randomBytes(32), { mode: 0o600 });
   const core = `127.0.0.1:${await findFreePort('127.0.0.1')}`;
