@@ -124,7 +124,7 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
   );
   gauge('reveille_media_up', 'Media processes that are linked and take legs.', () => sources.mediaUp());
   declareMediaGauges(labelledGauge, sources);
-  declareProcessGauges(labelledGauge, () => sources.processes());
+  declareProcessGauges(instruments, sources);
   gauge('process_open_fds', 'Open file descriptors of the process.', () => countOpenFiles());
   declareStoreGauges(gauge, () => sources.store());
   declareServerGauges(instruments, () => sources.server());
@@ -176,21 +176,15 @@ function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], so
   );
 }
 
-function declareProcessGauges(
-  labelledGauge: GaugeInstruments['labelledGauge'],
-  processes: () => readonly ProcessFigures[],
-): void {
-  const add = (name: string, help: string, read: (figures: ProcessFigures) => number | null): void =>
-    labelledGauge(`reveille_process_${name}`, help, 'process', () =>
-      Object.fromEntries(
-        processes().flatMap((figures) => {
-          const value = read(figures);
-          return value === null ? [] : [[figures.name, value]];
-        }),
-      ),
-    );
-  add('up', 'With edges: 1 while the core or an edge serves, else 0.', ({ isUp }) => Number(isUp));
-  add('restarts', 'With edges: restarts of the core and of each local edge.', ({ restarts }) => restarts);
+function declareProcessGauges({ labelledGauge }: GaugeInstruments, { processes }: MetricSources): void {
+  const up = 'With edges: 1 while the core or an edge serves, else 0.';
+  labelledGauge('reveille_process_up', up, 'process', () =>
+    Object.fromEntries(processes().map(({ name, isUp }) => [name, Number(isUp)])),
+  );
+  const restarts = 'With edges: restarts of the core and of each local edge.';
+  labelledGauge('reveille_process_restarts', restarts, 'process', () =>
+    Object.fromEntries(processes().flatMap(({ name, restarts: n }) => (n === null ? [] : [[name, n]]))),
+  );
 }
 
 function declareServerGauges(

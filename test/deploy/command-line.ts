@@ -21,5 +21,6 @@ export async function parseCommandLine(args: readonly string[]): Promise<Command
 
 /** What `serve` makes of its options, as `section.key=value`. */
 export function overridesOf({ command, options }: CommandLine): string[] {
-  return command === 'serve' ? [`sleep.edges=${String(options['edges'] ?? 0)}`] : [];
+  const { edges } = options as { readonly edges?: number };
+  return command === 'serve' ? [`sleep.edges=${edges ?? 0}`] : [];
 }
