@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readVersion } from '../../lib/package-version.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
 import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { CountedParts } from '../bootstrap/metric-sources.ts';
+import type { CallService } from '../bootstrap/call-service.ts';
 import type { CoreSite, SiteChild } from './core-task.ts';
 
 export interface SiteJson {
@@ -30,7 +30,11 @@ export interface SiteProcessJson {
 }
 
 /** The parts of a server that know its processes. */
-type SiteParts = Pick<CountedParts, 'site' | 'deviceListeners' | 'calls'>;
+interface SiteParts {
+  readonly site: CoreSite | null;
+  readonly deviceListeners: { readonly sleep: { readonly sessionCount: number } };
+  readonly calls: CallService | null;
+}
 
 /** `hasMedia`: the server has media processes. */
 export function siteRoute(parts: SiteParts, hasMedia: boolean): AdminRoute {
