@@ -1,7 +1,7 @@
 /**
  * Sleeping devices, a backend, newcomers and a call during every attack at once: no session may end, no heartbeat be late, no
- * query or newcomer fail, no call stand still, and the server's memory stays flat. Prints a line each ten seconds. In the end a
- * canary: the same queries must find a device that sends no heartbeat.
+ * query or newcomer fail, no call stand still, and the memory of every process stays flat. Prints a line each ten seconds. In the
+ * end a canary: the same queries must find a device that sends no heartbeat.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { moduleAlone } from '../../src/tools/simulator/simulated-device.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
-import { anonymousBytesOf } from '../support/process-samples.ts';
-import { mediaChild, startServerProcess, withMedia, type ServerProcess } from '../support/server-process.ts';
+import { startServerProcess, withMedia, type ServerProcess } from '../support/server-process.ts';
 import { siteIdentity } from '../support/site-server.ts';
 import { openFleet } from '../support/simulated-fleet.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { Assault } from './hostile/assault.ts';
+import { Memory } from './hostile/memory.ts';
 import { Newcomers } from './hostile/newcomers.ts';
 import { Querier } from './hostile/querier.ts';
 import { registry } from './hostile/registry.ts';
@@ -25,10 +25,6 @@ const heartbeatSeconds = 5;
 /** The answers round down to whole seconds, and a query takes its time. */
 const lateSecondsMax = heartbeatSeconds + 3;
 const loginsPerSecond = 1000;
-/** The young generation of V8 alone grows by 48 MiB in a storm. */
-const grownMiBMax = 96;
-/** The share of the time in which buffers and code find their size. */
-const settledShare = 0.3;
 /** Each listener has fewer places than the crowds want. */
 const places = [
   'api.connections_max=700',
@@ -39,16 +35,24 @@ const places = [
 ];
 
 export async function run(args: readonly string[], ending: Ending): Promise<readonly string[]> {
-  const { seconds, devices } = readNumbers(args, { seconds: 600, devices: 10_000 });
+  const { seconds, devices, edges } = readNumbers(args, { seconds: 600, devices: 10_000, edges: 0 });
   if (seconds < 20 || devices < 10) throw new Error('at least 20 seconds and 10 devices');
   const complaints: string[] = [];
   const directory = temporaryDirectory(ending);
   const file = join(directory, 'registry.json');
   await writeFile(file, JSON.stringify(registry(devices)));
-  const own = [`data.dir=${join(directory, 'state')}`, `registry.file=${file}`];
-  const server = await startServerProcess(ending, [...own, ...withMedia, ...places]);
+  const state = join(directory, 'state');
+  const own = [`data.dir=${state}`, `registry.file=${file}`];
+  const memory = new Memory(join(directory, 'samples.jsonl'), seconds);
+  const server = await startServerProcess(
+    ending,
+    [...own, ...withMedia, ...places],
+    {},
+    ['--edges', String(edges)],
+    { run: 'source', imports: memory.imports },
+  );
   const { ports } = server;
-  const pids = { server: server.command.pid ?? 0, media: (await mediaChild(server)).pid };
+  await memory.watch(server, state);
   let lost = 0;
   // Number 0 is the canary, whose session lives on without a heartbeat.
   const fleet = openFleet({
@@ -78,23 +82,24 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
   ending.after(() => assault.end());
 
   const startMs = performance.now();
-  const serverMiB: number[] = [];
+  const visits: Promise<void>[] = [];
+  memory.begin();
   console.log(`${devices} devices asleep, ${seconds} s of every attack at once`);
   for (let second = 1; second <= seconds; second++) {
-    await Promise.all([querier.askSome(), newcomers.come()]);
+    visits.push(newcomers.come());
+    await querier.askSome();
     const elapsed = (performance.now() - startMs) / 1000;
-    if (elapsed >= seconds * settledShare) serverMiB.push(memoryMiB(pids.server));
     if (second % 10 === 0) {
-      const memory = { serverMiB: memoryMiB(pids.server), mediaMiB: memoryMiB(pids.media) };
-      const watched = { ...querier.figures(), ...newcomers.figures(), ...call.figures() };
-      console.log(JSON.stringify({ second, lost, ...watched, ...memory, attacks: assault.figures() }));
+      const figures = [querier, newcomers, call, memory].map((each) => each.figures());
+      console.log(
+        JSON.stringify(Object.assign({ second, lost }, ...figures, { attacks: assault.figures() })),
+      );
     }
     await sleep(Math.max(0, second - elapsed) * 1000);
   }
+  await Promise.all(visits);
   if (lost > 0) complaints.push(`${lost} sessions were lost`);
-  complaints.push(...[querier, newcomers, call, assault].flatMap((each) => each.judge()));
-  const grownMiB = growth(serverMiB);
-  if (!(grownMiB <= grownMiBMax)) complaints.push(`memory grew by ${grownMiB.toFixed(0)} MiB`);
+  complaints.push(...[querier, newcomers, call, assault, memory].flatMap((each) => each.judge()));
   const restarts = server.command.lines.filter((line) => line.includes('died'));
   if (restarts.length > 0) complaints.push(`restarted: ${restarts.join('; ')}`);
   assault.end();
@@ -111,14 +116,4 @@ async function judgePictures(server: ServerProcess): Promise<readonly string[]> 
   const refused = { undecodable: count('undecodable'), overdue: count('overdue') };
   console.log(JSON.stringify({ refusedPictures: refused }));
   return refused.undecodable + refused.overdue === 0 ? ['no hostile picture was refused'] : [];
-}
-
-/** Growth of the least of each half: between two collections the heap grows. */
-function growth(samples: readonly number[]): number {
-  const half = Math.floor(samples.length / 2);
-  return Math.min(...samples.slice(half)) - Math.min(...samples.slice(0, half));
-}
-
-function memoryMiB(pid: number): number {
-  return Math.round(anonymousBytesOf(pid) / 1024 ** 2);
 }

@@ -1,12 +1,12 @@
 /**
  * Preloaded into every process of a server that soaks: appends what the process holds to the file of samples, and as a canary
- * leaks a little. The URL it is imported by says where to, and what: `probe.ts?file=…&leak=memory&leak=timer`.
+ * leaks a little. The URL it is imported by says where to, how often, and what, as preload.ts makes it.
  */
 import { openSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { anonymousBytesOf, descriptorsOf } from '../../support/process-samples.ts';
-import { sampleSeconds, samplesPerCollection, type LeakKind } from './plan.ts';
+import type { LeakKind } from './plan.ts';
 import { appendSample, nowSeconds } from './samples.ts';
 
 const mebibyte = 1024 * 1024;
@@ -15,10 +15,11 @@ const leakEveryMs = 250;
 const longMs = 3_600_000;
 
 const parameters = new URL(import.meta.url).searchParams;
-startSampling(parameters.get('file') ?? '');
+const numberOf = (name: string): number => Number(parameters.get(name));
+startSampling(parameters.get('file') ?? '', numberOf('sampleSeconds'), numberOf('samplesPerCollection'));
 for (const kind of parameters.getAll('leak')) startLeaking(kind as LeakKind);
 
-function startSampling(file: string): void {
+function startSampling(file: string, sampleSeconds: number, samplesPerCollection: number): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   let taken = 0;

@@ -14,7 +14,15 @@ import { startServerProcess, withMedia, type ServerProcess } from '../../support
 import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
 import { bridgeKey } from '../media/call-server.ts';
 import type { LoadOrder, LoadReport } from './load-process.ts';
-import { edges, soakRegistry, type LeakKind, type SoakPlan } from './plan.ts';
+import {
+  edges,
+  sampleSeconds,
+  samplesPerCollection,
+  soakRegistry,
+  type LeakKind,
+  type SoakPlan,
+} from './plan.ts';
+import { preloadOf } from './preload.ts';
 import { appendSample, nowSeconds, type Role } from './samples.ts';
 
 export interface SoakedServerOptions {
@@ -66,7 +74,8 @@ export class SoakedServer {
       'auth.verification=pool',
     ];
     const processes = ['--edges', String(edges)];
-    const launch = { run: 'source', imports: ['tsx', preloadOf(options)] } as const;
+    const probe = preloadOf({ file, leaks: options.leaks, sampleSeconds, samplesPerCollection });
+    const launch = { run: 'source', imports: ['tsx', probe] } as const;
     const server = await startServerProcess(t, settings, {}, processes, launch);
     const soaked = new SoakedServer(options, directory, load, server);
     await soaked.#noteMembers();
@@ -165,17 +174,6 @@ export class SoakedServer {
   #did(what: 'upgrade-begin' | 'upgrade-end' | 'import'): void {
     appendSample(this.#options.file, { kind: 'deed', at: nowSeconds(), what });
   }
-}
-
-/** Only a process's main thread: what is preloaded is inherited by worker threads too, which load no TypeScript. */
-function preloadOf({ file, leaks }: SoakedServerOptions): string {
-  const probe = new URL('./probe.ts', import.meta.url);
-  probe.searchParams.set('file', file);
-  for (const kind of leaks) probe.searchParams.append('leak', kind);
-  const text =
-    "import { isMainThread } from 'node:worker_threads';" +
-    `if (isMainThread) await import(${JSON.stringify(probe.href)});`;
-  return `data:text/javascript,${encodeURIComponent(text)}`;
 }
 
 function registryFile(directory: string, place: number): string {
