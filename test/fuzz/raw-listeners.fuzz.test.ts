@@ -19,7 +19,9 @@ import { RawPeer } from '../support/raw-peer.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 import { encodeFrame, loginText, opcodes, upgradeRequest } from '../support/signal-peer.ts';
 import { hangMsMax } from '../support/hang-limit.ts';
+import type { SiteServer } from '../support/site-server.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
+import { startTestSite } from '../support/test-site.ts';
 
 interface RawTarget {
   readonly name: string;
@@ -316,6 +318,11 @@ function proxiedTarget({ ports }: TestServer): RawTarget {
   return { name: 'sleep behind a proxy', port: ports.sleep, openings: openings.proxied, works };
 }
 
+function edgeTarget(site: SiteServer): RawTarget {
+  const works = async (): Promise<void> => (await site.module('SLEEPING01')).close();
+  return { name: 'sleep at an edge', port: site.ports.sleep, openings: openings.sleep, works };
+}
+
 /** The gate of a media process elsewhere: whoever shows the key is let in, and sent away. */
 async function linkTarget(t: TestContext): Promise<RawTarget> {
   const address = { host: '127.0.0.1', key: randomBytes(32) };
@@ -350,7 +357,13 @@ test('raw bytes cost no listener its work, no session its life and no descriptor
     overrides: ['sleep.proxy_protocol=true', 'media.process=none', rate],
   });
   t.after(() => behindProxy.stop());
-  const targets = [...targetsOf(server), proxiedTarget(behindProxy), await linkTarget(t)];
+  const edgeSite = await startTestSite(t, 'sleep.edges=1', rate);
+  const targets = [
+    ...targetsOf(server),
+    proxiedTarget(behindProxy),
+    edgeTarget(edgeSite),
+    await linkTarget(t),
+  ];
   const sleeping = await server.module('TESTDEVICE01');
   const signedIn = await server.controller('TESTDEVICE01');
   const ends: string[] = [];
@@ -368,6 +381,8 @@ test('raw bytes cost no listener its work, no session its life and no descriptor
   for (const most = before + 2; openDescriptors() > most;) await turn();
   const faults = [...server.log.lines, ...behindProxy.log.lines].filter(({ level }) => level === 'error');
   assert.deepEqual(faults, []);
+  const linesOfEdges = edgeSite.server.command.lines.filter((line) => line.includes('"level":"error"'));
+  assert.deepEqual(linesOfEdges, []);
 });
 
 /** What a listener with a fault does once it shows: nothing for anybody, or nothing for this peer. */

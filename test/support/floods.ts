@@ -18,8 +18,11 @@ export interface FloodTargets {
   readonly localAddress?: string;
 }
 
+type FloodedListener = 'api' | 'signal' | 'sleep' | 'ops';
+
 export interface FloodKind {
   readonly name: string;
+  readonly listener: FloodedListener;
   /** A connection that is ready to flood, and what it will repeat. */
   open(targets: FloodTargets): Promise<{ readonly socket: Socket; readonly piece: Buffer }>;
 }
@@ -49,6 +52,7 @@ async function upgraded({ signal, localAddress }: FloodTargets): Promise<SignalP
 function fromController(name: string, unit: Buffer): FloodKind {
   return {
     name,
+    listener: 'signal',
     async open(targets) {
       const peer = await upgraded(targets);
       await peer.logIn(targets.deviceId, targets.secret);
@@ -57,9 +61,10 @@ function fromController(name: string, unit: Buffer): FloodKind {
   };
 }
 
-function plain(name: string, listener: 'api' | 'signal' | 'sleep' | 'ops', unit: string): FloodKind {
+function plain(name: string, listener: FloodedListener, unit: string): FloodKind {
   return {
     name,
+    listener,
     async open(targets) {
       const { socket } = await RawPeer.connect(targets[listener], targets.localAddress);
       return { socket, piece: repeated(Buffer.from(unit)) };
@@ -78,6 +83,7 @@ const spacedLogin =
 export const floodKinds: readonly FloodKind[] = [
   {
     name: 'pings before the login',
+    listener: 'signal',
     open: async (targets) => ({ socket: (await upgraded(targets)).socket, piece: repeated(ping) }),
   },
   fromController('pings of a controller', ping),
