@@ -4,7 +4,7 @@
  * whether the next transaction is asked for when LMDB's panic is known, or comes to the package's writer unawares.
  */
 import { join } from 'node:path';
-import { Environment } from '../../src/storage/lmdb/environment.ts';
+import { Environment, type Table } from '../../src/storage/lmdb/environment.ts';
 import { isPanic, StorePanicError } from '../../src/storage/lmdb/store-fault.ts';
 import { limitProcess } from '../support/process-limit.ts';
 
@@ -22,9 +22,8 @@ const outcomeOf = (act: Promise<unknown>): Promise<string> =>
 /** A flush that is not refused within this was faster than the limit: the next file is tried. */
 const panicMsMax = 5000;
 
-/** Blocks the loop: nothing of this thread comes to the writer meanwhile. `beside`: there is one LMDB for both. */
-function awaitPanic(beside: Environment): void {
-  const table = beside.table<unknown>('values');
+/** Blocks the loop: nothing of this thread comes to the writer meanwhile. `table`: of `beside`; there is one LMDB for both. */
+function awaitPanic(beside: Environment, table: Table<unknown>): void {
   for (const startedMs = performance.now(); performance.now() - startedMs < panicMsMax;) {
     beside.refresh();
     try {
@@ -42,6 +41,8 @@ async function fillUnderFlush(path: string): Promise<string[] | null> {
   const environment = new Environment(path, 'write');
   const table = environment.table<Buffer | string>('values');
   const beside = new Environment(path, 'write');
+  // Opened before the panic, which would refuse it.
+  const tableBeside = beside.table<unknown>('values');
   const said: string[] = [];
   environment.onFault((error) => said.push(error instanceof StorePanicError ? 'told' : String(error)));
   const putSecond = (): Promise<void> => environment.transaction(() => void table.put(second, 'small'));
@@ -52,7 +53,7 @@ async function fillUnderFlush(path: string): Promise<string[] | null> {
       limitProcess(process.pid, 'fsize', 0);
       if (whether === 'known') return;
       unaware.push(outcomeOf(putSecond()));
-      awaitPanic(beside);
+      awaitPanic(beside, tableBeside);
     },
   };
   await environment.transaction(() => void table.put(first, Buffer.alloc(flushedBytes)), sight);

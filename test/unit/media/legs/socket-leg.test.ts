@@ -193,6 +193,16 @@ test('a leg that says more than it may is told so and closed, and none of the re
   assert.deepEqual([opened.goneTimes, leaving.size], [1, 0]);
 });
 
+test('a leg that sends more bytes than it may is told so and closed', () => {
+  enter();
+  for (let n = 0; n < 2; n += 1) {
+    socket.bytesRead += 2 * legRatesMax.bytes.burst;
+    leg.pinged();
+  }
+  const said = `a leg sends ${legRatesMax.bytes.perSecond} bytes a second at most, and ${legRatesMax.bytes.burst} at once`;
+  assert.deepEqual(socket.said, [`{"type":"error","message":"${said}"}`, '4429 too_much, unread']);
+});
+
 test('empty messages count: each is malformed, and the hundredth closes', () => {
   enter();
   for (let n = 0; n < 2 * legRatesMax.messages.burst; n += 1) leg.received(Buffer.alloc(0), true);
