@@ -15,12 +15,12 @@ const settlingShare = 0.55;
 /** Of each half of the time that is judged. */
 const samplesMin = 3;
 /** Several times as much as a short soak has shown, which ends before as many answers are remembered as will be. */
-export const aliveGrownMiBMax = 8;
+const aliveGrownMiBMax = 8;
 /**
  * A stop against native memory, which no collection counts. V8 and malloc take more, thread by thread, for as long as they size
  * themselves for the storm.
  */
-export const anonymousGrownMiBMax = 256;
+const anonymousGrownMiBMax = 256;
 
 export class Memory {
   /** Modules that every process of the server loads first. */
