@@ -176,14 +176,16 @@ function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], so
   );
 }
 
-function declareProcessGauges({ labelledGauge }: GaugeInstruments, { processes }: MetricSources): void {
+function declareProcessGauges({ labelledGauge }: GaugeInstruments, sources: MetricSources): void {
   const up = 'With edges: 1 while the core or an edge serves, else 0.';
   labelledGauge('reveille_process_up', up, 'process', () =>
-    Object.fromEntries(processes().map(({ name, isUp }) => [name, Number(isUp)])),
+    Object.fromEntries(sources.processes().map(({ name, isUp }) => [name, Number(isUp)])),
   );
   const restarts = 'With edges: restarts of the core and of each local edge.';
   labelledGauge('reveille_process_restarts', restarts, 'process', () =>
-    Object.fromEntries(processes().flatMap(({ name, restarts: n }) => (n === null ? [] : [[name, n]]))),
+    Object.fromEntries(
+      sources.processes().flatMap(({ name, restarts: n }) => (n === null ? [] : [[name, n]])),
+    ),
   );
 }
 

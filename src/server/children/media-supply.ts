@@ -6,7 +6,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { MediaConnection } from '../bootstrap/media-connection.ts';
-import { MediaGate, type MediaGateDeps } from '../bootstrap/media-gate.ts';
+import { MediaGate, type MediaGateDeps } from './media-gate.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { SiteMedia, type MediaSite } from '../site/site-media.ts';
 import { MediaChildren } from './media-children.ts';

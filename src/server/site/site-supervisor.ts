@@ -2,46 +2,27 @@
  * The supervisor of a site: its children are one core, the edges of this machine and its media processes. Each is restarted by
  * itself when it dies; the others go on meanwhile. Source: scale-out.md, Edges.
  */
-import { spawn } from 'node:child_process';
-import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 import { processStopMsMax } from '../../model/limits.ts';
-import {
-  coreStartMsMax,
-  edgeStartMsMax,
-  edgeStopMsMax,
-  siteRestartMsMax,
-  siteRestartMsMin,
-} from './site-limits.ts';
-import { forkOf, nodeCommand, type ChildFork } from '../children/child-fork.ts';
-import { ChildLife } from '../children/child-life.ts';
-import { SupervisedChild, type ChildFacts } from '../children/child.ts';
-import { startEdgeChild } from '../children/edge-child.ts';
-import { startSiteMedia } from '../children/media-child.ts';
-import { MediaChildren } from '../children/media-children.ts';
+import type { ChildFork } from '../children/child-fork.ts';
+import type { ChildFacts, SupervisedChild } from '../children/child.ts';
+import type { MediaChildren } from '../children/media-children.ts';
 import type { EdgeChildKind } from '../../edge/process/child-kind.ts';
-import { edgeSleepSettings } from '../config/derived-settings.ts';
-import { hasOwnListener, listenerNames, type Settings } from '../config/settings-schema.ts';
-import type { CoreChildKind, CoreReport, CoreTask, SiteChild } from './core-task.ts';
-import { CoreUpgrade, type CoreLife } from './core-upgrade.ts';
+import { hasOwnListener, type Settings } from '../config/settings-schema.ts';
+import type { CoreChildKind, SiteChild } from './core-task.ts';
+import { CoreUpgrade } from './core-upgrade.ts';
 import { edgeSocketPath, mediaSocketPaths, removeSocket } from './edge-socket.ts';
+import {
+  coreLife,
+  coreTask,
+  startCore,
+  superviseCore,
+  superviseEdge,
+  superviseMedia,
+  type SiteDeps,
+  type SiteParts,
+} from './site-children.ts';
+import { edgeStopMsMax } from './site-limits.ts';
 import { SiteUpgrade } from './site-upgrade.ts';
-
-export interface SiteSupervisorDeps {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly dataDirectory: string;
-  /** Behind those of Node: the program and its arguments. */
-  readonly coreArguments: readonly string[];
-}
-
-interface SiteParts extends SiteSupervisorDeps {
-  readonly edgeSocket: string;
-  readonly mediaSockets: readonly string[];
-  readonly edgeDied: (why: string) => void;
-  readonly changed: () => void;
-  readonly reported: (report: CoreReport) => void;
-}
 
 export class SiteSupervisor {
   readonly #settings: Settings;
@@ -57,7 +38,7 @@ export class SiteSupervisor {
   #refuseStart: ((error: Error) => void) | null = null;
 
   /** `settings`: with real ports. */
-  constructor(settings: Settings, deps: SiteSupervisorDeps) {
+  constructor(settings: Settings, deps: SiteDeps) {
     this.#settings = settings;
     const edgeSocket = edgeSocketPath(deps.dataDirectory);
     const mediaSockets = mediaSocketPaths(
@@ -194,79 +175,4 @@ function siteChild(
   { state, pid, release, restarts }: ChildFacts,
 ): SiteChild {
   return { name, kind, state, pid, release, restarts };
-}
-
-const restartMs = { min: siteRestartMsMin, max: siteRestartMsMax };
-
-function superviseCore(settings: Settings, parts: SiteParts): SupervisedChild<CoreChildKind> {
-  const { clock, log, coreArguments, changed, reported } = parts;
-  return new SupervisedChild<CoreChildKind>({
-    clock,
-    log,
-    name: core,
-    fields: {},
-    restartMs,
-    changed,
-    reported,
-    launch: () => coreLife(startCore(coreArguments, false), clock),
-    task: (_life, last) => coreTask(settings, parts, { isFirst: last === null, isSuccessor: false }),
-  });
-}
-
-const core = 'core';
-
-function coreLife(fork: ChildFork, clock: Clock): CoreLife {
-  return new ChildLife(fork, { clock, name: core, startMsMax: coreStartMsMax });
-}
-
-function coreTask(
-  settings: Settings,
-  { edgeSocket, mediaSockets }: SiteParts,
-  place: Pick<CoreTask, 'isFirst' | 'isSuccessor'>,
-): CoreTask {
-  const listeners = Object.fromEntries(
-    listenerNames.map((listener) => [listener, settings[listener].listen]),
-  ) as CoreTask['listeners'];
-  return { listeners, edgeSocket, mediaSockets, ...place };
-}
-
-function superviseEdge(settings: Settings, edge: string, parts: SiteParts): SupervisedChild<EdgeChildKind> {
-  const { clock, log, edgeSocket, edgeDied, changed } = parts;
-  const name = 'edge';
-  const sleep = edgeSleepSettings(settings);
-  return new SupervisedChild<EdgeChildKind>({
-    clock,
-    log,
-    name,
-    fields: { edge },
-    restartMs,
-    died: edgeDied,
-    changed,
-    launch: () => new ChildLife(startEdgeChild(), { clock, name, startMsMax: edgeStartMsMax }),
-    task: () => ({ name: edge, sleep, corePath: edgeSocket }),
-  });
-}
-
-function superviseMedia(settings: Settings, parts: SiteParts): MediaChildren<ChildFork> {
-  const { clock, log, mediaSockets, changed } = parts;
-  return new MediaChildren(settings, {
-    clock,
-    log,
-    launch: startSiteMedia,
-    task: (process, own) => ({ ...own, corePath: mediaSockets[process] ?? null }),
-    changed,
-  });
-}
-
-/**
- * The same program, with the same settings and outputs. `isSuccessor`: its last words are kept, as the reason why it ended. Throws
- * when the machine has no process to give.
- */
-function startCore(coreArguments: readonly string[], isSuccessor: boolean): ChildFork {
-  const command = nodeCommand([...process.execArgv, ...coreArguments]);
-  const errors = isSuccessor ? 'pipe' : 'inherit';
-  // The last one is the stream to its supervisor.
-  const child = spawn(...command, { stdio: ['ignore', 'inherit', errors, 'ignore', 'pipe'] });
-  child.stderr?.pipe(process.stderr, { end: false });
-  return forkOf(child);
 }

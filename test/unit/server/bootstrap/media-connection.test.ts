@@ -8,7 +8,7 @@ import { linkHeartbeatMs, mediaStartMsMax, mediaStopMsMax } from '../../../../sr
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
 import { readLinkKey } from '../../../../src/lib/link/link-key.ts';
-import { MediaGate } from '../../../../src/server/bootstrap/media-gate.ts';
+import { MediaGate } from '../../../../src/server/children/media-gate.ts';
 import { mediaProcessSettings } from '../../../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';

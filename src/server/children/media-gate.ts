@@ -11,7 +11,7 @@ import { readLinkKey } from '../../lib/link/link-key.ts';
 import { listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';
 import type { Log } from '../../lib/log.ts';
 import { Throttle } from '../../lib/throttle.ts';
-import type { MediaConnection } from './media-connection.ts';
+import type { MediaConnection } from '../bootstrap/media-connection.ts';
 
 export interface MediaGateSettings {
   readonly address: ListenAddress;
