@@ -1,5 +1,6 @@
 /** The REST API composed: verification, endpoints, one pipeline. */
-import { quietTurn, type Clock } from '../../lib/clock.ts';
+import { pause, quietTurn, type Clock } from '../../lib/clock.ts';
+import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
 import {
@@ -43,6 +44,7 @@ export interface ApiDeps extends ServerContext {
 export class Api {
   readonly #clock: Clock;
   readonly #port: ApiPort;
+  readonly #connections: HttpConnections;
   readonly #pipeline: Pipeline;
   readonly #verifier: SignatureVerifier;
   readonly #readers: Readers;
@@ -73,6 +75,7 @@ export class Api {
     });
     this.#clock = clock;
     this.#port = context.holding?.port ?? apiPort(settings, connections, clock);
+    this.#connections = connections.api;
     this.#pipeline = pipeline;
     this.#verifier = verifier;
     this.#readers = readers;
@@ -113,9 +116,14 @@ export class Api {
     this.#isLeaving = isLeaving;
   }
 
-  /** Takes no more connections. Resolves when every request that was taken is answered, those that wait for something at once. */
-  async finish(): Promise<void> {
+  /**
+   * Takes no more connections. Resolves when every request that was taken is answered, those that wait for something at once. A
+   * connection that was accepted has `graceMs` for the request that is on its way.
+   */
+  async finish(graceMs = 0): Promise<void> {
     await this.#port.stopListening();
+    for (let waitedMs = 0; waitedMs < graceMs && this.#connections.count > 0; waitedMs += lookMs)
+      await pause(this.#clock, lookMs);
     // Some come on connections that were accepted.
     const stop = this.#clock.every(endWaitsMs, () => this.endWaits());
     await this.#pipeline.idle();
@@ -131,6 +139,7 @@ export class Api {
 }
 
 const endWaitsMs = 50;
+const lookMs = 10;
 
 interface Readers {
   readonly outcomes: WaitingReaders;

@@ -15,7 +15,7 @@ import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener } from '../../edge/listener.ts';
 import { EdgeGate, type EdgeGateSettings } from '../../edge/edge-gate.ts';
 import type { EdgeFacts, SleepFront } from '../../edge/sleep-front.ts';
-import { edgesBackMsMax, keptConnectionMs } from '../site/site-limits.ts';
+import { edgesBackMsMax, keptConnectionMs, lastRequestMs } from '../site/site-limits.ts';
 import { liveSleepServers, sleepServersFor } from '../../edge/sleep-servers.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -112,7 +112,7 @@ export class Gateways {
 
   /** Behind `leave`. Resolves when every request that was taken is answered. */
   async handOver(): Promise<void> {
-    await this.finish();
+    await this.#api?.finish(lastRequestMs);
     // What the drain left, and no sleep session: its edge has it.
     disconnectEverybody(this.#context, 'drain', ['signal']);
   }

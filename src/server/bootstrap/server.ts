@@ -96,6 +96,8 @@ class Server {
   readonly #certificates: CertificatesInForce;
   /** True: edges may hold sessions of a core before this one. */
   readonly #awaitsSessions: boolean;
+  /** True: a core of this site has served before this one, and has filled the registry. */
+  readonly #isLater: boolean;
   readonly #timers: Cancel[] = [];
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
@@ -104,7 +106,8 @@ class Server {
     const sessions = (): number => this.#gateways.deviceListeners.sleep.sessionCount;
     const upgrade = core?.upgrade ?? refusedUpgrade(context.settings.cluster.nats_url !== null, sessions);
     this.#upgrade = upgrade;
-    this.#awaitsSessions = core !== null && (!core.isFirst || context.settings.edges.listen !== null);
+    this.#isLater = core !== null && !core.isFirst;
+    this.#awaitsSessions = this.#isLater || (core !== null && context.settings.edges.listen !== null);
     const { announce = (fields, message) => log.info(fields, message) } = deps;
     const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;
@@ -143,7 +146,7 @@ class Server {
    */
   async recover(): Promise<string> {
     logOpened(this.#store, this.#context.log);
-    const ops = await this.#controlPlane.recover(this.#awaitsSessions);
+    const ops = await this.#controlPlane.recover(this.#isLater);
     await this.#member.open(this.#context);
     await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : nothingGoesOn);
     if (this.#awaitsSessions) this.#timers.push(awaitSessions(this.#context));
@@ -162,7 +165,7 @@ class Server {
     const listeners = { ...listening, media: await media, ops };
     writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');
-    if (this.#awaitsSessions) void importLate(this.#context, this.#controlPlane);
+    if (this.#isLater) void importLate(this.#context, this.#controlPlane);
     return {
       /** Real addresses, by name. */
       listeners: listeners as Readonly<Record<ListenerName, string>>,

@@ -23,3 +23,5 @@ export const coreListenMsMax = 5000;
 export const handOverMsMax = 30_000;
 /** Between the first answer with `Connection: close` and the end of connections that no request has come on. */
 export const keptConnectionMs = 1000;
+/** A connection that a core has accepted has so long for its request before the core hands over: the next one holds newcomers meanwhile. */
+export const lastRequestMs = 250;
