@@ -112,15 +112,12 @@ test('a controller is given the sleep servers that are live, and its device logs
   const settings = [`edges.listen=${core}`, `edges.key_file=${keyFile}`];
   const site = await EdgesSite.open(t, { edges: 1, devices: 1, settings });
   const own = `127.0.0.1:${site.ports.sleep}`;
-  const servers = async (count: number): Promise<readonly string[]> => {
-    for (;;) {
-      const controller = await site.controller(0);
-      await controller.terminate();
-      const { servers: given } = controller.welcome.sleep;
-      if (given.length === count) return [...given].sort();
-    }
+  const servers = async (): Promise<readonly string[]> => {
+    const controller = await site.controller(0);
+    await controller.terminate();
+    return [...controller.welcome.sleep.servers].sort();
   };
-  assert.deepEqual(await servers(1), [own]);
+  assert.deepEqual(await servers(), [own]);
 
   const north = `127.0.0.1:${await findFreePort('127.0.0.1')}`;
   const place = ['--core', core, '--key-file', keyFile];
@@ -129,13 +126,14 @@ test('a controller is given the sleep servers that are live, and its device logs
     ...place,
     ...settingArguments(['edge.name=north', `edge.listen=${north}`]),
   ]);
-  await edge.logged('ready');
-  assert.deepEqual(await servers(2), [own, north].sort());
+  await site.hasState('north', 'up');
+  assert.deepEqual(await servers(), [own, north].sort());
   const module = await SleepingModule.connect(Number(north.split(':')[1]), siteIdentity(0));
 
   await edge.stop('SIGKILL');
   await module.closed;
-  assert.deepEqual(await servers(1), [own]);
+  await site.hasState('north', 'away');
+  assert.deepEqual(await servers(), [own]);
   await site.module(0);
 });
 

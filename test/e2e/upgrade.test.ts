@@ -1,8 +1,10 @@
 /** Upgrades of a real server: no socket closes, no request fails, and a release that does not start changes nothing. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { runCli } from '../support/cli-process.ts';
-import { siteDevice, SiteServer } from '../support/site-server.ts';
+import { siteDevice, siteRegistry, SiteServer } from '../support/site-server.ts';
 import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
 import { Load, sameRelease, UpgradeSite } from '../support/upgrade-site.ts';
 
@@ -94,11 +96,14 @@ test('edges are replaced behind the core, and say how many sessions they close',
 });
 
 test('a server without edges says how many sessions an upgrade would close, and what to do', async (t) => {
-  const alone = new SiteServer(t, temporaryDirectory(t), []);
+  const folder = temporaryDirectory(t);
+  const registryFile = join(folder, 'registry.json');
+  writeFileSync(registryFile, JSON.stringify(siteRegistry({ devices: 1 })));
+  const alone = new SiteServer(t, join(folder, 'data'), [`registry.file=${registryFile}`]);
   await alone.start();
   await alone.module(0);
   const { exitCode, stderr } = await runCli(['upgrade', '--data-dir', alone.directory]);
   assert.equal(exitCode, 1);
   assert.match(stderr, /would close the sleep sessions here \(1\)/);
-  assert.match(stderr, /serve --edges 2/);
+  assert.match(stderr, /run the server with --edges 2/);
 });

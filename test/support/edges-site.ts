@@ -66,12 +66,19 @@ export class EdgesSite extends SiteServer {
   }
 
   /** Resolves when it is up and is another process than `pid`. */
-  async replaced(name: string, pid: number): Promise<void> {
+  replaced(name: string, pid: number): Promise<void> {
+    return this.#shows(name, (one) => one.state === 'up' && one.pid !== pid);
+  }
+
+  hasState(name: string, state: string): Promise<void> {
+    return this.#shows(name, (one) => one.state === state);
+  }
+
+  async #shows(name: string, isWanted: (one: SiteProcessJson) => boolean): Promise<void> {
     for (const startedMs = performance.now(); ; await wait(25)) {
       const processes = await this.processes().catch(() => []);
-      const found = processes.find((one) => one.name === name);
-      if (found?.state === 'up' && found.pid !== pid) return;
-      assert.ok(performance.now() - startedMs < hangMsMax, `${name} was not replaced`);
+      if (processes.some((one) => one.name === name && isWanted(one))) return;
+      assert.ok(performance.now() - startedMs < hangMsMax, `${name} was not seen as wanted`);
     }
   }
 
