@@ -9,7 +9,7 @@ import { preloadOf } from '../server/preload.ts';
 import { nowSeconds, readSamples, type ProcessSample } from '../server/samples.ts';
 
 /** In the whole time, of each process. */
-const samplesWanted = 24;
+const samplesWanted = 16;
 /** The share of the time in which memory may grow: buffers, code, and answers that are remembered for 300 s. */
 const settlingShare = 0.55;
 /** Of each half of the time that is judged. */

@@ -9,7 +9,7 @@ import { siteCredential as credential, siteDevice, siteIdentity } from '../../su
 import { newcomers } from './registry.ts';
 
 /** Time to connect again, too: a machine may be busy. */
-const servedMsMax = 10_000;
+const servedMsMax = 20_000;
 const againMs = 100;
 /** Share of all visits: so many connections may be closed before they are served. */
 const repeatedShareMax = 0.1;
