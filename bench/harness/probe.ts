@@ -37,7 +37,7 @@ export type ProbeProtocol = {
   memory: { take: null; give: MemoryReading };
 };
 
-// Of a site with edges the supervisor has the probe: its core has no channel, and that of an edge is node:cluster's.
+// In a site with edges the supervisor has the probe: its core has no channel, and that of an edge is node:cluster's.
 if (process.send !== undefined && !cluster.isWorker) startProbe();
 // Each of its processes is made to collect its garbage.
 process.on('SIGUSR1', () => globalThis.gc?.());

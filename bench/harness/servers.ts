@@ -58,7 +58,7 @@ export interface ReveilleOptions {
   readonly isBuilt?: boolean;
   /** Null: not pinned. Left out: the servers' core. */
   readonly core?: number | null;
-  /** Processes that hold the sleep connections; left out: 0. */
+  /** Processes that hold the sleep connections; absent: 0. */
   readonly edges?: number;
   /** Settings of this benchmark, by variable. */
   readonly env?: Readonly<Record<string, string>>;

@@ -19,7 +19,7 @@ export async function parseCommandLine(args: readonly string[]): Promise<Command
   return { command: name, options: command.opts() };
 }
 
-/** What `serve` makes of its options, as `section.key=value`. */
+/** Settings that the options of `serve` override, as `section.key=value`. */
 export function overridesOf({ command, options }: CommandLine): string[] {
   const { edges } = options as { readonly edges?: number };
   return command === 'serve' ? [`sleep.edges=${edges ?? 0}`] : [];

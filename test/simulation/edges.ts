@@ -204,7 +204,7 @@ export class EdgeLife implements Holder {
 
 const address = { host: '192.0.2.7', port: 8081 };
 
-/** Where an edge runs, over all of its lives. */
+/** The place of an edge, over all of its lives. */
 export class EdgePlace implements Troubled {
   readonly name: string;
   readonly isLocal: boolean;

@@ -43,7 +43,7 @@ export interface SleepLoginFact {
 export interface WriteFact {
   readonly deviceId: DeviceId;
   readonly atMs: number;
-  /** Of the server that has ordered it; null: it has died. */
+  /** The server that has ordered it; null: it has died. */
   readonly life: Life | null;
 }
 

@@ -73,7 +73,7 @@ export interface Life extends Holder {
   readonly store: Store & { readonly openCommits: () => number };
 }
 
-/** Where a server process runs, over all of its lives. */
+/** The place of a server process, over all of its lives. */
 export interface Place extends Troubled {
   readonly disk: Disk;
   life: Life | null;
@@ -103,7 +103,7 @@ export class Site {
   readonly chance: Chance;
   readonly topology: Topology;
   readonly places: Place[] = [];
-  /** Of the only place; none: it holds its sleep connections itself. */
+  /** The edges of the only place; none: it holds its sleep connections itself. */
   readonly edges: EdgePlace[] = [];
   readonly evidence: Evidence;
   readonly nats: NatsServer;

@@ -11,7 +11,7 @@ import { FakeCallLeg } from './fakes.ts';
 import { admitted, bridgeKey, LegServiceScene, type Opened } from './leg-service-scene.ts';
 import { FakeMediaProcess, openServerEnd } from './linked-leg-service.ts';
 
-/** What the store has committed. */
+/** The committed contents of the store. */
 interface Commit {
   readonly records: readonly (readonly [DeviceId, readonly CallSession[]])[];
   readonly events: number;

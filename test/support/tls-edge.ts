@@ -11,7 +11,7 @@ import { TestCertificate } from './test-certificate.ts';
 const host = '127.0.0.1';
 
 export class TlsEdge {
-  /** Of the core: `section.key=value` each. */
+  /** Settings of the core: `section.key=value` each. */
   readonly coreSettings: readonly string[];
   readonly #t: Ending;
   readonly #core: string;
@@ -32,7 +32,7 @@ export class TlsEdge {
     return new TlsEdge(t, temporaryDirectory(t), `${host}:${await findFreePort(host)}`);
   }
 
-  /** Whom to trust: PEM. */
+  /** Trusted certificate, PEM. */
   get ca(): Buffer {
     return this.#certificate.certificateOf('sleep');
   }

@@ -46,7 +46,7 @@ export interface MediaEndDeps {
   readonly progress?: LoopProgress;
   /** By it the server knows it again. Left out: this process's. */
   readonly instance?: string;
-  /** Legs stay so long without a link; left out: they end with it. */
+  /** Legs stay so long without a link; absent: they end with it. */
   readonly awayMsMax?: number;
   /** Once for each link, whoever ended it; legs that end with it are closed by then. `fault`: a sentence; null: one of the two hung up in order. */
   onEnd(fault: string | null): void;
@@ -137,7 +137,7 @@ export class MediaEnd {
     this.#link?.send({ kind: 'failed', sentence: sentence.slice(0, sentenceCharactersMax) });
   }
 
-  /** What was sent before still goes; every leg is closed. Resolves when the link has ended, behind which none follows. */
+  /** Sends all that is queued, and closes every leg. Resolves when the link has ended, behind which none follows. */
   async end(): Promise<void> {
     this.#flushTally();
     this.#isOver = true;
@@ -214,7 +214,7 @@ export class MediaEnd {
     else if (this.#stage === 'linked') this.#service.linkDrained();
   }
 
-  /** What it can do is known before its address is. */
+  /** Its capacity is known before its address is. */
   #sayListening(): void {
     if (this.#process === null || this.#address === null) return;
     const { advertise } = this.#process;

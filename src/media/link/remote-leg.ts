@@ -144,7 +144,7 @@ export class RemoteLeg implements OpenBridgeLeg {
     if (this.#unsaid.length > 0) this.#deps.waiting.add(this);
   }
 
-  /** How the next core is brought it; null: it was still coming, and comes again. */
+  /** The leg as it is brought to the next core; null: it was still coming, and comes again. */
   describe(): BroughtLeg | null {
     const admitted = this.#admitted;
     switch (admitted.kind) {

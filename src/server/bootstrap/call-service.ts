@@ -48,7 +48,7 @@ export interface CallServiceDeps {
   readonly tokenKeys: LiveTokenKeys;
   /** Of a child; a test has one within its own process. */
   readonly startMedia: () => MediaCarrier;
-  /** Of a core, whose supervisor starts media processes; null: this server is none. */
+  /** Media processes that the supervisor of this core starts; null: this server is no core of a site. */
   readonly mediaSite: MediaSite | null;
   readonly callDirectory: CallDirectory;
   /** Through which a bridge wakes the device of its call. */

@@ -117,7 +117,7 @@ export class ControlPlane {
   }
 
   /**
-   * Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. `isLater`: it stays as the
+   * Probes can see a start; the registry comes in before anything happens that a webhook is told. `isLater`: it stays as the
    * core before this one had it, while devices and callers wait. Resolves to the address of the ops listener.
    */
   async recover(isLater: boolean): Promise<string> {

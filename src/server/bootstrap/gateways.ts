@@ -85,7 +85,7 @@ export class Gateways {
   /** `isHurried`: nobody would see to it that a drain ends. */
   async drain(isHurried: boolean): Promise<void> {
     if (!isHurried) await Promise.all([this.#drain('sleep'), this.#drain('signal')]);
-    // What the deadline left: their sockets go with the process, their records must not say they are open. Edges elsewhere bring their
+    // The deadline left some: their sockets go with the process, their records must not say they are open. Edges elsewhere bring their
     // sessions to the next core, which ends those that no edge brings.
     const outlivesServer = this.#context.settings.edges.listen !== null;
     disconnectEverybody(this.#context, 'drain', outlivesServer ? ['signal'] : undefined);
@@ -113,7 +113,7 @@ export class Gateways {
   /** Behind `leave`. Resolves when every request that was taken is answered. */
   async handOver(): Promise<void> {
     await this.#api?.finish(lastRequestMs);
-    // What the drain left, and no sleep session: its edge has it.
+    // The drain may have left some. Sleep sessions stay: their edges have them.
     disconnectEverybody(this.#context, 'drain', ['signal']);
   }
 

@@ -8,7 +8,7 @@ import { ListenerConnections } from './listener-connections.ts';
 /** The port of a server that is not there yet: it holds the requests that come. */
 export interface HoldingApi {
   readonly port: ApiPort;
-  /** Of all listeners, those of the port among them. */
+  /** Connections of all listeners; the port's are among them. */
   readonly connections: ListenerConnections;
 }
 

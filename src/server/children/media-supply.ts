@@ -28,7 +28,7 @@ export interface MediaSupplyDeps extends MediaGateDeps {
   readonly log: Log;
   /** Throws when the machine has no process to give. */
   readonly startMedia: () => MediaCarrier;
-  /** Of a core, whose supervisor starts media processes; null: this server is none. */
+  /** Media processes that the supervisor of this core starts; null: this server is no core of a site. */
   readonly mediaSite: MediaSite | null;
 }
 

@@ -26,7 +26,7 @@ export interface ClusterJson {
 
 /** Times are wall milliseconds. */
 export interface MemberJson extends ReturnType<typeof memberJson> {
-  /** Of the member that answers. */
+  /** The process id of the member that answers. */
   readonly pid?: number;
 }
 

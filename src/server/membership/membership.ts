@@ -1,5 +1,5 @@
 /**
- * How a server stands among others that are one server with it. Alone is a cluster of one: it is the member that this file
+ * The place of a server among others that are one server with it. Alone is a cluster of one: it is the member that this file
  * has, and a node in node-membership.ts is made of it. A membership says how records are written before the store is open;
  * `join` makes a member of what is open then. Source: cluster.md.
  */

@@ -16,7 +16,7 @@ import type { UpgradeControl } from './core-task.ts';
 
 /** As `GET /v1/upgrade` answers it. */
 export interface UpgradeJson {
-  /** Of the core. */
+  /** The core's. */
   readonly pid: number;
   readonly version: string;
   readonly upgrading: boolean;

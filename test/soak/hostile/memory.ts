@@ -12,7 +12,7 @@ import { nowSeconds, readSamples, type ProcessSample } from '../server/samples.t
 const samplesWanted = 16;
 /** The share of the time in which memory may grow: buffers, code, and answers that are remembered for 300 s. */
 const settlingShare = 0.55;
-/** Of each half of the time that is judged. */
+/** In each half of the time that is judged. */
 const samplesMin = 3;
 /** Several times as much as a short soak has shown, which ends before as many answers are remembered as will be. */
 const aliveGrownMiBMax = 8;

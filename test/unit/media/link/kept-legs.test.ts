@@ -55,7 +55,7 @@ test('a cut link alone costs no leg either', async () => {
   assert.deepEqual(legWords(bridge.leg), ['start', 'ended hangup_device', 'closed ended']);
 });
 
-test('what legs report while the core is away is known to the next one', async () => {
+test('reports of legs while the core is away are known to the next one', async () => {
   const { scene, call, device, bridge } = await ringingCall();
   await scene.kill();
   bridge.open.report(progress('attempting'));

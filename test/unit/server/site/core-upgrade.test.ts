@@ -209,7 +209,7 @@ test('the core that succeeded is upgraded, and started again, as the one before'
   assert.equal(scene.core.facts.restarts, 1);
 });
 
-test('where two processes cannot listen on a port, the successor listens when the core has ended', async () => {
+test('if two processes cannot listen on a port, the successor listens when the core has ended', async () => {
   const scene = await UpgradeScene.up();
   scene.sharesPorts = false;
   await scene.ask();
