@@ -38,6 +38,7 @@ test('a call with flowing pictures goes on over a killed core, and ends once', a
   const idle = await BridgeLeg.connect({ url, key: developmentKey });
   bridge.report('ringing');
   device.accept();
+  await bridge.until((text) => text['state'] === 'attempting');
   bridge.report('connected');
   await device.until((text) => text.type === 'state' && text.state === 'connected');
   const sending = setInterval(() => bridge.frame(untouchedFrame(Math.round(performance.now()))), pictureMs);
