@@ -63,7 +63,7 @@ test('a node killed while NATS is away is shown as silent, with its age, until N
   await b.kill();
   const { stdout, exitCode } = await shows(/^b\/0 .* silent /m);
   assert.equal(exitCode, 1);
-  assert.match(stdout, /^a\/0 .* up .* 0\.0 s /m);
+  assert.match(stdout, /^a\/0 .* up .* 0\.0 s$/m);
   assert.match(stdout, /as of \d+\.\d s ago: NATS does not answer/);
   const { age_ms: ageMs, stale, members } = await a.ops<ClusterJson>('/v1/cluster');
   assert.equal(stale, true);
@@ -78,7 +78,7 @@ test('a node killed while NATS is away is shown as silent, with its age, until N
   await nats.start();
   // Its age is counted by the clock of NATS, so a watch that begins again does not make it young.
   for (let seen = stdout; /^b\/0/m.test(seen); seen = (await status()).stdout)
-    assert.match(seen, /^b\/0 +\S+ +(?:silent|lost) /m);
+    assert.match(seen, /^b\/0 +(?:silent|lost) /m);
   assert.equal((await shows(/^a\/0/m)).exitCode, 0);
 });
 
