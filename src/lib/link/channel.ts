@@ -1,19 +1,20 @@
 /**
  * Messages both ways between two of our own processes, on one stream: framed by their length, the first one a hello, so
- * many bytes waiting at most. What a message means is its owner's, and so is what becomes of one for which there is no
- * room. Lifecycle: open -> ending -> ended. What its owner does to it shows in a later turn.
+ * many bytes waiting at most. What a message means is its owner's, and so is the fate of one for which there is no room. Lifecycle: open -> ending -> ended. What its owner does to it shows in a later turn.
  */
 import { finished, type Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../clock.ts';
 import { encodeLengthFrame, LengthFrameDecoder } from './length-frame.ts';
 
-/** Written at once; the rest waits in the queue, where it can be taken back. */
+/** Written at once; the rest waits in the queue. */
 const pieceBytesMax = 256 * 1024;
 
 export interface ChannelOwner {
   readonly clock: Clock;
   /** Of one message from the peer. */
   readonly messageBytesMax: number;
+  /** Bytes that may wait in the queue. */
+  readonly queueBytesMax: number;
   /** After `end` the peer has so long to take what was sent. */
   readonly endMsMax: number;
   /** The first message. The end of a sentence about what the peer did wrong, which cuts the channel; null: nothing. */
@@ -38,26 +39,24 @@ export type ChannelEnd =
 export class Channel {
   readonly #stream: Duplex;
   readonly #owner: ChannelOwner;
-  readonly #queue: ChannelQueue;
+  /** Framed, in their order. */
+  readonly #queue: Buffer[] = [];
+  #queueBytes = 0;
   readonly #frames: LengthFrameDecoder;
   readonly #whenEnded: Promise<void>;
   readonly #flushNow = (): void => {
     this.#isFlushDue = false;
-    this.#flush();
+    this.flush();
   };
   #stage: 'open' | 'ending' | 'ended' = 'open';
   #end: ChannelEnd = { kind: 'closed' };
   #isGreeted = false;
-  /** The peer wants what waits in the queue. */
-  #isFlowing = false;
   #isFlushDue = false;
   #isWriting = false;
   #cancelGiveUp: Cancel = () => undefined;
 
-  /** `queue` may outlive the channel: what it holds goes once `flow` was called. */
-  constructor(stream: Duplex, queue: ChannelQueue, owner: ChannelOwner) {
+  constructor(stream: Duplex, owner: ChannelOwner) {
     this.#stream = stream;
-    this.#queue = queue;
     this.#owner = owner;
     this.#frames = new LengthFrameDecoder(owner.messageBytesMax);
     this.#whenEnded = new Promise((resolve) => {
@@ -81,35 +80,34 @@ export class Channel {
 
   /** In the queue, and written but not taken by the system yet. */
   get waitingBytes(): number {
-    return this.#queue.bytes + this.#stream.writableLength;
+    return this.#queueBytes + this.#stream.writableLength;
   }
 
-  /** Ahead of what waits in the queue. */
-  greet(payload: Uint8Array): void {
-    this.#stream.write(encodeLengthFrame(payload));
+  /** All that one turn of the loop sends is written at its end, in one piece. False: there is no room for it. */
+  send(payload: Uint8Array): boolean {
+    const frame = encodeLengthFrame(payload);
+    if (this.#queueBytes + frame.length > this.#owner.queueBytesMax) return false;
+    this.#queue.push(frame);
+    this.#queueBytes += frame.length;
+    if (!this.#isFlushDue && !this.#isWriting) {
+      this.#isFlushDue = true;
+      setImmediate(this.#flushNow);
+    }
+    return true;
   }
 
-  /** From now on what waits in the queue is written, that of one turn in one piece. */
-  flow(): void {
-    this.#isFlowing = true;
-    this.flushSoon();
-  }
-
-  /** From now on it waits again, for another channel: only what is being written goes. */
-  hold(): void {
-    this.#isFlowing = false;
-  }
-
-  /** There is more in the queue: what a turn of the loop put there goes at its end, in one write. */
-  flushSoon(): void {
-    if (this.#isFlushDue || this.#isWriting || !this.#isFlowing) return;
-    this.#isFlushDue = true;
-    setImmediate(this.#flushNow);
-  }
-
-  /** The same within this turn. */
+  /** Writes what waits within this turn, if nothing is being written. */
   flush(): void {
-    this.#flush();
+    // A write on a stream that breaks may be reported as done.
+    if (this.#stage !== 'open' || this.#stream.destroyed) return;
+    if (this.#isWriting || this.#queue.length === 0) return;
+    this.#isWriting = true;
+    const frames = this.#take(pieceBytesMax);
+    const last = frames.pop();
+    this.#stream.cork();
+    for (const frame of frames) this.#stream.write(frame);
+    this.#stream.write(last, (error) => this.#written(error));
+    this.#stream.uncork();
   }
 
   /** Writes what waits, and `last` behind it; receives nothing any more and hangs up. Resolves when the channel has ended. */
@@ -117,7 +115,7 @@ export class Channel {
     if (this.#stage === 'open') {
       this.#stage = 'ending';
       this.#stream.cork();
-      for (const frame of this.#queue.take(Infinity)) this.#stream.write(frame);
+      for (const frame of this.#take(Infinity)) this.#stream.write(frame);
       if (last !== undefined) this.#stream.write(encodeLengthFrame(last));
       this.#stream.end().resume();
       this.#cancelGiveUp = this.#owner.clock.after(this.#owner.endMsMax, () => this.#stream.destroy());
@@ -130,24 +128,20 @@ export class Channel {
     this.#stop(fault === null ? { kind: 'closed' } : { kind: 'fault', fault });
   }
 
-  #flush(): void {
-    // A write on a stream that breaks may be reported as done.
-    if (!this.#isFlowing || this.#stage !== 'open' || this.#stream.destroyed) return;
-    if (this.#isWriting || this.#queue.isEmpty) return;
-    this.#isWriting = true;
-    const frames = this.#queue.take(pieceBytesMax);
-    const last = frames.pop();
-    this.#stream.cork();
-    for (const frame of frames) this.#stream.write(frame);
-    this.#stream.write(last, (error) => this.#written(error));
-    this.#stream.uncork();
+  /** The first of those that wait, up to about `bytesMax`; one at least, if there is one. */
+  #take(bytesMax: number): Buffer[] {
+    let count = 0;
+    let bytes = 0;
+    for (; count < this.#queue.length && bytes < bytesMax; count++) bytes += this.#queue[count]?.length ?? 0;
+    this.#queueBytes -= bytes;
+    return this.#queue.splice(0, count);
   }
 
   #written(error: Error | null | undefined): void {
     this.#isWriting = false;
     if (error instanceof Error) return;
-    if (this.#queue.isEmpty) this.#owner.drained?.();
-    this.#flush();
+    if (this.#queue.length === 0) this.#owner.drained?.();
+    this.flush();
   }
 
   #receive(chunk: Buffer): void {
@@ -155,7 +149,7 @@ export class Channel {
     for (const step of this.#frames.feed(chunk)) {
       const fault =
         step.kind === 'payload'
-          ? this.#take(step.payload)
+          ? this.#hear(step.payload)
           : `sent a message of ${step.length} bytes, where 1 to ${this.#owner.messageBytesMax} are in order`;
       if (fault !== null) this.cut(fault);
       // The owner may have ended it.
@@ -163,7 +157,7 @@ export class Channel {
     }
   }
 
-  #take(payload: Buffer): string | null {
+  #hear(payload: Buffer): string | null {
     if (this.#isGreeted) return this.#owner.received(payload);
     const fault = this.#owner.greeted(payload);
     this.#isGreeted = fault === null;
@@ -188,65 +182,5 @@ export class Channel {
     this.#cancelGiveUp();
     this.#stream.destroy();
     this.#owner.ended(this.#end);
-  }
-}
-
-/** Messages that wait to be sent, framed, in their order, each under a key by which it can be taken back. */
-export class ChannelQueue {
-  readonly #bytesMax: number;
-  readonly #frames = new Map<number, Buffer>();
-  #bytes = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get isEmpty(): boolean {
-    return this.#frames.size === 0;
-  }
-
-  /** False: there is no room for it. `key`: of no other message that waits. */
-  put(key: number, payload: Uint8Array): boolean {
-    const frame = encodeLengthFrame(payload);
-    if (this.#bytes + frame.length > this.#bytesMax) return false;
-    this.#frames.set(key, frame);
-    this.#bytes += frame.length;
-    return true;
-  }
-
-  has(key: number): boolean {
-    return this.#frames.has(key);
-  }
-
-  /** True: it was still here, and nobody has seen it. */
-  takeBack(key: number): boolean {
-    const frame = this.#frames.get(key);
-    if (frame === undefined) return false;
-    this.#frames.delete(key);
-    this.#bytes -= frame.length;
-    return true;
-  }
-
-  /** The first of them, up to about `bytesMax`; one at least, if there is one. */
-  take(bytesMax: number): Buffer[] {
-    const taken: Buffer[] = [];
-    let bytes = 0;
-    for (const [key, frame] of this.#frames) {
-      this.#frames.delete(key);
-      taken.push(frame);
-      bytes += frame.length;
-      if (bytes >= bytesMax) break;
-    }
-    this.#bytes -= bytes;
-    return taken;
-  }
-
-  clear(): void {
-    this.#frames.clear();
-    this.#bytes = 0;
   }
 }

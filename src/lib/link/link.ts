@@ -3,7 +3,7 @@
  * about its end. What the messages mean is its owner's.
  */
 import type { Duplex } from 'node:stream';
-import { Channel, ChannelQueue, type ChannelEnd } from './channel.ts';
+import { Channel, type ChannelEnd } from './channel.ts';
 import type { Cancel, Clock } from '../clock.ts';
 import type { Result } from '../result.ts';
 import type { LoopProgress } from '../loop-progress.ts';
@@ -57,25 +57,23 @@ export interface LinkOwner<Sent, Received> {
 
 export class Link<Sent extends object, Received> {
   readonly #owner: LinkOwner<Sent, Received>;
-  readonly #queue: ChannelQueue;
   readonly #channel: Channel;
   readonly #stopHeartbeats: Cancel;
   readonly #stopSigns: Cancel;
-  /** Messages put into the queue so far. */
-  #sent = 0;
+  #hasSent = false;
   /** Heartbeats since the last message came: by our own time, which stands still when this process does. */
   #silentHeartbeats = 0;
   #isHeartbeatDue = false;
 
   constructor(stream: Duplex, owner: LinkOwner<Sent, Received>) {
     const { clock, bounds, language, progress } = owner;
-    this.#queue = new ChannelQueue(bounds.backlogBytesMax);
     this.#owner = owner;
     this.#stopHeartbeats = clock.every(bounds.heartbeatMs, () => this.#heartbeatSoon());
     this.#stopSigns = progress.onSign(() => this.#showProgress());
-    this.#channel = new Channel(stream, this.#queue, {
+    this.#channel = new Channel(stream, {
       clock,
       messageBytesMax: bounds.messageBytesMax,
+      queueBytesMax: bounds.backlogBytesMax,
       endMsMax: bounds.silenceMsMax,
       greeted: (payload) => this.#received(language.readHello(payload)),
       received: (payload) => this.#received(language.read(payload)),
@@ -86,7 +84,6 @@ export class Link<Sent extends object, Received> {
         owner.ended(faultOf(owner.peer, how), how.kind);
       },
     });
-    this.#channel.flow();
   }
 
   /** So much waits to be sent that what can wait has to, until `drained`. */
@@ -100,9 +97,9 @@ export class Link<Sent extends object, Received> {
     const { bounds, language } = this.#owner;
     const payload = language.encode(message);
     const bytes = this.#channel.waitingBytes + payload.length;
-    this.#sent += 1;
-    if (bytes <= bounds.backlogBytesMax && this.#queue.put(this.#sent, payload)) this.#channel.flushSoon();
-    else this.#channel.cut(`reads too slowly: ${bytes} bytes wait for it`);
+    this.#hasSent = true;
+    if (bytes > bounds.backlogBytesMax || !this.#channel.send(payload))
+      this.#channel.cut(`reads too slowly: ${bytes} bytes wait for it`);
   }
 
   /** Sends what waits, receives nothing any more and hangs up. Resolves when the link has ended. */
@@ -148,7 +145,7 @@ export class Link<Sent extends object, Received> {
 
   /** An end that answers the peer's hello with its own sends nothing before it. */
   #sendHeartbeat(): void {
-    if (this.#sent > 0) this.send({ kind: 'heartbeat' });
+    if (this.#hasSent) this.send({ kind: 'heartbeat' });
   }
 }
 
@@ -174,6 +171,7 @@ export function declineLink(
   last: Buffer,
 ): void {
   const nothing = (): null => null;
-  const owner = { clock, messageBytesMax, endMsMax, greeted: nothing, received: nothing, ended: nothing };
-  void new Channel(stream, new ChannelQueue(0), owner).end(last);
+  const bounds = { messageBytesMax, queueBytesMax: 0, endMsMax };
+  const owner = { clock, ...bounds, greeted: nothing, received: nothing, ended: nothing };
+  void new Channel(stream, owner).end(last);
 }

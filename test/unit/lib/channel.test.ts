@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
-import { Channel, ChannelQueue, type ChannelEnd } from '../../../src/lib/link/channel.ts';
+import { Channel, type ChannelEnd } from '../../../src/lib/link/channel.ts';
 import { encodeLengthFrame } from '../../../src/lib/link/length-frame.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { DuplexPair, type DuplexPairOptions } from '../../support/duplex-pair.ts';
@@ -12,7 +12,6 @@ const endMsMax = 1000;
 class ChannelScene {
   readonly clock = new DrivenClock();
   readonly pair: DuplexPair;
-  readonly queue = new ChannelQueue(100);
   readonly channel: Channel;
   /** The hello in brackets. */
   readonly received: string[] = [];
@@ -24,9 +23,10 @@ class ChannelScene {
     this.pair = new DuplexPair(options);
     this.pair.there.on('data', (chunk: Buffer) => (this.written = Buffer.concat([this.written, chunk])));
     this.pair.there.on('error', () => undefined);
-    this.channel = new Channel(this.pair.here, this.queue, {
+    this.channel = new Channel(this.pair.here, {
       clock: this.clock,
       messageBytesMax: 10,
+      queueBytesMax: 27,
       endMsMax,
       greeted: (payload) => this.#take(`[${payload.toString()}]`),
       received: (payload) => this.#take(payload.toString()),
@@ -68,39 +68,27 @@ test('a message longer than there may be cuts the channel, and the sentence says
   assert.deepEqual(scene.ends, [{ kind: 'fault', fault }]);
 });
 
-test('what waits goes behind the greeting, in its order, once the other end wants it', async () => {
+test('all that one turn sends goes at its end, in its order', async () => {
   const scene = new ChannelScene();
-  for (const [key, payload] of ['one', 'two', 'three'].entries()) scene.queue.put(key, Buffer.from(payload));
-  scene.channel.flushSoon();
-  await setImmediate();
+  for (const payload of ['one', 'two', 'three']) scene.channel.send(Buffer.from(payload));
   assert.equal(scene.written.length, 0);
   assert.equal(scene.channel.waitingBytes, 23);
-  assert.deepEqual([scene.queue.takeBack(1), scene.queue.takeBack(1)], [true, false]);
-  scene.channel.greet(Buffer.from('hello'));
-  scene.channel.flow();
   await setImmediate();
-  assert.deepEqual(scene.written, Buffer.concat([frame('hello'), frame('one'), frame('three')]));
-  assert.deepEqual([scene.channel.waitingBytes, scene.queue.takeBack(0), scene.drains], [0, false, 1]);
+  assert.deepEqual(scene.written, Buffer.concat([frame('one'), frame('two'), frame('three')]));
+  assert.deepEqual([scene.channel.waitingBytes, scene.drains], [0, 1]);
 });
 
-test('the queue takes no more than it has room for, and the same again when that is gone', () => {
-  const queue = new ChannelQueue(20);
-  const payload = Buffer.from('12345');
-  assert.deepEqual(
-    [queue.put(1, payload), queue.put(2, payload), queue.put(3, payload)],
-    [true, true, false],
-  );
-  assert.deepEqual([queue.has(2), queue.has(3), queue.bytes], [true, false, 18]);
-  assert.deepEqual(queue.take(1), [frame('12345')]);
-  assert.equal(queue.put(3, payload), true);
-  queue.clear();
-  assert.deepEqual([queue.isEmpty, queue.bytes, queue.take(Infinity)], [true, 0, []]);
+test('it takes no more than it has room for, and the same again when that is gone', async () => {
+  const { channel } = new ChannelScene();
+  const send = (): boolean => channel.send(Buffer.from('12345'));
+  assert.deepEqual([send(), send(), send(), send()], [true, true, true, false]);
+  await setImmediate();
+  assert.equal(send(), true);
 });
 
 test('an end sends what waits and a last word, hears nothing any more, and waits for the other end only so long', async () => {
   const scene = new ChannelScene();
-  scene.channel.flow();
-  scene.queue.put(1, Buffer.from('one'));
+  scene.channel.send(Buffer.from('one'));
   const ended = scene.channel.end(Buffer.from('bye'));
   await scene.says('hi');
   await ended;
@@ -121,7 +109,7 @@ test('a peer that hangs up does so in order, or in the middle of a message, or t
   const hasty = new ChannelScene();
   hasty.pair.there.end(frame('hi').subarray(0, 5));
   const broken = new ChannelScene({ breaksAt: 1 });
-  broken.channel.greet(Buffer.from('hi'));
+  broken.channel.send(Buffer.from('hi'));
   await setImmediate();
   assert.deepEqual(
     [orderly, hasty, broken].map(({ ends }) => ends.map(({ kind }) => kind)),
