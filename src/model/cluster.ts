@@ -1,4 +1,4 @@
-/** Several processes or nodes that are one server. Source: cluster.md. */
+/** Several nodes that are one server. Source: cluster.md. */
 import type { LiveCallState } from './call.ts';
 import type { ConnectionTimes } from './connectivity.ts';
 import type { EventId, SessionId } from './ids.ts';

@@ -306,7 +306,7 @@ export const batchesMax = 128;
 export const batchesPerApplicationMax = 32;
 /**
  * Devices of all batches that are looked at within one turn of the event loop; the next are in the next one. Less than a
- * millisecond at 3 µs each alone, about four times that where each row is read from the store that several processes share.
+ * millisecond at 3 µs each.
  */
 export const batchDevicesPerTurn = 250;
 /** A question to an owner waits so long for the devices of its batch whose rows are not there yet; these are asked about later. */

@@ -1,7 +1,6 @@
 /**
  * The figures that people look at, of the last hour: a few series of the metrics, noted every 5 s, so that a plot has a past when
- * it is opened. They are read from the text of a scrape, which of several processes is that of all of them: what it sums is
- * summed here, and what it has of each process stands for each. Kept in memory: a restart begins anew.
+ * it is opened. They are read from the text of a scrape. Kept in memory: a restart begins with none.
  */
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { figureSeriesMax, figuresEveryMs, figuresKept } from '../model/console-limits.ts';

@@ -1,6 +1,5 @@
 /**
- * Every gauge of the server, declared once: its name, its help and what it is read from at a scrape. Of several processes
- * that are one server the values are summed, so what a server has one of is read by one of them only. Names and labels are
+ * Every gauge of the server, declared once: its name, its help and what it is read from at a scrape. Names and labels are
  * those of running.md; never a device id in a label.
  */
 import { countOpenFiles } from '../lib/open-files-count.ts';

@@ -1,5 +1,5 @@
 /**
- * A server of a site as a real process, or with its worker processes, and the devices, backends and operators that talk
+ * A server of a site as a real process, or with its edges, and the devices, backends and operators that talk
  * to it. Every device of the registry has a secret that is known by its id.
  */
 import assert from 'node:assert/strict';

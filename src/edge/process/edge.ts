@@ -28,7 +28,7 @@ export interface EdgeProcessSettings {
   readonly name: string;
   readonly sleep: SleepSettings;
   /** `shared`: with the other edges of this machine, whose core is here too. */
-  readonly port: Exclude<SleepPort, 'lent'>;
+  readonly port: SleepPort;
 }
 
 export interface EdgeProcessDeps {

@@ -1,7 +1,6 @@
 /**
  * A child process as its supervisor has it, and the spare that waits beside those that serve: its code is loaded, which
- * is most of a start, and it is nobody yet. Source: cluster.md, Several processes on one machine; calls-and-media.md,
- * The media process.
+ * is most of a start, and it is nobody yet. Source: calls-and-media.md, The media process.
  */
 import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';

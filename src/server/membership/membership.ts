@@ -143,7 +143,7 @@ export class AloneMember implements Member {
 
 export type OwnLife = Pick<MemberStatus, 'member' | 'process' | 'startedAtMs'>;
 
-/** Of one that has its store in common with the others, or none beside it: nothing is on its way from one to another. */
+/** Nothing is on its way from one member to another: it is the only one. */
 function memberStatus({ node, readiness, own }: OpenContext, life: OwnLife): MemberStatus {
   const { deviceListeners } = own;
   return {

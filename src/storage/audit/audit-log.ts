@@ -1,6 +1,6 @@
 /**
  * The audit log: a line is on disk before its change begins, or the change is refused. One process writes it: the
- * server, its coordinator where there are several, or a command that holds the directory's lock. See docs/adr/0021.
+ * server, or a command that holds the directory's lock. See docs/adr/0021.
  */
 import { open, rename, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 /**
  * Brings notices of the registry to the log, in their order: a slice at a time, each forgotten once the log has its event.
- * One process of those that share a store does it. What a store refuses is tried again.
+ * What a store refuses is tried again.
  */
 import { settlesWithin, type Cancel, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
