@@ -34,10 +34,8 @@ export function retrySettings(given: Partial<RetrySettings> = {}): RetrySettings
 export type RequestKind =
   'query' | 'wakeup' | 'message' | 'call-credentials' | 'call-end' | 'provisioning' | 'made-secret';
 
-/** How one attempt ended. */
-export type Attempt =
-  | { readonly kind: 'answered'; readonly result: ApiResult<unknown, FailureCode> }
-  | { readonly kind: 'unanswered'; readonly error: ReveilleUnreachableError | ReveilleProtocolError };
+/** The end of one attempt; an error: nobody answered, or a gateway did. */
+export type Attempt = ApiResult<unknown, FailureCode> | ReveilleUnreachableError | ReveilleProtocolError;
 
 interface RetryRule {
   /** Though it may have arrived. */
@@ -62,27 +60,17 @@ const rules: Record<RequestKind, RetryRule> = {
   'made-secret': { repeatsUnanswered: false, codes: [42901, 50301] },
 };
 
-export class RetryPolicy {
-  readonly #settings: RetrySettings;
-  readonly #random: () => number;
-
-  /** `random` draws from 0 to 1. */
-  constructor(settings: RetrySettings, random: () => number) {
-    this.#settings = settings;
-    this.#random = random;
-  }
-
-  /** Milliseconds before the next attempt after this one, the `attempts`th (from 1); null: it was the last. */
-  delayMs(kind: RequestKind, attempts: number, attempt: Attempt): number | null {
-    if (attempts >= this.#settings.attemptsMax || !mayRepeat(rules[kind], attempt)) return null;
-    const waitMs = (retryAfterOf(attempt) ?? 0) * 1000;
-    return waitMs > this.#settings.retryAfterMsMax ? null : waitMs + this.#backoffMs(attempts);
-  }
-
-  #backoffMs(attempts: number): number {
-    const { delayMsMin, delayMsMax } = this.#settings;
-    return backoffMs(attempts, delayMsMin, delayMsMax, this.#random());
-  }
+/** Milliseconds before the next attempt after this one, the `attempts`th (from 1); null: it was the last. `random`: from 0 to 1. */
+export function retryDelayMs(
+  { attemptsMax, delayMsMin, delayMsMax, retryAfterMsMax }: RetrySettings,
+  kind: RequestKind,
+  attempts: number,
+  attempt: Attempt,
+  random: number,
+): number | null {
+  if (attempts >= attemptsMax || !mayRepeat(rules[kind], attempt)) return null;
+  const waitMs = 'retryAfterS' in attempt ? (attempt.retryAfterS ?? 0) * 1000 : 0;
+  return waitMs > retryAfterMsMax ? null : waitMs + backoffMs(attempts, delayMsMin, delayMsMax, random);
 }
 
 /** After this many failures (from 1) in a row: doubles up to a bound; by chance up to half shorter. */
@@ -92,19 +80,12 @@ export function backoffMs(failures: number, minMs: number, maxMs: number, random
 }
 
 function mayRepeat({ repeatsUnanswered, codes, codesWithTime = [] }: RetryRule, attempt: Attempt): boolean {
-  if (attempt.kind === 'answered') {
-    const { result } = attempt;
-    if (result.ok) return false;
-    return (
-      codes.includes(result.code) || (result.retryAfterS !== null && codesWithTime.includes(result.code))
-    );
-  }
-  return repeatsUnanswered || ('mayHaveArrived' in attempt.error && !attempt.error.mayHaveArrived);
-}
-
-function retryAfterOf(attempt: Attempt): number | null {
-  if (attempt.kind === 'answered') return attempt.result.ok ? null : attempt.result.retryAfterS;
-  return 'retryAfterS' in attempt.error ? attempt.error.retryAfterS : null;
+  if (attempt instanceof Error)
+    return repeatsUnanswered || ('mayHaveArrived' in attempt && !attempt.mayHaveArrived);
+  if (attempt.ok) return false;
+  return (
+    codes.includes(attempt.code) || (attempt.retryAfterS !== null && codesWithTime.includes(attempt.code))
+  );
 }
 
 export interface ReveilleClientOptions {

@@ -2,11 +2,10 @@
  * The log of events as it grows, one after the other, whatever happens to the server or the way to it. Every event
  * comes at least once: going on from a cursor may repeat those of one page. Source: events.md, Reading.
  */
-import type { Clock } from '../lib/clock.ts';
+import { pause, type Clock } from '../lib/clock.ts';
 import type { EventsCode, TransportCode } from '../model/codes.ts';
 import type { ApiEvent, EventsData, ApiResult } from './answers.ts';
 import { ReveilleProtocolError, ReveilleRefusedError, ReveilleUnreachableError } from './client-errors.ts';
-import { pause } from './request-sender.ts';
 import { backoffMs } from './client-options.ts';
 
 export interface FollowedEvent {

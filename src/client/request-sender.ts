@@ -3,14 +3,14 @@
  * time that the server named when it refused ours. A caller may also sign and send a raw request of any path.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Clock } from '../lib/clock.ts';
+import { pause, type Clock } from '../lib/clock.ts';
 import type { FailureCode } from '../model/codes.ts';
 import { generateRequestId } from '../model/ids.ts';
 import { signRequest, type SigningCredential } from '../protocol/tgv1/sign-request.ts';
 import { decodeResult, retryAfterOf, type ApiResult } from './answers.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
-import type { Attempt, RequestKind, RetryPolicy } from './client-options.ts';
-import type { Transport, WireReply } from './http-transport.ts';
+import { retryDelayMs, type Attempt, type RequestKind, type RetrySettings } from './client-options.ts';
+import type { Transport, WireReply, WireRequest } from './http-transport.ts';
 import { decodeJsonObject } from '../lib/utf8.ts';
 import type { HeaderSet } from '../protocol/tgv1/signing-headers.ts';
 import { serverTimeOf } from '../protocol/tgv1/auth-failure.ts';
@@ -65,16 +65,26 @@ export interface SenderDeps {
   readonly origin: string;
   readonly credential: SigningCredential;
   readonly clock: Clock;
-  readonly serverClock: ServerClock;
-  readonly retries: RetryPolicy;
+  /** Draws from 0 to 1. */
+  readonly random: () => number;
+  readonly retry: RetrySettings;
   readonly transport: Transport;
+}
+
+/** The same of both make the same signature. */
+interface Signing {
+  readonly atMs: number;
+  /** Null: none. */
+  readonly nonce: string | null;
 }
 
 export class RequestSender {
   readonly #deps: SenderDeps;
+  readonly #serverClock: ServerClock;
 
   constructor(deps: SenderDeps) {
     this.#deps = deps;
+    this.#serverClock = new ServerClock(deps.clock);
   }
 
   /**
@@ -82,58 +92,46 @@ export class RequestSender {
    * none, and with the reason of the signal when that is aborted.
    */
   async send(request: ApiRequest, signal: AbortSignal): Promise<ApiResult<unknown, FailureCode>> {
-    const { clock, retries } = this.#deps;
-    const signing = new Signing(this.#deps.serverClock);
+    const { clock, random, retry } = this.#deps;
+    let signing = this.#newSigning(request);
     for (let attempts = 1; ; attempts += 1) {
-      const attempt = await this.#attempt(request, signing, signal);
-      const delayMs = retries.delayMs(request.kind, attempts, attempt);
+      let attempt = await this.#attempt(request, signing, signal);
+      // The server has refused our time and said its own.
+      if (!(attempt instanceof Error) && this.#serverClock.learn(attempt)) {
+        signing = this.#newSigning(request);
+        attempt = await this.#attempt(request, signing, signal);
+      }
+      const delayMs = retryDelayMs(retry, request.kind, attempts, attempt, random());
       if (delayMs === null) {
-        if (attempt.kind === 'answered') return attempt.result;
-        throw attempt.error;
+        if (attempt instanceof Error) throw attempt;
+        return attempt;
       }
       await pause(clock, delayMs, signal);
       // A repeated signature wakes or changes at most once; other requests are signed for the moment they are sent.
-      if (request.kind !== 'wakeup' && request.kind !== 'provisioning') signing.renew();
+      if (request.kind !== 'wakeup' && request.kind !== 'provisioning') signing = this.#newSigning(request);
     }
   }
 
   /** Whatever comes back, after one attempt as it is. Rejects as `send` does. */
-  sendOnce(request: RawRequest, timeoutMs: number, signal: AbortSignal): Promise<WireReply> {
-    const { credential, serverClock, transport } = this.#deps;
-    const { method, path, rawQuery = '', body = null, headerSet = 'long', contentType, headers } = request;
-    const given = { credential, method, path, rawQuery, body, headerSet, atMs: serverClock.wallMs() };
-    const signed = signRequest(contentType === undefined ? given : { ...given, contentType });
-    return transport.send({
-      method,
-      target: targetOf(path, rawQuery),
-      headers: { ...signed, ...headers },
-      body,
-      deadlineMs: timeoutMs,
-      isLongPoll: false,
-      signal,
-    });
+  sendOnce(request: RawRequest, deadlineMs: number, signal: AbortSignal): Promise<WireReply> {
+    const signing = { atMs: this.#serverClock.wallMs(), nonce: null };
+    return this.#exchange(request, signing, { deadlineMs, isLongPoll: false, signal });
+  }
+
+  /** Two calls of one second that say the same would have one signature, and the second be a repeat of the first. */
+  #newSigning({ method, body }: ApiRequest): Signing {
+    const isGet = method === undefined && body === null;
+    return { atMs: this.#serverClock.wallMs(), nonce: isGet ? null : generateRequestId() };
   }
 
   async #attempt(request: ApiRequest, signing: Signing, signal: AbortSignal): Promise<Attempt> {
     try {
-      return { kind: 'answered', result: await this.#askInTime(request, signing, signal) };
+      return await this.#ask(request, signing, signal);
     } catch (error) {
-      if (error instanceof ReveilleUnreachableError) return { kind: 'unanswered', error };
-      if (error instanceof ReveilleProtocolError && error.isOfGateway) return { kind: 'unanswered', error };
+      if (error instanceof ReveilleUnreachableError) return error;
+      if (error instanceof ReveilleProtocolError && error.isOfGateway) return error;
       throw error;
     }
-  }
-
-  /** Asks once more when the server has refused our time and said its own. */
-  async #askInTime(
-    request: ApiRequest,
-    signing: Signing,
-    signal: AbortSignal,
-  ): Promise<ApiResult<unknown, FailureCode>> {
-    const result = await this.#ask(request, signing, signal);
-    if (!this.#deps.serverClock.learn(result)) return result;
-    signing.renew();
-    return this.#ask(request, signing, signal);
   }
 
   async #ask(
@@ -141,14 +139,11 @@ export class RequestSender {
     signing: Signing,
     signal: AbortSignal,
   ): Promise<ApiResult<unknown, FailureCode>> {
-    const { path, rawQuery, waitMs, timeoutMs } = request;
+    const { path, rawQuery, requestId, waitMs, timeoutMs } = request;
     const { method = request.body === null ? 'GET' : 'POST' } = request;
     const body = request.body === null ? null : Buffer.from(JSON.stringify(request.body));
-    const reply = await this.#deps.transport.send({
-      method,
-      target: targetOf(path, rawQuery),
-      headers: this.#headers(request, signing, method, body),
-      body,
+    const headers: Record<string, string> = requestId === null ? {} : { 'X-Request-ID': requestId };
+    const reply = await this.#exchange({ method, path, rawQuery, body, headers }, signing, {
       deadlineMs: waitMs + timeoutMs,
       isLongPoll: waitMs > 0,
       signal,
@@ -156,52 +151,27 @@ export class RequestSender {
     return decodeResult(reply) ?? this.#misunderstand(reply);
   }
 
-  #headers(
-    request: ApiRequest,
+  #exchange(
+    { method, path, rawQuery = '', body = null, headerSet = 'long', contentType, headers }: RawRequest,
     { atMs, nonce }: Signing,
-    method: string,
-    body: Buffer | null,
-  ): Record<string, string> {
-    const { credential } = this.#deps;
-    const { path, rawQuery, requestId } = request;
-    const headers = signRequest({
-      credential,
+    sending: Pick<WireRequest, 'deadlineMs' | 'isLongPoll' | 'signal'>,
+  ): Promise<WireReply> {
+    const { credential, transport } = this.#deps;
+    const furtherHeaders: Record<string, string> = nonce === null ? {} : { 'x-tg-nonce': nonce };
+    const signed = { credential, method, path, rawQuery, body, headerSet, atMs, contentType, furtherHeaders };
+    return transport.send({
       method,
-      path,
-      rawQuery,
+      target: rawQuery === '' ? path : `${path}?${rawQuery}`,
+      headers: { ...signRequest(signed), ...headers },
       body,
-      headerSet: 'long',
-      atMs,
-      // Two calls of one second that say the same would have one signature, and the second be a repeat of the first.
-      furtherHeaders: method === 'GET' ? {} : { 'x-tg-nonce': nonce },
+      ...sending,
     });
-    // Not signed: what stands between may write its own.
-    if (requestId !== null) headers['X-Request-ID'] = requestId;
-    return headers;
   }
 
   #misunderstand(reply: WireReply): never {
     const { status, headers } = reply;
     const found = `no envelope in ${reply.body.length} bytes of ${headers['content-type'] ?? 'no type'}`;
     throw new ReveilleProtocolError(this.#deps.origin, status, found, retryAfterOf(reply));
-  }
-}
-
-/** The time and the nonce that a request is signed with: the same of both make the same signature. */
-class Signing {
-  atMs: number;
-  nonce: string;
-  readonly #serverClock: ServerClock;
-
-  constructor(serverClock: ServerClock) {
-    this.#serverClock = serverClock;
-    this.atMs = serverClock.wallMs();
-    this.nonce = generateRequestId();
-  }
-
-  renew(): void {
-    this.atMs = this.#serverClock.wallMs();
-    this.nonce = generateRequestId();
   }
 }
 
@@ -212,15 +182,12 @@ export function queryOf(parameters: Readonly<Record<string, string | number | un
     .join('&');
 }
 
-function targetOf(path: string, rawQuery: string): string {
-  return rawQuery === '' ? path : `${path}?${rawQuery}`;
-}
-
 /** An answer that claims more is not believed: nobody gets a signature of ours for a day that is far away. */
 const skewMsMax = 24 * 3600 * 1000;
 
-export class ServerClock {
+class ServerClock {
   readonly #clock: Clock;
+  /** Its lead over ours, as far as we know: 0 until it said so. */
   #aheadMs = 0;
 
   constructor(clock: Clock) {
@@ -229,11 +196,6 @@ export class ServerClock {
 
   wallMs(): number {
     return this.#clock.wallMs() + this.#aheadMs;
-  }
-
-  /** How far the server's clock is ahead of ours, as far as we know: 0 until it said so. */
-  get aheadMs(): number {
-    return this.#aheadMs;
   }
 
   /** True when the answer refuses our time and says its own: the same may be signed again. */
@@ -246,20 +208,4 @@ export class ServerClock {
     this.#aheadMs = aheadMs;
     return true;
   }
-}
-
-/** Resolves after `ms` of monotonic time; rejects with the reason of the signal as soon as that is aborted. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      cancel();
-      reject(signal.reason as Error);
-    };
-    const cancel = clock.after(ms, () => {
-      signal.removeEventListener('abort', abort);
-      resolve();
-    });
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
 }

@@ -43,7 +43,6 @@ import {
   type ReveilleClientOptions,
   type WaitOptions,
   type WakeOptions,
-  RetryPolicy,
   retrySettings,
 } from './client-options.ts';
 import { askInBatches } from './batches.ts';
@@ -51,14 +50,7 @@ import { followEvents, type FollowedEvent } from './followed-events.ts';
 import { HttpTransport, parseOrigin } from './http-transport.ts';
 import { OpenCalls } from './open-calls.ts';
 import { RegistryMethods, type Asked } from './registry-methods.ts';
-import {
-  queryOf,
-  rawAnswerOf,
-  type RawAnswer,
-  type RawRequest,
-  RequestSender,
-  ServerClock,
-} from './request-sender.ts';
+import { queryOf, rawAnswerOf, type RawAnswer, type RawRequest, RequestSender } from './request-sender.ts';
 
 export type * from './answers.ts';
 export { ReveilleProtocolError, ReveilleRefusedError, ReveilleUnreachableError } from './client-errors.ts';
@@ -95,14 +87,8 @@ export class ReveilleClient extends RegistryMethods {
     this.#random = random;
     this.#timeoutMs = timeoutMs;
     this.#closeTransport = () => transport.close();
-    this.#sender = new RequestSender({
-      origin,
-      credential,
-      clock,
-      serverClock: new ServerClock(clock),
-      retries: new RetryPolicy(retrySettings(options.retry), random),
-      transport,
-    });
+    const retry = retrySettings(options.retry);
+    this.#sender = new RequestSender({ origin, credential, clock, random, retry, transport });
   }
 
   /** What was last seen of a device's two connections. */

@@ -30,10 +30,19 @@ export function wallSeconds(clock: Clock): number {
   return Math.floor(clock.wallMs() / 1000);
 }
 
-/** Resolves after `ms` of monotonic time. */
-export function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(ms, resolve);
+/** Resolves after `ms` of monotonic time; rejects with the reason of the signal as soon as that is aborted. */
+export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      cancel();
+      reject(signal?.reason as Error);
+    };
+    const cancel = clock.after(ms, () => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    });
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
   });
 }
 

@@ -2,7 +2,7 @@
  * A wakeup's answer in words, with what to do next, and its outcome, asked of the server until it is known.
  * Source: API doc, Endpoint 2; decisions.md, Wakeup; events.md, Reading.
  */
-import type { Clock } from '../../lib/clock.ts';
+import { pause, type Clock } from '../../lib/clock.ts';
 import type {
   ApiFailure,
   ReveilleClient,
@@ -82,7 +82,7 @@ export async function awaitOutcome(
     const { status } = result.data;
     const isOpen = status === 'accepted' || status === 'unknown';
     if (!isOpen || clock.monotonicMs() >= untilMs) return result.data;
-    await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+    await pause(clock, pauseMs);
   }
 }
 

@@ -28,7 +28,7 @@ export interface UnsignedRequest {
   /** Null: no body. */
   readonly body: Uint8Array | null;
   /** Of methods with a body; application/json where it is not given. */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
   readonly headerSet: HeaderSet;
   /** Wall milliseconds; the signature has whole seconds. */
   readonly atMs: number;

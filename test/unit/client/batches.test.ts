@@ -45,12 +45,3 @@ test('the first request that is refused is the result, and no further one is mad
   assert.equal(!result.ok && result.code, 40301);
   assert.equal(transport.requests.length, 2);
 });
-
-test('a batch is sent again like any query', async () => {
-  const { client, clock, transport } = playScript([refused(42901, { 'retry-after': '1' }), answer]);
-  const result = client.connectivityOf(['D']);
-  await new Promise(setImmediate);
-  clock.advance(2000);
-  assert.equal((await result).ok, true);
-  assert.equal(transport.requests.length, 2);
-});

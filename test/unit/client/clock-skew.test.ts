@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { outsideWindow } from '../../../src/protocol/tgv1/auth-failure.ts';
 import type { WireReply } from '../../../src/client/http-transport.ts';
-import { playScript, refused, settled, success } from '../../support/scripted-transport.ts';
+import { playScript, refused, success } from '../../support/scripted-transport.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -89,18 +89,4 @@ test('no other refusal corrects a clock', async () => {
     assert.equal((await client.connectivity('D')).ok, false);
     assert.equal(transport.requests.length, 1);
   }
-});
-
-test('a wakeup that is corrected and sent again later keeps its request id', async () => {
-  const { clock, transport, client } = playScript([
-    outside(ourMs + hourMs),
-    refused(50402),
-    success({}, 202),
-  ]);
-  const asked = client.wake('D');
-  await settled();
-  clock.advance(200);
-  assert.equal((await asked).ok, true);
-  const ids = transport.sent('X-Request-ID');
-  assert.deepEqual([ids.length, new Set(ids).size], [3, 1]);
 });

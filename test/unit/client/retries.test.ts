@@ -35,6 +35,7 @@ const body = {
 
 const asks = {
   connectivity: (client) => client.connectivity('D'),
+  'connectivity of several': (client) => client.connectivityOf(['D']),
   'wakeup outcome': (client) => client.wakeupOutcome('r'),
   events: (client) => client.events(),
   'call status': (client) => client.callStatus('D'),
@@ -45,7 +46,13 @@ const asks = {
 } as const satisfies Record<string, Ask>;
 type Endpoint = keyof typeof asks;
 const endpoints = Object.keys(asks) as Endpoint[];
-const queries: readonly Endpoint[] = ['connectivity', 'wakeup outcome', 'events', 'call status'];
+const queries: readonly Endpoint[] = [
+  'connectivity',
+  'connectivity of several',
+  'wakeup outcome',
+  'events',
+  'call status',
+];
 
 /** Whether a first attempt that ends so is followed by a second. */
 async function isRepeated(endpoint: Endpoint, first: ScriptEntry): Promise<boolean> {
