@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { readVersion } from './lib/package-version.ts';
 import { collect } from './cli/shell/option-values.ts';
 import { asksForJson } from './cli/shell/output.ts';
-import { examples, inContext, type CommandContext } from './cli/shell/command-context.ts';
+import { examples, newCommand, inContext, type CommandContext } from './cli/shell/command-context.ts';
 
 type AddCommand = (program: Command) => void;
 
@@ -20,7 +20,7 @@ const commands = new Map<string, () => Promise<AddCommand>>(
     doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
     backup: async () => (await import('./cli/backup/backup-command.ts')).addBackupCommand,
     restore: async () => (await import('./cli/backup/restore-command.ts')).addRestoreCommand,
-    verify: async () => (await import('./cli/backup/verify-command.ts')).addVerifyCommand,
+    verify: async () => (await import('./cli/backup/restore-command.ts')).addVerifyCommand,
     profile: async () => (await import('./cli/profile/profile-command.ts')).addProfileCommand,
     config: async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
     cluster: async () => (await import('./cli/admin/cluster-command.ts')).addClusterCommand,
@@ -30,8 +30,8 @@ const commands = new Map<string, () => Promise<AddCommand>>(
     device: async () => (await import('./cli/admin/device-command.ts')).addDeviceCommand,
     credential: async () => (await import('./cli/admin/credential-command.ts')).addCredentialCommand,
     bridge: async () => (await import('./cli/admin/bridge-command.ts')).addBridgeCommand,
-    'token-key': async () => (await import('./cli/admin/token-key-command.ts')).addTokenKeyCommand,
-    'ops-token': async () => (await import('./cli/admin/ops-token-command.ts')).addOpsTokenCommand,
+    'token-key': async () => (await import('./cli/admin/secret-commands.ts')).addTokenKeyCommand,
+    'ops-token': async () => (await import('./cli/admin/secret-commands.ts')).addOpsTokenCommand,
     audit: async () => (await import('./cli/admin/audit-command.ts')).addAuditCommand,
     sign: async () => (await import('./cli/api/sign-command.ts')).addSignCommand,
     call: async () => (await import('./cli/api/call-command.ts')).addCallCommand,
@@ -107,11 +107,9 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 wrong usage.`;
 
 function addVersionCommand(program: Command): void {
-  program
-    .command('version')
-    .description('Print the versions of Reveille and of what it runs on.')
-    .addHelpText('after', examples('version --json'))
-    .action(inContext(printVersions));
+  newCommand(program, 'version', 'Print the versions of Reveille and of what it runs on.', '--json').action(
+    inContext(printVersions),
+  );
 }
 
 function printVersions({ output }: CommandContext): void {

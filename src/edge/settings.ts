@@ -14,7 +14,7 @@ import {
 const milliseconds = (max: number) => wholeNumber(1, max);
 
 /** Edges of one machine. Source: scale-out.md, Edges. */
-export const localEdgesMax = 64;
+const localEdgesMax = 64;
 
 export const sleepSection = section({
   listen: setting(listenAddress, '127.0.0.1:8081', 'Listening address for low-power modules.'),

@@ -92,7 +92,7 @@ test('what is missing or taken is named', async (t) => {
   const none = await runCli(['edge']);
   assert.deepEqual([none.exitCode, none.stderr.includes('an edge needs --core')], [2, true]);
   const wrong = await runCli(['edge', '--core', 'nowhere', '--key-file', 'edge.key']);
-  assert.deepEqual([wrong.exitCode, wrong.stderr.includes('An address is host:port')], [2, true]);
+  assert.deepEqual([wrong.exitCode, wrong.stderr.includes('edge.core: ')], [2, true]);
   const keyless = await runCli(['edge', '--core', '127.0.0.1:1', '--key-file', '/nowhere/edge.key']);
   assert.deepEqual(
     [keyless.exitCode, /^edge\.key_file: .*edge\.key: no such file/.test(keyless.stderr)],

@@ -4,7 +4,7 @@ import type { AuditLine } from '../../model/audit.ts';
 import { auditShownMax, type AuditAnswer } from '../../gateways/admin/audit-routes.ts';
 import { opsClient } from './running-server.ts';
 import { formatLocalTime, parseSinceTime } from '../api/events-text.ts';
-import { examples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { collect, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { follow, retryMs, type Shown } from './follow.ts';
@@ -21,15 +21,18 @@ interface AuditOptions {
 }
 
 export function addAuditCommand(program: Command): void {
-  program
-    .command('audit')
-    .description('Show what operators changed, oldest first: a line a change.')
+  newCommand(
+    program,
+    'audit',
+    'Show what operators changed, oldest first: a line a change.',
+    '--follow',
+    "--since 24h --action 'credential.*'",
+  )
     .option('--limit <count>', 'the newest so many', wholeNumberOption(1, auditShownMax), 50)
     .option('--since <when>', 'only from there: 10m, or a moment', parseSinceTime)
     .option('--action <action>', 'only this one; * at its end stands for any rest; may be repeated', collect)
     .option('--operator <name>', 'only of this token; local, cli, signal and start stand for none')
     .option('-f, --follow', 'continue until Ctrl-C, also over a restart of the server')
-    .addHelpText('after', examples('audit --follow', "audit --since 24h --action 'credential.*'"))
     .action(inContext(showAudit));
 }
 

@@ -1,11 +1,12 @@
 /** `reveille bridge …`: the processes that may stand in a messaging app's room for a device. */
 import type { Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { collect } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { addRemoveCommand, isInRegistry } from '../registry/entry-commands.ts';
+import { changing } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 
 interface AddOptions {
@@ -16,21 +17,31 @@ interface AddOptions {
 
 export function addBridgeCommand(program: Command): void {
   const bridge = program.command('bridge').description('Add, revoke or remove bridges of calls.');
-  bridge
-    .command('add')
-    .description('Add a bridge. Its key is generated and shown once; only its hash is kept.')
+  newCommand(
+    bridge,
+    'add',
+    'Add a bridge. Its key is generated and shown once; only its hash is kept.',
+    'bridge-1 --app 2818153',
+  )
     .argument('<id>', '1-255 bytes of UTF-8 without control characters')
     .requiredOption('--app <id>', 'an application whose calls it takes; may be repeated', collect)
     .option('--replace', 'give an existing bridge a new key')
-    .addHelpText('after', examples('bridge add bridge-1 --app 2818153'))
     .action(inContext(addBridge));
-  bridge
-    .command('revoke')
-    .description('Refuse the key of a bridge from now on, and close its connection.')
+  newCommand(
+    bridge,
+    'revoke',
+    'Refuse the key of a bridge from now on, and close its connection.',
+    'bridge-1',
+  )
     .argument('<id>', 'the bridge')
     .option('--restore', 'accept it again')
-    .addHelpText('after', examples('bridge revoke bridge-1'))
-    .action(inContext(revokeBridge));
+    .action(
+      changing('/v1/bridge/revoke', {
+        send: (id: string, { restore = false }: RevokeOptions) => ({ bridge_id: id, revoked: !restore }),
+        say: (_bridge, _context, id, { restore }) =>
+          restore === true ? `the key of ${showable(id)} is good again` : `${showable(id)} is revoked`,
+      }),
+    );
   addRemoveCommand(bridge, 'bridge', 'bridge-1', 'Remove a bridge, and close its connection.');
 }
 
@@ -55,17 +66,4 @@ async function addBridge(context: CommandContext, id: string, { app, replace }: 
 
 interface RevokeOptions {
   readonly restore?: boolean;
-}
-
-async function revokeBridge(
-  context: CommandContext,
-  id: string,
-  { restore = false }: RevokeOptions,
-): Promise<void> {
-  const revoked = !restore;
-  const bridge = await opsClient(context).change<object>('/v1/bridge/revoke', { bridge_id: id, revoked });
-  context.output.answer(
-    bridge,
-    revoked ? `${showable(id)} is revoked` : `the key of ${showable(id)} is good again`,
-  );
 }

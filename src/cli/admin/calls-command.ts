@@ -3,11 +3,12 @@ import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
 import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
+import { parseDeviceIdOption, wholeNumberOption, ageInWords } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { callsTable, capacityTable } from './calls-view.ts';
+import { asking, changing } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
+import { alignColumns, tableOf } from '../shell/output.ts';
 
 /** The most that the server lists. */
 const listedMax = 1000;
@@ -17,44 +18,53 @@ export function addCallsCommand(program: Command): void {
   const calls = program
     .command('calls')
     .description('List live calls, end one, watch one, or show for how many there is room.');
-  calls
-    .command('list')
-    .description('List the live call sessions, the oldest first.')
+  newCommand(calls, 'list', 'List the live call sessions, the oldest first.', '--device DOOR-1')
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
     .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
-    .addHelpText('after', examples('calls list --device DOOR-1'))
-    .action(inContext(listCalls));
-  calls
-    .command('end')
-    .description(
-      'End a call: the reason is sent to its device and its bridge, and its token becomes invalid.',
-    )
+    .action(
+      asking('/v1/calls', {
+        send: ({ device, limit }: ListOptions) => ({ limit, device_id: device }),
+        say: ({ calls }: Listing, { clock }) => callsTable(calls, clock.wallMs()),
+        remarks: ({ more }) => (more ? ['there are more: ask for them with --limit, or with --device'] : []),
+      }),
+    );
+  newCommand(
+    calls,
+    'end',
+    'End a call: the reason is sent to its device and its bridge, and its token becomes invalid.',
+    `${session} --reason error`,
+  )
     .argument('<session>', 'the session')
     .addOption(
       new Option('--reason <reason>', 'the reason, as in events')
         .choices(callEndReasons)
         .default('cancelled'),
     )
-    .addHelpText('after', examples(`calls end ${session} --reason error`))
-    .action(inContext(endCall));
-  calls
-    .command('watch')
-    .description(
-      'Print the address of a page that shows the video of the phone of a call beside the screen of the device, with sizes, ' +
-        "rates and drops; and a plain link to the device's pictures. Each opens once, within a minute, and at most two " +
-        'pictures of a call may be watched at once: the page shows two.',
-    )
+    .action(
+      changing('/v1/calls/end', {
+        send: (session: string, { reason }: { readonly reason: CallEndReason }) => ({ session, reason }),
+        say: ({ device_id: id, reason }: EndAnswer) => `ended the call of ${showable(id)} as ${reason}`,
+      }),
+    );
+  newCommand(
+    calls,
+    'watch',
+    'Print the address of a page that shows the video of the phone of a call beside the screen of the device, with sizes, ' +
+      "rates and drops; and a plain link to the device's pictures. Each opens once, within a minute, and at most two " +
+      'pictures of a call may be watched at once: the page shows two.',
+  )
     .argument('[session]', 'the session (default: the only live call)')
-    .addHelpText('after', examples('calls watch'))
     .action(inContext(watchCall));
-  calls
-    .command('capacity')
-    .description(
-      'Show the media processes: how busy their workers are, which share of them the calls take, and for how many more ' +
-        'calls like them there is room.',
-    )
-    .addHelpText('after', examples('calls capacity'))
-    .action(inContext(showCapacity));
+  newCommand(
+    calls,
+    'capacity',
+    'Show the media processes: how busy their workers are, which share of them the calls take, and for how many more ' +
+      'calls like them there is room.',
+  ).action(
+    asking('/v1/calls/capacity', {
+      say: ({ processes }: { readonly processes: readonly MediaProcessJson[] }) => capacityTable(processes),
+    }),
+  );
 }
 
 interface ListOptions {
@@ -68,7 +78,6 @@ interface Listing {
 }
 
 interface EndAnswer {
-  readonly session: string;
   readonly device_id: string;
   readonly reason: CallEndReason;
 }
@@ -77,35 +86,6 @@ interface EndAnswer {
 interface LinkAnswer {
   readonly url: string;
   readonly expires_at: string;
-}
-
-async function listCalls(context: CommandContext, { device, limit }: ListOptions): Promise<void> {
-  const query = new URLSearchParams({
-    limit: String(limit),
-    ...(device !== undefined && { device_id: device }),
-  });
-  const listing = await opsClient(context).ask<Listing>('/v1/calls', query);
-  context.output.answer(listing, callsTable(listing.calls, context.clock.wallMs()));
-  if (listing.more) context.output.remark('there are more: ask for them with --limit, or with --device');
-}
-
-interface Capacity {
-  readonly processes: readonly MediaProcessJson[];
-  readonly room: number;
-}
-
-async function showCapacity(context: CommandContext): Promise<void> {
-  const capacity = await opsClient(context).ask<Capacity>('/v1/calls/capacity');
-  context.output.answer(capacity, capacityTable(capacity.processes));
-}
-
-interface EndOptions {
-  readonly reason: CallEndReason;
-}
-
-async function endCall(context: CommandContext, session: string, { reason }: EndOptions): Promise<void> {
-  const answer = await opsClient(context).change<EndAnswer>('/v1/calls/end', { session, reason });
-  context.output.answer(answer, `ended the call of ${showable(answer.device_id)} as ${answer.reason}`);
 }
 
 async function watchCall(context: CommandContext, named: string | undefined): Promise<void> {
@@ -118,11 +98,54 @@ async function watchCall(context: CommandContext, named: string | undefined): Pr
 }
 
 async function findOnlyCall(context: CommandContext): Promise<string> {
-  const { calls } = await opsClient(context).ask<Listing>('/v1/calls', new URLSearchParams({ limit: '2' }));
+  const { calls } = await opsClient(context).ask<Listing>('/v1/calls', { limit: 2 });
   const [only, another] = calls;
   if (only === undefined)
     throw new CommandError('no call is live', `hold one: ${reveilleCommand('simulate --call DEVICE')}`);
   if (another !== undefined)
     throw usageError('several calls are live', `name one of them: ${reveilleCommand('calls list')}`);
   return only.session;
+}
+
+export function callsTable(calls: readonly CallJson[], nowMs: number): string {
+  if (calls.length === 0) return 'no live calls';
+  return tableOf(calls, {
+    SESSION: ({ session }) => session,
+    DEVICE: (call) => showable(call.device_id),
+    ROOM: (call) => showable(call.room_id),
+    STATE: ({ state }) => state,
+    ISSUED: (call) => ageInWords(Date.parse(call.created_at), nowMs),
+    CONNECTED: legsInWords,
+    MEDIA: ({ media }) => mediaInWords(media),
+  });
+}
+
+const waits = { bridge: 'waits for a bridge', load: 'waits for load to fall', engine: 'waits for a decoder' };
+
+function legsInWords({ legs, waits_for: waitsFor }: CallJson): string {
+  const connected = [...(legs.device ? ['device'] : []), ...(legs.bridge ? ['bridge'] : [])];
+  if (connected.length === 0) connected.push('nobody');
+  return [...connected, ...(waitsFor === null ? [] : [waits[waitsFor]])].join(', ');
+}
+
+/** The media processes and their workers. */
+function capacityTable(capacity: readonly MediaProcessJson[]): string {
+  if (capacity.length === 0) return 'no media process is there at the moment';
+  const heading = ['PROCESS', 'LISTENS', 'WORKER', 'BUSY', 'TAKEN', 'CALLS', 'ROOM FOR'];
+  const rows = capacity.flatMap(({ process, address, sessions, room, workers }) => [
+    [process, address, 'all', '', '', sessions, room],
+    ...workers.map((worker, n) => ['', '', n, percent(worker.busy), percent(worker.taken), '', worker.room]),
+  ]);
+  return alignColumns([heading, ...rows]);
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)}%`;
+}
+
+function mediaInWords(media: CallJson['media']): string {
+  const { screen_width: width, screen_height: height } = media;
+  if (media.no_video) return `audio only, ${media.down_audio_mt}`;
+  const screen = width === null || height === null ? '' : ` ${media.video_res_mode} ${width}×${height}`;
+  return `${media.up_video_mt} up, ${media.down_video_mt} down${screen}, ${media.down_audio_mt}`;
 }

@@ -1,25 +1,19 @@
 /** `reveille config`: the settings in force and where each comes from; secrets masked. */
 import type { Command } from 'commander';
 import { listSettings, type SettingJson, type SettingsJson } from '../../server/config/settings-route.ts';
-import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';
 import { absenceOn, findRunningServer, opsClientOf } from './running-server.ts';
 
 export function addConfigCommand(program: Command): void {
-  program
-    .command('config')
-    .description(
-      'Print the settings in force in the running server, else those of a server started here: where each comes from, ' +
-        'what lowered it, what waits for a restart. Secrets are masked.',
-    )
-    .addHelpText(
-      'after',
-      examples('config', [
-        'config --set sleep.listen=0.0.0.0:8081',
-        'the effect of a flag; no running server is asked',
-      ]),
-    )
-    .action(inLocalContext(printSettings));
+  newCommand(
+    program,
+    'config',
+    'Print the settings in force in the running server, else those of a server started here: where each comes from, ' +
+      'what lowered it, what waits for a restart. Secrets are masked.',
+    '',
+    ['--set sleep.listen=0.0.0.0:8081', 'the effect of a flag; no running server is asked'],
+  ).action(inLocalContext(printSettings));
 }
 
 async function printSettings(context: CommandContext): Promise<void> {

@@ -3,12 +3,12 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { permissions, type Grant } from '../../model/registry.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { newCommand } from '../shell/command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { addRemoveCommand } from '../registry/entry-commands.ts';
-import { opsClient } from './running-server.ts';
+import { changing } from './ops-action.ts';
 
 interface CreateOptions {
   readonly app: string;
@@ -21,73 +21,58 @@ export function addCredentialCommand(program: Command): void {
   const credential = program
     .command('credential')
     .description('Create, rotate, revoke or remove access keys.');
-  credential
-    .command('create')
-    .description('Make an access key for an application. Its secret is shown once.')
+  newCommand(
+    credential,
+    'create',
+    'Make an access key for an application. Its secret is shown once.',
+    '--app 2818153 --permissions connectivity:read,wakeup:write',
+    ['--app 2818153 --not-after 2027-12-31 --json >key.json', 'a file for --credential'],
+  )
     .requiredOption('--app <id>', 'the application')
     .option('--permissions <list>', `comma separated: *, ${permissions.join(', ')}`, parseGrants, ['*'])
     .option('--not-before <moment>', 'Unix seconds or ISO 8601', parseMoment)
     .option('--not-after <moment>', 'Unix seconds or ISO 8601', parseMoment)
-    .addHelpText(
-      'after',
-      examples('credential create --app 2818153 --permissions connectivity:read,wakeup:write', [
-        'credential create --app 2818153 --not-after 2027-12-31 --json >key.json',
-        'a file for --credential',
-      ]),
-    )
-    .action(inContext(createCredential));
-  credential
-    .command('rotate')
-    .description('Make a second access key like this one, and let this one expire.')
+    .action(
+      changing('/v1/credential/create', {
+        send: ({ app, permissions, notBefore, notAfter }: CreateOptions) => ({
+          app_id: app,
+          permissions,
+          not_before: notBefore,
+          not_after: notAfter,
+        }),
+        json: ({ credential }: CredentialAnswer) => credential,
+        say: ({ credential }) => describeFresh(credential),
+      }),
+    );
+  newCommand(
+    credential,
+    'rotate',
+    'Make a second access key like this one, and let this one expire.',
+    'AK123 --grace 0',
+  )
     .argument('<access-key-id>', 'the one to be replaced')
     .option('--grace <span>', 'how long the old one stays valid: 90s, 30m, 24h, 7d', parseSpan, 86_400)
-    .addHelpText('after', examples('credential rotate AK123 --grace 0'))
-    .action(inContext(rotateCredential));
-  credential
-    .command('revoke')
-    .description('Refuse an access key from now on, for ever.')
+    .action(
+      changing('/v1/credential/rotate', {
+        send: (id: string, { grace }: { readonly grace: number }) => ({ access_key_id: id, grace_s: grace }),
+        json: ({ credential }: CredentialAnswer, id) => ({ ...credential, replaced: id }),
+        say: ({ credential }, { clock }, id, { grace }) =>
+          `${describeFresh(credential)}\n${showable(id)} is good until ${formatMoment(wallSeconds(clock) + grace, '')}`,
+      }),
+    );
+  newCommand(credential, 'revoke', 'Refuse an access key from now on, for ever.', 'AK123')
     .argument('<access-key-id>', 'the one to be refused')
-    .addHelpText('after', examples('credential revoke AK123'))
-    .action(inContext(revokeCredential));
+    .action(
+      changing('/v1/credential/revoke', {
+        send: (id: string) => ({ access_key_id: id }),
+        say: (_revoked, _context, id) => `${showable(id)} is revoked`,
+      }),
+    );
   addRemoveCommand(credential, 'credential', 'AK123', 'Remove an access key; it is refused from now on.');
 }
 
 interface CredentialAnswer {
   readonly credential: JsonObject;
-}
-
-async function createCredential(context: CommandContext, options: CreateOptions): Promise<void> {
-  const { credential } = await opsClient(context).change<CredentialAnswer>('/v1/credential/create', {
-    app_id: options.app,
-    permissions: options.permissions,
-    not_before: options.notBefore ?? null,
-    not_after: options.notAfter ?? null,
-  });
-  context.output.answer(credential, describeFresh(credential));
-}
-
-interface RotateOptions {
-  /** Seconds. */
-  readonly grace: number;
-}
-
-async function rotateCredential(
-  context: CommandContext,
-  id: string,
-  { grace: graceSeconds }: RotateOptions,
-): Promise<void> {
-  const body = { access_key_id: id, grace_s: graceSeconds };
-  const { credential } = await opsClient(context).change<CredentialAnswer>('/v1/credential/rotate', body);
-  const end = formatMoment(wallSeconds(context.clock) + graceSeconds, '');
-  context.output.answer(
-    { ...credential, replaced: id },
-    `${describeFresh(credential)}\n${showable(id)} is good until ${end}`,
-  );
-}
-
-async function revokeCredential(context: CommandContext, id: string): Promise<void> {
-  await opsClient(context).change('/v1/credential/revoke', { access_key_id: id });
-  context.output.answer({ revoked: id }, `${showable(id)} is revoked`);
 }
 
 function describeFresh(credential: JsonObject): string {

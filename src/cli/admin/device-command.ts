@@ -4,7 +4,7 @@ import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired } from '../../model/registry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import {
   changedLabels,
   collect,
@@ -18,56 +18,67 @@ import {
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { addRemoveCommand, findEntry, isInRegistry } from '../registry/entry-commands.ts';
+import { changing } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 
 export function addDeviceCommand(program: Command): void {
   const device = program
     .command('device')
     .description('Add, show, change, disable, kick or remove one device.');
-  device
-    .command('add')
-    .description('Add a device to a product.')
+  newCommand(device, 'add', 'Add a device to a product.', 'DOOR-1 --product doorbell --expires-at 2027-12-31')
     .argument('<id>', '1-255 bytes of UTF-8', parseDeviceIdOption)
     .requiredOption('--product <id>', 'the product it belongs to')
     .option('--secret <secret>', '16 characters or more (default: one is generated, and shown once)')
     .option('--expires-at <moment>', 'Unix seconds or ISO 8601 (default: never)', parseMoment)
     .option('--replace', 'give an existing device a new secret')
-    .addHelpText('after', examples('device add DOOR-1 --product doorbell --expires-at 2027-12-31'))
     .action(inContext(addDevice));
-  device
-    .command('show')
-    .description('Show the registry entry of a device; its secret is masked.')
+  newCommand(device, 'show', 'Show the registry entry of a device; its secret is masked.', 'DOOR-1')
     .argument('<id>', 'the device', parseDeviceIdOption)
-    .addHelpText('after', examples('device show DOOR-1'))
     .action(inContext(showDevice));
-  device
-    .command('set')
-    .description('Change a device; the rest stays.')
+  newCommand(
+    device,
+    'set',
+    'Change a device; the rest stays.',
+    'DOOR-1 --expires-at never --label site=north',
+    ['DOOR-1 --secret', 'locks out all that has the old one'],
+  )
     .argument('<id>', 'the device', parseDeviceIdOption)
     .option('--expires-at <moment>', 'Unix seconds, ISO 8601, or never', parseExpiry)
     .option('--secret [secret]', 'a new secret; without a text it is generated, and shown once')
     .option('--product <id>', 'another product')
     .option('--label <key=value>', 'a label; an empty value removes it; may be repeated', collect)
-    .addHelpText(
-      'after',
-      examples('device set DOOR-1 --expires-at never --label site=north', [
-        'device set DOOR-1 --secret',
-        'locks out all that has the old one',
-      ]),
-    )
-    .action(inContext(setDevice));
-  device
-    .command('disable')
-    .description('Answer a device like one that does not exist, and end its sessions.')
+    .action(
+      changing('/v1/device/set', {
+        send: changeOf,
+        say: ({ device }: DeviceAnswer, _context, _id, { secret }) =>
+          describeChanged(device, secret === true),
+      }),
+    );
+  newCommand(
+    device,
+    'disable',
+    'Answer a device like one that does not exist, and end its sessions.',
+    'DOOR-1',
+  )
     .argument('<id>', 'the device', parseDeviceIdOption)
     .option('--enable', 'the opposite')
-    .addHelpText('after', examples('device disable DOOR-1'))
-    .action(inContext(disableDevice));
-  device
-    .command('kick')
-    .description("End a device's signal and sleep sessions; it may log in again. Exits 1 when it has none.")
+    .action(
+      changing('/v1/device/disable', {
+        send: (id: string, { enable = false }: { readonly enable?: boolean }) => ({
+          device_id: id,
+          disabled: !enable,
+        }),
+        say: (_device, _context, id, { enable }) =>
+          `${showable(id)} is ${enable === true ? 'enabled' : 'disabled'}`,
+      }),
+    );
+  newCommand(
+    device,
+    'kick',
+    "End a device's signal and sleep sessions; it may log in again. Exits 1 when it has none.",
+    ['DOOR-1', 'its controller gets close code 4410'],
+  )
     .argument('<id>', 'the device', parseDeviceIdOption)
-    .addHelpText('after', examples(['device kick DOOR-1', 'its controller gets close code 4410']))
     .action(inContext(kickDevice));
   addRemoveCommand(device, 'device', 'DOOR-1', 'Remove a device: its sessions and calls end.');
 }
@@ -128,11 +139,7 @@ interface SetOptions {
   readonly label?: readonly string[];
 }
 
-async function setDevice(
-  context: CommandContext,
-  id: string,
-  { product, secret, expiresAt, label }: SetOptions,
-): Promise<void> {
+function changeOf(id: string, { product, secret, expiresAt, label }: SetOptions): object {
   const terms = {
     product_id: product,
     secret,
@@ -141,27 +148,17 @@ async function setDevice(
   };
   if (Object.values(terms).every((value) => value === undefined))
     throw usageError('nothing to change', 'name what is to change, such as --expires-at never');
-  const body = { device_id: id, ...terms };
-  const { device } = await opsClient(context).change<DeviceAnswer>('/v1/device/set', body);
+  return { device_id: id, ...terms };
+}
+
+function describeChanged(device: JsonObject, isSecretNew: boolean): string {
   const words = [
-    showable(id),
+    showable(String(device['device_id'])),
     showable(String(device['product_id'])),
     device['disabled'] === true ? 'disabled' : 'enabled',
     `expires ${formatMoment(device['expires_at'] as number | null, 'never')}`,
   ].join('  ');
-  const secretLine = secret === true ? `\nsecret  ${String(device['secret'])}  (shown this once)` : '';
-  context.output.answer({ device }, words + secretLine);
-}
-
-async function disableDevice(
-  context: CommandContext,
-  id: string,
-  { enable = false }: { readonly enable?: boolean },
-): Promise<void> {
-  const disabled = !enable;
-  const body = { device_id: id, disabled };
-  const { device } = await opsClient(context).change<DeviceAnswer>('/v1/device/disable', body);
-  context.output.answer({ device }, `${showable(id)} is ${disabled ? 'disabled' : 'enabled'}`);
+  return isSecretNew ? `${words}\nsecret  ${String(device['secret'])}  (shown this once)` : words;
 }
 
 async function kickDevice(context: CommandContext, id: string): Promise<void> {

@@ -7,6 +7,7 @@ import { request as secureRequest } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
+import { queryOf } from '../../client/request-sender.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { explainConnectionFailure } from '../shell/connection-failure.ts';
 import {
@@ -57,6 +58,9 @@ function adviceToList(message: string): string | null {
   return command === undefined ? null : `see which there are: ${reveilleCommand(command)}`;
 }
 
+/** A field that is undefined is not sent. */
+export type OpsQuery = URLSearchParams | Readonly<Record<string, string | number | undefined>>;
+
 interface OpsClientOptions {
   readonly name?: string;
   readonly trust?: ConnectionOptions | undefined;
@@ -78,8 +82,8 @@ export class OpsClient {
   }
 
   /** The answer to a question; nothing changes by it. Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
-  async ask<Answer>(path: string, query = new URLSearchParams(), signal?: AbortSignal): Promise<Answer> {
-    const address = `${path}?${query.toString()}`;
+  async ask<Answer>(path: string, query: OpsQuery = {}, signal?: AbortSignal): Promise<Answer> {
+    const address = `${path}?${query instanceof URLSearchParams ? query.toString() : queryOf(query)}`;
     return this.#read<Answer>(await this.#send(address, { method: 'GET', signal }, (sent) => sent.end()));
   }
 

@@ -3,25 +3,23 @@ import type { Command } from 'commander';
 import type { SiteJson } from '../../server/site/site-route.ts';
 import type { UpgradeBegunJson, UpgradeJson } from '../../server/site/upgrade-routes.ts';
 import { pause } from '../../lib/clock.ts';
-import { examples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { isYes } from '../shell/dialogue.ts';
 import { nothingChanged, OpsUnavailableError } from './ops-client.ts';
 import { opsClient } from './running-server.ts';
 
 export function addUpgradeCommand(program: Command): void {
-  program
-    .command('upgrade')
-    .description(
-      'Replace the core by the release in place, as SIGUSR2 does: no sleeping device is disconnected, no request fails. ' +
-        'Fails when the old release continues.',
-    )
+  newCommand(
+    program,
+    'upgrade',
+    'Replace the core by the release in place, as SIGUSR2 does: no sleeping device is disconnected, no request fails. ' +
+      'Fails when the old release continues.',
+    '',
+    ['--edges', 'says how many sessions it closes, and asks'],
+  )
     .option('--edges', 'replace the edges, too, one after another, which closes their sockets')
     .option('--yes', 'close them without asking')
-    .addHelpText(
-      'after',
-      examples('upgrade', ['upgrade --edges', 'says how many sessions it closes, and asks']),
-    )
     .action(inContext(upgrade));
 }
 

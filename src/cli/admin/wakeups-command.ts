@@ -5,37 +5,32 @@
 import type { Command } from 'commander';
 import type { RefusedWakeupJson, WakeupJson, WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
 import type { WireEvent } from '../../gateways/admin/event-query.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, parseRequestIdOption } from '../shell/option-values.ts';
-import { alignColumns } from '../shell/output.ts';
+import { tableOf } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { opsClient } from './running-server.ts';
 
-interface WakeupsOptions {
-  readonly device?: string;
-}
-
 export function addWakeupsCommand(program: Command): void {
-  program
-    .command('wakeups')
-    .description(
-      'Show what is known of the wakeups of a request id: outcome, events and packet, or why it was refused. ' +
-        'Exits 1 when nothing is known.',
-    )
+  newCommand(
+    program,
+    'wakeups',
+    'Show what is known of the wakeups of a request id: outcome, events and packet, or why it was refused. ' +
+      'Exits 1 when nothing is known.',
+    'order-77 --device DOOR-1',
+  )
     .argument('<request>', 'request id, from the answer to the wakeup', parseRequestIdOption)
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
-    .addHelpText('after', examples('wakeups order-77 --device DOOR-1'))
     .action(inContext(showWakeups));
 }
 
 async function showWakeups(
   context: CommandContext,
   requestId: string,
-  { device }: WakeupsOptions,
+  { device }: { readonly device?: string },
 ): Promise<void> {
   const { output } = context;
-  const named = device === undefined ? {} : { device_id: device };
-  const query = new URLSearchParams({ request_id: requestId.trim(), ...named });
+  const query = { request_id: requestId.trim(), device_id: device };
   const answer = await opsClient(context).ask<WakeupsAnswer>('/v1/wakeups', query);
   const parts = partsOf(answer);
   if (parts.length === 0) output.refusal(answer, `nothing is known of wakeup ${showable(requestId)}`);
@@ -55,17 +50,15 @@ function partsOf({ wakeups, events, refused }: WakeupsAnswer): string[] {
 }
 
 function wakeupsTable(wakeups: readonly WakeupJson[]): string {
-  const heading = ['APPLICATION', 'DEVICE', 'STATUS', 'ACCEPTED', 'PACKET', 'WOKE AFTER', 'CAUSE'];
-  const rows = wakeups.map((wakeup) => [
-    wakeup.app_id,
-    wakeup.device_id,
-    wakeup.status,
-    wakeup.accepted_at ?? 'nobody knows',
-    wakeup.packet?.replaceAll(/..(?=.)/g, '$& ') ?? 'not noted',
-    wakeup.already_online ? 'online already' : durationOf(wakeup.woke_after_ms),
-    wakeup.cause,
-  ]);
-  const table = alignColumns([heading, ...rows]);
+  const table = tableOf(wakeups, {
+    APPLICATION: (wakeup) => wakeup.app_id,
+    DEVICE: (wakeup) => wakeup.device_id,
+    STATUS: ({ status }) => status,
+    ACCEPTED: (wakeup) => wakeup.accepted_at ?? 'nobody knows',
+    PACKET: ({ packet }) => packet?.replaceAll(/..(?=.)/g, '$& ') ?? 'not noted',
+    'WOKE AFTER': (wakeup) => (wakeup.already_online ? 'online already' : durationOf(wakeup.woke_after_ms)),
+    CAUSE: ({ cause }) => cause,
+  });
   const repeats = new Set(wakeups.flatMap(({ repeat_of: first }) => first ?? []));
   return [table, ...[...repeats].map((first) => `this id is a repeat of ${showable(first)}`)].join('\n');
 }
@@ -75,20 +68,24 @@ function durationOf(ms: number | null): string | null {
 }
 
 function eventsTable(events: readonly WireEvent[]): string {
-  const rows = events.map(({ at, type, device_id: device, seq, data }) => {
-    const { request_id: _, ...rest } = data;
-    return [at, type, device, seq, JSON.stringify(rest)];
+  return tableOf(events, {
+    AT: ({ at }) => at,
+    EVENT: ({ type }) => type,
+    DEVICE: (event) => event.device_id,
+    SEQ: ({ seq }) => seq,
+    DATA: ({ data }) => {
+      const { request_id: _, ...rest } = data;
+      return JSON.stringify(rest);
+    },
   });
-  return alignColumns([['AT', 'EVENT', 'DEVICE', 'SEQ', 'DATA'], ...rows]);
 }
 
 function refusedTable(refused: readonly RefusedWakeupJson[]): string {
-  const rows = refused.map(({ at, app_id: app, proven, device_id: device, code, reason }) => [
-    at,
-    proven ? app : `claimed: ${app ?? 'no application id'}`,
-    device,
-    code,
-    reason,
-  ]);
-  return alignColumns([['REFUSED', 'APPLICATION', 'DEVICE', 'CODE', 'REASON'], ...rows]);
+  return tableOf(refused, {
+    REFUSED: ({ at }) => at,
+    APPLICATION: ({ app_id: app, proven }) => (proven ? app : `claimed: ${app ?? 'no application id'}`),
+    DEVICE: (wakeup) => wakeup.device_id,
+    CODE: ({ code }) => code,
+    REASON: ({ reason }) => reason,
+  });
 }

@@ -2,14 +2,15 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { maskUrl } from '../../model/registry.ts';
-import type { ParkedJson, WebhookJson } from '../../core/ports/webhook-admin.ts';
+import type { ParkedJson, WebhookJson, FailureJson } from '../../core/ports/webhook-admin.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { collect, counted, wholeNumberOption } from '../shell/option-values.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
+import { collect, counted, wholeNumberOption, ageInWords } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
+import { asking, changing } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 import type { OpsClient } from './ops-client.ts';
-import { describeWebhookAlone, webhookTable } from './webhook-view.ts';
+import { alignColumns, tableOf } from '../shell/output.ts';
 
 const parkedShownMax = 1000;
 const url = 'https://backend.example/hook';
@@ -18,30 +19,66 @@ export function addWebhookCommand(program: Command): void {
   const webhook = program
     .command('webhook')
     .description('Add, show, test and remove webhooks, send parked events again, enable a webhook again.');
-  webhook
-    .command('add')
-    .description("Add a webhook for an application's events.")
+  newCommand(
+    webhook,
+    'add',
+    "Add a webhook for an application's events.",
+    `${url} --app 2818153 --type device.signal.online`,
+  )
     .argument('<url>', 'http or https', parseUrl)
     .requiredOption('--app <id>', 'the application')
     .option('--type <type>', 'an event type to send; may be repeated (default: all)', collect)
     .option('--secret <secret>', 'signs its messages: whsec_ and base64 (default: generated, and shown once)')
     .option('--replace', 'give an existing webhook a new secret')
-    .addHelpText('after', examples(`webhook add ${url} --app 2818153 --type device.signal.online`))
-    .action(inContext(addWebhook));
-  webhook
-    .command('list')
-    .description('List the webhooks, and the state of their deliveries.')
-    .addHelpText('after', examples('webhook list'))
-    .action(inContext(listWebhooks));
+    .action(
+      changing('/v1/webhook/add', {
+        send: (url: string, { app, type: types, secret, replace }: AddOptions) => ({
+          app_id: app,
+          url,
+          secret,
+          types,
+          replace,
+        }),
+        say: ({ webhook }: { readonly webhook: JsonObject }, _context, url, { app, secret }) => {
+          const added = `added ${showable(maskUrl(url))} of ${showable(app)}`;
+          const made = `\nsecret  ${String(webhook['secret'])}  (shown this once)`;
+          return secret === undefined ? added + made : added;
+        },
+      }),
+    );
+  newCommand(webhook, 'list', 'List the webhooks, and the state of their deliveries.').action(
+    asking('/v1/webhook/list', {
+      say: ({ webhooks }: Pick<ShowAnswer, 'webhooks'>, { clock }) => webhookTable(webhooks, clock.wallMs()),
+    }),
+  );
   addNamed(webhook, 'show', 'Show one webhook with its parked events.')
     .option('--limit <count>', 'parked events shown', wholeNumberOption(0, parkedShownMax), 20)
     .option('--after <sequence>', 'only parked events after this one', wholeNumberOption(0, 1e15), 0)
-    .action(inContext(showWebhook));
+    .action(
+      asking('/v1/webhook/list', {
+        send: (url: string, { limit, after, ...name }: ShowOptions) => ({
+          ...webhookName(url, name),
+          limit,
+          after,
+        }),
+        say: ({ webhooks: [webhook], parked }: ShowAnswer, { clock }) =>
+          describeWebhookAlone(webhook, parked, clock.wallMs()),
+      }),
+    );
   addNamed(
     webhook,
     'test',
     'Send a message of type webhook.test, signed like an event, and show the answer. Exits 1 unless it is accepted.',
-  ).action(inContext(testWebhook));
+  ).action(
+    changing('/v1/webhook/test', {
+      send: webhookName,
+      say: ({ delivered, status, reason, took_ms: tookMs }: TestAnswer) =>
+        delivered
+          ? `delivered: answered ${status} after ${tookMs} ms`
+          : `not delivered: ${reason} (after ${tookMs} ms)`,
+      fails: ({ delivered }) => !delivered,
+    }),
+  );
   addNamed(webhook, 'replay', 'Send parked events again, under their old ids.')
     .option('--event <id>', 'only this one, as webhook show has it (default: all)')
     .action(inContext(replayWebhook));
@@ -50,18 +87,26 @@ export function addWebhookCommand(program: Command): void {
     'enable',
     'Enable a webhook again that answered 410, or retry a failing one now. It continues where it stopped, as far as the ' +
       'log goes back.',
-  ).action(inContext(enableWebhook));
-  addNamed(webhook, 'remove', 'Remove a webhook and its parked events.').action(inContext(removeWebhook));
+  ).action(
+    changing('/v1/webhook/enable', {
+      send: webhookName,
+      say: ({ webhook: { url, behind } }: { readonly webhook: WebhookJson }) =>
+        `${showable(url)} is on; ${counted(behind, 'event of the log is', 'events of the log are')} behind its cursor`,
+    }),
+  );
+  addNamed(webhook, 'remove', 'Remove a webhook and its parked events.').action(
+    changing('/v1/webhook/remove', {
+      send: webhookName,
+      say: (_removed, _context, url) => `${showable(maskUrl(url))} is removed`,
+    }),
+  );
 }
 
 /** A command about one webhook. */
 function addNamed(webhook: Command, name: string, description: string): Command {
-  return webhook
-    .command(name)
-    .description(description)
+  return newCommand(webhook, name, description, url)
     .argument('<url>', 'the webhook', parseUrl)
-    .option('--app <id>', 'its application, where several have this URL')
-    .addHelpText('after', examples(`webhook ${name} ${url}`));
+    .option('--app <id>', 'its application, where several have this URL');
 }
 
 function parseUrl(text: string): string {
@@ -76,8 +121,8 @@ interface NameOptions {
 }
 
 /** The name of a webhook in a request of the ops listener. */
-function webhookName(url: string, { app }: NameOptions): { readonly url: string; readonly app_id?: string } {
-  return { url, ...(app !== undefined && { app_id: app }) };
+function webhookName(url: string, { app }: NameOptions) {
+  return { url, app_id: app };
 }
 
 interface AddOptions {
@@ -85,25 +130,6 @@ interface AddOptions {
   readonly type?: readonly string[];
   readonly secret?: string;
   readonly replace?: boolean;
-}
-
-async function addWebhook(
-  context: CommandContext,
-  url: string,
-  { app, type: types, secret, replace = false }: AddOptions,
-): Promise<void> {
-  const body = { app_id: app, url, secret, types, replace };
-  const { webhook } = await opsClient(context).change<{ webhook: JsonObject }>('/v1/webhook/add', body);
-  const added = `added ${showable(maskUrl(url))} of ${showable(app)}`;
-  context.output.answer(
-    { webhook },
-    secret === undefined ? `${added}\nsecret  ${String(webhook['secret'])}  (shown this once)` : added,
-  );
-}
-
-async function removeWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
-  const removed = await opsClient(context).change<object>('/v1/webhook/remove', webhookName(url, options));
-  context.output.answer(removed, `${showable(maskUrl(url))} is removed`);
 }
 
 interface ShowOptions extends NameOptions {
@@ -134,16 +160,6 @@ interface ReplayAnswer {
   readonly parked: number;
 }
 
-async function testWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
-  const answer = await opsClient(context).change<TestAnswer>('/v1/webhook/test', webhookName(url, options));
-  const { delivered, status, reason, took_ms: tookMs } = answer;
-  const text = delivered
-    ? `delivered: answered ${status} after ${tookMs} ms`
-    : `not delivered: ${reason} (after ${tookMs} ms)`;
-  context.output.answer(answer, text);
-  if (!delivered) process.exitCode = 1;
-}
-
 async function replayWebhook(context: CommandContext, url: string, options: ReplayOptions): Promise<void> {
   const name = webhookName(url, options);
   const ops = opsClient(context);
@@ -171,30 +187,61 @@ function describeReplay({ replayed, parked }: ReplayAnswer, url: string): string
   return `${sent}; ${parked} ${parked === 1 ? 'is' : 'are'} still parked: see ${reveilleCommand(`webhook show ${maskUrl(url)}`)}`;
 }
 
-async function enableWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
-  const ops = opsClient(context);
-  const name = webhookName(url, options);
-  const answer = await ops.change<{ webhook: WebhookJson }>('/v1/webhook/enable', name);
-  const { behind } = answer.webhook;
-  context.output.answer(
-    answer,
-    `${showable(answer.webhook.url)} is on; ${counted(behind, 'event of the log is', 'events of the log are')} behind its cursor`,
-  );
+function webhookTable(webhooks: readonly WebhookJson[], nowMs: number): string {
+  if (webhooks.length === 0) return 'no webhooks in the registry';
+  return tableOf(webhooks, {
+    APPLICATION: (webhook) => webhook.app_id,
+    URL: ({ url }) => url,
+    STATE: ({ state }) => state,
+    BEHIND: ({ behind }) => behind,
+    FAILED: ({ failed }) => failed,
+    PARKED: ({ parked }) => parked,
+    DELIVERED: (webhook) => age(webhook.last_success_at, nowMs),
+    'LAST FAILURE': (webhook) => failure(webhook.last_failure, nowMs),
+  });
 }
 
-async function listWebhooks(context: CommandContext): Promise<void> {
-  const { clock, output } = context;
-  const listing = await opsClient(context).ask<{ webhooks: readonly WebhookJson[] }>('/v1/webhook/list');
-  output.answer(listing, webhookTable(listing.webhooks, clock.wallMs()));
+function describeWebhookAlone(webhook: WebhookJson, parked: readonly ParkedJson[], nowMs: number): string {
+  const rows = [
+    ['webhook', webhook.url],
+    ['application', webhook.app_id],
+    ['types', webhook.types.join(', ')],
+    ['state', stateInWords(webhook, nowMs)],
+    ['behind', `${counted(webhook.behind, 'event')} of the log`],
+    ['failed', `${counted(webhook.failed, 'waits', 'wait')} to be tried again`],
+    ['parked', `${webhook.parked} given up`],
+    ['delivered', age(webhook.last_success_at, nowMs)],
+    ['last failure', failure(webhook.last_failure, nowMs)],
+  ];
+  const listed = parked.length === 0 ? [] : ['', parkedTable(parked), ...whatElse(webhook, parked)];
+  return [alignColumns(rows), ...listed].join('\n');
 }
 
-async function showWebhook(
-  context: CommandContext,
-  url: string,
-  { limit, after, ...name }: ShowOptions,
-): Promise<void> {
-  const query = { ...webhookName(url, name), limit: String(limit), after: String(after) };
-  const listing = await opsClient(context).ask<ShowAnswer>('/v1/webhook/list', new URLSearchParams(query));
-  const { webhooks, parked } = listing;
-  context.output.answer(listing, describeWebhookAlone(webhooks[0], parked, context.clock.wallMs()));
+function parkedTable(parked: readonly ParkedJson[]): string {
+  return tableOf(parked, {
+    'PARKED EVENT': (event) => event.event_id,
+    AT: ({ at }) => at,
+    TYPE: ({ type }) => type,
+    DEVICE: (event) => event.device_id,
+    'LAST ANSWER': (event) => event.last_failure.reason,
+  });
+}
+
+function whatElse({ parked: count, url }: WebhookJson, parked: readonly ParkedJson[]): string[] {
+  const more = count > parked.length ? [`there may be more: --after ${parked.at(-1)?.sequence}`] : [];
+  return ['', ...more, `send them again: ${reveilleCommand(`webhook replay ${url}`)}`];
+}
+
+function stateInWords({ state, url, switched_off_at: offAt }: WebhookJson, nowMs: number): string {
+  if (state === 'on') return 'on';
+  if (state === 'open-circuit') return 'it keeps failing: one event at a time is tried';
+  return `off: it answered 410 ${age(offAt, nowMs)}; on again: ${reveilleCommand(`webhook enable ${url}`)}`;
+}
+
+function failure(last: FailureJson | null, nowMs: number): string | null {
+  return last === null ? null : `${age(last.at, nowMs)}: ${last.reason}`;
+}
+
+function age(at: string | null, nowMs: number): string {
+  return at === null ? 'never' : ageInWords(Date.parse(at), nowMs);
 }

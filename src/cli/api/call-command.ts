@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { RawAnswer } from '../../client/reveille-client.ts';
 import { addApiOptions, withApi, type ApiOptions } from './api-access.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import {
   addRequestOptions,
   permissionsFor,
@@ -16,17 +16,14 @@ interface CallOptions extends ApiOptions, RequestOptions {
 }
 
 export function addCallCommand(program: Command): void {
-  const command = addRequestOptions(program.command('call'))
-    .description('Send a signed request and print the answer. Exits 1 unless its code is 0.')
-    .option('--request-id <id>', 'X-Request-ID')
-    .addHelpText(
-      'after',
-      examples(
-        "call GET '/v1/device/connectivity?device_id=DOOR-1'",
-        `call POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}'`,
-      ),
-    )
-    .action(inContext(call));
+  const command = newCommand(
+    program,
+    'call',
+    'Send a signed request and print the answer. Exits 1 unless its code is 0.',
+    "GET '/v1/device/connectivity?device_id=DOOR-1'",
+    `POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}'`,
+  );
+  addRequestOptions(command).option('--request-id <id>', 'X-Request-ID').action(inContext(call));
   addApiOptions(command);
 }
 

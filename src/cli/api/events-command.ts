@@ -5,7 +5,7 @@ import { eventsPageMax } from '../../model/limits.ts';
 import { type EventsAnswer, type WireEvent, parseTypePattern } from '../../gateways/admin/event-query.ts';
 import { follow, retryMs, type Shown } from '../admin/follow.ts';
 import { opsClient } from '../admin/running-server.ts';
-import { examples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { counted, parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { type EventsSince, formatEvent, parseSince } from './events-text.ts';
 
@@ -25,21 +25,18 @@ export function addEventsCommand(program: Command): void {
     '--since <when>',
     'all from there: 10m, a moment, the id of an event, or a cursor',
   );
-  program
-    .command('events')
-    .description('Show events, oldest first: a line an event, or with --json the event as backends get it.')
+  newCommand(
+    program,
+    'events',
+    'Show events, oldest first: a line an event, or with --json the event as backends get it.',
+    "--since 10m --type 'device.wakeup.*'",
+    '--follow --last 0 --device DOOR-1 --json',
+  )
     .option('--last <count>', 'the newest so many', wholeNumberOption(0, eventsPageMax), 20)
     .addOption(since.argParser(parseSince).conflicts('last'))
     .option('-f, --follow', 'continue until Ctrl-C, also over a restart of the server')
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
     .option('--type <type>', 'only this type; * at its end stands for any rest; may be repeated', collectType)
-    .addHelpText(
-      'after',
-      examples(
-        "events --since 10m --type 'device.wakeup.*'",
-        'events --follow --last 0 --device DOOR-1 --json',
-      ),
-    )
     .action(inContext(showEvents));
 }
 

@@ -8,7 +8,7 @@ import { decodeJsonObject } from '../../lib/utf8.ts';
 import type { MessageCode } from '../../model/codes.ts';
 import type { Permission } from '../../model/registry.ts';
 import { longPollSecondsMax } from '../../model/limits.ts';
-import { examples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { newCommand, inContext, type CommandContext } from '../shell/command-context.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -22,18 +22,18 @@ interface MessageOptions extends ApiOptions {
 
 export function addMessageCommand(program: Command): void {
   const waitText = `with --wake: for its sign-in, 0-${longPollSecondsMax} (default: 20)`;
-  const command = program
-    .command('message')
-    .description('Send a message to a device. Exits 1 unless the device has acknowledged it.')
+  const command = newCommand(
+    program,
+    'message',
+    'Send a message to a device. Exits 1 unless the device has acknowledged it.',
+    `DOOR-1 set_light --payload '{"on":true}'`,
+    'DOOR-1 hello --wake --wait 10',
+  )
     .argument('<device>', 'device id')
     .argument('<name>', 'the name of the message: a-z, 0-9 and _')
     .option('--payload <json>', 'a JSON object for the device (default: {})', parsePayload)
     .option('--wake', 'wake the device if it sleeps, and wait for it')
     .option('--wait <seconds>', waitText, wholeNumberOption(0, longPollSecondsMax))
-    .addHelpText(
-      'after',
-      examples(`message DOOR-1 set_light --payload '{"on":true}'`, 'message DOOR-1 hello --wake --wait 10'),
-    )
     .action(inContext(message));
   addApiOptions(command);
 }

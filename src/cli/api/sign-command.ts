@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../../protocol/tgv1/sign-request.ts';
 import { parseSigningDate } from '../../protocol/tgv1/signing-headers.ts';
 import { addUrlOption, findApi } from './api-access.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { addCredentialOption, findCredential, type CredentialOptions } from './credential-source.ts';
 import {
   addRequestOptions,
@@ -25,19 +25,18 @@ interface SignOptions extends CredentialOptions, RequestOptions {
 }
 
 export function addSignCommand(program: Command): void {
-  const command = addRequestOptions(program.command('sign'))
-    .description('Sign a request by hand (TGV1-HMAC-SHA256): print its headers, a curl line, or every step.')
+  const command = newCommand(
+    program,
+    'sign',
+    'Sign a request by hand (TGV1-HMAC-SHA256): print its headers, a curl line, or every step.',
+    `POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}' --curl`,
+    'POST /v1/device/wakeup-request --body @wake.json --header-set short --explain',
+  );
+  addRequestOptions(command)
     .option('--content-type <type>', 'of a body (default: application/json)')
     .option('--date <date>', 'X-Tg-Date, like 20261120T083000Z (default: now)', parseDateOption)
     .addOption(new Option('--curl', 'print a curl line').conflicts('explain'))
     .option('--explain', 'print every intermediate value, to compare with those of a client')
-    .addHelpText(
-      'after',
-      examples(
-        `sign POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}' --curl`,
-        'sign POST /v1/device/wakeup-request --body @wake.json --header-set short --explain',
-      ),
-    )
     .action(inContext(sign));
   addCredentialOption(addUrlOption(command));
 }
@@ -53,8 +52,7 @@ async function sign(
   const credential = await findCredential(context, options, need);
   const { contentType, headerSet } = options;
   const atMs = options.date ?? context.clock.wallMs();
-  const given = { credential, method, ...target, body, headerSet, atMs };
-  const steps = explainSigning(contentType === undefined ? given : { ...given, contentType });
+  const steps = explainSigning({ credential, method, ...target, body, headerSet, atMs, contentType });
   const text = (): string => {
     if (options.explain === true) return explanation(steps);
     if (options.curl !== true) return headerLines(steps.headers);

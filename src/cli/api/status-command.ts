@@ -3,27 +3,31 @@
  * answers a batch; or the processes of the server.
  */
 import type { Command } from 'commander';
-import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
+import type { DeviceStatus, ConnectionStatus } from '../../gateways/admin/device-routes.ts';
 import { opsClient } from '../admin/running-server.ts';
 import type { SiteJson } from '../../server/site/site-route.ts';
 import { usageError } from '../shell/command-error.ts';
-import { alignColumns, type Cell } from '../shell/output.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { parseDeviceIdOption } from '../shell/option-values.ts';
+import { alignColumns, tableOf } from '../shell/output.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
+import { parseDeviceIdOption, ageInWords, momentInWords, formatMoment } from '../shell/option-values.ts';
 import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
-import { connectionsText, statusJson, statusText } from './status-view.ts';
+import type { ConnectionTimes, ConnectivityEntry } from '../../client/reveille-client.ts';
+import { tellingPart } from './events-text.ts';
+import { showable } from '../../lib/showable-text.ts';
 
 export function addStatusCommand(program: Command): void {
-  const command = program
-    .command('status')
-    .description(
-      'Show whether a device is online or asleep, since when, and its latest transitions. With several devices, or with ' +
-        '--url or a credential, show their connections from the API; exit 1 unless all are found. With --site, show the processes ' +
-        'of the server; exit 1 unless all are up.',
-    )
+  const command = newCommand(
+    program,
+    'status',
+    'Show whether a device is online or asleep, since when, and its latest transitions. With several devices, or with ' +
+      '--url or a credential, show their connections from the API; exit 1 unless all are found. With --site, show the processes ' +
+      'of the server; exit 1 unless all are up.',
+    'DOOR-1',
+    'DOOR-1 DOOR-2 DOOR-3',
+    '--site',
+  )
     .argument('[device...]', 'device ids', parseDeviceIds)
     .option('--site', 'show the processes of the server in place of a device: core, edges, media processes')
-    .addHelpText('after', examples('status DOOR-1', 'status DOOR-1 DOOR-2 DOOR-3', 'status --site'))
     .action(inContext(show));
   addApiOptions(command);
 }
@@ -64,21 +68,113 @@ async function showConnections(
 }
 
 async function showStatus(context: CommandContext, id: string): Promise<void> {
-  const query = new URLSearchParams({ device_id: id });
-  const status = await opsClient(context).ask<DeviceStatus>('/v1/device/status', query);
-  context.output.answer(statusJson(status), statusText(status));
+  const status = await opsClient(context).ask<DeviceStatus>('/v1/device/status', { device_id: id });
+  context.output.answer(status, statusText(status));
 }
 
 async function showSite(context: CommandContext): Promise<void> {
   const site = await opsClient(context).ask<SiteJson>('/v1/site');
-  context.output.answer(site, alignColumns([siteHead, ...site.processes.map(siteRow)]));
+  const table = tableOf(site.processes, {
+    process: ({ name }) => name,
+    state: ({ state }) => state,
+    pid: ({ pid }) => pid,
+    release: ({ release }) => release,
+    sleep: (row) => row.sleep_sessions,
+    'link ms': (row) => row.link_delay_ms?.toFixed(1),
+    restarts: ({ restarts }) => restarts,
+  });
+  context.output.answer(site, table);
   if (site.processes.some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
 
-const siteHead = ['process', 'state', 'pid', 'release', 'sleep', 'link ms', 'restarts'];
+/** A line for each device of a batch. */
+export function connectionsText(entries: readonly ConnectivityEntry[], nowMs: number): string {
+  return alignColumns(entries.map((entry) => [entry.device_id, ...connectionWords(entry, nowMs)]));
+}
 
-/** A dash stands for what is not known. */
-function siteRow(row: SiteJson['processes'][number]): Cell[] {
-  const { name, state, pid, release, sleep_sessions: sessions, link_delay_ms: delayMs, restarts } = row;
-  return [name, state, pid, release, sessions, delayMs?.toFixed(1) ?? null, restarts];
+function connectionWords({ code, message, data }: ConnectivityEntry, nowMs: number): readonly string[] {
+  if (data === undefined) return [`${message} (${code})`, ''];
+  const { signal, sleep } = data;
+  return [
+    signal.is_online
+      ? `online since ${momentOf(signal.last_login_at, nowMs)}`
+      : lastSeen('offline', signal, nowMs),
+    lastSeen('sleep', sleep, nowMs),
+  ];
+}
+
+/** By its latest login, heartbeat or end, whichever came last. */
+function lastSeen(name: string, times: ConnectionTimes, nowMs: number): string {
+  const latest = Math.max(times.last_login_at ?? 0, times.last_heartbeat_at ?? 0, times.last_offline_at ?? 0);
+  if (latest === 0) return `${name}: never seen`;
+  const what = latest === times.last_offline_at ? 'ended' : 'last seen';
+  return `${name}: ${what} ${momentOf(latest, nowMs)}`;
+}
+
+function momentOf(unixSeconds: number | null, nowMs: number): string {
+  return unixSeconds === null ? 'unknown' : withAge(unixSeconds, nowMs);
+}
+
+export function statusText(status: DeviceStatus): string {
+  const { now_ms: nowMs, device, signal, sleep, transitions } = status;
+  const expires = device.expires_at === null ? 'never' : withAge(device.expires_at, nowMs, momentInWords);
+  const registry = [
+    ['device', showable(device.device_id)],
+    ['product', device.product_id],
+    ['expires', device.expired ? `${expires}: it is refused` : expires],
+    ['disabled', device.disabled ? 'yes: it is answered like one that does not exist' : 'no'],
+  ];
+  const parts = [
+    alignColumns([
+      ...registry,
+      ...connectionRows('signal', 'online', signal, nowMs),
+      ...connectionRows('sleep', 'asleep', sleep, nowMs),
+    ]),
+    transitions.length === 0
+      ? 'no transitions are kept'
+      : `latest transitions, newest first\n${transitionLines(status)}`,
+  ];
+  return parts.join('\n\n');
+}
+
+/** The times of a connection. */
+const latest = ['login', 'heartbeat', 'offline'] as const;
+
+function connectionRows(
+  name: string,
+  openWord: string,
+  connection: ConnectionStatus,
+  nowMs: number,
+): string[][] {
+  const { state, session, epoch, node, reason } = connection;
+  if (state === 'never') return [[name, 'never logged in']];
+  const since = state === 'closed' ? connection.last_offline_at : connection.last_login_at;
+  const sinceText = since === null ? '' : ` since ${withAge(since, nowMs)}`;
+  const words = {
+    open: openWord,
+    closed: reason === null ? 'offline' : `offline (${reason})`,
+    lost: 'left open by a server that was killed; its next start ends it as node_lost;',
+  };
+  const place = node === null ? '' : ` on ${node}`;
+  return [
+    [name, words[state] + sinceText],
+    ['  session', `${session ?? 'none'}, epoch ${epoch}${place}`],
+    ...latest.map((what) => {
+      const at = connection[`last_${what}_at`];
+      return [`  last ${what}`, at === null ? 'never' : withAge(at, nowMs)];
+    }),
+  ];
+}
+
+function withAge(unixSeconds: number, nowMs: number, words = ageInWords): string {
+  return `${formatMoment(unixSeconds, '')}  ${words(unixSeconds * 1000, nowMs)}`;
+}
+
+function transitionLines({ transitions, now_ms: nowMs }: DeviceStatus): string {
+  const rows = transitions.map((event) => {
+    const atMs = Date.parse(event.at);
+    const what = event.type.replace(/^device\./, '').replace('.', ' ');
+    return [`  ${new Date(atMs).toISOString()}`, ageInWords(atMs, nowMs), what, tellingPart(event)];
+  });
+  return alignColumns(rows);
 }

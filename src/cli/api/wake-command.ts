@@ -6,7 +6,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../../client/reveille-client.ts';
 import type { WakeupCode } from '../../model/codes.ts';
 import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseRequestIdOption } from '../shell/option-values.ts';
 import { awaitOutcome, describeOutcome, describeWakeup } from './wakeup-outcome.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -18,14 +18,17 @@ interface WakeOptions extends ApiOptions {
 }
 
 export function addWakeCommand(program: Command): void {
-  const command = program
-    .command('wake')
-    .description('Wake a sleeping device. Exits 1 unless the packet was sent.')
+  const command = newCommand(
+    program,
+    'wake',
+    'Wake a sleeping device. Exits 1 unless the packet was sent.',
+    'DOOR-1 --wait',
+    'DOOR-1 --custom-data 0x12ab',
+  )
     .argument('<device>', 'device id')
     .option('--custom-data <hex>', 'two bytes for the device, like 0x12ab', parseCustomData)
     .option('--request-id <id>', 'X-Request-ID, by which reveille wakeups finds it', parseRequestIdOption)
     .option('--wait', 'wait up to 60 s until the device is online again, else exit 1')
-    .addHelpText('after', examples('wake DOOR-1 --wait', 'wake DOOR-1 --custom-data 0x12ab'))
     .action(inContext(wake));
   addApiOptions(command);
 }

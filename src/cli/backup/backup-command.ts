@@ -7,23 +7,29 @@ import {
   type BackupDeps,
   type WrittenBackup,
 } from '../../storage/backup/backup-writer.ts';
-import { examples, inLocalContext, untilInterrupted, type CommandContext } from '../shell/command-context.ts';
+import {
+  newCommand,
+  inLocalContext,
+  untilInterrupted,
+  type CommandContext,
+} from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import { Pace, rowsInWords } from '../shell/pace.ts';
-import { describeContent, sizeInWords } from './backup-view.ts';
+import { type BackupManifest, countRows } from '../../storage/backup/backup-format.ts';
+import { counted } from '../shell/option-values.ts';
 
 /** In place of a file: standard output, or standard input. */
 export const standardPipe = '-';
 
 export function addBackupCommand(program: Command): void {
-  program
-    .command('backup')
-    .description('Write a consistent copy of the data directory, with its secrets; a server may run on it.')
+  newCommand(
+    program,
+    'backup',
+    'Write a consistent copy of the data directory, with its secrets; a server may run on it.',
+    '/var/backups/reveille.backup',
+    '- | age -r RECIPIENT >reveille.backup.age',
+  )
     .argument('<file>', 'replaced if it exists, readable by its owner only; - for a pipe')
-    .addHelpText(
-      'after',
-      examples('backup /var/backups/reveille.backup', 'backup - | age -r RECIPIENT >reveille.backup.age'),
-    )
     .action(inLocalContext(backUp));
 }
 
@@ -74,4 +80,25 @@ function report(
     `sha256 ${sha256}; it is as secret as the directory`;
   if (file === standardPipe) output.remark(text);
   else output.answer({ file, bytes, sha256, seconds, ...manifest }, text);
+}
+
+/** `12 rows, 1 device, 3 events and 2 files of 2026-11-23T22:00:00.000Z, release 0.1.0, store format 1`. */
+export function describeContent(manifest: BackupManifest): string {
+  const { release, at, store_format: format, files } = manifest;
+  const parts = [
+    counted(rowsOf(manifest, 'registry', 'devices'), 'device'),
+    counted(rowsOf(manifest, 'state', 'events'), 'event'),
+    counted(countRows(manifest), 'row'),
+    counted(files.length, 'file'),
+  ];
+  return `${parts.join(', ')}, of ${at}, release ${release}, store format ${format}`;
+}
+
+function rowsOf({ tables }: BackupManifest, file: string, name: string): number {
+  return tables.find((table) => table.file === file && table.name === name)?.rows ?? 0;
+}
+
+/** `12.3 MB`. */
+function sizeInWords(bytes: number): string {
+  return bytes < 100_000 ? counted(bytes, 'byte') : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

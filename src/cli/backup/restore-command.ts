@@ -1,21 +1,30 @@
-/** `reveille restore`: a backup into an empty data directory, whole or not at all. */
+/** `reveille restore` and `reveille verify`: a backup read into an empty data directory, or to see that it is whole. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { restoreBackup, type RestoreDeps } from '../../storage/backup/backup-restore.ts';
 import { backupPieceBytes } from '../../storage/lmdb/store-limits.ts';
-import { examples, inLocalContext, untilInterrupted, type CommandContext } from '../shell/command-context.ts';
+import {
+  newCommand,
+  inLocalContext,
+  untilInterrupted,
+  type CommandContext,
+} from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { standardPipe } from './backup-command.ts';
+import { describeContent, standardPipe } from './backup-command.ts';
 import { Pace, rowsInWords } from '../shell/pace.ts';
-import { describeContent } from './backup-view.ts';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { verifyBackup } from '../../storage/backup/backup-verification.ts';
 
 export function addRestoreCommand(program: Command): void {
-  program
-    .command('restore')
-    .description('Restore a backup, whole or not at all, into a data directory that is empty or absent.')
+  newCommand(
+    program,
+    'restore',
+    'Restore a backup, whole or not at all, into a data directory that is empty or absent.',
+    'reveille.backup --data-dir /var/lib/reveille',
+  )
     .argument('<file>', 'a backup; - for a pipe')
-    .addHelpText('after', examples('restore reveille.backup --data-dir /var/lib/reveille'))
     .action(inLocalContext(restore));
 }
 
@@ -36,7 +45,7 @@ async function restore(context: CommandContext, file: string): Promise<void> {
 type Source = AsyncIterable<Buffer>;
 
 /** `act` resolves to how its answer is given. A cancelled one throws a CommandError. */
-export async function readingBackup(
+async function readingBackup(
   context: CommandContext,
   file: string,
   verb: string,
@@ -95,4 +104,37 @@ async function* readPieces(file: string): AsyncGenerator<Buffer, void, undefined
   } finally {
     await handle.close();
   }
+}
+
+export function addVerifyCommand(program: Command): void {
+  newCommand(
+    program,
+    'verify',
+    'Verify a backup: its checksum and form, and that its store, unpacked for this, can be read.',
+    'reveille.backup --scratch /mnt/large',
+  )
+    .argument('<file>', 'a backup; - for a pipe')
+    .option(
+      '--scratch <dir>',
+      'the place to unpack it (default: the folder of the file, for a pipe the temporary one)',
+    )
+    .action(inLocalContext(verify));
+}
+
+async function verify(
+  context: CommandContext,
+  file: string,
+  { scratch }: { readonly scratch?: string },
+): Promise<void> {
+  const { clock, output } = context;
+  const isPipe = file === standardPipe;
+  const place = resolve(scratch ?? (isPipe ? tmpdir() : dirname(file)));
+  const startedMs = clock.monotonicMs();
+  await readingBackup(context, file, 'unpacking', async (source, deps) => {
+    const path = join(place, isPipe ? 'reveille' : basename(file));
+    const manifest = await verifyBackup(source, path, deps);
+    const seconds = Number(((clock.monotonicMs() - startedMs) / 1000).toFixed(3));
+    const text = `${deps.name} is whole (${seconds.toFixed(1)} s): ${describeContent(manifest)}`;
+    return () => output.answer({ file, seconds, ...manifest }, text);
+  });
 }

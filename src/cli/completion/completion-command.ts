@@ -1,23 +1,20 @@
 /** `reveille completion`: the script by which a shell completes commands, options and their values. */
 import { Argument, type Command } from 'commander';
-import { examples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { newCommand, inContext, type CommandContext } from '../shell/command-context.ts';
 import { completedCommands } from './completed-words.ts';
 import { completionScript, shells } from './shell-scripts.ts';
 
 /** `wholeProgram`: with all commands. */
 export function addCompletionCommand(program: Command, wholeProgram: () => Promise<Command>): void {
-  program
-    .command('completion')
-    .description('Print a script that completes commands, options, choices and profiles.')
+  newCommand(
+    program,
+    'completion',
+    'Print a script that completes commands, options, choices and profiles.',
+    'bash >~/.local/share/bash-completion/completions/reveille',
+    ['zsh >~/.zfunc/_reveille', 'in a folder of its fpath'],
+    'fish >~/.config/fish/completions/reveille.fish',
+  )
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
-    .addHelpText(
-      'after',
-      examples(
-        'completion bash >~/.local/share/bash-completion/completions/reveille',
-        ['completion zsh >~/.zfunc/_reveille', 'in a folder of its fpath'],
-        'completion fish >~/.config/fish/completions/reveille.fish',
-      ),
-    )
     .action(
       inContext(async ({ output }: CommandContext, shell: (typeof shells)[number]) => {
         const script = completionScript(shell, completedCommands(await wholeProgram()));

@@ -5,9 +5,9 @@ import { messageOf } from '../../lib/result.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { parseOriginOption } from '../api/api-access.ts';
 import { readCredentialFile } from '../api/credential-source.ts';
-import { examples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { newCommand, inContext, type CommandContext } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
-import { alignColumns } from '../shell/output.ts';
+import { tableOf } from '../shell/output.ts';
 import { trustingAuthority } from '../shell/server-trust.ts';
 import {
   getProfile,
@@ -35,9 +35,13 @@ export function addProfileCommand(program: Command): void {
     .description(
       'Keep servers elsewhere by name, with addresses and secrets, for --profile NAME or REVEILLE_PROFILE=NAME.',
     );
-  profile
-    .command('add')
-    .description('Add a server: its ops listener with a token, and its API with a credential.')
+  newCommand(
+    profile,
+    'add',
+    'Add a server: its ops listener with a token, and its API with a credential.',
+    'prod --ops https://ops.example:8090 --token-file - --api https://reveille.example --credential-file key.json',
+  )
+    .addHelpText('after', '  $ reveille status DOOR-1 --profile prod')
     .argument('<name>', '1-64 characters of A-Z a-z 0-9 _ . -', parseName)
     .requiredOption('--ops <origin>', 'its ops listener, like https://ops.example:8090', parseOriginOption)
     .requiredOption('--token-file <file>', 'file with a token of its ops listener; - for standard input')
@@ -45,24 +49,15 @@ export function addProfileCommand(program: Command): void {
     .option('--credential-file <file>', 'JSON, as credential create --json prints it')
     .option('--ca <file>', 'PEM file of the only trusted certificates; it is read at each use')
     .option('--replace', 'replace the profile of this name')
-    .addHelpText(
-      'after',
-      examples(
-        'profile add prod --ops https://ops.example:8090 --token-file - --api https://reveille.example --credential-file key.json',
-        'status DOOR-1 --profile prod',
-      ),
-    )
     .action(inContext(addProfile));
-  profile
-    .command('list')
-    .description('List the profiles; secrets are masked.')
-    .addHelpText('after', examples('profile list'))
-    .action(inContext(listProfiles));
-  profile
-    .command('remove')
-    .description('Remove a profile and its secrets. Its token and its credential stay valid at the server.')
+  newCommand(profile, 'list', 'List the profiles; secrets are masked.').action(inContext(listProfiles));
+  newCommand(
+    profile,
+    'remove',
+    'Remove a profile and its secrets. Its token and its credential stay valid at the server.',
+    'prod',
+  )
     .argument('<name>', 'the profile', parseName)
-    .addHelpText('after', examples('profile remove prod'))
     .action(inContext(removeProfile));
 }
 
@@ -116,16 +111,13 @@ function readText(file: string): string {
 function listProfiles({ output, settingsSources }: CommandContext): void {
   const profiles = Object.entries(readProfiles(profilesPath(settingsSources.env)));
   const shown = profiles.map(([name, profile]) => ({ name, ...masked(profile) }));
-  const rows = profiles.map(([name, { ops, api, credential }]) => [
-    name,
-    ops,
-    api,
-    credential?.access_key_id,
-  ]);
-  output.answer(
-    { profiles: shown },
-    rows.length === 0 ? 'no profiles' : alignColumns([['NAME', 'OPS', 'API', 'ACCESS KEY'], ...rows]),
-  );
+  const table = tableOf(profiles, {
+    NAME: ([name]) => name,
+    OPS: ([, { ops }]) => ops,
+    API: ([, { api }]) => api,
+    'ACCESS KEY': ([, { credential }]) => credential?.access_key_id,
+  });
+  output.answer({ profiles: shown }, profiles.length === 0 ? 'no profiles' : table);
 }
 
 function removeProfile({ output, settingsSources }: CommandContext, name: string): void {

@@ -49,8 +49,7 @@ async function removeEntry(context: CommandContext, kind: KindName, id: string):
 
 /** Throws a MissingError when there is none. */
 export async function findEntry<Entry>(context: CommandContext, kind: KindName, id: string): Promise<Entry> {
-  const query = new URLSearchParams({ kind, id });
-  const { entry } = await opsClient(context).ask<{ entry: Entry }>('/v1/registry/entry', query);
+  const { entry } = await opsClient(context).ask<{ entry: Entry }>('/v1/registry/entry', { kind, id });
   return entry;
 }
 
@@ -84,8 +83,7 @@ export async function listEntries(
   }
   const kind = findKindOfList(list);
   assert(kind !== null, 'the argument is one of the lists');
-  const query = new URLSearchParams({ kind, limit: String(limit), ...(after !== undefined && { after }) });
-  const { entries, next } = await client.ask<RegistryPage>('/v1/registry/list', query);
+  const { entries, next } = await client.ask<RegistryPage>('/v1/registry/list', { kind, limit, after });
   output.answer({ [list]: entries, next }, asTable(list, entries));
   if (next !== null) output.remark(`there may be more: --after ${shellWord(next)}`);
 }

@@ -3,13 +3,8 @@
  * scale-out.md, Edges.
  */
 import { hostname } from 'node:os';
-import { InvalidArgumentError, type Command } from 'commander';
-import {
-  formatListenAddress,
-  parseListenAddress,
-  reachableHere,
-  type ListenAddress,
-} from '../../lib/connections/listen-address.ts';
+import type { Command } from 'commander';
+import { formatListenAddress, reachableHere } from '../../lib/connections/listen-address.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { connectPsk } from '../../lib/link/psk-transport.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
@@ -17,53 +12,42 @@ import { readVersion } from '../../lib/package-version.ts';
 import { openLog } from '../../server/bootstrap/logging.ts';
 import { msgpackWithoutNative } from '../../server/children/child-environment.ts';
 import { reportExposedFiles } from '../../server/config/risks.ts';
-import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkEdgeStart, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
 
 export function addEdgeCommand(program: Command): void {
-  program
-    .command('edge')
-    .description(
-      'Hold sleep connections on this machine for a core on another one. Its log is on standard output.',
-    )
-    .option('--core <host:port>', 'the edges.listen of the core: edge.core', parseCore)
+  newCommand(
+    program,
+    'edge',
+    'Hold sleep connections on this machine for a core on another one. Its log is on standard output.',
+    [
+      '--core 10.0.0.5:8086 --key-file edge.key --set edge.listen=0.0.0.0:8081',
+      'edges.key_file of the core is the same key',
+    ],
+    [
+      '--core 10.0.0.5:8086 --key-file edge.key --set edge.name=north --set edge.advertise=sleep.example:8081',
+      'another name than the host has, and the address of a balancer',
+    ],
+  )
+    .option('--core <host:port>', 'the edges.listen of the core: edge.core')
     .option('--key-file <file>', 'the key that the core and its edges share: edge.key_file')
-    .addHelpText(
-      'after',
-      examples(
-        [
-          'edge --core 10.0.0.5:8086 --key-file edge.key --set edge.listen=0.0.0.0:8081',
-          'edges.key_file of the core is the same key',
-        ],
-        [
-          'edge --core 10.0.0.5:8086 --key-file edge.key --set edge.name=north --set edge.advertise=sleep.example:8081',
-          'another name than the host has, and the address of a balancer',
-        ],
-      ),
-    )
     .action(inLocalContext(serveEdge));
 }
 
-function parseCore(text: string): ListenAddress {
-  const address = parseListenAddress(text);
-  if (address !== null && address.port > 0) return address;
-  throw new InvalidArgumentError('An address is host:port, such as 10.0.0.5:8086.');
-}
-
 interface EdgeOptions {
-  readonly core?: ListenAddress;
+  readonly core?: string;
   readonly keyFile?: string;
 }
 
-async function serveEdge({ settings: configured, clock }: CommandContext, given: EdgeOptions): Promise<void> {
-  const { core = configured.edge.core, keyFile = configured.edge.key_file } = given;
+async function serveEdge(context: CommandContext, given: EdgeOptions): Promise<void> {
+  const { settings, clock } = context.with({ 'edge.core': given.core, 'edge.key_file': given.keyFile });
+  const { edge } = settings;
+  const { core, key_file: keyFile } = edge;
   if (core === null || keyFile === null)
     throw usageError(
       'an edge needs --core, the edges.listen of its core, and --key-file, the key that both have',
     );
-  const edge = { ...configured.edge, key_file: keyFile };
-  const settings = { ...configured, edge };
   const logging = openLog(settings.log);
   const { log } = logging;
   dieOfTheUnexpected(logging);

@@ -3,10 +3,9 @@
  * Standard output has the log only. Source: running.md, Stopping, Settings, and Processes and
  * listeners.
  */
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { localEdgesMax } from '../../edge/settings.ts';
+import { Option, type Command } from 'commander';
 import { openLog } from '../../server/bootstrap/logging.ts';
-import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
 import { coreFlag } from './serve-flags.ts';
@@ -15,43 +14,32 @@ import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
 import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 
 export function addServeCommand(program: Command): void {
-  program
-    .command('serve')
-    .description(
-      'Run the server. Its log is on standard output: text on a terminal, else one JSON object a line.',
-    )
+  newCommand(
+    program,
+    'serve',
+    'Run the server. Its log is on standard output: text on a terminal, else one JSON object a line.',
+    ['', 'with nothing configured, the first start makes a demo application and two devices'],
+    ['--edges 2', 'a core that crashes disconnects no sleeping device'],
+    ['--set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0', 'port 0 is a free one'],
+    [
+      '--only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',
+      'its server has media.process elsewhere, and the same key',
+    ],
+  )
     .addOption(
       new Option('--only <part>', 'the media process only, for a server elsewhere').choices(['media']),
     )
-    .option('--edges <n>', 'this many processes hold the sleep connections: sleep.edges', parseEdges)
+    .option('--edges <n>', 'this many processes hold the sleep connections: sleep.edges')
     .option('--demo', 'make a demo application with devices and a credential, if the store is empty')
     .addOption(new Option('--processes <n>', 'of earlier releases').hideHelp())
     .addOption(new Option(coreFlag, 'the core of a server that has edges').hideHelp())
-    .addHelpText(
-      'after',
-      examples(
-        ['serve', 'with nothing configured, the first start makes a demo application and two devices'],
-        ['serve --edges 2', 'a core that crashes disconnects no sleeping device'],
-        ['serve --set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0', 'port 0 is a free one'],
-        [
-          'serve --only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',
-          'its server has media.process elsewhere, and the same key',
-        ],
-      ),
-    )
     .action(inLocalContext(serveAs));
-}
-
-function parseEdges(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && count <= localEdgesMax) return count;
-  throw new InvalidArgumentError(`A number of processes is 0-${localEdgesMax}.`);
 }
 
 interface ServeOptions {
   readonly only?: 'media';
   readonly processes?: string;
-  readonly edges?: number;
+  readonly edges?: string;
   readonly demo?: boolean;
   readonly core?: boolean;
 }
@@ -67,7 +55,7 @@ async function serveAs(
     );
   if (edges !== undefined && options.only === 'media')
     throw usageError('serve --only media has no sleep connections: leave --edges out');
-  return serve(edges === undefined ? context : context.with(`sleep.edges=${edges}`), options);
+  return serve(edges === undefined ? context : context.with({ 'sleep.edges': edges }), options);
 }
 
 async function serve(

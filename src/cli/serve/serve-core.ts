@@ -32,9 +32,9 @@ export async function serveCore(context: CommandContext, isDemoAsked: boolean): 
   const logging = openLog(context.settings.log, undefined, {});
   dieOfTheUnexpected(logging);
   const { startServer } = await import('../../server/bootstrap/server.ts');
-  const core = new Core(context, logging, startServer);
+  const core: Core = new Core(context, logging, startServer, (news) => parent.report(news));
   const { clock } = context;
-  const parent = followParent<CoreChildKind>({
+  const parent: ParentEnd<CoreChildKind> = followParent<CoreChildKind>({
     clock,
     release: readVersion(),
     progress: core.progress,
@@ -42,7 +42,6 @@ export async function serveCore(context: CommandContext, isDemoAsked: boolean): 
     stop: () => core.end(false),
     alone: () => core.abandoned(),
   });
-  core.follows(parent);
   const task = await parent.begun;
   try {
     if (task.isSuccessor) await core.succeed(task);
@@ -60,7 +59,7 @@ class Core {
   readonly #context: CommandContext;
   readonly #logging: Logging;
   readonly #startServer: StartServer;
-  #parent: ParentEnd<CoreChildKind> | null = null;
+  readonly #report: ParentEnd<CoreChildKind>['report'];
   #starting: Promise<RunningServer | null> = Promise.resolve(null);
   #children: readonly SiteChild[] = [];
   #upgrade: UpgradeState = { isUnderWay: false, failure: null };
@@ -70,15 +69,17 @@ class Core {
   readonly #serveOrder = new Order();
   #isEnding = false;
 
-  constructor(context: CommandContext, logging: Logging, startServer: StartServer) {
+  constructor(
+    context: CommandContext,
+    logging: Logging,
+    startServer: StartServer,
+    report: ParentEnd<CoreChildKind>['report'],
+  ) {
     this.#context = context;
     this.#logging = logging;
     this.#startServer = startServer;
+    this.#report = report;
     this.progress = new LoopProgress(context.clock);
-  }
-
-  follows(parent: ParentEnd<CoreChildKind>): void {
-    this.#parent = parent;
   }
 
   /** Resolves when the core before it has ended. Rejects with a sentence when it could not serve. */
@@ -91,11 +92,11 @@ class Core {
       edgeLinks: [edgeLinkVersion],
       mediaLinks: [mediaLinkVersion],
     };
-    this.#parent?.report({ kind: 'prepared', facts });
+    this.#report({ kind: 'prepared', facts });
     await this.#listenOrder.given;
     const { holdRequests } = await import('../../server/bootstrap/holding-api.ts');
     this.#holding = await holdRequests(withListeners(settings, listeners), clock);
-    this.#parent?.report({ kind: 'listening' });
+    this.#report({ kind: 'listening' });
     await this.#serveOrder.given;
   }
 
@@ -153,7 +154,7 @@ class Core {
   async #leave(): Promise<void> {
     const server = await this.#starting;
     await server?.leave();
-    this.#parent?.report({ kind: 'left' });
+    this.#report({ kind: 'left' });
   }
 
   #endBy(stop: (server: RunningServer) => Promise<void>): void {
@@ -196,7 +197,7 @@ class Core {
       begin: (edges) => {
         if (this.#upgrade.isUnderWay) return fail('an upgrade is under way');
         this.#upgrade = { isUnderWay: true, failure: null };
-        this.#parent?.report({ kind: 'upgrade', edges });
+        this.#report({ kind: 'upgrade', edges });
         return succeed(undefined);
       },
       get state() {

@@ -2,9 +2,10 @@
  * The context of every command: the options that all of them take, the settings in force, a clock, an output, and the
  * user, who may end what takes long.
  */
+import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Clock } from '../../lib/clock.ts';
+import { pause, type Clock } from '../../lib/clock.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import {
@@ -59,10 +60,13 @@ export class CommandContext {
     };
   }
 
-  /** The same with one more setting, `section.key=value`, which prevails. */
-  with(override: string): CommandContext {
+  /** The same with more settings, which prevail; one that is undefined is not given. */
+  with(settings: Readonly<Record<string, string | undefined>>): CommandContext {
     const { clock, output, openDialogue, settingsSources } = this;
-    const options = { ...this.#place, set: [...(this.#place.set ?? []), override] };
+    const more = Object.entries(settings).flatMap(([name, value]) =>
+      value === undefined ? [] : `${name}=${value}`,
+    );
+    const options = { ...this.#place, set: [...(this.#place.set ?? []), ...more] };
     return new CommandContext(options, settingsSources.env, { clock, output, openDialogue });
   }
 
@@ -145,8 +149,30 @@ function placeOptionsOf({
   ];
 }
 
-/** Examples for the end of a command's help: each is the rest of a command line behind `reveille`, and may have its purpose. */
-export function examples(...given: readonly (string | readonly [line: string, purpose: string])[]): string {
+/** A line to type, which may have its purpose. */
+type Example = string | readonly [typed: string, purpose: string];
+
+/** `parent`: the program, or a group. `given`: examples of the words behind it, for the end of its help; none are needed. */
+export function newCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  ...given: readonly Example[]
+): Command {
+  const words = parent.parent === null ? name : `${parent.name()} ${name}`;
+  const lines = (given.length === 0 ? [''] : given).map((example): Example => {
+    const [rest, purpose] = typeof example === 'string' ? [example] : example;
+    const line = `${words} ${rest}`.trimEnd();
+    return purpose === undefined ? line : [line, purpose];
+  });
+  return parent
+    .command(name)
+    .description(description)
+    .addHelpText('after', examples(...lines));
+}
+
+/** For the end of a help: each is the rest of a command line behind `reveille`. */
+export function examples(...given: readonly Example[]): string {
   const lines = given.map((example) =>
     typeof example === 'string' ? `  $ reveille ${example}` : `  # ${example[1]}\n  $ reveille ${example[0]}`,
   );
@@ -184,15 +210,7 @@ export function interruptUnread(): boolean {
 }
 
 /** Resolves after `ms` of monotonic time, which may be Infinity, or when `signal` is aborted. */
-export function pauseUnless(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = (): void => {
-      cancel();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = ms === Infinity ? () => undefined : clock.after(ms, end);
-    signal.addEventListener('abort', end);
-  });
+export async function pauseUnless(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (ms !== Infinity) return pause(clock, ms, signal).catch(() => undefined);
+  if (!signal.aborted) await once(signal, 'abort');
 }

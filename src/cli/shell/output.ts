@@ -65,6 +65,16 @@ export function alignColumns(cells: readonly (readonly Cell[])[]): string {
     .join('\n');
 }
 
+/** A row for each of `items` below the names of the columns. */
+export function tableOf<Item>(
+  items: readonly Item[],
+  columns: Readonly<Record<string, (item: Item, index: number) => Cell>>,
+): string {
+  const cells = Object.values(columns);
+  const rows = items.map((item, index) => cells.map((cellOf) => cellOf(item, index)));
+  return alignColumns([Object.keys(columns), ...rows]);
+}
+
 export interface ProgressScreen {
   readonly isTTY?: boolean | undefined;
   /** Characters in a line; unknown, or 0: as many as one likes. */

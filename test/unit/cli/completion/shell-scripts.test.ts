@@ -55,14 +55,6 @@ test('bash completes commands, options, choices and profiles', { skip: missing('
   );
 });
 
-test('zsh reads the same script', { skip: missing('zsh') }, (t) => {
-  const lines = ["reveille registry list ''", 'reveille wake --c'];
-  const tries = lines.map((line) => `emulate -R ksh -c ${JSON.stringify(`try ${line}`)}`);
-  const [kinds, options] = answers(t, 'zsh', ['setopt ksharrays', called, ...tries]);
-  assert.ok(kinds?.includes('devices'), 'zsh itself leaves out what does not begin as the word does');
-  assert.ok(options?.includes('--custom-data'));
-});
-
 test(
   'zsh completes the first time, too, when it has the script of its fpath',
   { skip: missing('zsh') },

@@ -28,23 +28,18 @@ test('other ports of loopback listeners and settings that give no place configur
     isConfiguredBy({ env: { REVEILLE_API_LISTEN: '127.0.0.1:0', REVEILLE_LOG_LEVEL: 'debug' } }),
     false,
   );
-  assert.equal(isConfiguredBy({ env: { REVEILLE_OPS_LISTEN: '[::1]:0' } }), false);
   assert.equal(isConfiguredBy({ overrides: ['sleep.listen=127.0.0.1:0', 'media.process=none'] }), false);
 });
 
 const configured: Readonly<Record<string, Partial<SettingsSources>>> = {
   'the data directory, by a variable': { env: { REVEILLE_DATA_DIR: './data' } },
   'the data directory, by a flag': { overrides: ['data.dir=/var/lib/reveille'] },
-  'a registry file, by a variable': { env: { REVEILLE_REGISTRY_FILE: 'registry.json' } },
-  'a registry file, by a flag': { overrides: ['registry.file=registry.json'] },
+  'a registry file': { overrides: ['registry.file=registry.json'] },
   'other nodes': { env: { REVEILLE_CLUSTER_NATS_URL: 'nats://127.0.0.1:4222' } },
   ...Object.fromEntries(
-    ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
-      [
-        `${name} beyond loopback, by a variable`,
-        { env: { [`REVEILLE_${name.toUpperCase()}_LISTEN`]: '0.0.0.0:0' } },
-      ],
-      [`${name} beyond loopback, by a flag`, { overrides: [`${name}.listen=192.0.2.1:0`] }],
+    ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => [
+      `${name} beyond loopback`,
+      { overrides: [`${name}.listen=192.0.2.1:0`] },
     ]),
   ),
 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callsTable } from '../../../../src/cli/admin/calls-view.ts';
+import { callsTable } from '../../../../src/cli/admin/calls-command.ts';
 import type { WaitsFor } from '../../../../src/core/calls/offered-call.ts';
 import type { CallSession } from '../../../../src/model/call.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';

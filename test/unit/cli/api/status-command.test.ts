@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectionsText, statusJson, statusText } from '../../../../src/cli/api/status-view.ts';
+import { connectionsText, statusText } from '../../../../src/cli/api/status-command.ts';
 import type { ConnectionStatus, DeviceStatus } from '../../../../src/gateways/admin/device-routes.ts';
 import type { DeviceId, ProductId, SessionId } from '../../../../src/model/ids.ts';
 
@@ -104,32 +104,6 @@ test('transitions stand newest first, each with time, age, what and why', () => 
     '  2026-11-20T08:28:00.000Z  2 minutes ago   wakeup completed  online after 812 ms, request r, epoch 6',
   ]);
   assert.match(statusText(statusOf()), /no transitions are kept$/);
-});
-
-test('for machines every time is in Unix seconds and in ISO 8601, under the same keys whatever is known', () => {
-  const json = statusJson(statusOf()) as {
-    signal: Readonly<Record<string, unknown>>;
-    sleep: Readonly<Record<string, unknown>>;
-  };
-  assert.deepEqual(json.signal, {
-    is_online: true,
-    state: 'open',
-    session: 'session-1' as SessionId,
-    epoch: 7,
-    node: 'node-1',
-    reason: null,
-    since: nowS - 180,
-    since_iso: '2026-11-20T08:27:00Z',
-    last_login_at: nowS - 180,
-    last_login_at_iso: '2026-11-20T08:27:00Z',
-    last_heartbeat_at: nowS - 12,
-    last_heartbeat_at_iso: '2026-11-20T08:29:48Z',
-    last_offline_at: nowS - 3600,
-    last_offline_at_iso: '2026-11-20T07:30:00Z',
-  });
-  const keys = Object.keys(json.signal).map((key) => (key === 'is_online' ? 'is_asleep' : key));
-  assert.deepEqual(Object.keys(json.sleep), keys);
-  assert.deepEqual([json.sleep['is_asleep'], json.sleep['since_iso']], [false, null]);
 });
 
 test('several devices are told of in a line each, with what is wrong with one in its place', () => {

@@ -1,0 +1,98 @@
+/** `reveille ops-token …` and `reveille token-key …`: the tokens of operators, and the keys that sign the tokens of calls. */
+import { Option, type Command } from 'commander';
+import type {
+  FreshOpsTokenJson,
+  OpsTokenListing,
+  TokenKeyListing,
+  TokenKeyRotationJson,
+} from '../../gateways/admin/secret-routes.ts';
+import { operatorNameForm, opsRoles, type OpsRole } from '../../model/audit.ts';
+import { newCommand } from '../shell/command-context.ts';
+import { formatMoment } from '../shell/option-values.ts';
+import { tableOf } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
+import { asking, changing } from './ops-action.ts';
+
+export function addOpsTokenCommand(program: Command): void {
+  const opsToken = program
+    .command('ops-token')
+    .description("Make, list or revoke named tokens for the ops listener. This machine's is in ops.token.");
+  const role = new Option('--role <role>', 'a viewer may read lists, states and events, and change nothing');
+  newCommand(opsToken, 'create', 'Make a token. It is shown once; only its hash is kept.', [
+    'alice --role operator',
+    'the audit log has her changes under her name',
+  ])
+    .argument('<name>', operatorNameForm)
+    .addOption(role.choices(opsRoles).makeOptionMandatory())
+    .action(
+      changing('/v1/ops-tokens/create', {
+        send: (name: string, { role }: { readonly role: OpsRole }) => ({ name, role }),
+        say: ({ name, role, token }: FreshOpsTokenJson) =>
+          `made a token for ${name} (${role})\ntoken  ${token}  (shown this once)`,
+      }),
+    );
+  newCommand(
+    opsToken,
+    'list',
+    'List the named tokens: role, when it was made, and when it was last used, to the minute.',
+  ).action(asking('/v1/ops-tokens', { say: describeTokens }));
+  newCommand(opsToken, 'revoke', 'Refuse a token from now on.', 'alice')
+    .argument('<name>', 'as ops-token list shows it')
+    .action(
+      changing('/v1/ops-tokens/revoke', {
+        send: (name: string) => ({ name }),
+        say: (_revoked, _context, name) =>
+          `the token of ${showable(name)} is revoked: it is refused from now on`,
+      }),
+    );
+}
+
+function describeTokens({ tokens }: OpsTokenListing): string {
+  if (tokens.length === 0) return 'no named tokens; the local command line has ops.token';
+  return tableOf(tokens, {
+    NAME: ({ name }) => name,
+    ROLE: ({ role }) => role,
+    MADE: (token) => formatMoment(token.created_at, 'unknown'),
+    'LAST USED': (token) => formatMoment(token.last_used_at, 'never'),
+  });
+}
+
+export function addTokenKeyCommand(program: Command): void {
+  const tokenKey = program
+    .command('token-key')
+    .description("List, rotate or retire the keys that sign calls' tokens. Their secrets are never shown.");
+  newCommand(tokenKey, 'list', 'List the keys, the signing one first.').action(
+    asking('/v1/token-keys', { say: describeKeys }),
+  );
+  newCommand(
+    tokenKey,
+    'rotate',
+    'Make a new signing key. The former one stays accepted; an older one is dropped, and its tokens are refused: between ' +
+      'two rotations wait as long as a call may take to begin.',
+  ).action(changing('/v1/token-keys/rotate', { say: describeRotation }));
+  newCommand(tokenKey, 'retire', 'Remove a key: its tokens are refused from now on. The last key stays.', [
+    '5f2b9c01',
+    'a key that leaked: rotate first',
+  ])
+    .argument('<kid>', 'as token-key list shows it')
+    .action(
+      changing('/v1/token-keys/retire', {
+        send: (kid: string) => ({ kid }),
+        say: (left: TokenKeyListing, _context, kid) =>
+          `${showable(kid)} is retired: its tokens are refused\n${describeKeys(left)}`,
+      }),
+    );
+}
+
+function describeKeys({ keys }: TokenKeyListing): string {
+  return tableOf(keys, {
+    KID: ({ kid }) => kid,
+    MADE: (key) => formatMoment(key.created_at, 'unknown'),
+    USE: ({ signs }) => (signs ? 'signs' : 'accepted'),
+  });
+}
+
+function describeRotation(rotated: TokenKeyRotationJson): string {
+  const dropped = rotated.dropped.map((kid) => `\n${kid} is dropped: its tokens are refused`);
+  return describeKeys(rotated) + dropped.join('');
+}
