@@ -1,7 +1,7 @@
 /** Modules that come back together, in a process of their own: those of `reveille simulate`, with another wait before they retry. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeviceFleet } from '../../src/tools/simulator/device-fleet.ts';
-import { FleetTroubles } from '../../src/tools/simulator/fleet-troubles.ts';
+import { FleetTroubles } from '../../src/tools/simulator/fleet-tally.ts';
 import {
   moduleAlone,
   type DeviceLife,

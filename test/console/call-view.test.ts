@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
-import { BridgePlayback, noPlaybackTally } from '../../src/tools/bridge/bridge-playback.ts';
+import { BridgePlayback, PlaybackTally } from '../../src/tools/bridge/bridge-playback.ts';
 import { openTone } from '../../src/tools/bridge/tone.ts';
 import { testFilm } from '../../src/tools/bridge/test-picture.ts';
 import { FrameCoder } from '../../src/tools/bridge/frame-coder.ts';
@@ -61,7 +61,7 @@ class TurnedPhone {
         new SystemClock(),
         { film: show, tone: tone.value },
         sendQueue,
-        noPlaybackTally(),
+        new PlaybackTally(),
       );
     });
     return phone;
@@ -93,7 +93,12 @@ async function connectDevice(t: Ending, url: string, token: string): Promise<Dev
   const sizeAt = (): Size => ({ width: 320, height: 240 });
   const show = { film: testFilm(), coder, framesPerSecond, sizeAt };
   const sink = { bufferedBytes: 0, frame: (bytes: Uint8Array) => leg.frame(bytes) };
-  const playback = new BridgePlayback(new SystemClock(), { film: show, tone: null }, sink, noPlaybackTally());
+  const playback = new BridgePlayback(
+    new SystemClock(),
+    { film: show, tone: null },
+    sink,
+    new PlaybackTally(),
+  );
   t.after(async () => {
     playback.stop();
     await leg.terminate();

@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { BridgeLeg } from '../../src/tools/simulator/media-leg.ts';
 import { CommandError } from '../../src/cli/shell/command-error.ts';
 import { SimulatedBridge } from '../../src/tools/bridge/simulated-bridge.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
@@ -103,21 +102,19 @@ function openBridge(listener: LegListener, { session, calls = 1, answerAfterMs }
   const bridge = new SimulatedBridge(
     {
       clock,
-      logger: {
-        notify: (event) => note(told, event),
-        trouble: (reason) => note(told, `trouble: ${reason}`),
-      },
+      say: (event, _json, text) => note(told, event === 'trouble' ? `trouble: ${text}` : event),
       uplink: { video: null, audio: null },
       answerAfterMs: answerAfterMs ?? null,
-      connect: (wanted, onKeyFrameWanted) =>
-        BridgeLeg.connect({ url: listener.url, key: 'k', session: wanted ?? undefined, onKeyFrameWanted }),
+      url: listener.url,
+      key: 'k',
       play: (_start, call) => {
         note(played, 'play');
         call.frame(Buffer.from('first'));
         return { wantKeyFrame: () => note(played, 'key'), stop: () => note(played, 'stop') };
       },
     },
-    { session: session ?? null, calls },
+    session ?? null,
+    calls,
   );
   const until = (isThere: () => boolean): Promise<void> =>
     isThere() ? Promise.resolve() : new Promise((resolve) => waiting.push({ isThere, resolve }));

@@ -14,7 +14,7 @@ import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { BridgePlayback, noPlaybackTally } from '../../src/tools/bridge/bridge-playback.ts';
+import { BridgePlayback, PlaybackTally } from '../../src/tools/bridge/bridge-playback.ts';
 import { FrameCoder } from '../../src/tools/bridge/frame-coder.ts';
 import { openTone } from '../../src/tools/bridge/tone.ts';
 import { testFilm } from '../../src/tools/bridge/test-picture.ts';
@@ -196,7 +196,7 @@ class Phone {
       new SystemClock(),
       { film, tone: tone.value },
       phoneOf(leg),
-      noPlaybackTally(),
+      new PlaybackTally(),
     );
     t.after(async () => {
       playback.stop();

@@ -27,20 +27,16 @@ export interface FilmShow {
 }
 
 /** Counts of the frames and packets that were played; they continue over the calls of a bridge. */
-export interface PlaybackTally {
-  frames: number;
-  keyFrames: number;
-  audioPackets: number;
+export class PlaybackTally {
+  frames = 0;
+  keyFrames = 0;
+  audioPackets = 0;
   /** Headers included. */
-  bytes: number;
+  bytes = 0;
   /** Frames that were not made: their time had passed, the listener did not keep up, or nothing came of them. */
-  skipped: number;
+  skipped = 0;
   /** Size of the last frame; null: none yet. */
-  size: Size | null;
-}
-
-export function noPlaybackTally(): PlaybackTally {
-  return { frames: 0, keyFrames: 0, audioPackets: 0, bytes: 0, skipped: 0, size: null };
+  size: Size | null = null;
 }
 
 /** Frames wait no further than this for a listener that does not keep up. */
@@ -65,9 +61,10 @@ export class BridgePlayback {
     this.#tally = tally;
     this.#film = film;
     this.#tone = tone;
-    if (film !== null) this.#metronomes.push(this.#show(clock, film));
-    if (tone !== null)
-      this.#metronomes.push(new Metronome(clock, packetsPerSecond, (atMs) => this.#sound(tone, atMs)));
+    const play = (perSecond: number, tick: Tick): unknown =>
+      this.#metronomes.push(new Metronome(clock, perSecond, tick));
+    if (film !== null) play(film.framesPerSecond, (atMs, missed) => this.#frame(film, atMs, missed));
+    if (tone !== null) play(packetsPerSecond, (atMs) => this.#sound(tone, atMs));
   }
 
   /** The next frame is one. */
@@ -83,17 +80,8 @@ export class BridgePlayback {
     this.#tone?.close();
   }
 
-  #show(clock: Clock, show: FilmShow): Metronome {
-    let missed = 0;
-    const metronome: Metronome = new Metronome(clock, show.framesPerSecond, (atMs) => {
-      this.#tally.skipped += metronome.missed - missed;
-      missed = metronome.missed;
-      this.#frame(show, atMs);
-    });
-    return metronome;
-  }
-
-  #frame({ film, coder, sizeAt }: FilmShow, atMs: number): void {
+  #frame({ film, coder, sizeAt }: FilmShow, atMs: number, missed: number): void {
+    this.#tally.skipped += missed;
     if (this.#sendQueue.bufferedBytes > waitingBytesMax) return this.#skip();
     const size = sizeAt(atMs);
     const coded = coder.code(film.pictureAt(atMs, size), size, this.#wantsKeyFrame);
@@ -135,29 +123,25 @@ const packetsPerSecond = 50;
 /** A share of a tick: moments are sums of binary fractions. */
 const tolerance = 1e-6;
 
+/** `atMs`: its moment since the first one, which comes as soon as the caller is done; `missed`: ticks left out before it. */
+type Tick = (atMs: number, missed: number) => void;
+
 class Metronome {
   readonly #clock: Clock;
   readonly #perSecond: number;
-  readonly #tick: (atMs: number) => void;
+  readonly #tick: Tick;
   readonly #startedMs: number;
   #cancel: Cancel;
   #isStopped = false;
   /** Number of the last tick; the first is 0. */
   #number = -1;
-  #missed = 0;
 
-  /** `tick` is told its moment, milliseconds since the first one, which comes as soon as the caller is done. */
-  constructor(clock: Clock, perSecond: number, tick: (atMs: number) => void) {
+  constructor(clock: Clock, perSecond: number, tick: Tick) {
     this.#clock = clock;
     this.#perSecond = perSecond;
     this.#tick = tick;
     this.#startedMs = clock.monotonicMs();
     this.#cancel = clock.after(0, () => this.#wake());
-  }
-
-  /** Ticks that were left out. */
-  get missed(): number {
-    return this.#missed;
   }
 
   stop(): void {
@@ -170,9 +154,9 @@ class Metronome {
     const elapsedMs = this.#clock.monotonicMs() - this.#startedMs;
     const number = Math.floor((elapsedMs * this.#perSecond) / 1000 + tolerance);
     if (number > this.#number) {
-      this.#missed += number - this.#number - 1;
+      const missed = number - this.#number - 1;
       this.#number = number;
-      this.#tick(this.#momentOf(number));
+      this.#tick(this.#momentOf(number), missed);
     }
     if (this.#isStopped) return;
     const nextMs = this.#startedMs + this.#momentOf(this.#number + 1);

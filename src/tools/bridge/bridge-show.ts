@@ -2,22 +2,19 @@
  * The show that a simulated bridge plays to a call, by the request of the server and by its own options: format, rate, and
  * the sizes of its pictures, as people type them and as each has its turn; and a bridge that plays one.
  */
-import type { ConnectionOptions } from 'node:tls';
 import { InvalidArgumentError } from 'commander';
-import type { Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
-import { BridgeLeg, soundShape, type StartText } from '../simulator/media-leg.ts';
-import type { LegCounts } from '../simulator/leg-counts.ts';
+import { soundShape, type StartText } from '../simulator/media-leg.ts';
 import { BridgePlayback, type FilmShow, type FrameSink, type PlaybackTally } from './bridge-playback.ts';
 import type { Film } from './test-picture.ts';
 import { FrameCoder } from './frame-coder.ts';
-import { sizeInWords, type BridgeLogger } from './call-report.ts';
+import { sizeInWords } from './call-report.ts';
 import { assert } from '../../lib/assert.ts';
 import type { PictureFormat } from '../../model/media/picture.ts';
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
-import { SimulatedBridge } from './simulated-bridge.ts';
-import type { UplinkPlan } from './simulated-call.ts';
+import { SimulatedBridge, type BridgeDeps } from './simulated-bridge.ts';
+import { sayTrouble } from './simulated-call.ts';
 import { openTone } from './tone.ts';
 import { sourceSideMax } from '../../model/limits.ts';
 
@@ -30,63 +27,36 @@ export interface ShowPlan {
   openFilm(): Film;
 }
 
-export interface ShowDeps {
-  readonly clock: Clock;
+export interface PlayingBridgeDeps extends Omit<BridgeDeps, 'play'> {
   /** Null: no video is played. */
   readonly engine: Engine | null;
   readonly tally: PlaybackTally;
-  readonly logger: BridgeLogger;
-}
-
-export interface PlayingBridgeDeps extends ShowDeps {
-  /** URL of the media listener. */
-  readonly url: string;
-  readonly tls: ConnectionOptions | undefined;
-  readonly key: string;
   readonly plan: ShowPlan;
-  readonly uplink: UplinkPlan;
-  /** Null: the phone joins when the device has accepted. */
-  readonly answerAfterMs: number | null;
-  /** Counts of what comes to the bridge. */
-  readonly counts?: LegCounts;
 }
 
-/** `session`: the one call that it comes for; null: it takes one call after the other. */
+/** `session`: as of a SimulatedBridge. */
 export function playingBridge(deps: PlayingBridgeDeps, session: string | null): SimulatedBridge {
-  const { clock, logger, uplink, answerAfterMs, url, tls, key, counts, plan } = deps;
-  return new SimulatedBridge(
-    {
-      clock,
-      logger,
-      uplink,
-      answerAfterMs,
-      connect: (named, onKeyFrameWanted) =>
-        BridgeLeg.connect({ url, tls, key, session: named ?? undefined, onKeyFrameWanted, counts }),
-      play: (start, call) => beginShow(deps, plan, start, call),
-    },
-    { session, calls: session === null ? Infinity : 1 },
-  );
+  return new SimulatedBridge({ ...deps, play: (start, leg) => beginShow(deps, start, leg) }, session);
 }
 
-/** Begins at once; `sink` is the call. */
+/** Begins at once. */
 function beginShow(
-  { clock, engine, tally, logger }: ShowDeps,
-  plan: ShowPlan,
+  { clock, engine, tally, say, plan }: PlayingBridgeDeps,
   { request, audio }: StartText,
   sendQueue: FrameSink,
 ): BridgePlayback {
   const film = request === null || engine === null ? null : filmShow(engine, plan, request);
   const tone = plan.tone === null ? null : openTone(engine, soundShape(plan.tone, audio));
-  if (tone?.ok === false) logger.trouble(`no tone is played: ${tone.error}`);
+  if (tone?.ok === false) sayTrouble(say, `no tone is played: ${tone.error}`);
   if (tone?.ok === true) {
     const { format } = tone.value;
-    logger.notify('playing_tone', { format, told: audio.format }, `plays a tone as ${format}`);
+    say('playing_tone', { format, told: audio.format }, `plays a tone as ${format}`);
   }
   if (film !== null) {
     const { framesPerSecond, coder } = film;
     const size = sizeInWords(film.sizeAt(0));
     const json = { format: coder.format, frames_per_second: framesPerSecond, size };
-    logger.notify('playing', json, `plays ${coder.format} ${size}, ${framesPerSecond} frames a second`);
+    say('playing', json, `plays ${coder.format} ${size}, ${framesPerSecond} frames a second`);
   }
   return new BridgePlayback(clock, { film, tone: tone?.ok === true ? tone.value : null }, sendQueue, tally);
 }

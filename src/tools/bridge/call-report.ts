@@ -2,42 +2,34 @@
  * The output of a played bridge, and of its call's device where that is played as well: steps, the flow of pictures, and the
  * sums at the end.
  */
-import { noPlaybackTally, type PlaybackTally } from './bridge-playback.ts';
+import { PlaybackTally } from './bridge-playback.ts';
 import { reveilleCommand } from '../../cli/shell/command-error.ts';
-import { type LegCounts, noLegCounts } from '../simulator/leg-counts.ts';
+import { LegCounts } from '../simulator/leg-counts.ts';
 import { LiveReport, type ReportContext } from '../simulator/live-report.ts';
 import type { Size } from '../../model/call.ts';
 import { counted } from '../../cli/shell/option-values.ts';
 
-/** The events of a bridge, as it reports them. */
-export interface BridgeLogger {
-  notify(event: string, json: object, text: string): void;
-  trouble(reason: string): void;
-}
+/** Says an event of a bridge. */
+export type SayOfBridge = (event: string, json: object, text: string) => void;
 
 /** A leg of the call that is played. */
 type Party = 'bridge' | 'device';
 
 /** Over all connections of a played leg. */
 export class LegTraffic {
-  readonly sent: PlaybackTally = noPlaybackTally();
-  readonly received: LegCounts = noLegCounts();
-}
-
-interface Flow {
-  readonly frames: number;
-  readonly bytes: number;
+  readonly sent = new PlaybackTally();
+  readonly received = new LegCounts();
 }
 
 const whoWidth = 'bridge'.length;
 
-export class CallReport implements BridgeLogger {
+export class CallReport {
   readonly bridge = new LegTraffic();
   readonly device = new LegTraffic();
   readonly #context: ReportContext;
   readonly #parties: readonly Party[];
   readonly #live: LiveReport;
-  readonly #before = new Map<LegTraffic, { readonly sent: Flow; readonly received: Flow }>();
+  readonly #before = new Map<Party, Figures>();
   #beforeMs: number;
   #hasConnected = false;
 
@@ -57,13 +49,8 @@ export class CallReport implements BridgeLogger {
     this.#live.step({ event: 'step', who, what: text, ...json }, `${who.padEnd(whoWidth)}  ${text}`);
   }
 
-  notify(event: string, json: object, text: string): void {
+  readonly sayOfBridge: SayOfBridge = (event, json, text) =>
     this.#live.step({ event, who: 'bridge', ...json }, `${'bridge'.padEnd(whoWidth)}  ${text}`);
-  }
-
-  trouble(reason: string): void {
-    this.notify('trouble', { reason }, reason);
-  }
 
   /** Device and phone are in the call of this session. */
   connected(session: string): void {
@@ -81,25 +68,17 @@ export class CallReport implements BridgeLogger {
   /** Once a second. */
   progress(): void {
     const nowMs = this.#context.clock.monotonicMs();
-    const elapsedMs = Math.max(1, nowMs - this.#beforeMs);
+    const elapsedS = Math.max(1, nowMs - this.#beforeMs) / 1000;
     this.#beforeMs = nowMs;
-    const figures = this.#parties.map((party) => {
-      const { sent, received } = this[party];
-      const flows = { sent: flowOf(sent.frames, sent), received: flowOf(received.videoFrames, received) };
-      const before = this.#before.get(this[party]);
-      this.#before.set(this[party], flows);
-      const rates = {
-        sent: rateOf(flows.sent, before?.sent, elapsedMs),
-        received: rateOf(flows.received, before?.received, elapsedMs),
-      };
-      return { party, rates };
-    });
-    const json = Object.fromEntries(
-      figures.map(({ party, rates }) => [party, figuresOf(this[party], rates)]),
-    );
-    const texts = figures.map(({ party, rates: { sent, received } }) => {
-      const { size } = this[party].sent;
-      const out = size === null ? 'no video' : `${sizeInWords(size)} ${rateInWords(sent)}`;
+    const json: Record<string, unknown> = {};
+    const texts = this.#parties.map((party) => {
+      const now = figuresOf(this[party]);
+      const before = this.#before.get(party);
+      this.#before.set(party, now);
+      const sent = withRates(now.sent, before?.sent, elapsedS);
+      const received = withRates(now.received, before?.received, elapsedS);
+      json[party] = { sent, received };
+      const out = sent.size === null ? 'no video' : `${inWords(sent.size)} ${rateInWords(sent)}`;
       return `${party} sends ${out}, receives ${rateInWords(received)}`;
     });
     const seconds = this.#secondsAt(nowMs);
@@ -108,10 +87,10 @@ export class CallReport implements BridgeLogger {
 
   summary(calls: number): void {
     const seconds = this.#secondsAt(this.#context.clock.monotonicMs());
-    const totals = Object.fromEntries(this.#parties.map((party) => [party, figuresOf(this[party])]));
-    const texts = this.#parties.map((party) => `  ${party.padEnd(whoWidth)}  ${trafficInWords(this[party])}`);
+    const totals = this.#parties.map((party) => [party, figuresOf(this[party])] as const);
+    const texts = totals.map(([party, figures]) => `  ${party.padEnd(whoWidth)}  ${trafficInWords(figures)}`);
     const text = [`${counted(calls, 'call')} in ${seconds} s`, ...texts].join('\n');
-    this.#live.summary({ calls, seconds, ...totals }, text);
+    this.#live.summary({ calls, seconds, ...Object.fromEntries(totals) }, text);
   }
 
   #secondsAt(nowMs: number): number {
@@ -119,31 +98,10 @@ export class CallReport implements BridgeLogger {
   }
 }
 
-interface FlowRate {
-  readonly frames_per_second: number;
-  readonly bytes_per_second: number;
-}
+type Figures = ReturnType<typeof figuresOf>;
 
-function flowOf(frames: number, { bytes }: { readonly bytes: number }): Flow {
-  return { frames, bytes };
-}
-
-function rateOf(now: Flow, before: Flow = { frames: 0, bytes: 0 }, elapsedMs: number): FlowRate {
-  return {
-    frames_per_second: rounded(((now.frames - before.frames) * 1000) / elapsedMs),
-    bytes_per_second: Math.round(((now.bytes - before.bytes) * 1000) / elapsedMs),
-  };
-}
-
-function rateInWords({ frames_per_second: frames, bytes_per_second: bytes }: FlowRate): string {
-  return `${frames} frames/s ${(bytes / 1000).toFixed(1)} kB/s`;
-}
-
-/** For machines; rates where they are given. */
-function figuresOf(
-  { sent, received }: LegTraffic,
-  rates?: { readonly sent: FlowRate; readonly received: FlowRate },
-): object {
+/** For machines. */
+function figuresOf({ sent, received }: LegTraffic) {
   const { video } = received;
   return {
     sent: {
@@ -153,36 +111,52 @@ function figuresOf(
       size: sent.size === null ? null : wireSize(sent.size),
       audio_packets: sent.audioPackets,
       bytes: sent.bytes,
-      ...rates?.sent,
     },
     received: {
       frames: received.videoFrames,
       format: video?.format ?? null,
       size: video === null ? null : wireSize(video),
-      audio: Object.fromEntries(received.audio),
+      audio: Object.fromEntries(received.audio) as Readonly<Record<string, number>>,
       bytes: received.bytes,
       messages: received.texts,
       key_frames_wanted: received.keyFramesWanted,
-      ...rates?.received,
     },
   };
 }
 
-function trafficInWords({ sent, received }: LegTraffic): string {
-  const { frames, keyFrames, skipped, audioPackets } = sent;
-  const { video, videoFrames, keyFramesWanted } = received;
-  const pictures = `${counted(frames, 'frame')} (${counted(keyFrames, 'key frame')}, ${keyFramesWanted} asked for, ${skipped} skipped)`;
-  const last = video === null ? '' : ` (${video.format} ${sizeInWords(video)})`;
+interface Flow {
+  readonly frames: number;
+  readonly bytes: number;
+}
+
+function withRates<Now extends Flow>(now: Now, before: Flow = { frames: 0, bytes: 0 }, seconds: number) {
+  return {
+    ...now,
+    frames_per_second: rounded((now.frames - before.frames) / seconds),
+    bytes_per_second: Math.round((now.bytes - before.bytes) / seconds),
+  };
+}
+
+function rateInWords(flow: ReturnType<typeof withRates>): string {
+  return `${flow.frames_per_second} frames/s ${(flow.bytes_per_second / 1000).toFixed(1)} kB/s`;
+}
+
+function trafficInWords({ sent, received }: Figures): string {
+  const { frames, key_frames, skipped, audio_packets } = sent;
+  const { format, size, key_frames_wanted } = received;
+  const pictures = `${counted(frames, 'frame')} (${counted(key_frames, 'key frame')}, ${key_frames_wanted} asked for, ${skipped} skipped)`;
+  const last = size === null ? '' : ` (${format} ${inWords(size)})`;
   return (
-    `sent ${pictures}, ${counted(audioPackets, 'audio packet')}; ` +
-    `received ${counted(videoFrames, 'frame')}${last}, ${soundInWords(received)}, ${(received.bytes / 1000).toFixed(0)} kB`
+    `sent ${pictures}, ${counted(audio_packets, 'audio packet')}; ` +
+    `received ${counted(received.frames, 'frame')}${last}, ${soundInWords(received.audio)}, ${(received.bytes / 1000).toFixed(0)} kB`
   );
 }
 
-/** `12 audio packets (alaw)`, or of each format how many. */
-function soundInWords({ audioPackets, audio }: LegCounts): string {
-  const formats = Array.from(audio, ([format, count]) => (audio.size === 1 ? format : `${count} ${format}`));
-  return `${counted(audioPackets, 'audio packet')}${audio.size === 0 ? '' : ` (${formats.join(', ')})`}`;
+/** `12 audio packets (alaw 12)`. */
+function soundInWords(audio: Readonly<Record<string, number>>): string {
+  const packets = Object.values(audio).reduce((sum, count) => sum + count, 0);
+  const formats = Object.entries(audio).map(([format, count]) => `${format} ${count}`);
+  return counted(packets, 'audio packet') + (packets === 0 ? '' : ` (${formats.join(', ')})`);
 }
 
 function rounded(value: number): number {
@@ -193,6 +167,10 @@ function wireSize({ width, height }: Size): string {
   return `${width}x${height}`;
 }
 
-export function sizeInWords({ width, height }: Size): string {
-  return `${width}×${height}`;
+export function sizeInWords(size: Size): string {
+  return inWords(wireSize(size));
+}
+
+function inWords(size: string): string {
+  return size.replace('x', '×');
 }

@@ -10,7 +10,7 @@ import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts'
 import { findOpsClient } from '../../cli/admin/running-server.ts';
 import { type OpsClient } from '../../cli/admin/ops-client.ts';
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
-import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import { pause, settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
 import type { PictureFormat } from '../../model/media/picture.ts';
@@ -180,12 +180,12 @@ async function awaitBridge(
   { deviceId, session }: IssuedCall,
 ): Promise<CallJson | null> {
   const untilMs = clock.monotonicMs() + idleBridgeMsMax;
-  const query = new URLSearchParams({ device_id: deviceId });
+  const query = { device_id: deviceId };
   for (;;) {
     const { calls } = await ops.ask<{ readonly calls: readonly CallJson[] }>('/v1/calls', query);
     const call = calls.find((each) => each.session === session) ?? null;
     if (call === null || call.legs.bridge || clock.monotonicMs() > untilMs) return call;
-    await new Promise<void>((resolve) => void clock.after(askAgainMs, resolve));
+    await pause(clock, askAgainMs);
   }
 }
 
@@ -196,7 +196,7 @@ function newBridge(
 ): SimulatedBridge {
   const { sent: tally, received: counts } = report.bridge;
   const plan = { format: 'h264', sizes: [phoneSize], tone: 'told', openFilm } as const;
-  const show = { clock, engine, tally, logger: report, plan };
+  const show = { clock, engine, tally, say: report.sayOfBridge, plan };
   return playingBridge({ ...show, url, tls, key, uplink, answerAfterMs: null, counts }, session);
 }
 

@@ -55,7 +55,7 @@ export async function simulateBridge(context: CommandContext, options: SimulateB
   const { sent: tally, received: counts } = report.bridge;
   const uplink = { video: options.uplink ?? null, audio: options.uplinkAudio ?? null };
   const answerAfterMs = answerAfter === undefined ? null : answerAfter * 1000;
-  const show = { clock, engine, tally, logger: report, plan };
+  const show = { clock, engine, tally, say: report.sayOfBridge, plan };
   const bridge = playingBridge({ ...show, url, tls, key, uplink, answerAfterMs, counts }, session);
   const cancelReport = clock.every(1000, () => report.progress());
   const durationMs = (duration ?? Infinity) * 1000;

@@ -6,29 +6,20 @@ import { legCloses } from '../../protocol/media/leg-text.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
 import {
   requestInWords,
-  type BridgeLeg,
+  BridgeLeg,
+  type BridgeLegAccess,
   type StartText,
   LegRefused,
   type LegClosed,
 } from '../simulator/media-leg.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
 import { explainConnectionFailure } from '../../cli/shell/connection-failure.ts';
-import { SimulatedCall, type CallDeps } from './simulated-call.ts';
-import type { CommandContext } from '../../cli/shell/command-context.ts';
+import { sayTrouble, SimulatedCall, type CallDeps } from './simulated-call.ts';
+import { pauseUnless, type CommandContext } from '../../cli/shell/command-context.ts';
 import type { OpsClient } from '../../cli/admin/ops-client.ts';
 import { randomBytes } from 'node:crypto';
 
-export interface BridgeDeps extends CallDeps {
-  /** `session`: null: it stands idle. Rejects with LegRefused, or the socket's error. */
-  connect(session: string | null, onKeyFrameWanted: () => void): Promise<BridgeLeg>;
-}
-
-export interface BridgeHabits {
-  /** The session it comes for; null: it stands idle. */
-  readonly session: string | null;
-  /** After so many it is done; Infinity: it goes on until it is stopped. */
-  readonly calls: number;
-}
+export interface BridgeDeps extends CallDeps, Pick<BridgeLegAccess, 'url' | 'tls' | 'key' | 'counts'> {}
 
 /** Before it connects again, doubling from the least to the most. */
 const comeBackMsMin = 250;
@@ -38,19 +29,24 @@ const partingMsMax = 2000;
 
 export class SimulatedBridge {
   readonly #deps: BridgeDeps;
-  readonly #habits: BridgeHabits;
+  readonly #session: string | null;
+  readonly #callsMax: number;
   #leg: BridgeLeg | null = null;
   #call: SimulatedCall | null = null;
   #callsDone = 0;
   #hasBeenLetIn = false;
   /** Connections in a row that failed, or had no call. */
   #failures = 0;
-  #isStopped = false;
-  #endPause: () => void = () => undefined;
+  readonly #stop = new AbortController();
 
-  constructor(deps: BridgeDeps, habits: BridgeHabits) {
+  /**
+   * `session`: the one call that it comes for; null: it stands idle, and takes one call after the other, up to `callsMax`, until
+   * it is stopped.
+   */
+  constructor(deps: BridgeDeps, session: string | null, callsMax = session === null ? Infinity : 1) {
     this.#deps = deps;
-    this.#habits = habits;
+    this.#session = session;
+    this.#callsMax = callsMax;
   }
 
   get callsDone(): number {
@@ -59,17 +55,19 @@ export class SimulatedBridge {
 
   /** Resolves when it has had its calls, or was stopped. Rejects with a CommandError when it is not let in. */
   async run(): Promise<void> {
-    while (!this.#isStopped && this.#callsDone < this.#habits.calls) {
+    const { signal } = this.#stop;
+    while (!signal.aborted && this.#callsDone < this.#callsMax) {
       const leg = await this.#connect();
       if (leg !== null) await this.#attend(leg);
-      if (this.#failures > 0) await this.#pause();
+      if (this.#failures === 0) continue;
+      const delayMs = Math.min(comeBackMsMax, comeBackMsMin * 2 ** Math.min(this.#failures - 1, 30));
+      await pauseUnless(this.#deps.clock, delayMs, signal);
     }
   }
 
   /** Hangs up. */
   stop(): void {
-    this.#isStopped = true;
-    this.#endPause();
+    this.#stop.abort();
     const leg = this.#leg;
     if (leg === null) return;
     if (this.#call === null) return void leg.close();
@@ -82,21 +80,24 @@ export class SimulatedBridge {
   /** Null: not now, or not any more. */
   async #connect(): Promise<BridgeLeg | null> {
     try {
-      const leg = await this.#deps.connect(this.#habits.session, () => this.#wantKeyFrame());
+      const { url, tls, key, counts } = this.#deps;
+      const onKeyFrameWanted = (): void => this.#wantKeyFrame();
+      const session = this.#session ?? undefined;
+      const leg = await BridgeLeg.connect({ url, tls, key, counts, session, onKeyFrameWanted });
       this.#hasBeenLetIn = true;
-      if (!this.#isStopped) return leg;
+      if (!this.#stop.signal.aborted) return leg;
       await leg.close();
       return null;
     } catch (error) {
       if (!this.#mayTryAgain(error)) throw notLetIn(error as Error);
       this.#failures += 1;
-      this.#deps.logger.trouble(`${(error as Error).message}; trying again`);
+      sayTrouble(this.#deps.say, `${(error as Error).message}; trying again`);
       return null;
     }
   }
 
   #wantKeyFrame(): void {
-    this.#deps.logger.notify('key_frame_wanted', {}, 'a key frame is wanted');
+    this.#deps.say('key_frame_wanted', {}, 'a key frame is wanted');
     this.#call?.wantKeyFrame();
   }
 
@@ -127,10 +128,9 @@ export class SimulatedBridge {
 
   /** The call that it is told to start. Rejects with ConnectionGone. */
   async #callOf(leg: BridgeLeg): Promise<SimulatedCall> {
-    const { logger } = this.#deps;
-    const { session: named } = this.#habits;
-    const here = named === null ? 'connected, and idle' : `connected for ${named}`;
-    logger.notify('connected', { session: named }, here);
+    const { say } = this.#deps;
+    const named = this.#session;
+    say('connected', { session: named }, named === null ? 'connected, and idle' : `connected for ${named}`);
     const { assign, start } =
       named === null
         ? await leg.acceptAssignment()
@@ -138,33 +138,21 @@ export class SimulatedBridge {
     const { session } = assign;
     const { request, audio, room } = start;
     const json = { session, request, audio, room: { room_id: room.room_id } };
-    logger.notify('start', json, `call ${session}: asked for ${requestInWords(start)}`);
+    say('start', json, `call ${session}: asked for ${requestInWords(start)}`);
     return new SimulatedCall(this.#deps, session, start, leg);
   }
 
   #part({ code, reason }: LegClosed): void {
+    const { say } = this.#deps;
     const said = `closed with ${code} ${reason}`.trimEnd();
-    this.#deps.logger.notify('closed', { code, reason }, said);
+    say('closed', { code, reason }, said);
     if (code === legCloses.revoked.code)
       throw new CommandError('the key of this bridge has been revoked', 'name another with --key');
     if (this.#call === null) return void (this.#failures += 1);
     const { session } = this.#call;
     this.#call = null;
     this.#callsDone += 1;
-    this.#deps.logger.notify('call_over', { session }, `the call ${session} is over: ${said}`);
-  }
-
-  /** Before the next attempt; none when it is stopped. */
-  #pause(): Promise<void> {
-    if (this.#isStopped) return Promise.resolve();
-    const delayMs = Math.min(comeBackMsMax, comeBackMsMin * 2 ** Math.min(this.#failures - 1, 30));
-    return new Promise((resolve) => {
-      const cancel = this.#deps.clock.after(delayMs, resolve);
-      this.#endPause = () => {
-        cancel();
-        resolve();
-      };
-    });
+    say('call_over', { session }, `the call ${session} is over: ${said}`);
   }
 }
 

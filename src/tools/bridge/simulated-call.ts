@@ -11,7 +11,7 @@ import {
   type StateText,
 } from '../simulator/media-leg.ts';
 import type { FrameSink } from './bridge-playback.ts';
-import type { BridgeLogger } from './call-report.ts';
+import type { SayOfBridge } from './call-report.ts';
 import type { AudioFrameFormat, UplinkWish } from '../../model/media/sound.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
 
@@ -24,7 +24,7 @@ export interface UplinkPlan {
 
 export interface CallDeps {
   readonly clock: Clock;
-  readonly logger: BridgeLogger;
+  readonly say: SayOfBridge;
   /** Milliseconds from the ringing after which the phone joins, accepted or not; null: it waits for the device. */
   readonly answerAfterMs: number | null;
   readonly uplink: UplinkPlan;
@@ -39,7 +39,7 @@ export interface Playback {
 /** A call that carries no frames lives by pings. Source: calls-and-media.md, Call sessions and call status. */
 const pingEveryMs = 20_000;
 
-export class SimulatedCall implements FrameSink {
+export class SimulatedCall {
   readonly session: string;
   readonly #deps: CallDeps;
   readonly #start: StartText;
@@ -53,14 +53,6 @@ export class SimulatedCall implements FrameSink {
     this.session = session;
     this.#start = start;
     this.#leg = leg;
-  }
-
-  get bufferedBytes(): number {
-    return this.#leg.bufferedBytes;
-  }
-
-  frame(bytes: Uint8Array): void {
-    this.#leg.frame(bytes);
   }
 
   wantKeyFrame(): void {
@@ -92,18 +84,17 @@ export class SimulatedCall implements FrameSink {
     const { video, audio: format } = this.#deps.uplink;
     const audio = format === null ? null : soundShape(format, this.#start.audio);
     if (video !== null || audio !== null) this.#leg.take({ video, audio });
-    this.#leg.report('ringing');
-    this.#deps.logger.notify('state', { session: this.session, state: 'ringing' }, 'reports: ringing');
+    this.#report('ringing');
     const { clock, answerAfterMs } = this.#deps;
     if (answerAfterMs !== null) this.#cancelAnswer = clock.after(answerAfterMs, () => this.#answer());
   }
 
   #hear(news: LegText): void {
-    const { logger } = this.#deps;
-    if (news.type === 'error') return logger.trouble(`the listener says: ${String(news['message'])}`);
+    const { say } = this.#deps;
+    if (news.type === 'error') return sayTrouble(say, `the listener says: ${String(news['message'])}`);
     const { state, reason } = news as StateText;
     const why = reason === null ? '' : `, ${reason}`;
-    logger.notify('state', { session: this.session, state, reason }, `told: the call is ${state}${why}`);
+    say('state', { session: this.session, state, reason }, `told: the call is ${state}${why}`);
     if (state === 'attempting') this.#answer();
     else if (state === 'connected') this.#play();
     else if (state === 'ended') this.end();
@@ -112,16 +103,24 @@ export class SimulatedCall implements FrameSink {
   /** The phone has joined. */
   #answer(): void {
     if (this.#playback !== null) return;
-    this.#leg.report('connected');
-    this.#deps.logger.notify('state', { session: this.session, state: 'connected' }, 'reports: connected');
+    this.#report('connected');
     this.#play();
+  }
+
+  #report(state: 'ringing' | 'connected'): void {
+    this.#leg.report(state);
+    this.#deps.say('state', { session: this.session, state }, `reports: ${state}`);
   }
 
   #play(): void {
     this.#cancelAnswer?.();
     if (this.#isOver) return;
-    this.#playback ??= this.#deps.play(this.#start, this);
+    this.#playback ??= this.#deps.play(this.#start, this.#leg);
   }
+}
+
+export function sayTrouble(say: SayOfBridge, reason: string): void {
+  say('trouble', { reason }, reason);
 }
 
 function isNews({ type }: LegText): boolean {

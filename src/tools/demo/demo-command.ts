@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { addTrustOptions, findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
 import {
-  examples,
+  newCommand,
   type CommandContext,
   inLocalContext,
   untilInterrupted,
@@ -12,15 +12,15 @@ import { DemoFailure, tellStory } from './demo-story.ts';
 import { DemoInterrupted, Timeline } from './timeline.ts';
 
 export function addDemoCommand(program: Command): void {
-  const command = program
-    .command('demo')
-    .description(
-      'Play the story on real sockets, against the running server or one of its own: online, asleep, signed wakeup, 8 ' +
-        'bytes on the wire, online again, a call with pictures, the event log; with the answer of the API at each step.',
-    )
+  const command = newCommand(
+    program,
+    'demo',
+    'Play the story on real sockets, against the running server or one of its own: online, asleep, signed wakeup, 8 ' +
+      'bytes on the wire, online again, a call with pictures, the event log; with the answer of the API at each step.',
+    '--data-dir /var/lib/reveille --fast',
+  )
     .option('--pictures <dir>', 'the place for a picture of the call', '.')
     .option('--fast', 'no pauses between the steps on a terminal')
-    .addHelpText('after', examples('demo --data-dir /var/lib/reveille --fast'))
     .action(inLocalContext(demo));
   addTrustOptions(command);
 }

@@ -7,11 +7,12 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 import type { ApiResult, CallCredentialsData, ConnectivityData } from '../../client/reveille-client.ts';
+import { pause } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { openEngine } from '../../media/codec/engine.ts';
 import { jpegSize } from '../../media/geometry/jpeg.ts';
 import type { FailureCode } from '../../model/codes.ts';
-import { noPlaybackTally } from '../bridge/bridge-playback.ts';
+import { PlaybackTally } from '../bridge/bridge-playback.ts';
 import { playingBridge } from '../bridge/bridge-show.ts';
 import { sizeInWords } from '../bridge/call-report.ts';
 import { testFilm } from '../bridge/test-picture.ts';
@@ -106,7 +107,7 @@ class Story {
     if (packet !== packetWanted) throw new DemoFailure(`expected the packet ${packetWanted}; got ${packet}`);
     const took = `${(atMs - askedMs).toFixed(1)} ms after the request began`;
     this.#say('module', `packet on the wire: ${packet}, ${took}`, { packet });
-    await this.#pause(bootMs);
+    await pause(clock, bootMs);
     const controller = await this.comeOnline();
     controller.reportWake('remote');
     await module.close();
@@ -126,10 +127,9 @@ class Story {
     const { media_url: url = '', peer_id: peerId } = issued;
     const session = sessionOf(peerId);
     this.#say('backend', `signed call credentials: HTTP 200, code 0, session ${session}`);
-    const notify = (_event: string, json: object, text: string): void => this.#say('bridge', text, json);
-    const logger = { notify, trouble: (reason: string) => notify('', {}, reason) };
+    const say = (_event: string, json: object, text: string): void => this.#say('bridge', text, json);
     const plan = { format: 'h264', sizes: [phoneSize], tone: null, openFilm: testFilm } as const;
-    const show = { clock, engine: opened.ok ? opened.value : null, tally: noPlaybackTally(), logger, plan };
+    const show = { clock, engine: opened.ok ? opened.value : null, tally: new PlaybackTally(), say, plan };
     const access = { url, tls: tls.media, key: bridge.key };
     const uplink = { video: null, audio: null };
     const phone = playingBridge({ ...show, ...access, uplink, answerAfterMs: null }, session);
@@ -203,10 +203,11 @@ class Story {
     ask: () => Promise<ApiResult<Data, FailureCode>>,
     isRight: (data: Data) => boolean = () => true,
   ): Promise<Data> {
-    for (const untilMs = this.#stage.clock.monotonicMs() + patienceMs; ; await this.#pause(askAgainMs)) {
+    const { clock } = this.#stage;
+    for (const untilMs = clock.monotonicMs() + patienceMs; ; await pause(clock, askAgainMs)) {
       const result = await ask();
       if (result.ok && isRight(result.data)) return result.data;
-      if (!result.ok || this.#stage.clock.monotonicMs() > untilMs)
+      if (!result.ok || clock.monotonicMs() > untilMs)
         throw new DemoFailure(`expected ${expected}; got ${JSON.stringify(result)}`);
     }
   }
@@ -217,9 +218,5 @@ class Story {
       const cancel = this.#stage.clock.after(patienceMs, () => fail('nothing in time'));
       coming.then(resolve, (error: Error) => fail(error.message)).finally(cancel);
     });
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((done) => void this.#stage.clock.after(ms, done));
   }
 }

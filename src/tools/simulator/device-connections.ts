@@ -18,17 +18,10 @@ import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';
 
 /** A signed-in controller, as far as a device needs it. */
-export interface DeviceController {
-  readonly advice: SleepAdvice;
-  /** Interval at which it is to send. */
-  readonly heartbeatMs: number;
-  /** Resolves when the connection is gone, to what is said of that. */
-  readonly closed: Promise<string>;
-  heartbeat(): void;
-  reportWake(cause: WakeCause): void;
-  /** Says goodbye and closes. */
-  leave(): void;
-}
+export type DeviceController = Pick<
+  SignalController,
+  'welcome' | 'closed' | 'heartbeat' | 'reportWake' | 'bye' | 'close'
+>;
 
 /** A logged-in module, as far as a device needs it. */
 export type DeviceModule = Pick<SleepingModule, 'heartbeat' | 'nextPacket' | 'close'>;
@@ -36,6 +29,8 @@ export type DeviceModule = Pick<SleepingModule, 'heartbeat' | 'nextPacket' | 'cl
 /** The way out to the servers. Both reject with what the server, or the way to it, said against. */
 export interface DeviceEndpoints {
   readonly signIn: () => Promise<DeviceController>;
+  /** The advice to follow, of that which the controller was given. */
+  readonly advise: (advice: SleepAdvice) => SleepAdvice;
   /** `server`: `host:port`. */
   readonly fallAsleep: (server: string, advice: SleepAdvice) => Promise<DeviceModule>;
 }
@@ -63,7 +58,7 @@ export class DeviceConnections {
 
   /** Interval of the signal connection; null: there is none. */
   get signalHeartbeatMs(): number | null {
-    return this.#controller?.heartbeatMs ?? null;
+    return this.#controller === null ? null : this.#controller.welcome.heartbeatSeconds * 1000;
   }
 
   /** Sends one on each open connection, and returns their number. */
@@ -81,11 +76,12 @@ export class DeviceConnections {
     const attempt = (this.#signalAttempt += 1);
     try {
       const controller = await this.#endpoints.signIn();
-      if (attempt !== this.#signalAttempt) return controller.leave();
+      if (attempt !== this.#signalAttempt) return leave(controller);
       this.#controller = controller;
-      this.#ears.happened({ kind: 'signed-in', advice: controller.advice });
-      const reason = await controller.closed;
-      if (attempt === this.#signalAttempt) this.#loseSignal('signal-lost', new Error(reason));
+      this.#ears.happened({ kind: 'signed-in', advice: this.#endpoints.advise(controller.welcome.sleep) });
+      const { code, reason } = await controller.closed;
+      const lost = new Error(`the signal connection was closed: ${code} ${reason}`);
+      if (attempt === this.#signalAttempt) this.#loseSignal('signal-lost', lost);
     } catch (error) {
       if (attempt === this.#signalAttempt) this.#loseSignal('sign-in-failed', error as Error);
     }
@@ -106,7 +102,7 @@ export class DeviceConnections {
 
   leaveSignal(): void {
     this.#signalAttempt += 1;
-    this.#controller?.leave();
+    if (this.#controller !== null) leave(this.#controller);
     this.#controller = null;
   }
 
@@ -138,6 +134,11 @@ export class DeviceConnections {
   }
 }
 
+function leave(controller: DeviceController): void {
+  void controller.bye('going to sleep');
+  void controller.close();
+}
+
 export interface DeviceEndpointsOptions {
   /** Null: there are no controllers. */
   readonly signalUrl: string | null;
@@ -167,17 +168,22 @@ export function openEndpoints(
         url: signalUrl,
         tls,
         ...device,
-        ...sourceOf(number, devices, new URL(signalUrl).hostname),
+        localAddress: sourceAddress(number, devices, new URL(signalUrl).hostname),
         autoAcknowledge: true,
         onMessage,
       });
-      return presentController(await reached(signalUrl, connecting), options);
+      return reached(signalUrl, connecting);
     },
+    advise: (advice) => ({
+      ...advice,
+      servers: options.sleep.address === undefined ? advice.servers : [options.sleep.address],
+      heartbeatSeconds: options.heartbeatSeconds ?? advice.heartbeatSeconds,
+    }),
     fallAsleep: (server, { heartbeatSeconds }) => {
       const { host, port } = addressOf(server);
-      const source = sourceOf(number, devices, host);
+      const localAddress = sourceAddress(number, devices, host);
       const { tls } = options.sleep;
-      const given = { ...device, wakeMode, heartbeatSeconds, host, tls, ...source };
+      const given = { ...device, wakeMode, heartbeatSeconds, host, tls, localAddress };
       return reached(`sleep server ${server}`, SleepingModule.connect(port, given));
     },
   };
@@ -190,38 +196,8 @@ function reached<Connection>(address: string, connecting: Promise<Connection>): 
   });
 }
 
-function sourceOf(number: number, devices: number, host: string): { readonly localAddress?: string } {
-  const localAddress = sourceAddress(number, devices, host);
-  return localAddress === undefined ? {} : { localAddress };
-}
-
 export function addressOf(server: string): { readonly host: string; readonly port: number } {
   const address = parseListenAddress(reachableAddress(server));
   if (address === null) throw new Error(`${server} is no sleep server: expected host:port`);
   return address;
-}
-
-function presentController(controller: SignalController, options: DeviceEndpointsOptions): DeviceController {
-  const {
-    sleep: { address },
-    heartbeatSeconds,
-  } = options;
-  const { sleep, heartbeatSeconds: signalHeartbeatSeconds } = controller.welcome;
-  return {
-    advice: {
-      ...sleep,
-      ...(address !== undefined && { servers: [address] }),
-      ...(heartbeatSeconds !== undefined && { heartbeatSeconds }),
-    },
-    heartbeatMs: signalHeartbeatSeconds * 1000,
-    closed: controller.closed.then(
-      ({ code, reason }) => `the signal connection was closed: ${code} ${reason}`,
-    ),
-    heartbeat: () => controller.heartbeat(),
-    reportWake: (cause) => controller.reportWake(cause),
-    leave: () => {
-      void controller.bye('going to sleep');
-      void controller.close();
-    },
-  };
 }

@@ -8,8 +8,7 @@ import { counted } from '../../cli/shell/option-values.ts';
 import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import { type DeviceTally, type LatencySummary, LatencyWindow } from './fleet-tally.ts';
-import { FleetTroubles } from './fleet-troubles.ts';
+import { type DeviceTally, FleetTroubles, Latencies, type LatencySummary } from './fleet-tally.ts';
 import { LiveReport, type ReportContext } from './live-report.ts';
 
 /** For machines, too: a fleet that cannot connect says the same of each device. */
@@ -19,9 +18,9 @@ export class FleetReport {
   readonly #context: ReportContext;
   readonly #tally: DeviceTally;
   readonly #live: LiveReport;
-  readonly #packetToOnline = new LatencyWindow();
+  readonly #packetToOnline = new Latencies();
   /** Null: the fleet does not wake itself, and nobody asks for outcomes. */
-  readonly #acceptedToOnline: LatencyWindow | null;
+  readonly #acceptedToOnline: Latencies | null;
   readonly #troubleBucket: TokenBucket;
   readonly #troubles = new FleetTroubles();
   #before: { readonly logins: number; readonly atMs: number };
@@ -31,7 +30,7 @@ export class FleetReport {
     this.#context = context;
     this.#tally = tally;
     this.#live = new LiveReport(context);
-    this.#acceptedToOnline = wakesItself ? new LatencyWindow() : null;
+    this.#acceptedToOnline = wakesItself ? new Latencies() : null;
     const { startedMs } = this.#live;
     this.#before = { logins: 0, atMs: startedMs };
     this.#troubleBucket = fullBucket(troublesShown, startedMs);
@@ -43,14 +42,14 @@ export class FleetReport {
   }
 
   awake(deviceId: string, tookMs: number): void {
-    this.#packetToOnline.add(this.#context.clock.monotonicMs(), tookMs);
+    this.#packetToOnline.add(tookMs);
     const json = { event: 'awake', device_id: deviceId, took_ms: Math.round(tookMs) };
     this.#live.step(json, `${showable(deviceId)}  online again ${tookMs.toFixed(0)} ms after the packet`);
   }
 
   outcome(outcome: WakeupOutcomeData): void {
     if (outcome.woke_after_ms !== null && !outcome.already_online)
-      this.#acceptedToOnline?.add(this.#context.clock.monotonicMs(), outcome.woke_after_ms);
+      this.#acceptedToOnline?.add(outcome.woke_after_ms);
     const said = `${showable(outcome.device_id)}  the server says: ${describeOutcome(outcome)}`;
     this.#live.step({ event: 'outcome', ...outcome }, said);
   }
@@ -90,57 +89,47 @@ export class FleetReport {
     this.#live.summary({ ...figures, troubles }, summaryOf(figures) + lines.join(''));
   }
 
-  /** Named as on every wire; logins a second are those since `before`. */
+  /** Logins a second are those since `before`. */
   #figures(nowMs: number, before: { readonly logins: number; readonly atMs: number }): FleetFigures {
-    const { logins, sleepLogins, size, refused, errors, heartbeats, messages, wakes } = this.#tally;
-    const newLogins = logins + sleepLogins - before.logins;
-    const inStages = (...stages: Parameters<DeviceTally['inStage']>[0][]): number =>
-      stages.reduce((sum, stage) => sum + this.#tally.inStage(stage), 0);
+    const perMs =
+      (this.#tally.logins + this.#tally.sleepLogins - before.logins) / Math.max(1, nowMs - before.atMs);
     return {
       seconds: Number(((nowMs - this.#live.startedMs) / 1000).toFixed(1)),
-      devices: size,
-      offline: inStages('offline'),
-      booting: inStages('booting', 'signing-in'),
-      online: inStages('online', 'falling-asleep'),
-      asleep: inStages('asleep'),
-      logins_per_second: Math.round((newLogins * 1000) / Math.max(1, nowMs - before.atMs)),
-      logins,
-      sleep_logins: sleepLogins,
-      refused,
-      errors,
-      heartbeats,
-      messages,
-      wakes,
-      packet_to_online: this.#packetToOnline.summarize(nowMs),
-      ...(this.#acceptedToOnline !== null && {
-        accepted_to_online: this.#acceptedToOnline.summarize(nowMs),
-      }),
+      ...countsOf(this.#tally),
+      logins_per_second: Math.round(perMs * 1000),
+      packet_to_online: this.#packetToOnline.summarize(),
+      ...(this.#acceptedToOnline !== null && { accepted_to_online: this.#acceptedToOnline.summarize() }),
     };
   }
 }
 
 /** Named as on every wire. */
-interface FleetFigures {
+interface FleetFigures extends ReturnType<typeof countsOf> {
   readonly seconds: number;
-  readonly devices: number;
-  /** Now, by what they do; together they are all. */
-  readonly offline: number;
-  readonly booting: number;
-  readonly online: number;
-  readonly asleep: number;
   readonly logins_per_second: number;
-  /** Since the start. */
-  readonly logins: number;
-  readonly sleep_logins: number;
-  readonly refused: number;
-  readonly errors: number;
-  readonly heartbeats: number;
-  readonly messages: number;
-  readonly wakes: number;
-  /** From the packet on the wire to the welcome, as the devices see it; null: none within a minute. */
+  /** From the packet on the wire to the welcome, as the devices see it; null: none yet. */
   readonly packet_to_online: LatencySummary | null;
   /** From the accepted wakeup to the signal login, as the server says it. */
   readonly accepted_to_online?: LatencySummary | null;
+}
+
+/** By what they do now, together all of them; and since the start. */
+function countsOf(tally: DeviceTally) {
+  const { size, logins, sleepLogins, refused, errors, heartbeats, messages, wakes } = tally;
+  return {
+    devices: size,
+    offline: tally.inStage('offline'),
+    booting: tally.inStage('booting') + tally.inStage('signing-in'),
+    online: tally.inStage('online') + tally.inStage('falling-asleep'),
+    asleep: tally.inStage('asleep'),
+    logins,
+    sleep_logins: sleepLogins,
+    refused,
+    errors,
+    heartbeats,
+    messages,
+    wakes,
+  };
 }
 
 function lineOf(figures: FleetFigures): string {

@@ -1,7 +1,8 @@
-/** The counts of a fleet since its start, and its latencies of the last minute. */
+/** The counts of a fleet since its start, and its latest latencies. */
 import { SignalRefused } from './signal-controller.ts';
 import type { DeviceStage } from './simulated-device.ts';
 import { LoginRefused } from './sleeping-module.ts';
+import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
 
 export class DeviceTally {
   logins = 0;
@@ -61,28 +62,50 @@ export interface LatencySummary {
   readonly max_ms: number;
 }
 
-const windowMs = 60_000;
-/** Beyond it the oldest are written over, though the minute is not yet over. */
-const samplesMax = 16_384;
+const samplesMax = 1000;
 
-export class LatencyWindow {
-  readonly #samples: { readonly atMs: number; readonly tookMs: number }[] = [];
-  #next = 0;
+/** The latest thousand. */
+export class Latencies {
+  readonly #samples: number[] = [];
 
-  /** `atMs`: monotonic. */
-  add(atMs: number, tookMs: number): void {
-    this.#samples[this.#next] = { atMs, tookMs };
-    this.#next = (this.#next + 1) % samplesMax;
+  add(tookMs: number): void {
+    if (this.#samples.push(tookMs) > samplesMax) this.#samples.shift();
   }
 
-  /** Null when there was none in the minute before `nowMs`. */
-  summarize(nowMs: number): LatencySummary | null {
-    const sorted = this.#samples
-      .filter(({ atMs }) => atMs > nowMs - windowMs)
-      .map(({ tookMs }) => tookMs)
-      .sort((one, other) => one - other);
+  /** Null: there was none. */
+  summarize(): LatencySummary | null {
+    const sorted = this.#samples.toSorted((one, other) => one - other);
     if (sorted.length === 0) return null;
     const at = (part: number): number => Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
     return { count: sorted.length, p50_ms: at(0.5), p95_ms: at(0.95), max_ms: at(1) };
+  }
+}
+
+interface TroubleCount {
+  readonly reason: string;
+  readonly advice: string | null;
+  readonly count: number;
+}
+
+/** Reasons told apart; a fleet has one or two. */
+const reasonsMax = 8;
+const others = 'other reasons';
+
+export class FleetTroubles {
+  readonly #counts = new Map<string, TroubleCount>();
+
+  /** True: the first of its reason. */
+  add(error: Error): boolean {
+    const isKnown = this.#counts.has(error.message);
+    const reason = isKnown || this.#counts.size < reasonsMax ? error.message : others;
+    const before = this.#counts.get(reason);
+    const advice = error instanceof ConnectionFailedError && reason !== others ? error.advice : null;
+    this.#counts.set(reason, { reason, advice, count: (before?.count ?? 0) + 1 });
+    return before === undefined;
+  }
+
+  /** The most frequent first. */
+  list(): readonly TroubleCount[] {
+    return [...this.#counts.values()].sort((one, other) => other.count - one.count);
   }
 }

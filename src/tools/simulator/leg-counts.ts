@@ -2,43 +2,28 @@
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import type { FrameHeader, VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 
-export interface LegCounts {
+export class LegCounts {
   /** Messages; key frames that are asked for are among them. */
-  texts: number;
-  keyFramesWanted: number;
-  videoFrames: number;
+  texts = 0;
+  keyFramesWanted = 0;
+  videoFrames = 0;
   /** The newest frame of video; null: none yet. */
-  video: VideoFrameHeader | null;
-  audioPackets: number;
+  video: VideoFrameHeader | null = null;
+  audioPackets = 0;
   /** Packets by format. */
-  readonly audio: Map<AudioFrameFormat, number>;
+  readonly audio = new Map<AudioFrameFormat, number>();
   /** Bytes of frames and packets, headers included. */
-  bytes: number;
-  /** Binary messages that are no frame. */
-  malformed: number;
-}
+  bytes = 0;
 
-export function noLegCounts(): LegCounts {
-  return {
-    texts: 0,
-    keyFramesWanted: 0,
-    videoFrames: 0,
-    video: null,
-    audioPackets: 0,
-    audio: new Map(),
-    bytes: 0,
-    malformed: 0,
-  };
-}
-
-/** `bytes`: of the message. */
-export function countFrame(counts: LegCounts, header: FrameHeader, bytes: number): void {
-  if (header.kind === 'video') {
-    counts.videoFrames += 1;
-    counts.video = header;
-  } else {
-    counts.audioPackets += 1;
-    counts.audio.set(header.format, (counts.audio.get(header.format) ?? 0) + 1);
+  /** `bytes`: of the message. */
+  frame(header: FrameHeader, bytes: number): void {
+    if (header.kind === 'video') {
+      this.videoFrames += 1;
+      this.video = header;
+    } else {
+      this.audioPackets += 1;
+      this.audio.set(header.format, (this.audio.get(header.format) ?? 0) + 1);
+    }
+    this.bytes += bytes;
   }
-  counts.bytes += bytes;
 }

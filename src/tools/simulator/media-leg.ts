@@ -6,7 +6,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { WebSocket } from 'ws';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { AwaitedItems } from './awaited-items.ts';
-import { countFrame, type LegCounts, noLegCounts } from './leg-counts.ts';
+import { LegCounts } from './leg-counts.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { AudioFrameFormat, SoundShape, UplinkWish } from '../../model/media/sound.ts';
 import type { CallEndReason, ReportedState } from '../../model/call.ts';
@@ -73,7 +73,7 @@ export class MediaLeg {
   protected constructor(access: LegAccess, path: string, bearer: string) {
     const { url, tls } = access;
     this.#access = access;
-    this.counts = access.counts ?? noLegCounts();
+    this.counts = access.counts ?? new LegCounts();
     this.#socket = new WebSocket(new URL(path, url), {
       ...tls,
       headers: { Authorization: `Bearer ${bearer}` },
@@ -148,8 +148,8 @@ export class MediaLeg {
 
   #takeFrame(message: Buffer): void {
     const header = decodeFrameHeader(message);
-    if (!header.ok) return void (this.counts.malformed += 1);
-    countFrame(this.counts, header.value, message.length);
+    if (!header.ok) return;
+    this.counts.frame(header.value, message.length);
     this.#access.onFrame?.(header.value, message.subarray(mediaFrameHeaderBytes));
   }
 
@@ -247,27 +247,18 @@ export class BridgeLeg extends MediaLeg {
   }
 
   /**
-   * Takes the call it is asked to take; where `session` is given, that one only, and others are refused. One that it
-   * took and that went elsewhere is followed by the next it is asked to take. Rejects when the connection is gone first.
+   * Takes the call it is asked to take. One that it took and that went elsewhere is followed by the next it is asked to take.
+   * Rejects when the connection is gone first.
    */
-  async acceptAssignment(
-    session?: string,
-  ): Promise<{ readonly assign: AssignText; readonly start: StartText }> {
+  async acceptAssignment(): Promise<{ readonly assign: AssignText; readonly start: StartText }> {
     let taken: AssignText | null = null;
     for (;;) {
       const text: AssignText | StartText = await this.until(isAssignmentOrStart);
-      if (text.type === 'start') {
-        if (taken !== null) return { assign: taken, start: text };
-      } else if (session === undefined || text.session === session) {
+      if (text.type === 'assign') {
         taken = text;
         this.send({ type: 'accept' });
-      } else this.refuse();
+      } else if (taken !== null) return { assign: taken, start: text };
     }
-  }
-
-  /** Its answer to an assignment: another bridge may be asked. */
-  refuse(): void {
-    this.send({ type: 'refuse' });
   }
 
   /** Sets the formats in which it takes the device's media from now on. */

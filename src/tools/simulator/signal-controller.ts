@@ -25,7 +25,7 @@ export interface SignalControllerOptions {
   /** Options of Node's TLS connections, for `wss:`. */
   readonly tls?: ConnectionOptions | undefined;
   /** The address to come from. */
-  readonly localAddress?: string;
+  readonly localAddress?: string | undefined;
 }
 
 export interface SignalClosed {
@@ -69,11 +69,8 @@ export class SignalController {
     this.#options = options;
     this.#login = login;
     const { tls, localAddress } = options;
-    this.#socket = new WebSocket(urlOf(options.url), subprotocol, {
-      ...tls,
-      perMessageDeflate: false,
-      ...(localAddress !== undefined && { localAddress }),
-    });
+    const given = { ...tls, perMessageDeflate: false, localAddress };
+    this.#socket = new WebSocket(urlOf(options.url), subprotocol, given);
     this.closed = new Promise((resolve) => {
       this.#socket.on('close', (code, reason) => resolve(this.#noteClosed({ code, reason: String(reason) })));
     });

@@ -3,14 +3,13 @@
  * come online again, or of sleeping modules alone, as a load on the sleep server.
  */
 import type { ConnectionOptions } from 'node:tls';
-import type { ReveilleClient } from '../../client/reveille-client.ts';
+import type { ReveilleClient, WakeupOutcomeData } from '../../client/reveille-client.ts';
 import { findApi, openApi } from '../../cli/api/api-access.ts';
 import { pauseUnless, untilInterrupted, type CommandContext } from '../../cli/shell/command-context.ts';
 import { usageError } from '../../cli/shell/command-error.ts';
 import { findCredential, type CredentialOptions } from '../../cli/api/credential-source.ts';
 import { openEndpoints, type DeviceEndpointsOptions } from './device-connections.ts';
 import { DeviceFleet } from './device-fleet.ts';
-import { wakeAtRandom } from './random-waker.ts';
 import { moduleAlone, wholeDevice, type DeviceLife } from './simulated-device.ts';
 import { chooseDevices, type SimulatedDevice, type DeviceChoice } from './simulated-devices.ts';
 import { wakeAndWait } from '../../cli/api/wakeup-outcome.ts';
@@ -19,6 +18,7 @@ import { findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
 import { findSignalUrl, findSleepServer, localTrust, type SleepServer } from './server-urls.ts';
 import { listenerAddress } from '../../cli/admin/running-server.ts';
 import type { WakeMode } from '../../model/sleep.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
 
 const reportEveryMs = 1000;
 
@@ -63,14 +63,7 @@ export async function simulateDevices(context: CommandContext, options: Simulate
   const stopWaking =
     api === null || wakeEvery === undefined
       ? null
-      : wakeAtRandom({
-          clock,
-          everyMs: wakeEvery * 1000,
-          pick: () => fleet.pickAsleep(),
-          wake: (deviceId) => wakeAndWait(api, clock, deviceId),
-          onOutcome: (outcome) => report.outcome(outcome),
-          onTrouble: (deviceId, error) => report.trouble(deviceId, error),
-        });
+      : wakeAtRandom(clock, wakeEvery * 1000, fleet, report, (id) => wakeAndWait(api, clock, id));
   const cancelReport = clock.every(reportEveryMs, () => report.progress());
   await untilInterrupted((until) => pauseUnless(clock, duration * 1000, until));
   cancelReport();
@@ -117,4 +110,40 @@ export interface SimulateOptions extends DeviceChoice, CredentialOptions, TrustO
   readonly url?: string;
   readonly duration?: number;
   readonly ramp: number;
+}
+
+/** Wakeups whose outcome is awaited; beyond it nobody is woken. */
+const awaitedMax = 64;
+
+/**
+ * Until it is cancelled; outcomes that are awaited then are not told. `wake`: wakes it and waits for the outcome; rejects when it
+ * could not be woken, or nobody knows.
+ */
+export function wakeAtRandom(
+  clock: Clock,
+  everyMs: number,
+  fleet: Pick<DeviceFleet, 'pickAsleep'>,
+  report: Pick<FleetReport, 'outcome' | 'trouble'>,
+  wake: (deviceId: string) => Promise<WakeupOutcomeData>,
+): Cancel {
+  let awaited = 0;
+  let isStopped = false;
+  const wakeOne = async (): Promise<void> => {
+    const deviceId = awaited < awaitedMax ? fleet.pickAsleep() : null;
+    if (deviceId === null) return;
+    awaited += 1;
+    try {
+      const outcome = await wake(deviceId);
+      if (!isStopped) report.outcome(outcome);
+    } catch (error) {
+      if (!isStopped) report.trouble(deviceId, error as Error);
+    } finally {
+      awaited -= 1;
+    }
+  };
+  const cancel = clock.every(everyMs, () => void wakeOne());
+  return () => {
+    isStopped = true;
+    cancel();
+  };
 }

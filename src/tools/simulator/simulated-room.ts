@@ -4,16 +4,7 @@ import type { CallCredentialsBody } from '../../client/reveille-client.ts';
 import { generateSecret } from '../../storage/registry/registry-write.ts';
 
 /** What the device can take. */
-export type RoomMedia = Pick<
-  CallCredentialsBody,
-  | 'no_video'
-  | 'up_video_mt'
-  | 'down_video_mt'
-  | 'down_audio_mt'
-  | 'video_res_mode'
-  | 'screen_width'
-  | 'screen_height'
->;
+export type RoomMedia = Partial<CallCredentialsBody>;
 
 export const simulatedSound = { rate: 8000, channels: 1 } as const;
 

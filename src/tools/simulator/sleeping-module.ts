@@ -24,7 +24,7 @@ export interface SleepingModuleOptions {
   /** 127.0.0.1 when left out. */
   readonly host?: string;
   /** The address to come from. */
-  readonly localAddress?: string;
+  readonly localAddress?: string | undefined;
   /** Of Node's TLS connections; null or left out: plain TCP. */
   readonly tls?: ConnectionOptions | null;
   /** From the attempt to connect to the end of the login; 15 000 when left out. */
@@ -195,7 +195,7 @@ export class SleepingModule implements SocketOwner {
 
 function openSocket(port: number, options: SleepingModuleOptions): Socket {
   const { host = '127.0.0.1', localAddress, tls = null } = options;
-  const to = { host, port, ...(localAddress !== undefined && { localAddress }) };
+  const to = { host, port, localAddress };
   if (tls === null) return connectTcp({ ...to, noDelay: true });
   const servername = isIP(host) === 0 ? host : '';
   return connectTls({ ...tls, ...to, servername }).setNoDelay(true);

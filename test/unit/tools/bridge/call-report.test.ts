@@ -25,12 +25,12 @@ function stage({ wantsJson = false } = {}) {
 
 test('machines get each step, the figures of each second, and a summary', () => {
   const { answers, report, play } = stage({ wantsJson: true });
-  report.notify('start', { session: 's' }, 'for people');
+  report.sayOfBridge('start', { session: 's' }, 'for people');
   play(15);
   report.bridge.received.keyFramesWanted += 1;
   report.bridge.sent.keyFrames += 2;
   play(10);
-  report.trouble('lost');
+  report.sayOfBridge('trouble', { reason: 'lost' }, 'lost');
   report.summary(1);
   const [start = {}, first = {}, second = {}, trouble = {}, summary = {}] = answers.map(({ json }) => json);
   assert.deepEqual(start, { at: '2026-11-20T08:30:00.000Z', event: 'start', who: 'bridge', session: 's' });

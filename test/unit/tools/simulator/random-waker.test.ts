@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wakeAtRandom } from '../../../../src/tools/simulator/random-waker.ts';
+import { wakeAtRandom } from '../../../../src/tools/simulator/simulate-devices.ts';
 import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
@@ -28,18 +28,16 @@ function stage(everyMs = 1000) {
   const woken: string[] = [];
   const told: string[] = [];
   const answers: ((error: Error | null) => void)[] = [];
-  const stop = wakeAtRandom({
-    clock,
-    everyMs,
-    pick: () => asleep.deviceId,
-    wake: (deviceId) => {
-      woken.push(deviceId);
-      return new Promise((resolve, reject) => {
-        answers.push((error) => (error === null ? resolve(outcomeOf(deviceId)) : reject(error)));
-      });
-    },
-    onOutcome: (outcome) => told.push(`${outcome.device_id} ${outcome.woke_after_ms}`),
-    onTrouble: (deviceId, error) => told.push(`${deviceId} ${error.message}`),
+  const fleet = { pickAsleep: () => asleep.deviceId };
+  const report = {
+    outcome: (outcome: WakeupOutcomeData) => void told.push(`${outcome.device_id} ${outcome.woke_after_ms}`),
+    trouble: (deviceId: string, error: Error) => void told.push(`${deviceId} ${error.message}`),
+  };
+  const stop = wakeAtRandom(clock, everyMs, fleet, report, (deviceId) => {
+    woken.push(deviceId);
+    return new Promise((resolve, reject) => {
+      answers.push((error) => (error === null ? resolve(outcomeOf(deviceId)) : reject(error)));
+    });
   });
   return { clock, asleep, woken, told, answers, stop };
 }

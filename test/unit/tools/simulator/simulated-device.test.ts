@@ -82,12 +82,6 @@ test('a device is switched on, boots, signs in, is online for a while, and sleep
   assert.equal(life.state.untilMs, Infinity);
 });
 
-test('the controller leaves only when the module is logged in', () => {
-  const life = new Life().comeOnline();
-  assert.ok(!life.waits().includes('leave-signal'));
-  assert.ok(life.sees('fell-asleep').includes('leave-signal'));
-});
-
 test('a wake packet boots it; online again it says what woke it, and only then the module leaves', () => {
   const life = new Life().fallAsleep();
   life.nowMs += 1000;
@@ -106,15 +100,6 @@ test('a boot takes a quarter more or less, by chance', () => {
     return life.state.untilMs - life.nowMs;
   };
   assert.deepEqual([bootMs(0), bootMs(0.5), bootMs(1)], [225, 300, 375]);
-});
-
-test('a second packet while it boots changes nothing', () => {
-  const life = new Life().fallAsleep();
-  life.sees('woken');
-  const before = life.state;
-  life.nowMs += 100;
-  life.sees('woken');
-  assert.equal(life.state, before);
 });
 
 test('a lost sleep connection starts the controller after the advised wait, and it says so', () => {
@@ -239,14 +224,6 @@ test('chance takes or adds up to half of it, of the longest wait too', () => {
   assert.deepEqual(
     [0, 1].map((random) => retryDelayMs(9, random)),
     [150_000, 450_000],
-  );
-});
-
-test('a device waits as it was advised', () => {
-  const advice = { minSeconds: 0.5, maxSeconds: 1.5, jitter: 0.5 };
-  assert.deepEqual(
-    [1, 2, 3].map((failures) => retryDelayMs(failures, 1, advice)),
-    [750, 1500, 2250],
   );
 });
 
