@@ -25,84 +25,66 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** `data` stands in the event as it is here: names and values are those of the wire. */
-export type EventBody =
-  | {
-      readonly type: 'device.signal.online';
-      readonly data: {
-        readonly session: SessionId;
-        readonly node: string;
-        readonly replaced: boolean;
-        /** Others had to call the session lost, and it lives. */
-        readonly recovered?: true;
-        readonly media?: JsonObject;
-      };
-    }
-  | {
-      readonly type: 'device.sleep.login';
-      readonly data: {
-        readonly session: SessionId;
-        readonly node: string;
-        readonly replaced: boolean;
-        readonly recovered?: true;
-      };
-    }
-  | {
-      readonly type: 'device.signal.offline';
-      readonly data: { readonly session: SessionId; readonly node: string; readonly reason: SignalEndReason };
-    }
-  | {
-      readonly type: 'device.sleep.offline';
-      readonly data: { readonly session: SessionId; readonly node: string; readonly reason: SleepEndReason };
-    }
-  | {
-      readonly type: 'device.conflict';
-      /** `replacements`: since the last such event, or in the last minute. */
-      readonly data: { readonly connection: ConnectionKind; readonly replacements: number };
-    }
-  | {
-      readonly type: 'device.wakeup.accepted';
-      /** `custom_data` as it was asked for; null: the fixed packet. */
-      readonly data: { readonly request_id: RequestId; readonly custom_data: string | null };
-    }
-  | {
-      readonly type: 'device.wakeup.failed';
-      readonly data: { readonly request_id: RequestId; readonly reason: SleepEndReason };
-    }
-  | {
-      readonly type: 'device.wakeup.completed';
-      readonly data: { readonly request_id: RequestId; readonly woke_after_ms: number };
-    }
-  | { readonly type: 'device.wakeup.expired'; readonly data: { readonly request_id: RequestId } }
-  | {
-      /** `started`: the session became a call; `ended` also of one that never did. */
-      readonly type: 'call.started' | 'call.state' | 'call.ended';
-      readonly data: {
-        readonly session: SessionId;
-        readonly state: CallState;
-        readonly reason: CallEndReason | null;
-      };
-    }
-  | RegistryEventBody;
+/** `data` of each type, as it stands in the event: names and values are those of the wire. */
+interface EventData {
+  readonly 'device.signal.online': LoginData & { readonly media?: JsonObject };
+  readonly 'device.sleep.login': LoginData;
+  readonly 'device.signal.offline': SessionData & { readonly reason: SignalEndReason };
+  readonly 'device.sleep.offline': SessionData & { readonly reason: SleepEndReason };
+  /** `replacements`: since the last such event, or in the last minute. */
+  readonly 'device.conflict': { readonly connection: ConnectionKind; readonly replacements: number };
+  /** `custom_data` as it was asked for; null: the fixed packet. */
+  readonly 'device.wakeup.accepted': WakeupData & { readonly custom_data: string | null };
+  readonly 'device.wakeup.failed': WakeupData & { readonly reason: SleepEndReason };
+  readonly 'device.wakeup.completed': WakeupData & { readonly woke_after_ms: number };
+  readonly 'device.wakeup.expired': WakeupData;
+  /** The session became a call. */
+  readonly 'call.started': CallData;
+  readonly 'call.state': CallData;
+  /** Also of a session that never became a call. */
+  readonly 'call.ended': CallData;
+  readonly 'device.registry.added': RegistryData;
+  readonly 'device.registry.changed': RegistryData & { readonly changed: readonly DeviceTerm[] };
+  readonly 'device.registry.removed': RegistryData;
+}
+
+interface SessionData {
+  readonly session: SessionId;
+  readonly node: string;
+}
+
+interface LoginData extends SessionData {
+  readonly replaced: boolean;
+  /** Others had to call the session lost, and it lives. */
+  readonly recovered?: true;
+}
+
+interface WakeupData {
+  readonly request_id: RequestId;
+}
+
+interface CallData {
+  readonly session: SessionId;
+  readonly state: CallState;
+  readonly reason: CallEndReason | null;
+}
+
+/** `by`: the application that changed it; null: an operator. The new value of a term is in no event. */
+interface RegistryData {
+  readonly product_id: ProductId;
+  readonly by: ApplicationId | null;
+}
+
+/** A type and its `data`. */
+export type EventBody<Type extends EventType = EventType> = {
+  [One in Type]: { readonly type: One; readonly data: EventData[One] };
+}[Type];
+
+export type RegistryEventBody = EventBody<Extract<EventType, `device.registry.${string}`>>;
 
 /** Terms of a device that can be changed while it stays the same product's. */
 export const deviceTerms = ['secret', 'expires_at', 'disabled', 'labels'] as const;
 export type DeviceTerm = (typeof deviceTerms)[number];
-
-/** `by`: the application that changed it; null: an operator. What a term is now is not told. */
-export type RegistryEventBody =
-  | {
-      readonly type: 'device.registry.added' | 'device.registry.removed';
-      readonly data: { readonly product_id: ProductId; readonly by: ApplicationId | null };
-    }
-  | {
-      readonly type: 'device.registry.changed';
-      readonly data: {
-        readonly product_id: ProductId;
-        readonly by: ApplicationId | null;
-        readonly changed: readonly DeviceTerm[];
-      };
-    };
 
 /** An event that has happened and has no place in the log yet. */
 export type EventDraft = EventBody & {

@@ -4,7 +4,7 @@
  */
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import type { Clock } from '../lib/clock.ts';
-import type { GaugeInstruments } from './gauges.ts';
+import type { Instruments } from './instruments.ts';
 
 /** What is read covers this much at least, and all since the read before. */
 const windowMs = 15_000;
@@ -53,7 +53,7 @@ const parts: readonly (readonly [part: string, help: string, read: (delays: Dela
 
 export const eventLoopDelayNames = parts.map(([part]) => nameOf(part));
 
-export function declareEventLoopDelay(gauge: GaugeInstruments['gauge'], delay: EventLoopDelay): void {
+export function declareEventLoopDelay({ gauge }: Pick<Instruments, 'gauge'>, delay: EventLoopDelay): void {
   for (const [part, help, read] of parts)
     gauge(nameOf(part), `${help} delay of the event loop in the last 15 to 30 s.`, () => {
       const delays = delay.read();

@@ -37,14 +37,10 @@ const noted: ReadonlyMap<string, NotedMetric> = new Map([
   ['reveille_calls', { name: 'calls', label: 'state' }],
   ['reveille_registry_entries', { name: 'registry', label: 'kind' }],
   ['reveille_disk_free_bytes', { name: 'disk_free_bytes' }],
-  ['nodejs_eventloop_lag_p99_seconds', { name: 'loop_delay_p99', label: 'process' }],
-  ['nodejs_eventloop_lag_max_seconds', { name: 'loop_delay_max', label: 'process' }],
-  ['process_cpu_seconds_total', { name: 'cpu_seconds', label: 'process' }],
-  ['process_resident_memory_bytes', { name: 'memory_bytes', label: 'process' }],
+  ['nodejs_eventloop_lag_p99_seconds', { name: 'loop_delay_p99' }],
+  ['process_cpu_seconds_total', { name: 'cpu_seconds' }],
+  ['process_resident_memory_bytes', { name: 'memory_bytes' }],
 ]);
-
-/** A process that is the whole server has no number on /metrics. */
-const aloneProcess = '0';
 
 export interface FigureHistoryDeps {
   readonly clock: Clock;
@@ -136,7 +132,7 @@ export function readFigures(text: string): Map<string, number> {
     const [, metric = '', labels = '', value = ''] = sampleForm.exec(line) ?? [];
     const { name, label } = noted.get(metric) ?? {};
     if (name === undefined) continue;
-    const series = label === undefined ? name : `${name}.${labelIn(labels, label) ?? aloneProcess}`;
+    const series = label === undefined ? name : `${name}.${labelIn(labels, label)}`;
     figures.set(series, (figures.get(series) ?? 0) + Number(value));
   }
   return figures;

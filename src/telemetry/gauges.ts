@@ -6,6 +6,7 @@ import { countOpenFiles } from '../lib/open-files-count.ts';
 import { readVersion } from '../lib/package-version.ts';
 import type { LiveCallState } from '../model/call.ts';
 import type { ShownMemberState } from '../model/cluster.ts';
+import type { Instruments } from './instruments.ts';
 import { roomOf, type MediaCapacity, type WorkerLoad } from '../model/media/media-capacity.ts';
 
 export interface MetricSources {
@@ -88,27 +89,7 @@ export interface WebhookFigures {
   readonly oldestS: number;
 }
 
-type Labelled = Readonly<Record<string, number>>;
-type Later<Value> = Value | Promise<Value>;
-
-/** The kinds of gauge, read at a scrape; null, or a read that fails: it has no value now. */
-export interface GaugeInstruments {
-  readonly gauge: (name: string, help: string, read: () => Later<number | null>) => void;
-  /** A value for each of the label's. */
-  readonly labelledGauge: (
-    name: string,
-    help: string,
-    label: string,
-    read: () => Later<Labelled | null>,
-  ) => void;
-  /** Always 1; what it says is in its labels. */
-  readonly info: (
-    name: string,
-    help: string,
-    labels: readonly string[],
-    read: () => Readonly<Record<string, string>> | null,
-  ) => void;
-}
+export type GaugeInstruments = Pick<Instruments, 'gauge' | 'labelledGauge' | 'info'>;
 
 export function declareGauges(instruments: GaugeInstruments, sources: MetricSources): void {
   const { gauge, labelledGauge } = instruments;
@@ -144,7 +125,7 @@ function readOf<Figures>(figures: Figures | null, read: (figures: Figures) => nu
 
 /** Workers are numbered through all processes: `1-0` is the first of the second process, where there are several. */
 function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], sources: MetricSources): void {
-  const byWorker = (read: (worker: WorkerLoad) => number): Labelled =>
+  const byWorker = (read: (worker: WorkerLoad) => number): Record<string, number> =>
     Object.fromEntries(
       sources
         .mediaCapacity()

@@ -7,34 +7,7 @@ import { eventTypes } from '../model/events.ts';
 import { mediaFrameResults } from '../model/media/picture.ts';
 import { signalEndReasons, signalRefusals } from '../model/signal.ts';
 import { sleepEndReasons, sleepRefusals } from '../model/sleep.ts';
-
-/** The kinds of metric. Each has a name and a help text, and is exposed in the order of declaration. */
-export interface Instruments {
-  /** Counts by one label, one at a time; those of `labels` are exposed as 0 before they are first counted. */
-  readonly counter: <const Label extends string>(
-    name: string,
-    help: string,
-    labelName: string,
-    labels: readonly Label[],
-  ) => (label: Label) => void;
-  /** The same, several at a time. */
-  readonly bulkCounter: <const Label extends string>(
-    name: string,
-    help: string,
-    labelName: string,
-    labels: readonly Label[],
-  ) => (label: Label, count: number) => void;
-  /** Counts without a label, several at a time. */
-  readonly total: (name: string, help: string) => (count: number) => void;
-  /** `boundsS`: upper bounds of the buckets in seconds, rising; left out: those of a request. */
-  readonly histogram: (name: string, help: string, boundsS?: readonly number[]) => (seconds: number) => void;
-  /** A histogram for each route, HTTP status and code; `boundsS` as above. */
-  readonly requestHistogram: (
-    name: string,
-    help: string,
-    boundsS?: readonly number[],
-  ) => (route: string, status: number, code: number, seconds: number) => void;
-}
+import type { Instruments } from './instruments.ts';
 
 /**
  * `delivered`: 2xx; `failed`: it is tried again; `parked`: given up; `gone`: 410, the hook is off; `lost`: the log no longer
@@ -51,9 +24,14 @@ const opsCredentials = ['token', 'login', 'ticket'] as const;
 export type OpsCredentialLabel = (typeof opsCredentials)[number];
 
 /** For what waits for a device, which takes it seconds. */
-const waitingBoundsS: readonly number[] = [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60];
+const waitingBoundsS = [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60];
 
-export function declareMetrics({ counter, bulkCounter, total, histogram, requestHistogram }: Instruments) {
+export function declareMetrics({
+  counter,
+  total,
+  histogram,
+  requestHistogram,
+}: Pick<Instruments, 'counter' | 'total' | 'histogram' | 'requestHistogram'>) {
   return {
     sleepLogin: counter('reveille_sleep_logins_total', 'Sleep logins by result.', 'result', [
       'accepted',
@@ -89,7 +67,7 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
       'refused',
     ]),
     event: counter('reveille_events_total', 'Events committed to the log.', 'type', eventTypes),
-    webhookDelivery: bulkCounter(
+    webhookDelivery: counter(
       'reveille_webhook_deliveries_total',
       'Webhook attempts and ends by result.',
       'result',
@@ -152,7 +130,7 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
       ['accepted', ...legRefusals],
     ),
     /** Called for every frame. */
-    mediaFrames: bulkCounter(
+    mediaFrames: counter(
       'reveille_media_frames_total',
       'Frames of calls by what became of them.',
       'result',
@@ -163,13 +141,6 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
       'Questions to other members by what became of them.',
       'result',
       ['answered', 'nobody', 'unsent', 'unanswered'],
-    ),
-    /** `lost`: a later login elsewhere has the session slot. */
-    slot: counter(
-      'reveille_slot_claims_total',
-      'Logins of this member by what became of them in what all members share.',
-      'result',
-      ['taken', 'lost'],
     ),
     mediaRebuilds: total(
       'reveille_media_rebuilds_total',

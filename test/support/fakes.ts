@@ -347,9 +347,6 @@ export class FakeTelemetry implements Telemetry {
   peerAnswerTime(): void {
     this.#add('ask time');
   }
-  slot(result: string): void {
-    this.#add(`slot ${result}`);
-  }
   wakeupWrite(): void {
     this.#add('wakeup write');
   }
@@ -368,7 +365,7 @@ export class FakeTelemetry implements Telemetry {
   event(type: string): void {
     this.#add(`event ${type}`);
   }
-  webhookDelivery(result: string, count: number): void {
+  webhookDelivery(result: string, count = 1): void {
     for (let i = 0; i < count; i++) this.#add(`webhook ${result}`);
   }
   callCredentials(outcome: string): void {
@@ -389,7 +386,7 @@ export class FakeTelemetry implements Telemetry {
   mediaLogin(result: string): void {
     this.#add(`media login ${result}`);
   }
-  mediaFrames(result: string, count: number): void {
+  mediaFrames(result: string, count = 1): void {
     for (let i = 0; i < count; i++) this.#add(`media frame ${result}`);
   }
   mediaRebuilds(count: number): void {

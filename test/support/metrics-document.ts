@@ -54,7 +54,6 @@ export function declaredMetrics(): readonly DeclaredMetric[] {
   );
   declareMetrics({
     counter: (name, help, label) => add('counter', name, help, label),
-    bulkCounter: (name, help, label) => add('counter', name, help, label),
     total: (name, help) => add('counter', name, help),
     histogram: (name, help) => add('histogram', name, help),
     requestHistogram: (name, help) => add('histogram', name, help, 'route', 'status', 'code'),

@@ -4,13 +4,11 @@
  */
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Peers } from '../../core/ports/peers.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { SlotFollower, SlotLost, SlotClaimed } from '../../core/ports/session-locator.ts';
 
 interface SlotReconcilerDeps {
   readonly directory: DeviceDirectory;
   readonly peers: Pick<Peers, 'self' | 'notify'>;
-  readonly telemetry: Pick<Telemetry, 'slot'>;
 }
 
 export class SlotReconciler implements SlotFollower {
@@ -21,8 +19,7 @@ export class SlotReconciler implements SlotFollower {
   }
 
   taken(slot: SlotClaimed): void {
-    const { directory, peers, telemetry } = this.#deps;
-    telemetry.slot('taken');
+    const { directory, peers } = this.#deps;
     const { connection, deviceId, superseded } = slot;
     directory.find(deviceId)?.adopt(slot);
     // A session of this member's own was closed when the next one of its device was let in.
@@ -31,7 +28,6 @@ export class SlotReconciler implements SlotFollower {
   }
 
   lost({ connection, deviceId, session }: SlotLost): void {
-    this.#deps.telemetry.slot('lost');
     this.#deps.directory.supersede(connection, deviceId, session);
   }
 }

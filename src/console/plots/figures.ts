@@ -30,13 +30,11 @@ export class Figures {
     return this.#series.get(name) ?? this.atMs.map(() => null);
   }
 
-  /** The labels of the series of this name: `process` numbers, outcomes. */
+  /** The labels of the series of this name, sorted. */
   labels(name: string): string[] {
     const begin = `${name}.`;
     const found = [...this.#series.keys()].filter((key) => key.startsWith(begin));
-    return found
-      .map((key) => key.slice(begin.length))
-      .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+    return found.map((key) => key.slice(begin.length)).sort();
   }
 
   /** The sum of the series with these labels. */

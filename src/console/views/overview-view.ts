@@ -30,16 +30,9 @@ function rates(figures: Figures, name: string, labels: readonly string[]): Line[
   return labels.map((label) => ({ label, values: figures.rate(figures.of(`${name}.${label}`)) }));
 }
 
-function byProcess(figures: Figures, name: string, change: (values: Values) => Values): Line[] {
-  const labels = figures.labels(name);
-  return labels.map((label) => ({
-    label: labels.length === 1 ? 'the process' : `process ${label}`,
-    values: change(figures.of(`${name}.${label}`)),
-  }));
-}
-
-function scaled(by: number): (values: Values) => Values {
-  return (values) => values.map((value) => (value === null ? null : value * by));
+/** The one process that has metrics: the core. */
+function ofCore(values: Values, by: number): Line[] {
+  return [{ label: 'the process', values: values.map((value) => (value === null ? null : value * by)) }];
 }
 
 function refusals(figures: Figures, name: string): Values {
@@ -100,12 +93,10 @@ function plots(): Drawn[] {
       figures.labels('calls').map((label) => ({ label, values: figures.of(`calls.${label}`) })),
     ),
     draw('Event-loop delay, 99 in 100', 'ms', (figures) =>
-      byProcess(figures, 'loop_delay_p99', scaled(1000)),
+      ofCore(figures.of('loop_delay_p99'), 1000),
     ),
-    draw('Processor', '%', (figures) =>
-      byProcess(figures, 'cpu_seconds', (values) => scaled(100)(figures.rate(values))),
-    ),
-    draw('Memory', 'MB', (figures) => byProcess(figures, 'memory_bytes', scaled(1e-6))),
+    draw('Processor', '%', (figures) => ofCore(figures.rate(figures.of('cpu_seconds')), 100)),
+    draw('Memory', 'MB', (figures) => ofCore(figures.of('memory_bytes'), 1e-6)),
   ];
 }
 

@@ -4,13 +4,13 @@
  */
 import type { SessionSlot } from '../../model/cluster.ts';
 import { peerWriteMsMax } from '../../model/limits.ts';
-import type { PeerExchanges } from '../../model/peer.ts';
+import type { PeerAnswer } from '../../model/peer.ts';
 import type { CustomData } from '../../model/sleep.ts';
 import type { WakeupRequest } from '../../model/wakeup.ts';
 import type { Peers } from '../ports/peers.ts';
 import type { SleepConnection } from '../ports/device-sessions.ts';
 
-export type SlotWrite = PeerExchanges['write']['answer'];
+export type SlotWrite = PeerAnswer<'write'>;
 
 /** What says most of all writes together, first: any good one is enough, and one that may have been none is no failure. */
 const rank: readonly SlotWrite[] = [

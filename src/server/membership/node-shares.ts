@@ -96,7 +96,7 @@ export class NodeShares {
       rows: link.bucket('rows'),
       heartbeats: link.bucket('heartbeats'),
       sessions: liveSessions(directory),
-      follower: new SlotReconciler({ directory, peers: this.peers, telemetry }),
+      follower: new SlotReconciler({ directory, peers: this.peers }),
       productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
       publish: async (event) => {
         await this.log.publish(event);

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { RetrySchedule } from './limits.ts';
-import type { DeliveryFailure, HookRecord, SwitchedOff } from '../../core/ports/delivery-store.ts';
+import type { DeliveryFailure, HookRecord } from '../../core/ports/delivery-store.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import { maskUrl, type Webhook } from '../../model/registry.ts';
 import type { Log } from '../../lib/log.ts';
@@ -82,51 +82,17 @@ export class Circuit {
   }
 }
 
-export class HookStanding {
-  #switchedOff: SwitchedOff | null;
-  #lastSuccessAtMs: number | null;
-  #lastFailure: DeliveryFailure | null;
-  constructor(record: HookRecord) {
-    this.#switchedOff = record.switchedOff;
-    this.#lastSuccessAtMs = record.lastSuccessAtMs;
-    this.#lastFailure = record.lastFailure;
-  }
+type HookStanding = {
+  -readonly [Key in 'switchedOff' | 'lastSuccessAtMs' | 'lastFailure']: HookRecord[Key];
+};
 
-  get isOff(): boolean {
-    return this.#switchedOff !== null;
-  }
-
-  succeed(atMs: number): void {
-    this.#lastSuccessAtMs = atMs;
-  }
-
-  fail(failure: DeliveryFailure): void {
-    this.#lastFailure = failure;
-  }
-
-  switchOff(atMs: number, secret: string): void {
-    this.#switchedOff = { atMs, secretSha256: sha256(secret) };
-  }
-
-  switchOn(): void {
-    this.#switchedOff = null;
-  }
-
-  /** A receiver that was given a new secret is a new receiver. */
-  isOffForAnother(secret: string): boolean {
-    return this.#switchedOff !== null && this.#switchedOff.secretSha256 !== sha256(secret);
-  }
-
-  record(): Pick<HookRecord, 'switchedOff' | 'lastSuccessAtMs' | 'lastFailure'> {
-    return {
-      switchedOff: this.#switchedOff,
-      lastSuccessAtMs: this.#lastSuccessAtMs,
-      lastFailure: this.#lastFailure,
-    };
-  }
+/** The part of a hook's record that the answers of its endpoint decide. */
+export function standingOf({ switchedOff, lastSuccessAtMs, lastFailure }: HookRecord): HookStanding {
+  return { switchedOff, lastSuccessAtMs, lastFailure };
 }
 
-function sha256(text: string): string {
+/** Of a hook's secret: a receiver that was given a new one is a new receiver. */
+export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
@@ -147,12 +113,8 @@ export class HookLogger {
     this.#name = { app_id: appId, url: maskUrl(url) };
   }
 
-  delivered(): void {
-    this.#telemetry.webhookDelivery('delivered', 1);
-  }
-
-  failed(kind: 'failed' | 'gone'): void {
-    this.#telemetry.webhookDelivery(kind, 1);
+  count(result: 'delivered' | 'failed' | 'gone'): void {
+    this.#telemetry.webhookDelivery(result);
   }
 
   circuitOpened({ status, reason }: DeliveryFailure): void {
@@ -169,7 +131,7 @@ export class HookLogger {
 
   /** `hadRoom` false: the oldest of the parked was dropped for it. */
   parked({ id }: LoggedEvent, { status, reason }: DeliveryFailure, hadRoom: boolean): void {
-    this.#telemetry.webhookDelivery('parked', 1);
+    this.#telemetry.webhookDelivery('parked');
     const message = hadRoom
       ? 'event parked'
       : 'event parked, and the oldest parked one dropped: there are too many';
@@ -183,7 +145,7 @@ export class HookLogger {
   }
 
   missing(sequence: number): void {
-    this.#telemetry.webhookDelivery('lost', 1);
+    this.#telemetry.webhookDelivery('lost');
     this.#log.error({ ...this.#name, sequence }, 'a failed event is not in the store');
   }
 }

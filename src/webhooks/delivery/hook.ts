@@ -5,10 +5,10 @@
 import { assert } from '../../lib/assert.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { Webhook } from '../../model/registry.ts';
-import type { DeliveryFailure, HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
+import type { HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
 import type { WebhookAnswer, WebhookRegistry } from '../../core/ports/webhook-sender.ts';
 import { Audience, ReadAhead, type LogReader, type LogTail } from './log-tail.ts';
-import { Circuit, HookStanding, HookLogger, type HookLoggerDeps } from './hook-health.ts';
+import { Circuit, HookLogger, type HookLoggerDeps, sha256, standingOf } from './hook-health.ts';
 import {
   FirstAttempts,
   ticketOf,
@@ -38,7 +38,7 @@ export class Hook {
   readonly #ahead: ReadAhead;
   readonly #first: FirstAttempts;
   readonly #kept: KeptEvents;
-  readonly #standing: HookStanding;
+  readonly #standing: ReturnType<typeof standingOf>;
   readonly #logger: HookLogger;
   readonly #reader: LogReader = {
     take: (ticket) => this.#first.add(ticket),
@@ -56,7 +56,7 @@ export class Hook {
     this.#deps = deps;
     this.#webhook = webhook;
     this.#audience = new Audience(webhook, registry);
-    this.#standing = new HookStanding(record);
+    this.#standing = standingOf(record);
     this.#logger = new HookLogger(webhook, deps);
     const settledBefore = [...before.failed.map(({ event }) => event.sequence), ...before.parkedAhead];
     this.#circuit = new Circuit(limits.circuitFailures, schedule);
@@ -75,7 +75,7 @@ export class Hook {
   }
 
   get isOff(): boolean {
-    return this.#standing.isOff;
+    return this.#standing.switchedOff !== null;
   }
 
   get isCircuitOpen(): boolean {
@@ -95,19 +95,20 @@ export class Hook {
   /** As it would be committed now. */
   record(): HookRecord {
     const { cursor } = this.#ahead;
-    return { number: this.number, cursor, parked: this.#kept.parked, ...this.#standing.record() };
+    return { number: this.number, cursor, parked: this.#kept.parked, ...this.#standing };
   }
 
   /** The registry's entry has changed. */
   update(webhook: Webhook): void {
-    if (this.#standing.isOffForAnother(webhook.secret)) this.enable();
+    const { switchedOff } = this.#standing;
+    if (switchedOff !== null && switchedOff.secretSha256 !== sha256(webhook.secret)) this.enable();
     this.#webhook = webhook;
     this.#audience = new Audience(webhook, this.#deps.registry);
   }
 
   /** On again, and worth an attempt now. */
   enable(): void {
-    this.#standing.switchOn();
+    this.#standing.switchedOff = null;
     this.#circuit.hasten(this.#deps.clock.monotonicMs());
     this.#deps.writeBuffer.touch(this);
   }
@@ -168,8 +169,8 @@ export class Hook {
     if (ticket.attempts > 0) this.#retriesInFlight -= 1;
     if (answer.kind !== 'delivered') return this.#fail(ticket, answer);
     const { clock, writeBuffer } = this.#deps;
-    this.#logger.delivered();
-    this.#standing.succeed(clock.wallMs());
+    this.#logger.count('delivered');
+    this.#standing.lastSuccessAtMs = clock.wallMs();
     if (this.#circuit.succeed()) this.#logger.circuitClosed();
     this.#leave(ticket);
     writeBuffer.touch(this);
@@ -224,8 +225,11 @@ export class Hook {
     const { clock, schedule } = this.#deps;
     const event = eventOf(ticket);
     const failure = { atMs: clock.wallMs(), status, reason };
-    this.#standing.fail(failure);
-    if (kind === 'gone' && !this.isOff) this.#switchOff(failure);
+    this.#standing.lastFailure = failure;
+    if (kind === 'gone' && !this.isOff) {
+      this.#standing.switchedOff = { atMs: failure.atMs, secretSha256: sha256(this.#webhook.secret) };
+      this.#logger.switchedOff(failure);
+    }
     if (this.#circuit.fail(clock.monotonicMs(), ticket.isProbe)) this.#logger.circuitOpened(failure);
     ticket.attempts += 1;
     const delayMs = schedule.delayMs(ticket.attempts);
@@ -233,16 +237,11 @@ export class Hook {
       this.#leave(ticket);
       return this.#logger.parked(event, failure, this.#kept.park(event, failure));
     }
-    this.#logger.failed(kind);
+    this.#logger.count(kind);
     ticket.dueMs = clock.monotonicMs() + delayMs;
     this.#ahead.settle(ticket);
     this.#kept.keep(ticket, event, clock.wallMs() + delayMs);
     if (ticket.attempts > 1) this.#first.release(ticket);
-  }
-
-  #switchOff(failure: DeliveryFailure): void {
-    this.#standing.switchOff(failure.atMs, this.#webhook.secret);
-    this.#logger.switchedOff(failure);
   }
 
   /** It is settled for good. */

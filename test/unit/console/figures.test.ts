@@ -49,11 +49,6 @@ test('an hour is kept', () => {
   assert.deepEqual([figures.of('sleep_sessions')[0], figures.of('sleep_sessions').at(-1)], [81, 800]);
 });
 
-test('processes are told in the order of their numbers', () => {
-  const figures = figuresOf({ 'memory_bytes.10': [1], 'memory_bytes.2': [1], 'memory_bytes.0': [1] });
-  assert.deepEqual(figures.labels('memory_bytes'), ['0', '2', '10']);
-});
-
 test('the time to wake is that of the wakeups of the last minute, and none where there was none', () => {
   const figures = figuresOf({
     'woke_within.1': [0, 5, 5],

@@ -1,0 +1,115 @@
+/**
+ * The kinds of metric, made over the library's registry. Counting is on the hot path and allocates nothing; gauges are read at
+ * the scrape. Each kind takes a name and a help text; metrics are exposed in the order in which they are made.
+ */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { RequestHistogram } from './request-histogram.ts';
+
+type Labelled = Readonly<Record<string, number>>;
+type Later<Value> = Value | Promise<Value>;
+
+export type Instruments = ReturnType<typeof instrumentsOver>;
+
+/** Upper bounds in seconds; what is longer is counted in `+Inf` alone. */
+const requestBoundsS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** `advance`: called with each count. `requests`: gets the histograms that the library does not have. */
+export function instrumentsOver(registry: Registry, requests: RequestHistogram[], advance: () => void) {
+  const registers = [registry];
+
+  function readGauge<Value>(
+    [name, help, labelNames]: readonly [name: string, help: string, labelNames: readonly string[]],
+    read: () => Later<Value | null>,
+    set: (gauge: Gauge, value: Value) => void,
+  ): void {
+    void new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      async collect() {
+        const value = await readNow(read);
+        this.reset();
+        if (value !== null) set(this, value);
+        else if (labelNames.length === 0) this.remove();
+      },
+    });
+  }
+
+  return {
+    /**
+     * Counts by one label; those of `labels` are exposed as 0 before they are first counted. Counted in a map, and handed to
+     * the library when it is asked for.
+     */
+    counter<const Label extends string>(
+      name: string,
+      help: string,
+      labelName: string,
+      labels: readonly Label[],
+    ) {
+      const counts = new Map<string, number>(labels.map((label) => [label, 0]));
+      void new Counter({
+        name,
+        help,
+        labelNames: [labelName],
+        registers,
+        collect() {
+          this.reset();
+          for (const [label, count] of counts) this.inc({ [labelName]: label }, count);
+        },
+      });
+      return (label: Label, count = 1): void => {
+        counts.set(label, (counts.get(label) ?? 0) + count);
+        advance();
+      };
+    },
+
+    /** Counts without a label, several at a time. */
+    total(name: string, help: string) {
+      const counter = new Counter({ name, help, registers });
+      return (count: number): void => counter.inc(count);
+    },
+
+    /** `boundsS`: upper bounds of the buckets in seconds, rising. */
+    histogram(name: string, help: string, boundsS = requestBoundsS) {
+      const histogram = new Histogram({ name, help, buckets: boundsS, registers });
+      return (seconds: number): void => histogram.observe(seconds);
+    },
+
+    /** A histogram for each route, HTTP status and code; `boundsS` as above. */
+    requestHistogram(name: string, help: string, boundsS = requestBoundsS) {
+      const histogram = new RequestHistogram(name, help, boundsS);
+      requests.push(histogram);
+      return (route: string, status: number, code: number, seconds: number): void => {
+        histogram.observe(route, status, code, seconds);
+        advance();
+      };
+    },
+
+    /** Null, or a read that fails: it has no value now; here and below. */
+    gauge(name: string, help: string, read: () => Later<number | null>): void {
+      readGauge([name, help, []], read, (gauge, value) => gauge.set(value));
+    },
+
+    /** A value for each of the label's. */
+    labelledGauge(name: string, help: string, label: string, read: () => Later<Labelled | null>): void {
+      readGauge([name, help, [label]], read, (gauge, values) => {
+        for (const [of, value] of Object.entries(values)) gauge.set({ [label]: of }, value);
+      });
+    },
+
+    /** Always 1; what it says is in its labels. */
+    info(name: string, help: string, labels: readonly string[], read: () => Record<string, string> | null) {
+      readGauge([name, help, labels], read, (gauge, values) => gauge.set(values, 1));
+    },
+  };
+}
+
+/** A figure that cannot be read takes no other one with it. */
+async function readNow<Value>(read: () => Later<Value | null>): Promise<Value | null> {
+  try {
+    return await read();
+  } catch {
+    return null;
+  }
+}
