@@ -16,9 +16,9 @@ const calmPerSecond = 1500;
 const queryConnections = 8;
 const signedDevicesMax = 10_000;
 
-const everySecond = { minSeconds: 1, maxSeconds: 1, jitter: 0 };
+const everySecond = { min_s: 1, max_s: 1, jitter: 0 };
 /** The welcome's. */
-const advised = { minSeconds: 2, maxSeconds: 300, jitter: 0.5 };
+const advised = { min_s: 2, max_s: 300, jitter: 0.5 };
 
 const comebacks = [
   { row: 'every second', retry: everySecond, hasRamp: false },
@@ -89,7 +89,7 @@ export const storms: Benchmark = {
   notes: [
     `A server with ${sessions} sleeping modules is killed and restarted; seconds count from \`ready\`. A backend sends ${ratePerSecond} signed ` +
       `queries a second for ${querySeconds} s.`,
-    `Every second: all modules in the same one. As advised: by the welcome’s \`retry\` (${advised.minSeconds} s, doubled up to ${advised.maxSeconds} s, ` +
+    `Every second: all modules in the same one. As advised: by the welcome’s \`retry\` (${advised.min_s} s, doubled up to ${advised.max_s} s, ` +
       `± ${advised.jitter * 100} %). Ramp: \`sleep.accept_ramp_s\` of ${rampSeconds}.`,
   ],
   columns: [

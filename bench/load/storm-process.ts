@@ -2,11 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeviceFleet } from '../../src/tools/simulator/device-fleet.ts';
 import { FleetTroubles } from '../../src/tools/simulator/fleet-tally.ts';
-import {
-  moduleAlone,
-  type DeviceLife,
-  type RetryAdvice,
-} from '../../src/tools/simulator/simulated-device.ts';
+import type { SleepRetry } from '../../src/model/product-defaults.ts';
+import { moduleAlone, type DeviceLife } from '../../src/tools/simulator/simulated-device.ts';
 import { openFleet } from '../../test/support/simulated-fleet.ts';
 import { answerQuestions } from '../harness/ipc.ts';
 import { monotonicMs } from '../harness/latency.ts';
@@ -15,7 +12,7 @@ import { deviceIdentity } from './population.ts';
 interface StormPlan {
   readonly sleepPort: number;
   readonly count: number;
-  readonly retry: RetryAdvice;
+  readonly retry: SleepRetry;
   /** Logins a second before there is a storm. */
   readonly calmPerSecond: number;
 }

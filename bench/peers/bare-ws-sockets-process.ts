@@ -15,17 +15,17 @@ import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
 const challenge = encodeChallenge('k'.repeat(sessionKeyLength));
 const welcome = encodeWelcome({
   epoch: 1,
-  heartbeatSeconds: 30,
-  serverTime: 1_763_712_000,
+  heartbeat_s: 30,
+  server_time: 1_763_712_000,
   sleep: {
     servers: ['127.0.0.1:40000'],
-    heartbeatSeconds: 50,
-    heartbeatBytes: 64,
-    wakePattern: '983b16f8f39c',
-    wakeupPacket: '983b16f8f39c0000',
-    retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+    heartbeat_s: 50,
+    heartbeat_bytes: 64,
+    wake_pattern: '983b16f8f39c',
+    wakeup_packet: '983b16f8f39c0000',
+    retry: { min_s: 2, max_s: 300, jitter: 0.5 },
   },
-  mediaUrl: 'ws://127.0.0.1:40001',
+  media: { url: 'ws://127.0.0.1:40001' },
 });
 
 function sendWelcome(this: WebSocket): void {

@@ -23,13 +23,15 @@ export interface ProductDefaults {
 export interface ProductSleepAdvice {
   /** `host:port`, in the order to try, in place of the server's own. */
   readonly servers?: readonly string[];
-  readonly retry?: {
-    /** Seconds. */
-    readonly min_s: number;
-    readonly max_s: number;
-    /** 0 to 1: the part of a wait that is random. */
-    readonly jitter: number;
-  };
+  readonly retry?: SleepRetry;
+}
+
+export interface SleepRetry {
+  /** Seconds. */
+  readonly min_s: number;
+  readonly max_s: number;
+  /** 0 to 1: the part of a wait that is random. */
+  readonly jitter: number;
 }
 
 /** Fields of the body of POST /v1/token/msgvoip, for requests that leave them out. */

@@ -464,7 +464,7 @@ export function oneServerSuite(name: string, site: OneServer, device: number): v
       const body = callBody({ device_id: siteDevice(number), audio_rate: null, audio_channels: null });
       await until(() => post(api, issuance.path, body), hasCode(0));
       const controller = await site.controller(number);
-      assert.equal(controller.welcome.sleep.heartbeatSeconds, 123);
+      assert.equal(controller.welcome.sleep.heartbeat_s, 123);
       await controller.close();
     }
   });

@@ -279,7 +279,7 @@ async function toldBy(server: TestServer): Promise<ToldAddresses> {
   await controller.close();
   const { peer_id: peerId, token, media_url: issuance } = json.data as Record<string, string | undefined>;
   return {
-    welcome: controller.welcome.mediaUrl,
+    welcome: controller.welcome.media?.url ?? null,
     issuance,
     peerId: new URL(peerId ?? '').searchParams.get('x_media'),
     token: token ?? '',

@@ -47,8 +47,8 @@ async function importDefaults(defaults: unknown, name = 'products.json'): Return
 async function adviceTold(): Promise<unknown> {
   const controller = await server.controller('SLEEPING01');
   await controller.close();
-  const { servers, heartbeatSeconds, retry } = controller.welcome.sleep;
-  return { servers, heartbeatSeconds, retry };
+  const { servers, heartbeat_s, retry } = controller.welcome.sleep;
+  return { servers, heartbeat_s, retry };
 }
 
 /** Nothing of media but the room's. */
@@ -64,8 +64,8 @@ const nothingGiven = {
 test('a device is told the advice of its product at its next login, and a call takes its media from it', async () => {
   const usual = {
     servers: [`127.0.0.1:${server.ports.sleep}`],
-    heartbeatSeconds: 50,
-    retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+    heartbeat_s: 50,
+    retry: { min_s: 2, max_s: 300, jitter: 0.5 },
   };
   assert.deepEqual(await adviceTold(), usual);
   const before = await askCredentials(server, nothingGiven);
@@ -76,8 +76,8 @@ test('a device is told the advice of its product at its next login, and a call t
   assert.equal(imported.exitCode, 0, imported.stderr);
   assert.deepEqual(await adviceTold(), {
     servers: ['sleep.example:8881'],
-    heartbeatSeconds: 120,
-    retry: { minSeconds: 5, maxSeconds: 900, jitter: 0.1 },
+    heartbeat_s: 120,
+    retry: { min_s: 5, max_s: 900, jitter: 0.1 },
   });
   // Who is here stays as it is.
   here.heartbeat();

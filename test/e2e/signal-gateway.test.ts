@@ -619,9 +619,9 @@ test('a controller is told the advice of its product, and to come again while th
     sleep: { servers: ['far.example:8081'], retry: { min_s: 9, max_s: 99, jitter: 0 } },
   };
   const { welcome } = await controller();
-  assert.deepEqual([welcome.sleep.servers, welcome.sleep.heartbeatSeconds], [['far.example:8081'], 300]);
-  assert.deepEqual(welcome.sleep.retry, { minSeconds: 9, maxSeconds: 99, jitter: 0 });
-  assert.equal(welcome.heartbeatSeconds, 30);
+  assert.deepEqual([welcome.sleep.servers, welcome.sleep.heartbeat_s], [['far.example:8081'], 300]);
+  assert.deepEqual(welcome.sleep.retry, { min_s: 9, max_s: 99, jitter: 0 });
+  assert.equal(welcome.heartbeat_s, 30);
   sessions.defaults = new Error('the store is gone');
   await assert.rejects(controller(), { code: 4503, reason: 'busy' });
   assert.equal((await sessions.endedSessions())[0]?.reason, 'drain');

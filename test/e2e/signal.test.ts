@@ -223,8 +223,8 @@ test('the capabilities a controller reports, as large as may be, stand in its on
 test('a controller is told the address of the sleep port, or those that are set, in their order', async () => {
   const controller = await server.controller('SLEEPING01');
   assert.deepEqual(controller.welcome.sleep.servers, [`127.0.0.1:${server.ports.sleep}`]);
-  assert.equal(controller.welcome.heartbeatSeconds, signalHeartbeatSeconds);
-  assert.equal(controller.welcome.serverTime, nowS());
+  assert.equal(controller.welcome.heartbeat_s, signalHeartbeatSeconds);
+  assert.equal(controller.welcome.server_time, nowS());
   await controller.close();
   const servers = ['sleep-2.example:8081', '[2001:db8::1]:81', 'sleep-1.example:8081'];
   const advertising = await startDrivenServer({ overrides: [`sleep.advertise=${servers.join(',')}`] });

@@ -65,24 +65,24 @@ test('what the server says', () => {
   assert.equal(encodeChallenge(sessionKey), `{"type":"challenge","session_key":"${sessionKey}"}`);
   const welcome: Welcome = {
     epoch: 7,
-    heartbeatSeconds: 30,
-    serverTime: 1795163400,
+    heartbeat_s: 30,
+    server_time: 1795163400,
     sleep: {
       servers: ['sleep.example:8081', '[2001:db8::1]:8081'],
-      heartbeatSeconds: 50,
-      heartbeatBytes: 64,
-      wakePattern: '983b16f8f39c',
-      wakeupPacket: '983b16f8f39c0000',
-      retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+      heartbeat_s: 50,
+      heartbeat_bytes: 64,
+      wake_pattern: '983b16f8f39c',
+      wakeup_packet: '983b16f8f39c0000',
+      retry: { min_s: 2, max_s: 300, jitter: 0.5 },
     },
-    mediaUrl: 'wss://media.example:8083',
   };
   const said =
     '{"type":"welcome","epoch":7,"heartbeat_s":30,"server_time":1795163400,"sleep":{"servers":["sleep.example:8081",' +
     '"[2001:db8::1]:8081"],"heartbeat_s":50,"heartbeat_bytes":64,"wake_pattern":"983b16f8f39c",' +
     '"wakeup_packet":"983b16f8f39c0000","retry":{"min_s":2,"max_s":300,"jitter":0.5}}';
-  assert.equal(encodeWelcome(welcome), `${said},"media":{"url":"wss://media.example:8083"}}`);
-  assert.equal(encodeWelcome({ ...welcome, mediaUrl: null }), `${said}}`);
+  assert.equal(encodeWelcome(welcome), `${said}}`);
+  const media = { url: 'wss://media.example:8083' };
+  assert.equal(encodeWelcome({ ...welcome, media }), `${said},"media":{"url":"wss://media.example:8083"}}`);
   for (const seconds of [1795163400, 1795163400, 1795163401, 1795163400])
     assert.equal(encodeHeartbeatAck(seconds), `{"type":"heartbeat_ack","server_time":${seconds}}`);
   assert.equal(

@@ -34,8 +34,16 @@ export function composeWelcome(
       context.sleepServers(ticket.deviceId),
       context.sessions.defaultsFor(ticket) ?? {},
     );
-    const welcome = { epoch, heartbeatSeconds: signalHeartbeatSeconds, serverTime, sleep };
-    return succeed(encodeWelcome({ ...welcome, mediaUrl: context.mediaUrl() }));
+    const mediaUrl = context.mediaUrl();
+    return succeed(
+      encodeWelcome({
+        epoch,
+        heartbeat_s: signalHeartbeatSeconds,
+        server_time: serverTime,
+        sleep,
+        ...(mediaUrl !== null && { media: { url: mediaUrl } }),
+      }),
+    );
   } catch (error) {
     return fail(error);
   }
@@ -49,14 +57,14 @@ const usualHeartbeatSeconds = 50;
 const usualRetry = { min_s: 2, max_s: 300, jitter: 0.5 };
 
 function sleepAdvice(ownServers: readonly string[], defaults: ProductDefaults): SleepAdvice {
-  const { heartbeat_s: heartbeatSeconds = usualHeartbeatSeconds, sleep = {} } = defaults;
+  const { heartbeat_s = usualHeartbeatSeconds, sleep = {} } = defaults;
   const { servers = ownServers, retry = usualRetry } = sleep;
   return {
     servers,
-    heartbeatSeconds,
-    heartbeatBytes: 64,
-    wakePattern,
-    wakeupPacket,
-    retry: { minSeconds: retry.min_s, maxSeconds: retry.max_s, jitter: retry.jitter },
+    heartbeat_s,
+    heartbeat_bytes: 64,
+    wake_pattern: wakePattern,
+    wakeup_packet: wakeupPacket,
+    retry,
   };
 }

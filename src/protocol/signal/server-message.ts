@@ -1,59 +1,37 @@
 /**
  * Messages of the server to a controller: JSON text, its fields in the order of the page. Source: signal-wire.md.
  */
+import type { SleepRetry } from '../../model/product-defaults.ts';
 import type { DeviceMessage } from '../../model/signal.ts';
 
-/** What a controller hands to its low-power module before it sleeps. */
+/** Advice that a controller hands to its low-power module before it sleeps; fields are those of the wire, here and below. */
 export interface SleepAdvice {
   /** `host:port`, in the order to try. */
   readonly servers: readonly string[];
-  readonly heartbeatSeconds: number;
-  readonly heartbeatBytes: number;
+  readonly heartbeat_s: number;
+  readonly heartbeat_bytes: number;
   /** Hex. */
-  readonly wakePattern: string;
-  readonly wakeupPacket: string;
-  readonly retry: {
-    readonly minSeconds: number;
-    readonly maxSeconds: number;
-    /** 0 to 1: the part of a wait that is random. */
-    readonly jitter: number;
-  };
+  readonly wake_pattern: string;
+  readonly wakeup_packet: string;
+  readonly retry: SleepRetry;
 }
 
 export interface Welcome {
   readonly epoch: number;
-  readonly heartbeatSeconds: number;
+  readonly heartbeat_s: number;
   /** Whole Unix seconds. */
-  readonly serverTime: number;
+  readonly server_time: number;
   readonly sleep: SleepAdvice;
-  /** Where the legs of calls connect: `ws://host:port` or `wss://host:port`; null: not known. */
-  readonly mediaUrl: string | null;
+  /** Where the legs of calls connect: `ws://host:port` or `wss://host:port`; left out: not known. */
+  readonly media?: { readonly url: string };
 }
 
 export function encodeChallenge(sessionKey: string): string {
   return `{"type":"challenge","session_key":"${sessionKey}"}`;
 }
 
-export function encodeWelcome({ epoch, heartbeatSeconds, serverTime, sleep, mediaUrl }: Welcome): string {
-  return JSON.stringify({
-    type: 'welcome',
-    epoch,
-    heartbeat_s: heartbeatSeconds,
-    server_time: serverTime,
-    sleep: {
-      servers: sleep.servers,
-      heartbeat_s: sleep.heartbeatSeconds,
-      heartbeat_bytes: sleep.heartbeatBytes,
-      wake_pattern: sleep.wakePattern,
-      wakeup_packet: sleep.wakeupPacket,
-      retry: {
-        min_s: sleep.retry.minSeconds,
-        max_s: sleep.retry.maxSeconds,
-        jitter: sleep.retry.jitter,
-      },
-    },
-    ...(mediaUrl !== null && { media: { url: mediaUrl } }),
-  });
+export function encodeWelcome(welcome: Welcome): string {
+  return JSON.stringify({ type: 'welcome', ...welcome });
 }
 
 let ackTime = -1;

@@ -72,8 +72,8 @@ class Story {
     const connecting = SignalController.connect(options);
     const controller = await this.#within('a welcome', connecting);
     this.#closes.push(() => controller.terminate());
-    const { epoch, heartbeatSeconds, sleep, mediaUrl } = controller.welcome;
-    const advice = `a heartbeat every ${heartbeatSeconds} s, sleep at ${sleep.servers.join(', ')}, media at ${mediaUrl ?? 'no address'}`;
+    const { epoch, heartbeat_s, sleep, media } = controller.welcome;
+    const advice = `a heartbeat every ${heartbeat_s} s, sleep at ${sleep.servers.join(', ')}, media at ${media?.url ?? 'no address'}`;
     this.#say('controller', `signed in as ${device.deviceId}, epoch ${epoch}; told: ${advice}`);
     await this.#expectConnectivity('online', ({ signal }) => signal.is_online);
     return controller;

@@ -116,7 +116,7 @@ export class DeviceConnections {
     if (attempt !== this.#sleepAttempt) return;
     this.#ears.packet(packet);
     const bytes = packet.toString('hex');
-    if (bytes.startsWith(advice.wakePattern)) this.#ears.happened({ kind: 'woken' });
+    if (bytes.startsWith(advice.wake_pattern)) this.#ears.happened({ kind: 'woken' });
     else this.#ears.trouble(new Error(`a packet that wakes nobody: ${bytes}`));
   }
 
@@ -177,9 +177,9 @@ export function openEndpoints(
     advise: (advice) => ({
       ...advice,
       servers: options.sleep.address === undefined ? advice.servers : [options.sleep.address],
-      heartbeatSeconds: options.heartbeatSeconds ?? advice.heartbeatSeconds,
+      heartbeat_s: options.heartbeatSeconds ?? advice.heartbeat_s,
     }),
-    fallAsleep: (server, { heartbeatSeconds }) => {
+    fallAsleep: (server, { heartbeat_s: heartbeatSeconds }) => {
       const { host, port } = addressOf(server);
       const localAddress = sourceAddress(number, devices, host);
       const { tls } = options.sleep;

@@ -214,6 +214,6 @@ export class DeviceFleet {
 
 /** While both connections are open, the more eager one sets the pace. */
 function heartbeatIntervalMs({ connections, state }: Member): number {
-  const sleepHeartbeatMs = (state.advice?.heartbeatSeconds ?? Infinity) * 1000;
+  const sleepHeartbeatMs = (state.advice?.heartbeat_s ?? Infinity) * 1000;
   return Math.min(connections.signalHeartbeatMs ?? Infinity, sleepHeartbeatMs);
 }

@@ -161,7 +161,7 @@ export class SignalController {
         this.#answer(message.session_key ?? '');
         break;
       case 'welcome':
-        this.#comeIn(readWelcome(message as WireWelcome));
+        this.#comeIn(message as unknown as Welcome);
         break;
       case 'heartbeat_ack':
         this.#heartbeatAcks += 1;
@@ -204,37 +204,4 @@ function urlOf(text: string): URL {
   const url = new URL(text);
   if (url.pathname === '/') url.pathname = '/v1/signal';
   return url;
-}
-
-interface WireWelcome {
-  readonly epoch: number;
-  readonly heartbeat_s: number;
-  readonly server_time: number;
-  readonly sleep: {
-    readonly servers: readonly string[];
-    readonly heartbeat_s: number;
-    readonly heartbeat_bytes: number;
-    readonly wake_pattern: string;
-    readonly wakeup_packet: string;
-    readonly retry: { readonly min_s: number; readonly max_s: number; readonly jitter: number };
-  };
-  readonly media?: { readonly url: string };
-}
-
-function readWelcome({ epoch, heartbeat_s, server_time, sleep, media }: WireWelcome): Welcome {
-  const { min_s: minSeconds, max_s: maxSeconds, jitter } = sleep.retry;
-  return {
-    epoch,
-    heartbeatSeconds: heartbeat_s,
-    serverTime: server_time,
-    sleep: {
-      servers: sleep.servers,
-      heartbeatSeconds: sleep.heartbeat_s,
-      heartbeatBytes: sleep.heartbeat_bytes,
-      wakePattern: sleep.wake_pattern,
-      wakeupPacket: sleep.wakeup_packet,
-      retry: { minSeconds, maxSeconds, jitter },
-    },
-    mediaUrl: media?.url ?? null,
-  };
 }

@@ -6,6 +6,7 @@
  * Source: sleep-wire.md; signal-wire.md, welcome.
  */
 import type { WakeCause } from '../../model/signal.ts';
+import type { SleepRetry } from '../../model/product-defaults.ts';
 import type { SleepAdvice } from '../../protocol/signal/server-message.ts';
 
 /** `offline`: waits before it starts again. `booting`: the processor starts. */
@@ -75,9 +76,14 @@ export const wholeDevice: DeviceLife = { begin: switchedOff, reduce: reduceDevic
 
 /** A module alone: it logs in when its turn comes, sleeps whatever comes, and comes back when its connection is lost. */
 export function moduleAlone(server: string, heartbeatSeconds: number, retry = usualRetry): DeviceLife {
-  const wakePattern = '';
-  const told = { servers: [server], heartbeatSeconds, heartbeatBytes: 64, wakePattern, wakeupPacket: '' };
-  const advice: SleepAdvice = { ...told, retry };
+  const advice: SleepAdvice = {
+    servers: [server],
+    heartbeat_s: heartbeatSeconds,
+    heartbeat_bytes: 64,
+    wake_pattern: '',
+    wakeup_packet: '',
+    retry,
+  };
   return { begin: (untilMs) => ({ ...switchedOff(untilMs), advice }), reduce: reduceModule };
 }
 
@@ -196,18 +202,16 @@ function unmoved(state: DeviceState): DeviceStep {
   return { state, effects: [] };
 }
 
-export type RetryAdvice = SleepAdvice['retry'];
-
 /** For a device that was told nothing yet: what the server tells all of them. */
-const usualRetry: RetryAdvice = { minSeconds: 2, maxSeconds: 300, jitter: 0.5 };
+const usualRetry: SleepRetry = { min_s: 2, max_s: 300, jitter: 0.5 };
 
 /**
  * Milliseconds before the next attempt after `failures` (from 1) in a row. Doubles each time up to the longest, and is by chance
  * up to `jitter` of itself shorter or longer, the longest too, so that what was lost together does not come back together.
  * `random`: 0 to below 1. Source: docs/sleep-protocol.md, What to do on each.
  */
-export function retryDelayMs(failures: number, random: number, advice: RetryAdvice = usualRetry): number {
-  const { minSeconds, maxSeconds, jitter } = advice;
-  const doubled = Math.min(maxSeconds, minSeconds * 2 ** Math.min(failures - 1, 30));
+export function retryDelayMs(failures: number, random: number, advice: SleepRetry = usualRetry): number {
+  const { min_s: minS, max_s: maxS, jitter } = advice;
+  const doubled = Math.min(maxS, minS * 2 ** Math.min(failures - 1, 30));
   return doubled * (1 + jitter * (2 * random - 1)) * 1000;
 }

@@ -10,11 +10,11 @@ import { DrivenClock } from '../../../support/driven-clock.ts';
 
 const advice: SleepAdvice = {
   servers: ['sleep:1'],
-  heartbeatSeconds: 50,
-  heartbeatBytes: 64,
-  wakePattern: '983b16f8f39c',
-  wakeupPacket: '983b16f8f39c0000',
-  retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+  heartbeat_s: 50,
+  heartbeat_bytes: 64,
+  wake_pattern: '983b16f8f39c',
+  wakeup_packet: '983b16f8f39c0000',
+  retry: { min_s: 2, max_s: 300, jitter: 0.5 },
 };
 
 /** What happened on all connections, in its order. */
@@ -118,7 +118,7 @@ function stage(count: number, rampPerSecond = 1000, life = wholeDevice) {
           return Promise.resolve(controller);
         },
         advise: (given) => given,
-        fallAsleep: (server, { heartbeatSeconds }) => {
+        fallAsleep: (server, { heartbeat_s: heartbeatSeconds }) => {
           story.push(`${deviceId} logs into ${server}`);
           paces.push(heartbeatSeconds);
           if (answers.sleep !== null) return Promise.reject(answers.sleep);

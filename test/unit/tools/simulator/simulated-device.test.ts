@@ -13,11 +13,11 @@ import type { SleepAdvice } from '../../../../src/protocol/signal/server-message
 
 const advice: SleepAdvice = {
   servers: ['one:1', 'two:2', 'three:3'],
-  heartbeatSeconds: 50,
-  heartbeatBytes: 64,
-  wakePattern: '983b16f8f39c',
-  wakeupPacket: '983b16f8f39c0000',
-  retry: { minSeconds: 1, maxSeconds: 4, jitter: 0.5 },
+  heartbeat_s: 50,
+  heartbeat_bytes: 64,
+  wake_pattern: '983b16f8f39c',
+  wakeup_packet: '983b16f8f39c0000',
+  retry: { min_s: 1, max_s: 4, jitter: 0.5 },
 };
 const signedIn: DeviceEvent = { kind: 'signed-in', advice };
 type PlainKind = Exclude<DeviceEvent['kind'], 'signed-in'>;
