@@ -210,80 +210,20 @@ test('the fuzzer makes every kind of message of every side, broken and whole', (
   ]);
 });
 
-/** Gives the real reader other bytes than came, in one language. */
-function misreading(of: Language, change: (bytes: Buffer) => Buffer): Reader {
-  return (language, bytes) => ours(language, language === of ? change(Buffer.from(bytes)) : bytes);
-}
+test('the fuzzer finds a reader that reads bytes that are no UTF-8', () => {
+  const lenient: Reader = (language, bytes) =>
+    ours(language, language === 'frame' ? bytes : Buffer.from(bytes.toString('utf8')));
+  assert.notEqual(fuzz(lenient), null);
+});
 
-function reworded(of: Language, change: (text: string) => string): Reader {
-  return misreading(of, (bytes) => Buffer.from(change(bytes.toString('latin1')), 'latin1'));
-}
-
-const canaries: readonly (readonly [string, Reader])[] = [
-  [
-    'takes a device for a bridge',
-    (language, bytes) => ours(language === 'device' ? 'bridge' : language, bytes),
-  ],
-  [
-    'takes a bridge for a device',
-    (language, bytes) => ours(language === 'bridge' ? 'device' : language, bytes),
-  ],
-  ['reads bytes that are no UTF-8', misreading('device', (bytes) => Buffer.from(bytes.toString('utf8')))],
-  [
-    'forgives a byte order mark',
-    misreading('bridge', (bytes) => Buffer.from(bytes.toString('utf8').replace(/^\ufeff/, ''))),
-  ],
-  [
-    'takes the first of a repeated key',
-    reworded('device', (text) => text.replace(/("type":"\w+"),"type":"\w+"/, '$1')),
-  ],
-  ['forgets the session', reworded('bridge', (text) => text.replace('"session":"one"', '"session":null'))],
-  ['takes a number in quotes', reworded('device', (text) => text.replace('"reason":"1"', '"reason":5'))],
-  [
-    'rounds a reason up, and up again',
-    reworded('device', (text) => text.replace('"reason":1.5', '"reason":6')),
-  ],
-  ['reads a reason in any case', reworded('bridge', (text) => text.replace('"Busy"', '"busy"'))],
-  [
-    'takes an unknown reason for none',
-    reworded('bridge', (text) => text.replace(/"reason":("x"|""|true|\d)/, '"reason":null')),
-  ],
-  ['does without a payload', misreading('frame', (bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
-  [
-    'does not look at the upper flags',
-    misreading('frame', (bytes) => {
-      if (bytes.length > 2) bytes[2] = 0;
-      return bytes;
-    }),
-  ],
-  [
-    'does not look at the lower flags',
-    misreading('frame', (bytes) => {
-      if (bytes.length > 3) bytes[3] = (bytes[3] ?? 0) & 1;
-      return bytes;
-    }),
-  ],
-  [
-    'reads the timestamp with a sign',
-    (language, bytes) => {
-      const heard = ours(language, bytes);
-      return language === 'frame' && heard !== 'bad'
-        ? heard.replace(/\d+}$/, (stamp) => `${parseInt(stamp, 10) | 0}}`)
-        : heard;
-    },
-  ],
-  [
-    'forgives audio its size',
-    misreading('frame', (bytes) => {
-      if (bytes.length > 12 && bytes[0] === 2) bytes.fill(0, 4, 8);
-      return bytes;
-    }),
-  ],
-];
-for (const [fault, read] of canaries)
-  test(`the fuzzer finds a reader that ${fault}`, () => {
-    assert.notEqual(fuzz(read), null);
-  });
+test('the fuzzer finds a reader that does not look at the flags', () => {
+  const blind: Reader = (language, bytes) => {
+    const changed = Buffer.from(bytes);
+    if (language === 'frame' && changed.length > 3) changed.writeUInt16BE(changed.readUInt16BE(2) & 1, 2);
+    return ours(language, changed);
+  };
+  assert.notEqual(fuzz(blind), null);
+});
 
 /** What becomes of a binary message that has come on a leg: what the relay is given, in words, or `bad`. */
 type Carrier = (message: Buffer) => string;
@@ -339,29 +279,10 @@ test('no broken frame is carried, and every whole one as it came, in memory of i
   assert.equal(fuzzCarrier(memberCarrier), null);
 });
 
-const carrierCanaries: readonly (readonly [string, Carrier])[] = [
-  [
-    'carries what is broken',
-    (message) => carriedFrame(message.subarray(0, 12), new Uint8Array(message.subarray(12)), message),
-  ],
-  ['carries nothing', () => 'bad'],
-  ['takes all of the memory for the frame', (message) => memberCarrier(Buffer.from(message.buffer))],
-  [
-    'moves what stands beside a frame away with it',
-    (message) =>
-      memberCarrier(message) === 'bad'
-        ? 'bad'
-        : carriedFrame(message.subarray(0, 12), message.subarray(12), message),
-  ],
-  [
-    'has the header in the payload',
-    (message) =>
-      memberCarrier(message) === 'bad'
-        ? 'bad'
-        : carriedFrame(message.subarray(0, 12), Buffer.from(message), message),
-  ],
-];
-for (const [fault, carry] of carrierCanaries)
-  test(`the fuzzer finds a leg that ${fault}`, () => {
-    assert.notEqual(fuzzCarrier(carry), null);
-  });
+test('the fuzzer finds a leg that moves what stands beside a frame away with it', () => {
+  const greedy: Carrier = (message) =>
+    memberCarrier(message) === 'bad'
+      ? 'bad'
+      : carriedFrame(message.subarray(0, 12), message.subarray(12), message);
+  assert.notEqual(fuzzCarrier(greedy), null);
+});

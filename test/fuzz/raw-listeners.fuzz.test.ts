@@ -433,16 +433,6 @@ const faults: readonly [string, RegExp, (seen: Buffer) => Shown][] = [
     /does not let go/,
     (seen) => (seen.indexOf('RVL1', 4) === -1 ? null : 'holds'),
   ],
-  [
-    'dies of a frame longer than can be counted',
-    /does not work|takes no connection/,
-    (seen) => (seen.includes(Buffer.alloc(8, 0xff)) ? 'dies' : null),
-  ],
-  [
-    'holds a peer whose head ends in bare line feeds',
-    /does not let go/,
-    (seen) => (/HTTP\/1\.1\n[^\r]*\n\n/.test(seen.toString('latin1')) ? 'holds' : null),
-  ],
 ];
 for (const [what, told, fault] of faults)
   test(`the fuzzer finds a listener that ${what}`, async (t) => {

@@ -9,7 +9,7 @@ import { SignJWT } from 'jose';
 import { parseDeviceId } from '../../src/model/ids.ts';
 import { checkCallToken, signCallToken } from '../../src/protocol/call-token/call-token.ts';
 import { TokenKeys, type TokenKey } from '../../src/protocol/call-token/token-keys.ts';
-import { fail, succeed } from '../../src/lib/result.ts';
+import { succeed } from '../../src/lib/result.ts';
 import { base64url, sampleClaims } from '../support/call-tokens.ts';
 
 const absent = spawnSync('openssl', ['version']).status !== 0;
@@ -70,12 +70,6 @@ test(
     }
   },
 );
-
-test('what openssl signs with a key that is not live is not', { skip }, async () => {
-  const keys = new TokenKeys([key]);
-  const signed = `${base64url(head)}.${base64url(claims)}`;
-  assert.deepEqual(await checkCallToken(keys, `${signed}.${opensslMac(other, signed)}`), fail('signature'));
-});
 
 test('a token that is cut anywhere is refused', async () => {
   const keys = new TokenKeys([key]);

@@ -38,16 +38,6 @@ test('of what Chromium offers, Opus and the plainest H.264 are taken, both ways,
   assert(lines.includes('a=ssrc:22 cname:name'));
 });
 
-test('a client that only sends, or only receives, is answered in kind', () => {
-  assert.deepEqual(shapes(chromium.replaceAll('a=sendrecv', 'a=sendonly')).slice(0, 4), [
-    'm=audio 9 UDP/TLS/RTP/SAVPF 111',
-    'a=recvonly',
-    'm=video 9 UDP/TLS/RTP/SAVPF 108',
-    'a=recvonly',
-  ]);
-  assert.equal(shapes(chromium.replaceAll('a=sendrecv', 'a=recvonly'))[1], 'a=sendonly');
-});
-
 test('A-law is taken where there is no Opus, also by its number alone', () => {
   const alaw = chromium.replaceAll('opus/48000/2', 'speex/16000').replace(/^a=rtpmap:8 .*\r\n/m, '');
   assert.deepEqual(shapes(alaw).slice(0, 1), ['m=audio 9 UDP/TLS/RTP/SAVPF 8']);
@@ -55,18 +45,6 @@ test('A-law is taken where there is no Opus, also by its number alone', () => {
   const agreement = read.ok ? agree(read.value) : read;
   assert(agreement.ok);
   assert.deepEqual(soundShapeOf(agreement.value.audioDown), { format: 'alaw', rate: 8000, channels: 1 });
-});
-
-test('what is not carried is refused in its place, and the rest is taken', () => {
-  assert.deepEqual(shapes(chromium.replaceAll('packetization-mode=1', 'packetization-mode=0')).slice(2, 4), [
-    `m=video 0 UDP/TLS/RTP/SAVPF ${/^m=video 9 \S+ (.*)$/m.exec(chromium)?.[1]?.trim()}`,
-    'a=inactive',
-  ]);
-  assert(
-    answer(chromium.replaceAll('packetization-mode=1', 'packetization-mode=0')).includes(
-      'a=group:BUNDLE 0 2',
-    ),
-  );
 });
 
 test('of two sections of video one is sent by and one received by', () => {

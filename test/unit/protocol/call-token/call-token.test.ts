@@ -5,7 +5,7 @@ import {
   hasTokenRoom,
   signCallToken,
 } from '../../../../src/protocol/call-token/call-token.ts';
-import { TokenKeys, type TokenKey } from '../../../../src/protocol/call-token/token-keys.ts';
+import { TokenKeys } from '../../../../src/protocol/call-token/token-keys.ts';
 import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { TokenRefusal } from '../../../../src/model/call.ts';
 import { parseDeviceId, type DeviceId } from '../../../../src/model/ids.ts';
@@ -36,11 +36,6 @@ function deviceIdOf(text: string): DeviceId {
 
 test('a token that we signed has the claims it was signed with', async () => {
   const token = signCallToken(keys, sampleClaims);
-  assert.deepEqual(await checkCallToken(keys, token), succeed(sampleClaims));
-});
-
-test('a token of the other live key is good', async () => {
-  const token = craftToken({ ...goodHeader, kid: formerKey.kid }, goodPayload, formerKey);
   assert.deepEqual(await checkCallToken(keys, token), succeed(sampleClaims));
 });
 
@@ -183,9 +178,3 @@ for (const claims of wrongClaims)
     const token = craftToken(goodHeader, { ...goodPayload, ...claims });
     assert.deepEqual(await checkCallToken(keys, token), fail('malformed'));
   });
-
-test('keys without the one that signed refuse, with any other they have', async () => {
-  const others: readonly TokenKey[] = [{ ...strangeKey, kid: newKey.kid }];
-  const token = signCallToken(keys, sampleClaims);
-  assert.deepEqual(await checkCallToken(new TokenKeys(others), token), fail('signature'));
-});

@@ -136,11 +136,6 @@ const body = Buffer.from('{"device_id":"TESTDEVICE01"}');
 const wakeup = jobOf(signed({ method: 'POST', path: '/v1/device/wakeup-request', rawQuery: '', body }));
 const query = jobOf(signed());
 
-test('a signed wakeup and a signed query are valid', () => {
-  assert.equal(verifySignature(wakeup), 'valid');
-  assert.equal(verifySignature(query), 'valid');
-});
-
 test('the canonical request may come as its bytes', () => {
   assert.equal(
     verifySignature({ ...wakeup, canonicalRequest: Buffer.from(wakeup.canonicalRequest) }),
@@ -178,13 +173,6 @@ test('a signature whose characters only end in the right byte is a mismatch', ()
   );
 
   assert.equal(verifySignature({ ...wakeup, signature }), 'signature-mismatch');
-});
-
-test('a valid verdict is no failure, a body mismatch says so and explains nothing', () => {
-  assert.deepEqual(verdictFailure('body-hash-mismatch', wakeup), {
-    reason: 'body_hash_mismatch',
-    message: 'body hash mismatch',
-  });
 });
 
 test('a signature mismatch explains what the server computed', () => {

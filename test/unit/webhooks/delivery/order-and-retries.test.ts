@@ -102,15 +102,6 @@ test('an event that failed once holds up the later ones of its device, one that 
   assert.deepEqual(scene.underWay, [3, 1]);
 });
 
-test('a retry that is delivered lets the next of its device go', async () => {
-  const scene = sceneOf();
-  await scene.happen('a', 'a');
-  await scene.answer(1, bad);
-  await scene.pass(5 * seconds);
-  await scene.answer(1, good);
-  assert.deepEqual(scene.underWay, [2]);
-});
-
 test('a failed event is in the delivery store, and the cursor past it, until it is delivered', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'b');
