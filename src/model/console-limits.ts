@@ -7,8 +7,6 @@ export const consoleSessionMsMax = 12 * 60 * 60 * 1000;
 /** The figures of the console: how often they are noted, and how many notes are kept, in memory: those of an hour. */
 export const figuresEveryMs = 5000;
 export const figuresKept = 720;
-/** Series among the figures; those beyond it, of more processes than there can be, are left out. About 6 KiB each. */
-export const figureSeriesMax = 512;
 
 /** Bytes of the head of a request to the ops listener: method, target and headers. Beyond it 431. */
 export const opsHeadBytesMax = 16 * 1024;

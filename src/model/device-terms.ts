@@ -1,13 +1,6 @@
 /** The terms of a device that its backends set: what a secret and what labels may be. Source: decisions.md, Registry. */
 import { isJsonObject, utf8Length } from '../lib/utf8.ts';
-import {
-  deviceLabelsMax,
-  labelKeyCharactersMax,
-  labelValueBytesMax,
-  secretBytesMax,
-  secretCharactersMin,
-  unixSecondsMax,
-} from './provisioning-limits.ts';
+import { deviceLabelsMax, secretBytesMax, secretCharactersMin, unixSecondsMax } from './provisioning-limits.ts';
 import type { Labels } from './registry.ts';
 
 /** A code point is one or two units of the string. */
@@ -32,6 +25,8 @@ export function secondsFault(value: unknown): string | null {
 }
 
 const labelKeyForm = /^[a-z0-9_.-]+$/;
+const labelKeyCharactersMax = 64;
+const labelValueBytesMax = 256;
 
 export const tooManyLabels = `must be at most ${deviceLabelsMax}`;
 

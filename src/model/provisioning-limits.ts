@@ -10,10 +10,8 @@ export const secretCharactersMin = 16;
  */
 export const unixSecondsMax = 253_402_300_799;
 
-/** Labels of one device, and what each is. */
+/** Labels of one device. */
 export const deviceLabelsMax = 16;
-export const labelKeyCharactersMax = 64;
-export const labelValueBytesMax = 256;
 /** Devices in one request that adds them; more are 40003. */
 export const devicesAddedMax = 500;
 /** Devices in one page of a listing; those of the registry that one page looks at, whosever they are: then it ends early. */

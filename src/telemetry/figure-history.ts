@@ -3,7 +3,7 @@
  * it is opened. They are read from the text of a scrape. Kept in memory: a restart begins with none.
  */
 import type { Cancel, Clock } from '../lib/clock.ts';
-import { figureSeriesMax, figuresEveryMs, figuresKept } from '../model/console-limits.ts';
+import { figuresEveryMs, figuresKept } from '../model/console-limits.ts';
 import type { Exposition } from './metrics.ts';
 
 export interface FiguresJson {
@@ -102,17 +102,14 @@ export class FigureHistory {
     this.#lastMs = Math.max(this.#lastMs + 1, this.#deps.clock.wallMs());
     this.#atMs[place] = this.#lastMs;
     for (const values of this.#series.values()) values[place] = NaN;
-    for (const [name, value] of figures) {
-      const values = this.#seriesOf(name);
-      if (values !== null) values[place] = value;
-    }
+    for (const [name, value] of figures) this.#seriesOf(name)[place] = value;
     this.#count += 1;
   }
 
-  #seriesOf(name: string): Float64Array | null {
+  /** Labels are from fixed sets, and so are the series. */
+  #seriesOf(name: string): Float64Array {
     const known = this.#series.get(name);
     if (known !== undefined) return known;
-    if (this.#series.size >= figureSeriesMax) return null;
     const made = new Float64Array(figuresKept).fill(NaN);
     this.#series.set(name, made);
     return made;

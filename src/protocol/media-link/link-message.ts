@@ -34,83 +34,70 @@ import {
 /** Changed with every change in this file. */
 export const linkVersion = 7;
 
-const number = z.int().min(0);
 /** From the head of a request. */
 const shown = z.string().max(legRequestBytesMax);
 const sentence = z.string().max(4096);
-const hello = { kind: z.literal('hello'), version: z.literal(linkVersion) };
-const heartbeat = z.strictObject({ kind: z.literal('heartbeat') });
+const question = z.int().min(0);
+const leg = question;
+const hello = { version: z.literal(linkVersion) };
+
+function message<const Kind extends string, Fields extends z.core.$ZodLooseShape>(kind: Kind, fields: Fields) {
+  return z.strictObject({ kind: z.literal(kind), ...fields });
+}
+
+const heartbeat = message('heartbeat', {});
 
 const fromServer = z.discriminatedUnion('kind', [
   /** In place of a hello: the server has a media process. The link ends behind it. */
-  z.strictObject({ ...hello, kind: z.literal('declined'), sentence }),
-  z.strictObject({ ...hello, tokenKeys }),
+  message('declined', { ...hello, sentence }),
+  message('hello', { ...hello, tokenKeys }),
   heartbeat,
-  z.strictObject({ kind: z.literal('keys'), tokenKeys }),
-  z.strictObject({ kind: z.literal('admitted'), question: number, leg: number, admitted: admittedLeg }),
-  z.strictObject({ kind: z.literal('refused'), question: number, refusal: z.enum(legRefusals) }),
-  z.strictObject({ kind: z.literal('elsewhere'), question: number, call: callElsewhere }),
-  z.strictObject({ kind: z.literal('heard'), question: number }),
-  z.strictObject({ kind: z.literal('tell'), leg: number, message: legMessage }),
-  z.strictObject({
-    kind: z.literal('close'),
-    leg: number,
-    reason: z.enum(legCloseReasons),
-  }),
-  z.strictObject({ kind: z.literal('reload-tls'), question: number }),
-  z.strictObject({ kind: z.literal('drain') }),
-  z.strictObject({ kind: z.literal('view'), question: number, sessionId }),
+  message('keys', { tokenKeys }),
+  message('admitted', { question, leg, admitted: admittedLeg }),
+  message('refused', { question, refusal: z.enum(legRefusals) }),
+  message('elsewhere', { question, call: callElsewhere }),
+  message('heard', { question }),
+  message('tell', { leg, message: legMessage }),
+  message('close', { leg, reason: z.enum(legCloseReasons) }),
+  message('reload-tls', { question }),
+  message('drain', {}),
+  message('view', { question, sessionId }),
 ]);
 
 const fromMedia = z.discriminatedUnion('kind', [
   /** `instance`: of the process, the same each time it connects. */
-  z.strictObject({ ...hello, instance: z.string().max(64) }),
+  message('hello', { ...hello, instance: z.string().max(64) }),
   heartbeat,
   /** Behind the greetings: legs that are open already. The first one goes by the number 1 from now on, the next by 2, and so on. */
-  z.strictObject({ kind: z.literal('bring'), legs: z.array(broughtLeg).max(linkBroughtMax) }),
+  message('bring', { legs: z.array(broughtLeg).max(linkBroughtMax) }),
   /** There are no more of them; legs are admitted from now on. */
-  z.strictObject({ kind: z.literal('brought') }),
+  message('brought', {}),
   /** `advertise`: its origins for clients, comma separated, by its own settings; null: it has none. */
-  z.strictObject({ kind: z.literal('listening'), address: mediaAddress, advertise: origins.nullable() }),
-  z.strictObject({ kind: z.literal('failed'), sentence }),
-  z.strictObject({ kind: z.literal('drained') }),
-  z.strictObject({
-    kind: z.literal('admit-device'),
-    question: number,
-    token: z.string().max(callTokenBytesMax),
-  }),
-  z.strictObject({
-    kind: z.literal('admit-bridge'),
-    question: number,
-    key: shown,
-    sessionId: shown.nullable(),
-  }),
-  z.strictObject({ kind: z.literal('admit-viewer'), question: number, ticket: shown }),
-  z.strictObject({ kind: z.literal('open'), leg: number }),
+  message('listening', { address: mediaAddress, advertise: origins.nullable() }),
+  message('failed', { sentence }),
+  message('drained', {}),
+  message('admit-device', { question, token: z.string().max(callTokenBytesMax) }),
+  message('admit-bridge', { question, key: shown, sessionId: shown.nullable() }),
+  message('admit-viewer', { question, ticket: shown }),
+  message('open', { leg }),
   /** Answered when everything before it has been done. */
-  z.strictObject({ kind: z.literal('ask-heard'), question: number }),
-  z.strictObject({
-    kind: z.literal('report'),
-    leg: number,
-    report: callReport,
-    about: shown.nullable(),
-  }),
-  z.strictObject({ kind: z.literal('answer'), leg: number, accepted: z.boolean() }),
-  z.strictObject({ kind: z.literal('uncarried'), leg: number, why: z.enum(reservationRefusals) }),
-  z.strictObject({ kind: z.literal('alive'), leg: number, by: z.enum(['media', 'ping']) }),
-  z.strictObject({ kind: z.literal('gone'), leg: number }),
-  z.strictObject({ kind: z.literal('counts'), counts: mediaProcessCounts }),
-  z.strictObject({ kind: z.literal('tally'), tally }),
-  z.strictObject({
-    kind: z.literal('log'),
+  message('ask-heard', { question }),
+  message('report', { leg, report: callReport, about: shown.nullable() }),
+  message('answer', { leg, accepted: z.boolean() }),
+  message('uncarried', { leg, why: z.enum(reservationRefusals) }),
+  message('alive', { leg, by: z.enum(['media', 'ping']) }),
+  message('gone', { leg }),
+  message('counts', { counts: mediaProcessCounts }),
+  message('tally', { tally }),
+  message('log', {
     level: z.enum(['debug', 'info', 'warn', 'error']),
     /** JSON text of an object. */
     fields: z.string().max(linkLogCharactersMax),
     message: sentence,
   }),
   /** `problem`: it keeps the certificate that it has. */
-  z.strictObject({ kind: z.literal('tls-reloaded'), question: number, problem: sentence.nullable() }),
-  z.strictObject({ kind: z.literal('viewed'), question: number, view: mediaView.nullable() }),
+  message('tls-reloaded', { question, problem: sentence.nullable() }),
+  message('viewed', { question, view: mediaView.nullable() }),
 ]);
 
 export type ServerMessage = z.infer<typeof fromServer>;

@@ -1,13 +1,15 @@
 /** A fragment of a session description that a client of WHIP sends by PATCH. Source: RFC 8840, 9; RFC 9725, 4.3. */
 import { succeed, type Result } from '../../lib/result.ts';
-import { sdpFragmentLinesMax } from '../../model/media/sdp-limits.ts';
 import { readIce, type IceCredentials } from './offered-transport.ts';
 import { refuseLine, splitLines, type SdpAttribute } from './session-description.ts';
+
+/** Far above those of clients; a fragment with more is refused. */
+const linesMax = 1024;
 
 /** The credentials that its candidates belong to; null: it names none. */
 export function readIceFragment(text: string): Result<IceCredentials | null, string> {
   const attributes = new Map<string, SdpAttribute[]>();
-  const lines = splitLines(text, sdpFragmentLinesMax);
+  const lines = splitLines(text, linesMax);
   if (!lines.ok) return lines;
   for (const line of lines.value) {
     if (!/^[am]=/.test(line.text)) return refuseLine(line, 'each line of a fragment begins with a= or m=');

@@ -4,15 +4,27 @@
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { showable } from '../../lib/showable-text.ts';
-import {
-  sdpAttributesMax,
-  sdpFormatsMax,
-  sdpLineCharactersMax,
-  sdpLinesMax,
-  sdpRepeatsMax,
-  sdpSectionsMax,
-  sdpShownCharactersMax,
-} from '../../model/media/sdp-limits.ts';
+import { sdpFormatsMax, sdpSectionsMax } from '../../model/media/sdp-limits.ts';
+
+/** Each limit is far above the offers of browsers (200 lines and 30 formats in a section) and encoders. */
+const linesMax = 4096;
+const lineCharactersMax = 16_384;
+/** Characters of a line that a refusal shows; the rest is cut. */
+const shownCharactersMax = 80;
+/** In one media section, or before the first; in all they are lines. */
+const attributesMax = 2048;
+/** Attributes of one name, in one media section or before the first. */
+const repeatsMax: ReadonlyMap<string, number> = new Map([
+  ['candidate', 512],
+  ['extmap', 256],
+  ['fingerprint', 64],
+  ['fmtp', 256],
+  ['group', 64],
+  ['rtcp-fb', 1536],
+  ['rtpmap', 256],
+  ['ssrc', 1024],
+  ['ssrc-group', 256],
+]);
 
 export interface SdpLine {
   /** From 1; empty lines count. */
@@ -62,18 +74,18 @@ const lineForms: ReadonlyMap<string, readonly [RegExp, string]> = new Map<string
 
 /** The error names the line. */
 export function refuseLine({ number, text }: SdpLine, sentence: string): LineRefusal {
-  const cut = text.length > sdpShownCharactersMax ? '...' : '';
-  return fail(`line ${number}, ${showable(text.slice(0, sdpShownCharactersMax))}${cut}: ${sentence}`);
+  const cut = text.length > shownCharactersMax ? '...' : '';
+  return fail(`line ${number}, ${showable(text.slice(0, shownCharactersMax))}${cut}: ${sentence}`);
 }
 
 /** The lines that are not empty, without spaces at their ends. The error names the limit that is exceeded. */
-export function splitLines(text: string, linesMax: number): Result<readonly SdpLine[], string> {
+export function splitLines(text: string, countMax: number): Result<readonly SdpLine[], string> {
   // Beyond the limit nothing more is split: an empty line counts, too.
-  const lines = text.split(/\r\n|\n|\r/, linesMax + 2);
-  if (lines.length > linesMax + 1) return fail(`line ${linesMax + 1}: it has at most ${linesMax} lines`);
+  const lines = text.split(/\r\n|\n|\r/, countMax + 2);
+  if (lines.length > countMax + 1) return fail(`line ${countMax + 1}: it has at most ${countMax} lines`);
   const numbered = lines.map((line, index) => ({ number: index + 1, text: line }));
-  const long = numbered.find((line) => line.text.length > sdpLineCharactersMax);
-  if (long !== undefined) return refuseLine(long, `a line has at most ${sdpLineCharactersMax} characters`);
+  const long = numbered.find((line) => line.text.length > lineCharactersMax);
+  if (long !== undefined) return refuseLine(long, `a line has at most ${lineCharactersMax} characters`);
   return succeed(
     numbered
       .map((line) => ({ number: line.number, text: line.text.trimEnd() }))
@@ -83,7 +95,7 @@ export function splitLines(text: string, linesMax: number): Result<readonly SdpL
 
 /** `text`: bounded by the caller. */
 export function parseSessionDescription(text: string): Result<SessionDescription, string> {
-  const lines = splitLines(text, sdpLinesMax);
+  const lines = splitLines(text, linesMax);
   if (!lines.ok) return lines;
   const [first = { number: 1, text: '' }] = lines.value;
   if (first.text !== 'v=0') return refuseLine(first, 'a session description begins with v=0');
@@ -137,14 +149,12 @@ class AttributeList {
     const name = colon === -1 ? text.slice(2) : text.slice(2, colon);
     const attribute = { number, text, value: colon === -1 ? '' : text.slice(colon + 1) };
     this.#count += 1;
-    if (this.#count > sdpAttributesMax) return `a media section has at most ${sdpAttributesMax} attributes`;
+    if (this.#count > attributesMax) return `a media section has at most ${attributesMax} attributes`;
     const attributes = this.attributes.get(name);
     if (attributes === undefined) this.attributes.set(name, [attribute]);
     else attributes.push(attribute);
-    const repeatsMax = sdpRepeatsMax.get(name) ?? Infinity;
-    return (attributes?.length ?? 1) > repeatsMax
-      ? `a media section has at most ${repeatsMax} of a=${name}`
-      : null;
+    const max = repeatsMax.get(name) ?? Infinity;
+    return (attributes?.length ?? 1) > max ? `a media section has at most ${max} of a=${name}` : null;
   }
 }
 

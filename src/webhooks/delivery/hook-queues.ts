@@ -164,54 +164,25 @@ export class KeptEvents {
   }
 }
 
+/** Sorted: there are thousands at most, and most of those that come are due last of all. */
 class DueQueue {
-  readonly #heap: Ticket[] = [];
+  /** The earliest last. */
+  readonly #tickets: Ticket[] = [];
 
   /** Of the earliest; null when there is none. */
   get nextDueMs(): number | null {
-    return this.#heap[0]?.dueMs ?? null;
+    return this.#tickets.at(-1)?.dueMs ?? null;
   }
 
   push(ticket: Ticket): void {
-    const heap = this.#heap;
-    let at = heap.push(ticket) - 1;
-    while (at > 0) {
-      const above = (at - 1) >> 1;
-      const parent = heap[above];
-      if (parent === undefined || !isBefore(ticket, parent)) break;
-      heap[at] = parent;
-      at = above;
-    }
-    heap[at] = ticket;
+    const place = this.#tickets.findIndex((other) => isBefore(other, ticket));
+    this.#tickets.splice(place === -1 ? this.#tickets.length : place, 0, ticket);
   }
 
   /** The earliest, when it is due. */
   take(nowMs: number): Ticket | null {
-    const first = this.#heap[0];
-    if (first === undefined || first.dueMs > nowMs) return null;
-    const last = this.#heap.pop();
-    if (last !== undefined && last !== first) this.#sink(last);
-    return first;
-  }
-
-  /** Puts `ticket` where the first was. */
-  #sink(ticket: Ticket): void {
-    const heap = this.#heap;
-    let at = 0;
-    for (;;) {
-      const below = this.#earlierBelow(at);
-      const child = heap[below];
-      if (child === undefined || !isBefore(child, ticket)) break;
-      heap[at] = child;
-      at = below;
-    }
-    heap[at] = ticket;
-  }
-
-  #earlierBelow(at: number): number {
-    const left = this.#heap[2 * at + 1];
-    const right = this.#heap[2 * at + 2];
-    return left !== undefined && right !== undefined && isBefore(right, left) ? 2 * at + 2 : 2 * at + 1;
+    const dueMs = this.nextDueMs;
+    return dueMs === null || dueMs > nowMs ? null : (this.#tickets.pop() ?? null);
   }
 }
 

@@ -40,11 +40,6 @@ export type WebhookLimits = Readonly<typeof webhookLimits>;
 
 /** Of a receiver's answer; the rest is not read. */
 export const answerBytesMax = 64 * 1024;
-/** Connections kept open between attempts, to all receivers together, and for how long. */
-export const idleConnectionsMax = 128;
-export const idleConnectionMs = 15_000;
-/** What one address of a host may take to connect before the next one is tried. */
-export const addressAttemptMs = 3000;
 /** Of a reason that is kept. */
 export const reasonCharactersMax = 300;
 /** The log's latest events, decoded once for all hooks. */
@@ -56,12 +51,6 @@ export const replayEventsMax = 1000;
 export const parkedShownMax = 1000;
 /** Tests by operators under way; beyond it another is refused. */
 export const testsMax = 16;
-/** A name server's answer, and how often it is asked. */
-export const nameServerMs = 4000;
-export const nameServerTries = 2;
-/** Names that wait for the system's own resolver, which is asked for one at a time. */
-export const systemNamesWaitingMax = 64;
-
 type RetryLimits = Pick<WebhookLimits, 'retryDelaysMs' | 'retryJitter' | 'probeDelayMsMax'>;
 
 export class RetrySchedule {

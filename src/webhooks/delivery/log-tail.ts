@@ -43,7 +43,8 @@ export class LogTail {
     const last = this.#events.at(-1)?.sequence ?? this.#after;
     if (after > last) this.#begin(after);
     if (after >= last) this.#extend(after);
-    const from = this.#indexBehind(after);
+    // Hooks keep up with the log, as a rule: their place is near the end.
+    const from = 1 + this.#events.findLastIndex(({ sequence }) => sequence <= after);
     return from === 0 && this.#events.length <= limit ? this.#events : this.#events.slice(from, from + limit);
   }
 
@@ -60,16 +61,6 @@ export class LogTail {
     this.#events = events;
   }
 
-  #indexBehind(after: number): number {
-    let low = 0;
-    let high = this.#events.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#events[middle]?.sequence ?? Infinity) > after) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  }
 }
 
 export class Audience {

@@ -13,15 +13,18 @@ import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
-import {
-  nameServerMs,
-  nameServerTries,
-  systemNamesWaitingMax,
-  addressAttemptMs,
-  idleConnectionMs,
-  idleConnectionsMax,
-} from '../delivery/limits.ts';
 import { assert } from '../../lib/assert.ts';
+
+/** Connections kept open between attempts, to all receivers together, and for how long. */
+const idleConnectionsMax = 128;
+const idleConnectionMs = 15_000;
+/** What one address of a host may take to connect before the next one is tried. */
+const addressAttemptMs = 3000;
+/** A name server's answer, and how often it is asked. */
+const nameServerMs = 4000;
+const nameServerTries = 2;
+/** Names that wait for the system's own resolver, which is asked for one at a time. */
+const systemNamesWaitingMax = 64;
 
 type Range<Address> = readonly [network: Address, bits: number];
 

@@ -1,7 +1,7 @@
 /** The figures of the last hour: what is read of a scrape, and what is kept of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figureSeriesMax, figuresEveryMs, figuresKept } from '../../../src/model/console-limits.ts';
+import { figuresEveryMs, figuresKept } from '../../../src/model/console-limits.ts';
 import { FigureHistory, readFigures } from '../../../src/telemetry/figure-history.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
@@ -95,11 +95,4 @@ test('metrics that cannot be read are no note, and the next is taken', async () 
   isBroken = false;
   await history.note();
   assert.deepEqual(history.read(0).series, { sleep_sessions: [1] });
-});
-
-test('series are bounded, whatever labels come', async () => {
-  const lines = Array.from({ length: 2 * figureSeriesMax }, (_, at) => `reveille_calls{state="s${at}"} 1`);
-  const { history } = scene(() => lines.join('\n'));
-  await history.note();
-  assert.equal(Object.keys(history.read(0).series).length, figureSeriesMax);
 });
