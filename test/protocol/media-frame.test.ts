@@ -94,15 +94,3 @@ for (const [name, hex, sentence] of wrong)
     assert(!decoded.ok);
     assert.match(decoded.error, sentence);
   });
-
-test('of all 65 536 pairs of kind and format eight are frames', () => {
-  const message = Buffer.alloc(13);
-  let frames = 0;
-  for (let pair = 0; pair <= 0xffff; pair++) {
-    message.writeUInt16BE(pair, 0);
-    // A size that I420 may have; audio has none.
-    message.writeUInt32BE(pair >> 8 === 2 ? 0 : 0x00100010, 4);
-    if (decodeFrameHeader(message).ok) frames += 1;
-  }
-  assert.equal(frames, 8);
-});

@@ -202,21 +202,6 @@ test('a compound packet is read up to its limit of messages, of whatever kind', 
   }
 });
 
-test('the NACKs of a compound packet name no more than is kept together', () => {
-  const nack = encodeNack(
-    1,
-    2,
-    Array.from({ length: 17 }, (_, index) => index),
-  );
-  const messages = decodeRtcp(Buffer.concat(Array.from({ length: 90 }, () => nack)));
-  const named = messages.reduce(
-    (sum, message) => sum + (message.kind === 'nack' ? message.sequences.length : 0),
-    0,
-  );
-  assert.equal(named, rtcPacketsKept);
-  assert(messages.length <= rtcFeedbackMessagesMax);
-});
-
 test('a source name is padded to whole words, and another stack reads it', () => {
   for (const name of ['a', 'ab', 'abc', 'abcd']) {
     const [description] = RtcpPacketConverter.deSerialize(encodeSourceName(4, name)) as unknown as [

@@ -70,15 +70,6 @@ test('logins, ends, wakeups and refused signatures count by their label, and kee
     assert.ok(text.includes(`${sample}\n`), sample);
 });
 
-test('wake writes are a histogram without labels', async () => {
-  const metrics = metricsOf();
-  metrics.wakeupWrite(0.0002);
-  const samples = await samplesOf(metrics, 'reveille_wakeup_write_seconds');
-  assert.ok(samples.includes('reveille_wakeup_write_seconds_bucket{le="0.0005"} 1'));
-  assert.ok(samples.includes('reveille_wakeup_write_seconds_sum 0.0002'));
-  assert.ok(samples.includes('reveille_wakeup_write_seconds_count 1'));
-});
-
 test('open sessions are asked for at the scrape', async () => {
   assert.deepEqual(await samplesOf(metricsOf({ sleepSessions: () => 7 }), 'reveille_sleep_sessions'), [
     'reveille_sleep_sessions 7',
