@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ReorderWindow } from '../../src/media/webrtc/reorder-window.ts';
 import { H264Assembler, joinAnnexB, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
-import { decodeRtcp, encodeNack } from '../../src/protocol/rtp/rtcp.ts';
 import { decodeRtp, encodeRtp, type RtpPacket } from '../../src/protocol/rtp/rtp-packet.ts';
 import { IncomingScene } from '../support/incoming-scene.ts';
 
@@ -134,16 +133,6 @@ test('pictures are the same access units however they are marked, divided, put o
       scene.pass(1000);
       assert.deepEqual(scene.video, expected);
       assert.equal(scene.pictureLosses, 0);
-    }),
-  );
-});
-
-test('a NACK names exactly the packets that it was made of', () => {
-  const sequences = fc.uniqueArray(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 60 });
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: 0xffff }), sequences, (start, offsets) => {
-      const given = offsets.sort((one, other) => one - other).map((offset) => (start + offset) & 0xffff);
-      assert.deepEqual(decodeRtcp(encodeNack(1, 2, given)), [{ kind: 'nack', ssrc: 2, sequences: given }]);
     }),
   );
 });

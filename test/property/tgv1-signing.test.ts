@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { checkRequest, type SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
-import { hmacSha256Hex, verifySignature, type SignatureJob } from '../../src/protocol/tgv1/signature.ts';
+import { hmacSha256Hex, verifySignature } from '../../src/protocol/tgv1/signature.ts';
 import { formatSigningDate, parseSigningDate } from '../../src/protocol/tgv1/signing-headers.ts';
 import { checking, jobOf, signed, type ReceivedRequest } from '../support/signed-requests.ts';
 
@@ -63,29 +63,6 @@ test('one flipped bit in the body, the key or the canonical request makes it inv
       if (job.body !== null && job.body.length > 0)
         assert.equal(verifySignature({ ...job, body: flipped(job.body, at, bit) }), 'body-hash-mismatch');
     }),
-  );
-});
-
-test('one other character in the signature or the string to sign makes it invalid', () => {
-  const parts = fc.constantFrom<keyof SignatureJob & ('signature' | 'toSignPrefix')>(
-    'signature',
-    'toSignPrefix',
-  );
-  fc.assert(
-    fc.property(
-      signedRequest,
-      parts,
-      place,
-      fc.string({ minLength: 1, maxLength: 1 }),
-      (request, part, at, other) => {
-        const job = jobOf(request, dependencies);
-        const index = at % job[part].length;
-        fc.pre(job[part][index] !== other);
-        const changed = job[part].slice(0, index) + other + job[part].slice(index + 1);
-
-        assert.equal(verifySignature({ ...job, [part]: changed }), 'signature-mismatch');
-      },
-    ),
   );
 });
 

@@ -21,8 +21,3 @@ test('a call that begins is told as call.started, of no epoch', () => {
     epoch: null,
   });
 });
-
-test('a call that began in a later state is told as call.started with it', () => {
-  const { type, data } = told({ from: 'issued', state: 'connected', reason: null });
-  assert.deepEqual([type, 'state' in data && data.state], ['call.started', 'connected']);
-});
