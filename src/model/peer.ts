@@ -22,56 +22,76 @@ export interface DeviceHeartbeats {
   readonly signal: SessionHeartbeat | null;
 }
 
-/** What one member asks another, by kind. */
-interface PeerQuestions {
-  /** The sessions of devices at this member: `batchDevicesMax` at most. */
-  readonly heartbeats: { readonly deviceIds: readonly DeviceId[] };
+interface Exchange<Kind extends string, Fields, Answer> {
+  readonly question: { readonly kind: Kind } & Fields;
+  readonly answer: Answer;
+}
+
+/** What one member asks another, by kind: the question, and its answer. */
+interface PeerExchanges {
+  /** The sessions of devices at this member, in the order of the question: `batchDevicesMax` at most. */
+  readonly heartbeats: Exchange<
+    'heartbeats',
+    { readonly deviceIds: readonly DeviceId[] },
+    readonly DeviceHeartbeats[]
+  >;
   /** A whole wakeup, of the member that has the device's first sleep slot; with the slots that the asker has just found. */
-  readonly wake: { readonly request: WakeupRequest; readonly slots: DeviceSlots };
-  /** The 8 bytes only, on one session. */
-  readonly write: {
-    readonly deviceId: DeviceId;
-    readonly session: SessionId;
-    readonly customData: CustomData;
-  };
-  readonly message: { readonly request: MessageRequest };
+  readonly wake: Exchange<
+    'wake',
+    { readonly request: WakeupRequest; readonly slots: DeviceSlots },
+    Result<WakeupReceipt, Refusal<WakeupCode>> & RepeatMark
+  >;
+  /** The 8 bytes only, on one session. `absent`: it is gone; `unwakeable`: its module cannot be woken with this. */
+  readonly write: Exchange<
+    'write',
+    { readonly deviceId: DeviceId; readonly session: SessionId; readonly customData: CustomData },
+    WakeWriteResult | 'absent' | 'unwakeable'
+  >;
+  readonly message: Exchange<
+    'message',
+    { readonly request: MessageRequest },
+    Result<MessageReceipt, MessageRefusal>
+  >;
   /** Asked of the member that has the device's calls; so are the next two. */
-  readonly 'issue-call': { readonly order: SignedCallOrder };
+  readonly 'issue-call': Exchange<
+    'issue-call',
+    { readonly order: SignedCallOrder },
+    Result<IssuedCall, Refusal<CallCredentialsCode>>
+  >;
   /** Ends a call on behalf of a backend. A session or a room that the member does not know is 40414. */
-  readonly 'end-call': { readonly order: CallEndOrder };
-  /** What the device's controller says. */
-  readonly 'reject-call': { readonly deviceId: DeviceId; readonly rejection: CallRejection };
-  /** The media listener of a call that a leg has sought at the asker. */
-  readonly 'find-call': { readonly sessionId: SessionId };
-  readonly disconnect: { readonly deviceId: DeviceId };
-  /** What this member knows of the wakeups that bear a request id; `deviceId` null: whatever their device. */
-  readonly wakeups: { readonly requestId: RequestId; readonly deviceId: DeviceId | null };
-}
-
-/** By the kind of the question. */
-export interface PeerAnswers {
-  /** In the order of the question. */
-  readonly heartbeats: readonly DeviceHeartbeats[];
-  readonly wake: Result<WakeupReceipt, Refusal<WakeupCode>> & RepeatMark;
-  /** `absent`: the session is gone; `unwakeable`: its module cannot be woken with this. */
-  readonly write: WakeWriteResult | 'absent' | 'unwakeable';
-  readonly message: Result<MessageReceipt, MessageRefusal>;
-  readonly 'issue-call': Result<IssuedCall, Refusal<CallCredentialsCode>>;
-  readonly 'end-call': Result<CallEnd, Refusal<CallEndCode>>;
-  /** `stray`: of no call of the device that it may reject. */
-  readonly 'reject-call': 'taken' | 'stray';
-  /** Null: the call is not here. */
-  readonly 'find-call': { readonly appId: ApplicationId; readonly mediaUrl: string } | null;
+  readonly 'end-call': Exchange<
+    'end-call',
+    { readonly order: CallEndOrder },
+    Result<CallEnd, Refusal<CallEndCode>>
+  >;
+  /** What the device's controller says. `stray`: of no call of the device that it may reject. */
+  readonly 'reject-call': Exchange<
+    'reject-call',
+    { readonly deviceId: DeviceId; readonly rejection: CallRejection },
+    'taken' | 'stray'
+  >;
+  /** The media listener of a call that a leg has sought at the asker. Null: the call is not here. */
+  readonly 'find-call': Exchange<
+    'find-call',
+    { readonly sessionId: SessionId },
+    { readonly appId: ApplicationId; readonly mediaUrl: string } | null
+  >;
   /** True: the device had a session here. */
-  readonly disconnect: boolean;
-  readonly wakeups: WakeupsKnown;
+  readonly disconnect: Exchange<'disconnect', { readonly deviceId: DeviceId }, boolean>;
+  /** What this member knows of the wakeups that bear a request id; `deviceId` null: whatever their device. */
+  readonly wakeups: Exchange<
+    'wakeups',
+    { readonly requestId: RequestId; readonly deviceId: DeviceId | null },
+    WakeupsKnown
+  >;
 }
 
-export type PeerKind = keyof PeerQuestions;
+export type PeerKind = keyof PeerExchanges;
 export type PeerQuestion<Kind extends PeerKind = PeerKind> = {
-  [One in Kind]: { readonly kind: One } & PeerQuestions[One];
+  [One in Kind]: PeerExchanges[One]['question'];
 }[Kind];
-export type PeerAnswer<Kind extends PeerKind = PeerKind> = PeerAnswers[Kind];
+export type PeerAnswer<Kind extends PeerKind = PeerKind> = PeerExchanges[Kind]['answer'];
+export type PeerAnswers = { readonly [Kind in PeerKind]: PeerAnswer<Kind> };
 
 /** The answer to a backend that was issued a call. */
 interface IssuedCall {
@@ -99,7 +119,7 @@ interface PeerNotices {
   /** To everybody: a repeat of one of them, wherever it comes, is answered like it. */
   readonly 'wakeups-accepted': { readonly wakeups: readonly AcceptedWakeup[] };
   /** To everybody: a repeat of this message, wherever it comes, is answered like it. */
-  readonly 'message-answered': SignedRequest & { readonly answer: PeerAnswers['message'] };
+  readonly 'message-answered': SignedRequest & { readonly answer: PeerAnswer<'message'> };
   /** To everybody who may keep the device's next call: a repeat of it opens none. */
   readonly 'call-issued': SignedRequest & IssuedCall & { readonly sessionId: SessionId };
   /** To everybody: a repeat of it, wherever it comes, is answered like it, 40414 where there was no call. */

@@ -28,7 +28,7 @@ export class TelemetryBatch implements MediaTelemetry {
     this.#flushIfFull();
   }
 
-  mediaFrames(result: MediaFrameResult, count: number): void {
+  mediaFrames(result: MediaFrameResult, count = 1): void {
     this.#frames.set(result, (this.#frames.get(result) ?? 0) + count);
     this.#counted();
   }
