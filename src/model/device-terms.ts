@@ -1,6 +1,11 @@
 /** The terms of a device that its backends set: what a secret and what labels may be. Source: decisions.md, Registry. */
 import { isJsonObject, utf8Length } from '../lib/utf8.ts';
-import { deviceLabelsMax, secretBytesMax, secretCharactersMin, unixSecondsMax } from './provisioning-limits.ts';
+import {
+  deviceLabelsMax,
+  secretBytesMax,
+  secretCharactersMin,
+  unixSecondsMax,
+} from './provisioning-limits.ts';
 import type { Labels } from './registry.ts';
 
 /** A code point is one or two units of the string. */

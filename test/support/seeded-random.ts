@@ -2,7 +2,7 @@
 
 export interface Chance {
   /** [0, 1). */
-  next(): number;
+  readonly next: () => number;
   /** [0, `below`), whole. */
   below(bound: number): number;
 }

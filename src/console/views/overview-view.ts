@@ -92,9 +92,7 @@ function plots(): Drawn[] {
     draw('Live calls', '', (figures) =>
       figures.labels('calls').map((label) => ({ label, values: figures.of(`calls.${label}`) })),
     ),
-    draw('Event-loop delay, 99 in 100', 'ms', (figures) =>
-      ofCore(figures.of('loop_delay_p99'), 1000),
-    ),
+    draw('Event-loop delay, 99 in 100', 'ms', (figures) => ofCore(figures.of('loop_delay_p99'), 1000)),
     draw('Processor', '%', (figures) => ofCore(figures.rate(figures.of('cpu_seconds')), 100)),
     draw('Memory', 'MB', (figures) => ofCore(figures.of('memory_bytes'), 1e-6)),
   ];

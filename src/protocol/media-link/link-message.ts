@@ -41,7 +41,10 @@ const question = z.int().min(0);
 const leg = question;
 const hello = { version: z.literal(linkVersion) };
 
-function message<const Kind extends string, Fields extends z.core.$ZodLooseShape>(kind: Kind, fields: Fields) {
+function message<const Kind extends string, Fields extends z.core.$ZodLooseShape>(
+  kind: Kind,
+  fields: Fields,
+) {
   return z.strictObject({ kind: z.literal(kind), ...fields });
 }
 

@@ -60,7 +60,6 @@ export class LogTail {
     this.#after = dropped.at(-1)?.sequence ?? this.#after;
     this.#events = events;
   }
-
 }
 
 export class Audience {
