@@ -168,7 +168,9 @@ interface Counts extends Pick<Telemetry, 'webhookDelivery'> {
 function countsOver(send: Send): Counts {
   let counts = new Map<WebhookResultLabel, number>();
   return {
-    webhookDelivery: (result, count = 1) => void counts.set(result, (counts.get(result) ?? 0) + count),
+    webhookDelivery(result: WebhookResultLabel, count = 1) {
+      counts.set(result, (counts.get(result) ?? 0) + count);
+    },
     flush() {
       if (counts.size > 0) send({ kind: 'counts', counts });
       counts = new Map();
