@@ -64,7 +64,7 @@ interface PeerExchanges {
     { readonly order: CallEndOrder },
     Result<CallEnd, Refusal<CallEndCode>>
   >;
-  /** What the device's controller says. `stray`: of no call of the device that it may reject. */
+  /** A rejection by the device's controller. `stray`: of no call of the device that it may reject. */
   readonly 'reject-call': Exchange<
     'reject-call',
     { readonly deviceId: DeviceId; readonly rejection: CallRejection },

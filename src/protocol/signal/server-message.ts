@@ -22,7 +22,7 @@ export interface Welcome {
   /** Whole Unix seconds. */
   readonly server_time: number;
   readonly sleep: SleepAdvice;
-  /** Where the legs of calls connect: `ws://host:port` or `wss://host:port`; left out: not known. */
+  /** Address of the media listener, for legs of calls: `ws://host:port` or `wss://host:port`; absent: not known. */
   readonly media?: { readonly url: string };
 }
 

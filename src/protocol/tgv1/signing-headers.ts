@@ -8,7 +8,7 @@ import { authorizationBytesMax, signingDatesMax } from '../../model/limits.ts';
 import { algorithm, scopeTerminator, hasBody } from './signature.ts';
 import { LRUCache } from 'lru-cache';
 
-/** What Authorization says before its signature. */
+/** The part of Authorization before its signature. */
 export interface Claim {
   /** As it came. */
   readonly text: string;

@@ -91,7 +91,7 @@ export function standingOf({ switchedOff, lastSuccessAtMs, lastFailure }: HookRe
   return { switchedOff, lastSuccessAtMs, lastFailure };
 }
 
-/** Of a hook's secret: a receiver that was given a new one is a new receiver. */
+/** Identifies a hook's secret: a receiver that was given a new one is a new receiver. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

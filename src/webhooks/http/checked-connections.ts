@@ -18,7 +18,7 @@ import { assert } from '../../lib/assert.ts';
 /** Connections kept open between attempts, to all receivers together, and for how long. */
 const idleConnectionsMax = 128;
 const idleConnectionMs = 15_000;
-/** What one address of a host may take to connect before the next one is tried. */
+/** Time that one address of a host has to connect before the next one is tried. */
 const addressAttemptMs = 3000;
 /** A name server's answer, and how often it is asked. */
 const nameServerMs = 4000;
