@@ -71,7 +71,7 @@ async function mediaUrl(media: LongCommand, which = 1): Promise<string> {
   return `ws://${listeners.media}`;
 }
 
-const isUp = 'a media process elsewhere is up';
+const isUp = 'a media process is linked';
 
 /** One that needs no decoder goes from its issuance to a frame. */
 async function playCall(
@@ -115,7 +115,7 @@ test('the end of the media process sends its legs away, and it can come again', 
   const { device, bridge } = await playCall(t, scene, await mediaUrl(media));
   assert.equal(await media.stop('SIGTERM'), 0);
   assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
-  await scene.server.command.logged('the media process elsewhere is gone');
+  await scene.server.command.logged('the link to a media process has ended');
   const again = startMedia(t, scene);
   await playCall(t, scene, await mediaUrl(again));
   await scene.server.command.logged(isUp, 2);
@@ -176,7 +176,7 @@ test('two media processes elsewhere share the calls, each tells its own address,
 
   await processes[urls.indexOf(url)]?.stop('SIGKILL');
   await Promise.all(legs.map(({ closed }) => closed));
-  await scene.server.command.logged('the media process elsewhere is gone');
+  await scene.server.command.logged('the link to a media process has ended');
   await assert.rejects(DeviceLeg.connect({ url: two.url, token }), elsewhere);
   await mediaUrl(new LongCommand(t, serveMedia(scene, new URL(url).host)));
   await showFrame(...(await open()));
@@ -195,7 +195,7 @@ test('one with another key, or whose port is taken, does not serve, and both sid
   const { exitCode, stderr } = await runCli(serveMedia(scene, taken));
   assert.deepEqual([exitCode, stderr.includes(`cannot listen on ${taken}`)], [1, true]);
   const { err } = await scene.server.command.logged<{ err: { message: string } }>(
-    'a media process elsewhere came and does not listen',
+    'a media process came and does not listen',
   );
   assert.match(err.message, /cannot listen on/);
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);

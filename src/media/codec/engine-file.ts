@@ -17,29 +17,18 @@ export function findEngineFile(): string | null {
 
 const elfMagic = 0x7f_45_4c_46;
 const elfHeaderBytes = 64;
-/** Of a 64-bit file, and in its header of a segment. */
-const [segmentsAt, segmentBytesAt, segmentCountAt] = [32, 54, 56];
-const [offsetAt, lengthAt, segmentBytesMin] = [8, 32, 40];
+/** In the header of a 64-bit file: where its table of sections begins, and the size and number of what is in it. */
+const [tableAt, sectionBytesAt, sectionsAt] = [40, 58, 60];
 
-/** True: the header of an ELF file names segments beyond its end. */
+/** True: the file ends before its table of sections does, which is the last in an ELF file. */
 export function isCutShort(path: string): boolean {
   const file = openSync(path, 'r');
   try {
-    const { size } = fstatSync(file);
-    const read = (offset: number, bytes: number): Buffer => {
-      const buffer = Buffer.alloc(bytes);
-      return buffer.subarray(0, readSync(file, buffer, 0, bytes, offset));
-    };
-    const header = read(0, elfHeaderBytes);
-    if (header.length < elfHeaderBytes || header.readUInt32BE(0) !== elfMagic) return false;
-    const [segmentBytes, count] = [header.readUInt16LE(segmentBytesAt), header.readUInt16LE(segmentCountAt)];
-    const segments = read(Number(header.readBigUInt64LE(segmentsAt)), segmentBytes * count);
-    if (segments.length < segmentBytes * count) return true;
-    for (let at = 0; at + segmentBytesMin <= segments.length; at += segmentBytes) {
-      const end = segments.readBigUInt64LE(at + offsetAt) + segments.readBigUInt64LE(at + lengthAt);
-      if (end > size) return true;
-    }
-    return false;
+    const header = Buffer.alloc(elfHeaderBytes);
+    const read = readSync(file, header, 0, elfHeaderBytes, 0);
+    if (read < elfHeaderBytes || header.readUInt32BE(0) !== elfMagic) return false;
+    const tableBytes = header.readUInt16LE(sectionBytesAt) * header.readUInt16LE(sectionsAt);
+    return fstatSync(file).size < Number(header.readBigUInt64LE(tableAt)) + tableBytes;
   } finally {
     closeSync(file);
   }

@@ -7,26 +7,22 @@ import { assert } from '../../lib/assert.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
 import { fillCrop } from '../geometry/picture-plan.ts';
-import { i420Bytes } from '../geometry/source-frame.ts';
 import type { Engine } from './engine.ts';
 import { FilterChain, haveSameTraits, traitsOf, type PictureTraits } from './filter-chain.ts';
 import { freeNatives, makeFrame, makePacket, openCodec, openInput } from './native-census.ts';
 
 export class VideoFile {
-  /** Its own rate. */
+  /** Its own rate on the average, at which all of its pictures follow one another. */
   readonly framesPerSecond: number;
   readonly #engine: Engine;
   readonly #path: string;
-  /** Null: the film could not be opened again, and its last picture stands. */
+  /** Null: the film could not be opened again; its last picture stands. */
   #reader: FilmReader | null;
-  /** The picture that stands, and the one that follows it. */
+  /** The picture that stands, and memory for the next one. */
   #shown: Frame;
-  #ahead: Frame;
-  /** The moment of the one ahead, over all passes; Infinity: none follows. */
-  #aheadMs = 0;
-  /** When this pass began, and when it would end now. */
-  #passMs = 0;
-  #passEndMs = 0;
+  #spare: Frame;
+  /** Shown by now, over all passes. */
+  #pictures = 0;
   #scaler: { readonly chain: FilterChain; readonly source: PictureTraits; readonly size: Size } | null = null;
 
   /** The failure names the file and what is wrong with it. `path`: of a file; an address is not one. */
@@ -34,7 +30,7 @@ export class VideoFile {
     const reader = FilmReader.open(engine, path);
     if (!reader.ok) return fail(`${path} cannot be played: ${reader.error}`);
     const film = new VideoFile(engine, path, reader.value);
-    if (film.#aheadMs === 0) return succeed(film);
+    if (film.#advance()) return succeed(film);
     film.close();
     return fail(`${path} cannot be played: none of its pictures can be decoded`);
   }
@@ -45,47 +41,40 @@ export class VideoFile {
     this.#reader = reader;
     this.framesPerSecond = reader.framesPerSecond;
     this.#shown = makeFrame(engine);
-    this.#ahead = makeFrame(engine);
-    this.#aheadMs = this.#readAhead();
+    this.#spare = makeFrame(engine);
   }
 
   /** The picture that stands at this moment, milliseconds; moments do not go back. Sides are even. */
   pictureAt(atMs: number, size: Size): Uint8Array<ArrayBuffer> {
-    while (this.#aheadMs <= atMs) {
-      [this.#shown, this.#ahead] = [this.#ahead, this.#shown];
-      this.#aheadMs = this.#readAhead();
-    }
+    const due = Math.floor((atMs * this.framesPerSecond) / 1000) + 1;
+    while (this.#pictures < due) if (!this.#advance()) break;
     const scaled = this.#scalerTo(size).filter(this.#shown);
     assert(scaled !== null, 'what a scaler was built for can be scaled');
-    return planesOf(scaled, size);
+    return new Uint8Array(scaled.toBuffer());
   }
 
   close(): void {
     this.#reader?.close();
     this.#scaler?.chain.close();
-    freeNatives(this.#shown, this.#ahead);
+    freeNatives(this.#shown, this.#spare);
   }
 
-  /** The moment of what was read; at the end of the film it goes on with its beginning. */
-  #readAhead(): number {
-    const momentMs = this.#reader?.next(this.#ahead) ?? null;
-    if (this.#reader !== null && momentMs !== null) {
-      this.#passEndMs = this.#passMs + momentMs + this.#reader.stepMs;
-      return this.#passMs + momentMs;
-    }
-    return this.#rewind() ? this.#readAhead() : Infinity;
+  /** False: there is no other picture. */
+  #advance(): boolean {
+    if (this.#reader?.next(this.#spare) !== true && !this.#rewind()) return false;
+    [this.#shown, this.#spare] = [this.#spare, this.#shown];
+    this.#pictures += 1;
+    return true;
   }
 
-  /** False: there is nothing to begin anew. */
+  /** Reads the first picture again. False: it cannot be had. */
   #rewind(): boolean {
-    const hadPictures = this.#passEndMs > this.#passMs;
     this.#reader?.close();
     this.#reader = null;
-    if (!hadPictures) return false;
-    const again = FilmReader.open(this.#engine, this.#path);
-    this.#reader = again.ok ? again.value : null;
-    this.#passMs = this.#passEndMs;
-    return again.ok;
+    const again = this.#pictures === 0 ? null : FilmReader.open(this.#engine, this.#path);
+    if (again?.ok !== true) return false;
+    this.#reader = again.value;
+    return this.#reader.next(this.#spare);
   }
 
   #scalerTo(size: Size): FilterChain {
@@ -115,39 +104,17 @@ function isSameSize(one: Size, other: Size): boolean {
   return one.width === other.width && one.height === other.height;
 }
 
-/** Without the padding that lines of a frame have. */
-function planesOf(frame: Frame, { width, height }: Size): Uint8Array<ArrayBuffer> {
-  const picture = new Uint8Array(i420Bytes({ width, height }));
-  const planes = frame.data ?? [];
-  let end = 0;
-  for (const [index, plane] of planes.slice(0, 3).entries()) {
-    const divisor = index === 0 ? 1 : 2;
-    const stride = frame.linesize[index] ?? 0;
-    for (let row = 0; row < height / divisor; row += 1) {
-      picture.set(plane.subarray(row * stride, row * stride + width / divisor), end);
-      end += width / divisor;
-    }
-  }
-  return picture;
-}
-
 /** Of films that do not tell their rate, as FFmpeg takes them. */
 const usualFramesPerSecond = 25;
-/** Timestamps that go further in one step, or back, are taken for broken. */
-const stepMsMax = 10_000;
 
-/** One pass through a film: its pictures one by one, each with its moment; a broken packet is passed over. */
+/** One pass through a film: its pictures one by one; a broken packet is passed over. */
 class FilmReader {
   readonly framesPerSecond: number;
-  readonly #engine: Engine;
   readonly #input: FormatContext;
-  readonly #stream: Stream;
+  readonly #index: number;
   readonly #context: CodecContext;
   readonly #packet: Packet;
-  /** Of the file's first timestamp; null: none was there yet. */
-  #origin: bigint | null = null;
-  #lastMs = 0;
-  #pictures = 0;
+  readonly #again: number;
 
   /** The failure says what is wrong with the file. */
   static open(engine: Engine, path: string): Result<FilmReader, string> {
@@ -163,28 +130,22 @@ class FilmReader {
   }
 
   private constructor(engine: Engine, input: FormatContext, stream: Stream, context: CodecContext) {
-    this.#engine = engine;
     this.#input = input;
-    this.#stream = stream;
+    this.#index = stream.index;
     this.#context = context;
     this.#packet = makePacket(engine);
+    this.#again = engine.constants.AVERROR_EAGAIN;
     const rate = stream.avgFrameRate;
     this.framesPerSecond = rate.num > 0 && rate.den > 0 ? rate.toDouble() : usualFramesPerSecond;
   }
 
-  /** Milliseconds that one picture stands, as a rule. */
-  get stepMs(): number {
-    return 1000 / this.framesPerSecond;
-  }
-
-  /** Decodes the next picture into `frame`: its moment, milliseconds since the first one. Null: there is none left. */
-  next(frame: Frame): number | null {
-    const { AVERROR_EAGAIN } = this.#engine.constants;
+  /** Decodes the next picture into `frame`. False: there is none left. */
+  next(frame: Frame): boolean {
     for (;;) {
       frame.unref();
       const status = this.#context.receiveFrameSync(frame);
-      if (status >= 0) return this.#momentOf(frame.bestEffortTimestamp);
-      if (status !== AVERROR_EAGAIN) return null;
+      if (status >= 0) return true;
+      if (status !== this.#again) return false;
       this.#feed();
     }
   }
@@ -198,23 +159,9 @@ class FilmReader {
     for (;;) {
       this.#packet.unref();
       if (this.#input.readFrameSync(this.#packet) < 0) return void this.#context.sendPacketSync(null);
-      if (this.#packet.streamIndex !== this.#stream.index) continue;
+      if (this.#packet.streamIndex !== this.#index) continue;
       if (this.#context.sendPacketSync(this.#packet) >= 0) return;
     }
-  }
-
-  #momentOf(timestamp: bigint): number {
-    const { AV_NOPTS_VALUE } = this.#engine.constants;
-    const usualMs = this.#pictures === 0 ? 0 : this.#lastMs + this.stepMs;
-    let momentMs = usualMs;
-    if (timestamp !== AV_NOPTS_VALUE) {
-      this.#origin ??= timestamp;
-      momentMs = Number(timestamp - this.#origin) * this.#stream.timeBase.toDouble() * 1000;
-    }
-    const isLikely = momentMs >= this.#lastMs && momentMs <= this.#lastMs + stepMsMax;
-    this.#pictures += 1;
-    this.#lastMs = isLikely ? momentMs : usualMs;
-    return this.#lastMs;
   }
 }
 
@@ -222,10 +169,9 @@ class FilmReader {
 function openDecoder(engine: Engine, stream: Stream): CodecContext | null {
   const codec = engine.av.Codec.findDecoder(stream.codecpar.codecId);
   try {
-    return openCodec(engine, codec, 'decoder of the film', (context) => {
-      context.parametersToContext(stream.codecpar);
-      context.pktTimebase = stream.timeBase;
-    });
+    return openCodec(engine, codec, 'decoder of the film', (context) =>
+      context.parametersToContext(stream.codecpar),
+    );
   } catch {
     return null;
   }

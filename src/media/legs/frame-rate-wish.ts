@@ -1,6 +1,6 @@
 /**
  * The frame rate that a device's network carries of video that is passed through: its share of what is sent, by what the
- * device says that it receives. Asked for again and again, since it changes. Source: docs/media-protocol.md, WHIP.
+ * device says that it receives. Asked for again and again, since it changes. Source: docs/media-protocol.md, WebRTC.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { framesPerSecondMax, rtcFrameRateAskMsMin } from '../../model/media/rtc-limits.ts';

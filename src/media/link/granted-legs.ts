@@ -186,58 +186,55 @@ export class GrantedLegs {
   }
 }
 
-async function admit(
+function admit(
   service: CoreLegService,
   question: AdmissionQuestion,
 ): Promise<Result<AdmittedLeg, AdmissionRefusal>> {
   switch (question.kind) {
-    case 'admit-device': {
-      const admission = await service.admitDevice(question.token);
-      return admission.ok ? succeed({ kind: 'device', admission: admission.value }) : admission;
-    }
-    case 'admit-bridge': {
-      const admission = await service.admitBridge(question.key, question.sessionId);
-      return admission.ok ? succeed({ kind: 'bridge', admission: admission.value }) : admission;
-    }
-    case 'admit-viewer': {
-      const admission = await service.admitViewer(question.ticket);
-      return admission.ok ? succeed({ kind: 'viewer', admission: admission.value }) : admission;
-    }
+    case 'admit-device':
+      return asAdmitted('device', service.admitDevice(question.token));
+    case 'admit-bridge':
+      return asAdmitted('bridge', service.admitBridge(question.key, question.sessionId));
+    case 'admit-viewer':
+      return asAdmitted('viewer', service.admitViewer(question.ticket));
   }
 }
 
-function openAt(service: CoreLegService, granted: AdmittedLeg, leg: PlacedLeg): OpenLeg | null {
-  switch (granted.kind) {
-    case 'device': {
-      const open = service.openDeviceLeg(granted.admission, leg);
-      return open === null ? null : { kind: 'device', open };
-    }
-    case 'bridge': {
-      const open = service.openBridgeLeg(granted.admission, leg);
-      return open === null ? null : { kind: 'bridge', open };
-    }
-    case 'viewer': {
-      const open = service.openViewer(granted.admission, leg);
-      return open === null ? null : { kind: 'viewer', open };
-    }
+async function asAdmitted<Kind extends string, Admission>(
+  kind: Kind,
+  asking: Promise<Result<Admission, AdmissionRefusal>>,
+): Promise<Result<{ readonly kind: Kind; readonly admission: Admission }, AdmissionRefusal>> {
+  const asked = await asking;
+  return asked.ok ? succeed({ kind, admission: asked.value }) : asked;
+}
+
+function openAt(service: CoreLegService, { kind, admission }: AdmittedLeg, leg: PlacedLeg): OpenLeg | null {
+  switch (kind) {
+    case 'device':
+      return asOpen(kind, service.openDeviceLeg(admission, leg));
+    case 'bridge':
+      return asOpen(kind, service.openBridgeLeg(admission, leg));
+    case 'viewer':
+      return asOpen(kind, service.openViewer(admission, leg));
   }
 }
 
 function resumeAt(service: CoreLegService, brought: BroughtLeg, leg: PlacedLeg): OpenLeg | null {
   switch (brought.kind) {
-    case 'device': {
-      const open = service.resumeDeviceLeg(brought, leg);
-      return open === null ? null : { kind: 'device', open };
-    }
-    case 'bridge': {
-      const open = service.resumeBridgeLeg(brought, leg);
-      return open === null ? null : { kind: 'bridge', open };
-    }
-    case 'viewer': {
-      const open = service.openViewer(brought, leg);
-      return open === null ? null : { kind: 'viewer', open };
-    }
+    case 'device':
+      return asOpen(brought.kind, service.resumeDeviceLeg(brought, leg));
+    case 'bridge':
+      return asOpen(brought.kind, service.resumeBridgeLeg(brought, leg));
+    case 'viewer':
+      return asOpen(brought.kind, service.openViewer(brought, leg));
   }
+}
+
+function asOpen<Kind extends string, Open>(
+  kind: Kind,
+  open: Open | null,
+): { readonly kind: Kind; readonly open: Open } | null {
+  return open === null ? null : { kind, open };
 }
 
 function receivedOfBridge(open: OpenBridgeLeg, word: Exclude<LegWord, { readonly kind: 'alive' }>): void {

@@ -26,7 +26,6 @@ const givenDescriptors = childDescriptor + 1;
 /** Between the end of a link to a core of this machine and the next try to connect. */
 const connectMs = 50;
 const closeOnExec = 0o2000000;
-const descriptorsDirectory = '/proc/self/fd';
 
 // Nobody reads it any more when the server has died first.
 process.stderr.on('error', () => undefined);
@@ -122,23 +121,12 @@ async function keepLinked(end: MediaEnd, corePath: string): Promise<never> {
  */
 function closeInherited(): void {
   if (process.platform !== 'linux') return;
-  for (const descriptor of inheritedDescriptors()) tryClose(descriptor);
-  const left = inheritedDescriptors();
-  if (left.length > 0)
-    throw new Error(
-      `the media process holds descriptors of its server and cannot close them: ${left.join(', ')}`,
-    );
-}
-
-function inheritedDescriptors(): number[] {
   try {
-    return readdirSync(descriptorsDirectory)
-      .map(Number)
-      .filter((descriptor) => descriptor >= givenDescriptors && isInherited(descriptor));
-  } catch (error) {
-    throw new Error(`the media process cannot tell which descriptors it has: ${messageOf(error)}`, {
-      cause: error,
-    });
+    for (const descriptor of readdirSync('/proc/self/fd').map(Number))
+      if (descriptor >= givenDescriptors && isInherited(descriptor)) closeSync(descriptor);
+  } catch (cause) {
+    const sentence = `the media process cannot close the descriptors of its server: ${messageOf(cause)}`;
+    throw new Error(sentence, { cause });
   }
 }
 
@@ -148,31 +136,14 @@ function inheritedDescriptors(): number[] {
  */
 function isInherited(descriptor: number): boolean {
   try {
-    const flags = flagsOf(descriptor);
+    const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8');
+    const flags = Number.parseInt(/^flags:\s*([0-7]+)$/m.exec(info)?.[1] ?? '', 8);
     const isBothWays = (flags & constants.O_RDWR) !== 0 && fstatSync(descriptor).isFile();
     return isBothWays || (flags & closeOnExec) === 0;
   } catch (error) {
     // Closed since it was listed, as the list itself is.
-    if (isBadDescriptor(error)) return false;
+    if (error instanceof Error && 'code' in error && (error.code === 'EBADF' || error.code === 'ENOENT'))
+      return false;
     throw error;
   }
-}
-
-function flagsOf(descriptor: number): number {
-  const text = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8');
-  const flags = /^flags:\s*([0-7]+)$/m.exec(text)?.[1];
-  if (flags === undefined) throw new Error(`/proc/self/fdinfo/${descriptor} tells no flags`);
-  return Number.parseInt(flags, 8);
-}
-
-function tryClose(descriptor: number): void {
-  try {
-    closeSync(descriptor);
-  } catch {
-    // It is looked at again.
-  }
-}
-
-function isBadDescriptor(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EBADF' || error.code === 'ENOENT');
 }

@@ -28,7 +28,7 @@ import type { PageFiles } from '../../gateways/console/page-files.ts';
 import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import type { MediaCarrier } from '../children/media-child.ts';
 import { mediaSupply, type MediaSupply } from '../children/media-supply.ts';
-import type { MediaSite } from '../site/site-media.ts';
+import type { MediaSite } from '../children/media-links.ts';
 import { MediaProcesses } from './media-processes.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import {

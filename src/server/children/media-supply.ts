@@ -3,12 +3,8 @@
  * gate, or none. Source: calls-and-media.md, The media process.
  */
 import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
-import type { MediaConnection } from '../bootstrap/media-connection.ts';
-import { MediaGate, type MediaGateDeps } from './media-gate.ts';
+import { MediaGate, SiteMedia, type MediaLinksDeps, type MediaSite } from './media-links.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import { SiteMedia, type MediaSite } from '../site/site-media.ts';
 import { MediaChildren } from './media-children.ts';
 import type { MediaCarrier } from './media-child.ts';
 
@@ -23,9 +19,7 @@ export interface MediaSupply {
   close(): void;
 }
 
-export interface MediaSupplyDeps extends MediaGateDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface MediaSupplyDeps extends MediaLinksDeps {
   /** Throws when the machine has no process to give. */
   readonly startMedia: () => MediaCarrier;
   /** Media processes that the supervisor of this core starts; null: this server is no core of a site. */
@@ -36,7 +30,7 @@ export function mediaSupply(settings: Settings, deps: MediaSupplyDeps): MediaSup
   const { process, link_listen: address, link_key_file: keyFile } = settings.media;
   if (process === 'child')
     return deps.mediaSite === null
-      ? new LinkedChildren(settings, deps)
+      ? linkedChildren(settings, deps)
       : new SiteMedia(settings, deps.mediaSite, deps);
   if (process === 'none') return nothing;
   assert(address !== null && keyFile !== null, 'the schema wants both of who waits for a media process');
@@ -51,38 +45,30 @@ const nothing: MediaSupply = {
 };
 
 /** Each with the link of its legs at a descriptor of its own. Its legs are gone with its link. */
-class LinkedChildren implements MediaSupply {
-  readonly #connections: readonly MediaConnection[];
-  readonly #children: MediaChildren<MediaCarrier>;
+function linkedChildren(
+  settings: Settings,
+  { clock, log, connections, startMedia: launch }: MediaSupplyDeps,
+): MediaSupply {
   /** Settled when legs can come to the present lives. */
-  readonly #linked: Promise<unknown>[] = [];
-
-  constructor(settings: Settings, { clock, log, connections, startMedia: launch }: MediaSupplyDeps) {
-    this.#connections = connections;
-    this.#children = new MediaChildren(settings, {
-      clock,
-      log,
-      launch,
-      task: (process, own, life) => {
-        // It may hang in native code; without its link it is nothing.
-        const linked = connections[process]?.attach(life.fork.link, own, (fault) => life.kill(fault));
-        linked?.catch(() => undefined);
-        this.#linked[process] = linked ?? Promise.resolve();
-        return { ...own, corePath: null };
-      },
-    });
-  }
-
-  async start(): Promise<void> {
-    await this.#children.start();
-    await Promise.all(this.#linked);
-  }
-
-  stop(): Promise<void> {
-    return this.#children.stop(async (process) => this.#connections[process]?.drain());
-  }
-
-  close(): void {
-    this.#children.close();
-  }
+  const linked: Promise<unknown>[] = [];
+  const children = new MediaChildren(settings, {
+    clock,
+    log,
+    launch,
+    task: (process, own, life) => {
+      // It may hang in native code; without its link it is nothing.
+      const link = connections[process]?.attach(life.fork.link, own, (fault) => life.kill(fault));
+      link?.catch(() => undefined);
+      linked[process] = link ?? Promise.resolve();
+      return { ...own, corePath: null };
+    },
+  });
+  return {
+    start: async () => {
+      await children.start();
+      await Promise.all(linked);
+    },
+    stop: () => children.stop(async (process) => connections[process]?.drain()),
+    close: () => children.close(),
+  };
 }

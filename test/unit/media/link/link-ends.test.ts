@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import {
   linkBacklogBytesMax,
-  linkHeartbeatMs,
   linkLogLinesMax,
   linkSilenceMsMax,
   mediaStartMsMax,
@@ -386,29 +385,6 @@ for (const side of ['here', 'there'] as const)
     assert.deepEqual([link.serverEnds.length, link.mediaEnds.length], [1, 1]);
     assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
   });
-
-test('a peer that says nothing is given up', async () => {
-  const scene = new LegServiceScene();
-  const link = await new LinkedLegService(scene).ready();
-  await link.pass(3 * linkSilenceMsMax);
-  assert.deepEqual(ends(link), [[], []], 'heartbeats are enough');
-  link.pair.here.pause();
-  link.pair.there.pause();
-  // An end whose heartbeat comes behind the other's counts it as the first silent one.
-  await link.pass(linkSilenceMsMax - linkHeartbeatMs - 1);
-  assert.deepEqual(ends(link), [[], []]);
-  await link.pass(linkHeartbeatMs + 1);
-  assert.deepEqual(link.serverEnds, [`the media process was silent for ${linkSilenceMsMax} ms`]);
-  assert.deepEqual(link.mediaEnds, [`the server was silent for ${linkSilenceMsMax} ms`]);
-});
-
-test('a peer whose heartbeats waited while this process stood still is not given up', async () => {
-  const scene = new LegServiceScene();
-  const link = await new LinkedLegService(scene).ready();
-  scene.clock.advance(10 * linkSilenceMsMax);
-  await link.settle();
-  assert.deepEqual(ends(link), [[], []]);
-});
 
 test('a media process that is declined is told why, and nothing more', async () => {
   const clock = new DrivenClock();

@@ -8,7 +8,7 @@ import { linkHeartbeatMs, mediaStartMsMax, mediaStopMsMax } from '../../../../sr
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
 import { readLinkKey } from '../../../../src/lib/link/link-key.ts';
-import { MediaGate } from '../../../../src/server/children/media-gate.ts';
+import { MediaGate } from '../../../../src/server/children/media-links.ts';
 import { mediaProcessSettings } from '../../../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
@@ -240,10 +240,10 @@ test('a media process that comes with the key is taken, and its going is told', 
   assert.equal(scene.connection.address, null);
   const viewer = await scene.viewer();
   await viewer.listen();
-  await scene.logged('a media process elsewhere is up');
+  await scene.logged('a media process is linked');
   assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
   await viewer.end.end();
-  assert.deepEqual(await scene.logged('the media process elsewhere is gone'), {
+  assert.deepEqual(await scene.logged('the link to a media process has ended'), {
     media_process: 0,
     fault: null,
   });
@@ -274,7 +274,7 @@ test('one that cannot listen leaves its place, and its words in the log', async 
   await viewer.end.started();
   viewer.end.failed('media.listen is taken');
   await viewer.ended;
-  const { err } = await scene.logged<{ err: Error }>('a media process elsewhere came and does not listen');
+  const { err } = await scene.logged<{ err: Error }>('a media process came and does not listen');
   assert.equal(err.message, 'media.listen is taken');
   while (scene.connection.isTaken) await turn();
 });
@@ -284,7 +284,7 @@ test('a stop lets nobody in any more, drains who is there, and waits no longer t
   await scene.gate.start();
   const viewer = await scene.viewer();
   await viewer.listen();
-  await scene.logged('a media process elsewhere is up');
+  await scene.logged('a media process is linked');
   let isStopped = false;
   const stopping = scene.gate.stop().then(() => (isStopped = true));
   while (viewer.process.asked.length === 0) await turn();
@@ -300,13 +300,13 @@ test('a stop whose media process drains ends its link', async (t) => {
   await scene.gate.start();
   const viewer = await scene.viewer();
   await viewer.listen();
-  await scene.logged('a media process elsewhere is up');
+  await scene.logged('a media process is linked');
   const stopping = scene.gate.stop();
   while (viewer.process.asked.length === 0) await turn();
   viewer.process.drained();
   await stopping;
   assert.equal(await viewer.ended, null);
-  assert.ok(!scene.log.lines.some(({ message }) => message.endsWith('is gone')), 'nobody is missed');
+  assert.ok(!scene.log.lines.some(({ message }) => message.endsWith('has ended')), 'nobody is missed');
 });
 
 test('a port that is taken, and a key that is none, keep it from starting', async (t) => {
@@ -325,15 +325,4 @@ test('a port that is taken, and a key that is none, keep it from starting', asyn
   );
   writeFileSync(keyFile, randomBytes(32));
   await assert.rejects(other.start(), { message: new RegExp(`cannot listen on 127.0.0.1:${port}: in use`) });
-});
-
-test('who has another key is refused, and the log says so', async (t) => {
-  const scene = new GateScene(t);
-  await scene.gate.start();
-  const { address } = await scene.logged<{ address: string }>('waiting for a media process elsewhere');
-  const port = Number(address.split(':').at(-1));
-  const key = randomBytes(32);
-  await assert.rejects(connectPsk({ host: '127.0.0.1', port, key }, mediaPsk, scene.clock), /another key/);
-  await scene.logged('the gate of the media process: somebody at 127.0.0.1 has another key');
-  assert.equal(scene.connection.isTaken, false);
 });
