@@ -275,9 +275,6 @@ export const mediaStartMsMax = 20_000;
 export const mediaStopMsMax = 5000;
 /** Within the time it has to end, its legs have this long to go when they are told to; then they are cut. */
 export const mediaDrainMsMax = 2000;
-/** From the time that one serves to the start of a spare one. */
-export const mediaSpareDelayMs = 5000;
-/** Waits between a media process's end and the start of the next: none at first, then doubling from the least to the most. */
 export const mediaRestartMsMin = 250;
 export const mediaRestartMsMax = 5000;
 

@@ -58,31 +58,23 @@ const ways: readonly (readonly [string, 'compiled' | 'source'])[] = [
   ['as production runs it', 'compiled'],
   ['from the source', 'source'],
 ];
-test(
-  'the media process and its spare hold nothing of their server',
-  { skip, concurrency: true },
-  async (t) => {
-    await Promise.all(ways.map(([how, run]) => t.test(how, (own) => holdNothing(lastFirst(own), run))));
-  },
-);
+test('the media process holds nothing of its server', { skip, concurrency: true }, async (t) => {
+  await Promise.all(ways.map(([how, run]) => t.test(how, (own) => holdNothing(lastFirst(own), run))));
+});
 
 async function holdNothing(t: Ending, run: 'compiled' | 'source'): Promise<void> {
-  const { server } = await openMediaScene(t, ['media.spare=true'], secretive, [], { run });
+  const { server } = await openMediaScene(t, [], secretive, [], { run });
   const { pid } = await mediaChild(server);
-  const spare = await server.command.logged<{ pid: number }>('a spare media process waits');
   const family = familyOf(pid);
   assert.ok(
     family.some((member) => [...targets(member)].some((target) => target.endsWith('registry.mdb'))),
     'the server itself has its store open',
   );
-  for (const child of [pid, spare.pid]) {
-    assert.deepEqual(foreign(child, family), []);
-    assert.deepEqual(
-      environmentOf(child).filter((name) => !environmentAllowed.has(name)),
-      [],
-    );
-  }
-  assert.deepEqual(foreign(pid, [spare.pid]), []);
+  assert.deepEqual(foreign(pid, family), []);
+  assert.deepEqual(
+    environmentOf(pid).filter((name) => !environmentAllowed.has(name)),
+    [],
+  );
   assert.equal(await server.command.stop('SIGTERM'), 0);
 }
 

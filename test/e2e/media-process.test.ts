@@ -48,13 +48,12 @@ test('neither who never asks nor who never answers its close keeps the processes
 });
 
 test('when the server is killed, the media process sends its legs away and ends by itself', async (t) => {
-  const scene = await openMediaScene(t, ['media.spare=true']);
+  const scene = await openMediaScene(t);
   const { pid } = await mediaChild(scene.server);
-  const spare = await scene.server.command.logged<{ pid: number }>('a spare media process waits');
   const { device } = await openLegs(scene);
   await scene.server.command.stop('SIGKILL');
   assert.deepEqual(await device.closed, draining);
-  await Promise.all([processGone(pid), processGone(spare.pid)]);
+  await processGone(pid);
 });
 
 const lasting = lastFirst({ after });
@@ -120,15 +119,6 @@ function tryKill(pid: number): void {
     // It is gone.
   }
 }
-
-test('a spare media process that dies is replaced', async (t) => {
-  const { server } = await openMediaScene(t, ['media.spare=true']);
-  const spare = await server.command.logged<{ pid: number }>('a spare media process waits');
-  process.kill(spare.pid, 'SIGKILL');
-  assert.equal((await server.command.logged<{ how: string }>('the spare media process died')).how, 'SIGKILL');
-  await server.command.logged('a spare media process waits', 2);
-  assert.equal(await server.command.stop('SIGTERM'), 0);
-});
 
 /** For whoever loads packages in a process: node-av is not there. */
 function withoutDecoders(directory: string): NodeJS.ProcessEnv {

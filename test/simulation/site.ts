@@ -35,7 +35,7 @@ const wallMs = Date.UTC(2026, 10, 20, 8, 30, 0);
 
 const baseSettings = loadSettings({
   env: {},
-  overrides: ['media.spare=false', 'media.process=none', 'sleep.max_sessions=100', 'signal.max_sessions=100'],
+  overrides: ['media.process=none', 'sleep.max_sessions=100', 'signal.max_sessions=100'],
 });
 
 /** Milliseconds: what was before a fault may be known at others for so long. */

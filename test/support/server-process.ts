@@ -34,8 +34,8 @@ export function portsOf(listeners: ListenerAddresses): ListenerPorts {
   return Object.fromEntries(listenerNames.map((name) => [name, port(name)])) as ListenerPorts;
 }
 
-/** For a server that is to carry media: a child, and no spare unless it is asked for. */
-export const withMedia: readonly string[] = ['media.process=child', 'media.spare=false'];
+/** For a server that is to carry media. */
+export const withMedia: readonly string[] = ['media.process=child'];
 
 /** Of `reveille`: a server on free ports that carries no media, and has no threads that verify, unless it is asked to. */
 export function serveArguments(overrides: readonly string[]): string[] {

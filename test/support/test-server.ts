@@ -145,7 +145,6 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...freeListens,
       `data.dir=${dataDirectory}`,
       `registry.file=${file}`,
-      'media.spare=false',
       ...(options.overrides ?? []),
     ],
   });

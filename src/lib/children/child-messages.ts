@@ -40,7 +40,7 @@ export interface ChildKind {
 export type ToChild<Kind extends ChildKind> =
   /** First. */
   | { readonly kind: 'hello'; readonly version: number }
-  /** Once. A child that waits for it is a spare. */
+  /** Once. The successor of a core waits for it. */
   | { readonly kind: 'begin'; readonly task: Kind['task'] }
   | { readonly kind: 'order'; readonly order: Kind['order'] }
   /** Drain, flush, end. */

@@ -2,11 +2,34 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
 import { childDescriptor } from '../../lib/children/child-messages.ts';
-import type { Child } from './spare.ts';
+import { type Clock, settlesWithin } from '../../lib/clock.ts';
 
 /** A process that was started, and the supervisor's end of its stream. */
-export interface ChildFork extends Child {
+export interface ChildFork {
   readonly channel: Duplex;
+  readonly pid: number | null;
+  /** Resolves, once, when it is gone: how it ended, in a few words. */
+  readonly ended: Promise<string>;
+  /** Ends it where it stands, also when it is stopped. */
+  kill(): void;
+}
+
+interface EndOptions {
+  readonly clock: Clock;
+  readonly msMax: number;
+  readonly ending: Promise<unknown>;
+  readonly overdue: () => void;
+}
+
+/** Resolves when the child is gone: by itself, `ending` within `msMax`, or killed, which `overdue` logs. */
+export async function endOrKill(
+  child: Pick<ChildFork, 'ended' | 'kill'>,
+  { clock, msMax, ending, overdue }: EndOptions,
+): Promise<void> {
+  if (await settlesWithin(clock, msMax, ending)) return;
+  overdue();
+  child.kill();
+  await child.ended;
 }
 
 /** The end of the child's output that is kept. */

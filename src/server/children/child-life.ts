@@ -14,7 +14,6 @@ import type { Clock } from '../../lib/clock.ts';
 import { Link } from '../../lib/link/link.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import type { ChildFork } from './child-fork.ts';
-import type { Child } from './spare.ts';
 
 export interface LifeOptions {
   readonly clock: Clock;
@@ -24,15 +23,12 @@ export interface LifeOptions {
   readonly startMsMax: number;
 }
 
-export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFork> implements Child {
+export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFork> {
   readonly fork: Fork;
   /** Why it ended, in a few words; `fork.ended` has the signal or exit code. */
   readonly ended: Promise<string>;
-  /** Resolves when it says hello. */
-  readonly loaded: Promise<void>;
   readonly #options: LifeOptions;
   readonly #link: Link<ToChild<Kind>, FromChild<Kind>>;
-  #loaded: () => void = () => undefined;
   #release: string | null = null;
   #stage: 'waiting' | 'starting' | 'up' = 'waiting';
   /** Counted, so that a supervisor that stood still kills no child. */
@@ -46,7 +42,6 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     const { clock, name, startMsMax } = options;
     this.fork = fork;
     this.#options = options;
-    this.loaded = new Promise((resolve) => (this.#loaded = resolve));
     this.ended = fork.ended.then((how) => this.#why ?? how);
     const isUp = (): boolean => this.#stage === 'up';
     this.#link = new Link(fork.channel, {
@@ -118,7 +113,6 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
       case 'hello':
         this.#release = message.release;
         loading.delete(this);
-        this.#loaded();
         break;
       case 'heartbeat':
         break;
@@ -145,7 +139,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
 }
 
 /** Children that have not said hello: they cannot see the end of this process, and are killed then. */
-const loading = new Set<Child>();
+const loading = new Set<{ kill(): void }>();
 process.on('exit', () => {
   for (const child of loading) child.kill();
 });

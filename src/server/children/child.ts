@@ -7,9 +7,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import { messageOf } from '../../lib/result.ts';
-import type { ChildFork } from './child-fork.ts';
+import { endOrKill, type ChildFork } from './child-fork.ts';
 import type { ChildLife } from './child-life.ts';
-import { endOrKill, soundLifeMs } from './spare.ts';
 
 /** `down`: there is no process. */
 export type ChildState = 'starting' | 'up' | 'stopping' | 'down';
@@ -34,7 +33,7 @@ export interface ChildOptions<Kind extends ChildKind, Fork extends ChildFork> {
   /** Fields of every log line about it. */
   readonly fields: object;
   readonly restartMs: { readonly min: number; readonly max: number };
-  /** Starts a process, or acquires a spare one. Throws when the machine has no process to give. */
+  /** Throws when the machine has no process to give. */
   readonly launch: () => ChildLife<Kind, Fork>;
   /** The task of a new life. `last`: facts of the life that served last; null: there was none. */
   readonly task: (life: ChildLife<Kind, Fork>, last: Kind['ready'] | null) => Kind['task'];
@@ -44,6 +43,9 @@ export interface ChildOptions<Kind extends ChildKind, Fork extends ChildFork> {
   /** Called when its facts change. */
   readonly changed?: () => void;
 }
+
+/** One that lived so long died of something else than its start. */
+const soundLifeMs = 5000;
 
 export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = ChildFork> {
   readonly #options: ChildOptions<Kind, Fork>;

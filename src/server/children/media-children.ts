@@ -1,5 +1,5 @@
 /**
- * Media processes as children of whoever supervises them: as many as the settings say, and one spare for all. A child is started
+ * Media processes as children of whoever supervises them: as many as the settings say. A child is started
  * again on the same port, so that the calls it carried find it where it was; no other child notices. Source:
  * calls-and-media.md, The media process.
  */
@@ -8,7 +8,6 @@ import type { Log } from '../../lib/log.ts';
 import {
   mediaRestartMsMax,
   mediaRestartMsMin,
-  mediaSpareDelayMs,
   mediaStartMsMax,
   mediaStopMsMax,
 } from '../../model/limits.ts';
@@ -18,7 +17,6 @@ import type { Settings } from '../config/settings-schema.ts';
 import type { ChildFork } from './child-fork.ts';
 import { ChildLife } from './child-life.ts';
 import { SupervisedChild, type ChildFacts } from './child.ts';
-import { Spare } from './spare.ts';
 
 export type MediaLife<Fork extends ChildFork> = ChildLife<MediaChildKind, Fork>;
 
@@ -41,21 +39,10 @@ const name = 'media process';
 
 export class MediaChildren<Fork extends ChildFork> {
   readonly #children: readonly SupervisedChild<MediaChildKind, Fork>[];
-  /** Null: none waits. */
-  readonly #spare: Spare<MediaLife<Fork>> | null;
 
   constructor(settings: Settings, deps: MediaChildrenDeps<Fork>) {
-    const { clock, log } = deps;
-    const start = (): MediaLife<Fork> =>
-      new ChildLife(deps.launch(), { clock, name, startMsMax: mediaStartMsMax });
-    const onStart = ({ loaded, pid }: MediaLife<Fork>, isWaiting: () => boolean): void =>
-      void loaded.then(() => {
-        if (isWaiting()) log.info({ pid }, 'a spare media process waits');
-      });
-    const spare = { clock, log, name, delayMs: mediaSpareDelayMs, start, onStart };
-    this.#spare = settings.media.spare ? new Spare(spare) : null;
     this.#children = Array.from({ length: settings.media.processes }, (_, process) =>
-      this.#supervise(mediaChildSettings(settings, process), process, start, deps),
+      supervise(mediaChildSettings(settings, process), process, deps),
     );
   }
 
@@ -76,36 +63,29 @@ export class MediaChildren<Fork extends ChildFork> {
 
   /** `drain`: sends the legs of the process with this number away. Resolves when all are gone. */
   async stop(drain: (process: number) => Promise<void>): Promise<void> {
-    this.#spare?.close();
     await Promise.all(
       this.#children.map((child, process) => child.stop(mediaStopMsMax, () => drain(process))),
     );
   }
 
   close(): void {
-    this.#spare?.close();
     for (const child of this.#children) child.close();
   }
+}
 
-  #supervise(
-    settings: MediaProcessSettings,
-    process: number,
-    start: () => MediaLife<Fork>,
-    { clock, log, task, changed }: MediaChildrenDeps<Fork>,
-  ): SupervisedChild<MediaChildKind, Fork> {
-    const child: SupervisedChild<MediaChildKind, Fork> = new SupervisedChild({
-      clock,
-      log,
-      name,
-      fields: { media_process: process },
-      restartMs: { min: mediaRestartMsMin, max: mediaRestartMsMax },
-      launch: () => this.#spare?.take() ?? start(),
-      task: (life, last) => task(process, { ...settings, legs: { ...settings.legs, ...last } }, life),
-      changed: () => {
-        if (child.facts.state === 'up') this.#spare?.prepare();
-        changed?.();
-      },
-    });
-    return child;
-  }
+function supervise<Fork extends ChildFork>(
+  settings: MediaProcessSettings,
+  process: number,
+  { clock, log, launch, task, changed }: MediaChildrenDeps<Fork>,
+): SupervisedChild<MediaChildKind, Fork> {
+  return new SupervisedChild({
+    clock,
+    log,
+    name,
+    fields: { media_process: process },
+    restartMs: { min: mediaRestartMsMin, max: mediaRestartMsMax },
+    launch: () => new ChildLife<MediaChildKind, Fork>(launch(), { clock, name, startMsMax: mediaStartMsMax }),
+    task: (life, last) => task(process, { ...settings, legs: { ...settings.legs, ...last } }, life),
+    changed: () => changed?.(),
+  });
 }

@@ -96,11 +96,6 @@ export const mediaSection = section({
     1,
     'Media processes that share the calls: children, each listening one port above the last, or those that may connect to media.link_listen.',
   ),
-  spare: setting(
-    onOff,
-    true,
-    'One more process waits to replace a child that dies; it takes some 60 MB of memory.',
-  ),
   link_listen: setting(
     listenAddress.nullable(),
     null,

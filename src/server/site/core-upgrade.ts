@@ -9,9 +9,9 @@ import { messageOf } from '../../lib/result.ts';
 import { linkVersion as mediaLinkVersion } from '../../protocol/media-link/link-message.ts';
 import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';
+import { endOrKill } from '../children/child-fork.ts';
 import type { ChildLife } from '../children/child-life.ts';
 import type { SupervisedChild } from '../children/child.ts';
-import { endOrKill } from '../children/spare.ts';
 import type { CoreChildKind, CoreReport, CoreTask, SuccessorFacts } from './core-task.ts';
 import { coreListenMsMax, handOverMsMax, successorLoadMsMax } from './site-limits.ts';
 

@@ -6,7 +6,6 @@ import {
   linkSilenceMsMax,
   mediaRestartMsMax,
   mediaRestartMsMin,
-  mediaSpareDelayMs,
 } from '../../../../src/model/limits.ts';
 import { mediaLegsDefaults } from '../../../support/listener-defaults.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
@@ -26,10 +25,8 @@ class MediaSupervisorScene {
   readonly carriers: FakeCarrier[] = [];
   readonly connections: readonly MediaConnection[];
   readonly supervisor: MediaSupply;
-  /** Thrown by the next start. */
-  noProcess: Error | null = null;
 
-  constructor({ hasSpare = false, processes = 1 } = {}) {
+  constructor(processes = 1) {
     const { clock, log } = this;
     const { service, keys } = new LegServiceScene();
     const owner = { came: () => undefined, loadTold: () => undefined, gone: () => undefined };
@@ -42,7 +39,7 @@ class MediaSupervisorScene {
     );
     const settings = loadSettings({
       env: {},
-      overrides: ['media.listen=127.0.0.1:0', `media.spare=${hasSpare}`, `media.processes=${processes}`],
+      overrides: ['media.listen=127.0.0.1:0', `media.processes=${processes}`],
     });
     const startMedia = (): FakeCarrier => this.#start();
     this.supervisor = mediaSupply(settings, {
@@ -90,9 +87,6 @@ class MediaSupervisorScene {
   }
 
   #start(): FakeCarrier {
-    const fault = this.noProcess;
-    this.noProcess = null;
-    if (fault !== null) throw fault;
     const carrier = new FakeCarrier(this.clock, 100 + this.carriers.length);
     this.carriers.push(carrier);
     return carrier;
@@ -122,7 +116,7 @@ test('a media process is started with the settings, and its place is known', asy
 });
 
 test('of several one that dies is started again on its own port, and the others hear nothing of it', async () => {
-  const scene = new MediaSupervisorScene({ processes: 2 });
+  const scene = new MediaSupervisorScene(2);
   const starting = scene.supervisor.start();
   await scene.settle();
   const [first = assert.fail(), second = assert.fail()] = scene.carriers;
@@ -143,7 +137,7 @@ test('of several one that dies is started again on its own port, and the others 
 });
 
 test('of several none goes on where one cannot listen', async () => {
-  const scene = new MediaSupervisorScene({ processes: 2 });
+  const scene = new MediaSupervisorScene(2);
   const starting = assert.rejects(scene.supervisor.start(), /media.listen is taken/);
   await scene.settle();
   const [first = assert.fail(), second = assert.fail()] = scene.carriers;
@@ -194,56 +188,4 @@ test('a stop drains, and waits for the end', async () => {
   assert.equal(scene.carriers.length, 1);
   assert.deepEqual(scene.logged(died), []);
   assert.equal(scene.clock.pendingTimers, 0);
-});
-
-test('a spare is started in a while, takes over from the one that dies, and is replaced', async () => {
-  const scene = new MediaSupervisorScene({ hasSpare: true });
-  const first = await scene.serving();
-  await scene.pass(mediaSpareDelayMs - 1);
-  assert.equal(scene.carriers.length, 1);
-  await scene.pass(1);
-  const spare = scene.last;
-  assert.deepEqual(scene.logged('a spare media process waits'), [{ pid: 101 }]);
-  assert.equal(spare.task, null);
-  first.die('SIGSEGV');
-  await scene.settle();
-  assert.equal(scene.carriers.length, 2);
-  assert.equal(spare.task?.legs.port, listeningPort);
-  spare.listen(listeningPort);
-  await scene.settle();
-  assert.equal(scene.connection.address?.port, listeningPort);
-  await scene.pass(mediaSpareDelayMs);
-  assert.equal(scene.carriers.length, 3);
-});
-
-test('a spare that dies, or cannot be started, is tried again, and the one that serves feels nothing', async () => {
-  const scene = new MediaSupervisorScene({ hasSpare: true });
-  await scene.serving();
-  scene.noProcess = new Error('no process can be started');
-  await scene.pass(mediaSpareDelayMs);
-  assert.equal(scene.logged('no spare media process can be started').length, 1);
-  await scene.pass(mediaSpareDelayMs);
-  scene.last.die('SIGKILL');
-  await scene.settle();
-  assert.deepEqual(scene.logged('the spare media process died'), [{ pid: 101, how: 'SIGKILL' }]);
-  await scene.pass(mediaSpareDelayMs);
-  assert.equal(scene.carriers.length, 3);
-  assert.equal(scene.connection.address?.port, listeningPort);
-});
-
-test('a stop ends the spare, and one that was to come does not', async () => {
-  const scene = new MediaSupervisorScene({ hasSpare: true });
-  await scene.serving();
-  await scene.pass(mediaSpareDelayMs);
-  await scene.supervisor.stop();
-  assert.deepEqual(scene.last.asked, ['killed']);
-  const early = new MediaSupervisorScene({ hasSpare: true });
-  await early.serving();
-  await early.supervisor.stop();
-  for (const each of [scene, early]) {
-    const { length } = each.carriers;
-    await each.pass(2 * mediaSpareDelayMs);
-    assert.equal(each.carriers.length, length);
-    assert.equal(each.clock.pendingTimers, 0);
-  }
 });
