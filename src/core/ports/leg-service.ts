@@ -4,16 +4,9 @@
  * calls-and-media.md, Legs.
  */
 import type { Result } from '../../lib/result.ts';
-import type {
-  AliveSign,
-  CallMedia,
-  CallReport,
-  LegRefusal,
-  LegCloseReason,
-  LegMessage,
-} from '../../model/call.ts';
+import type { AliveSign, CallReport, LegRefusal, LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
-import type { ApplicationId, BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
+import type { AdmittedLeg, BroughtLeg } from '../../protocol/media-link/link-message.ts';
 
 /** A leg of a call, or an idle bridge, as the calls see it. Made and owned by the media legs. */
 export interface CallLeg {
@@ -29,34 +22,12 @@ export interface PlacedLeg extends CallLeg {
   readonly process: number;
 }
 
-export interface DeviceAdmission {
-  readonly sessionId: SessionId;
-  /** The application that the call is for. */
-  readonly appId: ApplicationId;
-  readonly deviceId: DeviceId;
-  readonly tokenId: TokenId;
-  readonly media: CallMedia;
-}
-
-export interface BridgeAdmission {
-  /** Development keys have ids of their own, `dev-1` and so on. */
-  readonly bridgeId: BridgeId;
-  /** Lowercase hex SHA-256 of the key it showed. */
-  readonly keySha256: string;
-  /** The session it asked for by name; null: it waits for a call. */
-  readonly sessionId: SessionId | null;
-}
-
-export interface ViewerAdmission {
-  readonly sessionId: SessionId;
-}
-
-/** An open leg that a core before this one has let in, or this one over a link that is gone. */
-export type BroughtLeg =
-  | ({ readonly kind: 'device' } & Pick<DeviceAdmission, 'sessionId' | 'deviceId' | 'tokenId'>)
-  /** `sessionId`: the call that it was given; null: it stands idle. */
-  | ({ readonly kind: 'bridge' } & Pick<BridgeAdmission, 'keySha256' | 'sessionId'>)
-  | ({ readonly kind: 'viewer' } & ViewerAdmission);
+type AdmissionOf<Kind extends AdmittedLeg['kind']> = Readonly<
+  Extract<AdmittedLeg, { readonly kind: Kind }>['admission']
+>;
+export type DeviceAdmission = AdmissionOf<'device'>;
+export type BridgeAdmission = AdmissionOf<'bridge'>;
+export type ViewerAdmission = AdmissionOf<'viewer'>;
 export type BroughtDevice = Extract<BroughtLeg, { readonly kind: 'device' }>;
 export type BroughtBridge = Extract<BroughtLeg, { readonly kind: 'bridge' }>;
 

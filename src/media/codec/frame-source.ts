@@ -35,8 +35,8 @@ export interface FrameSource {
   readonly keyFrameWanted: boolean;
   /** `shapes`: of the pictures that are to be made of it. */
   take(frame: SourceFrame, description: FrameDescription, shapes: readonly PictureShape[]): SourceStep;
-  /** A frame was too large to be decoded, or to be used. */
-  skipTooLarge(): void;
+  /** A frame that those behind it may build on was too large to be decoded, or to be used. */
+  skipTooLarge?(): void;
   /** Frees what it holds; nothing is asked of it any more. */
   close(): void;
 }
@@ -70,10 +70,6 @@ export class PlanarSource implements FrameSource {
     const status = this.frame.ref(this.#view);
     this.#view.unref();
     return status < 0 ? 'undecodable' : 'decoded';
-  }
-
-  skipTooLarge(): void {
-    // The next frame does not build on this one.
   }
 
   close(): void {
@@ -122,10 +118,6 @@ export class JpegSource implements FrameSource {
     if (typeof found === 'string') return found;
     if (found.isEnded) return this.#decode(found.pictures[0], shapes) ? 'decoded' : 'undecodable';
     return found.pictures.some(({ bytes }) => this.#decodeUnended(bytes)) ? 'decoded' : 'cut';
-  }
-
-  skipTooLarge(): void {
-    // The next frame does not build on this one.
   }
 
   close(): void {

@@ -85,7 +85,7 @@ export class FrameTranscoder {
     // Where the header did not tell, the picture does.
     if (step !== 'too_large' && !(step === 'decoded' && exceeds(sizeOf(source), sourceMax, isCoded)))
       return step;
-    source.skipTooLarge();
+    source.skipTooLarge?.();
     return 'too_large';
   }
 

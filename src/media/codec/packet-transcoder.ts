@@ -117,7 +117,7 @@ export class PacketTranscoder {
 /** None of a packet that is out of turn. Null: it is broken. */
 function decodeBlocks({ decoder, timeline }: SourceChain, packet: SoundPacket): SoundBlock[] | null {
   if (timeline.isOutOfTurn(packet.timestampMs)) return [];
-  if (timeline.isJump(packet.timestampMs)) decoder.reset();
+  if (timeline.isJump(packet.timestampMs)) decoder.reset?.();
   const samples = decoder.decode(packet.payload);
   return samples && timeline.take(packet.timestampMs, samples);
 }

@@ -15,8 +15,8 @@ import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.t
 export interface SoundDecoder {
   /** Null: it is broken, or too long. */
   decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null;
-  /** What comes next does not build on what came. */
-  reset(): void;
+  /** What comes next does not build on what came; left out where no sample builds on another. */
+  reset?(): void;
   close(): void;
 }
 
@@ -47,10 +47,6 @@ class PlainDecoder implements SoundDecoder {
     const samples = payload.length / (format === 'pcm' ? 2 : 1);
     if (samples > this.#samplesMax || samples % channels !== 0) return null;
     return format === 'pcm' ? littleEndianSamples(payload) : decodeAlaw(payload);
-  }
-
-  reset(): void {
-    // No sample builds on another.
   }
 
   close(): void {

@@ -15,7 +15,6 @@ import type {
   ViewerAdmission,
 } from '../../core/ports/leg-service.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import type { DeviceOutput } from '../relay/send-queue.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
 import { legOwnerOf, type LegOwner, type MediaListenerContext } from './listener-context.ts';
 import { partsForDevices, partsForPeople, type PictureParts } from './picture-parts.ts';
@@ -76,40 +75,40 @@ export class UpgradeHandler {
 
   #receive(request: UpgradeRequest, asked: LegRequest): Promise<void> {
     const { service } = this.#deps;
-    switch (asked.kind) {
-      case 'device':
-        return this.#admit(request, service.admitDevice(asked.token), (admission) =>
-          this.#openDevice(request, admission),
-        );
-      case 'bridge':
-        return this.#admit(request, service.admitBridge(asked.bridgeKey, asked.sessionId), (admission) =>
-          this.#openBridge(request, admission),
-        );
-      case 'downlink':
-        return this.#admit(request, service.admitDevice(asked.token), (admission) =>
-          this.#openDownlink(request, admission),
-        );
-      case 'viewer':
-        return this.#admit(request, service.admitViewer(asked.ticket), (admission) =>
-          this.#openViewer(request, admission, asked.picture),
-        );
-      case 'whip':
-        return this.#admit(
-          request,
-          service.admitDevice(asked.token),
-          (admission) => this.#openRtcDevice(request, admission, asked.token),
-          (call) => redirected(call, request.request.url ?? ''),
-        );
-      case 'whep':
-        return this.#admit(request, service.admitViewer(asked.ticket), (admission) =>
-          this.#openRtcViewer(request, admission, asked.ticket),
-        );
-    }
+    if ('bridgeKey' in asked)
+      return this.#admit(request, service.admitBridge(asked.bridgeKey, asked.sessionId), (admission) =>
+        this.#openBridge(request, admission),
+      );
+    if ('ticket' in asked)
+      return this.#admit(request, service.admitViewer(asked.ticket), (admission) => {
+        if (asked.kind === 'viewer') this.#openViewer(request, admission, asked.picture);
+        else this.#openRtcViewer(request, admission, asked.ticket);
+      });
+    return this.#admit(
+      request,
+      service.admitDevice(asked.token),
+      (admission) => this.#openDeviceOf(request, asked, admission),
+      (call) => (asked.kind === 'whip' ? redirected(call, request.request.url ?? '') : misdirected(call)),
+    );
+  }
+
+  /** Whether it can be carried is asked before the present leg is replaced. */
+  #openDeviceOf(
+    request: UpgradeRequest,
+    { kind, token }: Extract<LegRequest, { readonly token: string }>,
+    admission: DeviceAdmission,
+  ): void {
+    const { sessionId, media } = admission;
+    const takes = kind === 'downlink' ? 'pictures' : 'frames';
+    const refusal = this.#deps.context.relay.refusalOf(sessionId, media, takes);
+    if (refusal !== null) this.#refuse(request, refusal);
+    else if (kind === 'device') this.#openDevice(request, admission);
+    else if (kind === 'downlink') this.#openDownlink(request, admission);
+    else this.#openRtcDevice(request, admission, token);
   }
 
   #openRtcDevice(request: UpgradeRequest, admission: DeviceAdmission, token: string): void {
     const { service, context } = this.#deps;
-    if (!this.#canCarry(request, admission, 'frames')) return;
     const owner = legOwnerOf(admission);
     const makeLeg = (ended: () => void): RtcLeg =>
       new RtcDeviceLeg({ admission, service, context, owner, ended });
@@ -164,24 +163,12 @@ export class UpgradeHandler {
   #openDevice(request: UpgradeRequest, admission: DeviceAdmission): void {
     const { service, context } = this.#deps;
     const { sessionId, media } = admission;
-    if (!this.#canCarry(request, admission, 'frames')) return;
     this.#upgrade(request, legOwnerOf(admission), (leg) => {
       const opened = service.openDeviceLeg(admission, leg);
       if (opened === null) return null;
       leg.carry((out) => context.relay.joinDevice(sessionId, media, out, admission.appId));
       return { kind: 'device', leg: opened };
     });
-  }
-
-  /** Asked before the present leg is replaced. False: the request is refused. */
-  #canCarry(
-    request: UpgradeRequest,
-    { sessionId, media }: DeviceAdmission,
-    takes: DeviceOutput['takes'],
-  ): boolean {
-    const refusal = this.#deps.context.relay.refusalOf(sessionId, media, takes);
-    if (refusal !== null) this.#refuse(request, refusal);
-    return refusal === null;
   }
 
   #openBridge(request: UpgradeRequest, admission: BridgeAdmission): void {
@@ -196,7 +183,6 @@ export class UpgradeHandler {
   #openDownlink(request: UpgradeRequest, admission: DeviceAdmission): void {
     const { service, context } = this.#deps;
     const { sessionId, media } = admission;
-    if (!this.#canCarry(request, admission, 'pictures')) return;
     this.#stream(request, partsForDevices(), 'session_ended', {
       owner: legOwnerOf(admission),
       open: (leg) => service.openDeviceLeg(admission, leg),

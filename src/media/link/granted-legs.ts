@@ -8,10 +8,14 @@ import { succeed, type Result } from '../../lib/result.ts';
 import type { LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
-import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
+import type {
+  AdmittedLeg,
+  BroughtLeg,
+  MediaMessage,
+  ServerMessage,
+} from '../../protocol/media-link/link-message.ts';
 import type {
   AdmissionRefusal,
-  BroughtLeg,
   CoreLegService,
   OpenBridgeLeg,
   OpenDeviceLeg,

@@ -13,11 +13,12 @@ import { linkBroughtMax, linkTallyMs } from '../../model/limits.ts';
 import {
   linkVersion,
   readServerMessage,
+  type BroughtLeg,
   type MediaMessage,
   type ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
 import type { MediaAddress, MediaProcessCounts, MediaView } from '../../protocol/media-link/media-values.ts';
-import type { BroughtLeg, LegService } from '../../core/ports/leg-service.ts';
+import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../lib/log.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';

@@ -12,11 +12,15 @@ import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { LegCloseReason } from '../../model/call.ts';
 import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../../model/limits.ts';
-import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
+import type {
+  AdmittedLeg,
+  BroughtLeg,
+  MediaMessage,
+  ServerMessage,
+} from '../../protocol/media-link/link-message.ts';
 import type {
   AdmissionRefusal,
   BridgeAdmission,
-  BroughtLeg,
   LegService,
   DeviceAdmission,
   OpenBridgeLeg,

@@ -14,8 +14,8 @@ import {
 import type { SessionId } from '../../model/ids.ts';
 import { bridgeAnswerMsMax, legAliveMsMin, legEndKnownMs, legReportsWaitingMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
-import type { AdmittedLeg, MediaMessage } from '../../protocol/media-link/link-message.ts';
-import type { BroughtLeg, CallLeg, OpenBridgeLeg } from '../../core/ports/leg-service.ts';
+import type { AdmittedLeg, BroughtLeg, MediaMessage } from '../../protocol/media-link/link-message.ts';
+import type { CallLeg, OpenBridgeLeg } from '../../core/ports/leg-service.ts';
 
 export interface RemoteLegDeps {
   readonly clock: Clock;

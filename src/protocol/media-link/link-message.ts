@@ -106,6 +106,7 @@ const fromMedia = z.discriminatedUnion('kind', [
 export type ServerMessage = z.infer<typeof fromServer>;
 export type MediaMessage = z.infer<typeof fromMedia>;
 export type AdmittedLeg = z.infer<typeof admittedLeg>;
+export type BroughtLeg = Readonly<z.infer<typeof broughtLeg>>;
 export type Tally = z.infer<typeof tally>;
 
 /** Reads a value as a message, or says what is wrong with it. */

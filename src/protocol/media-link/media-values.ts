@@ -58,6 +58,7 @@ export const callReport = z.discriminatedUnion('kind', [
 
 const deviceAdmission = z.strictObject({
   sessionId,
+  /** The application that the call is for. */
   appId: word<ApplicationId>(),
   deviceId: word<DeviceId>(),
   tokenId: word<TokenId>(),
@@ -65,8 +66,11 @@ const deviceAdmission = z.strictObject({
 });
 
 const bridgeAdmission = z.strictObject({
+  /** Development keys have ids of their own, `dev-1` and so on. */
   bridgeId: word<BridgeId>(),
+  /** Lowercase hex SHA-256 of the key that it showed. */
   keySha256: z.string().length(64),
+  /** The session that it asked for by name; null: it waits for a call. */
   sessionId: sessionId.nullable(),
 });
 
@@ -79,7 +83,7 @@ export const admittedLeg = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('viewer'), admission: viewerAdmission }),
 ]);
 
-/** A leg that another core, or this one over another link, has let in. `sessionId`: the call that it has. */
+/** An open leg that a core before this one has let in, or this one over a link that is gone. `sessionId`: the call that it has; null: it stands idle. */
 export const broughtLeg = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('device'),
