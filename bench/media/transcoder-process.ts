@@ -2,7 +2,7 @@
  * Our worker path without the calls around it: the transcoder pool of the media process with one worker, and the same work on this
  * thread alone.
  */
-import type { Transcoder } from '../../src/core/ports/transcoders.ts';
+import type { Transcoder } from '../../src/media/transcoding/transcoder-session.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';

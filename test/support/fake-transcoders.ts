@@ -21,12 +21,9 @@ import {
   type SoundResult,
   type SoundShape,
 } from '../../src/model/media/sound.ts';
-import type {
-  SoundTranscoder,
-  Transcoder,
-  Transcoders,
-  TranscodingNeed,
-} from '../../src/core/ports/transcoders.ts';
+import type { TranscodingNeed } from '../../src/media/transcoding/transcoder-load.ts';
+import type { Transcoders } from '../../src/media/transcoding/transcoder-pool.ts';
+import type { SoundTranscoder, Transcoder } from '../../src/media/transcoding/transcoder-session.ts';
 
 export interface TakenFrame {
   readonly frame: SourceFrame;

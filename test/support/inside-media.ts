@@ -11,7 +11,7 @@ import type { FrameResult } from '../../src/model/media/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
 import type { MediaChildKind } from '../../src/protocol/media-link/media-values.ts';
-import type { Transcoders } from '../../src/core/ports/transcoders.ts';
+import type { Transcoders } from '../../src/media/transcoding/transcoder-pool.ts';
 import type { MediaCarrier } from '../../src/server/children/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 

@@ -1,7 +1,7 @@
 /** A transcoder pool on scripted threads: a gate holds their frames, the clock is driven, and what was logged and told is kept. */
 import assert from 'node:assert/strict';
 import type { FrameResult } from '../../src/model/media/picture.ts';
-import type { Transcoder } from '../../src/core/ports/transcoders.ts';
+import type { Transcoder } from '../../src/media/transcoding/transcoder-session.ts';
 import { TranscoderPool, type TranscoderPoolOptions } from '../../src/media/transcoding/transcoder-pool.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';

@@ -10,7 +10,7 @@ import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-li
 import { MediaListener } from '../legs/listener.ts';
 import type { MediaEnd } from '../link/media-end.ts';
 import type { Log } from '../../lib/log.ts';
-import type { Transcoders } from '../../core/ports/transcoders.ts';
+import type { Transcoders } from '../transcoding/transcoder-pool.ts';
 import { Relay } from '../relay/relay.ts';
 import { openRtcPeers } from '../webrtc/peer-set.ts';
 

@@ -8,7 +8,7 @@ import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from
 import { keyFrameAskMsMin } from '../../model/limits.ts';
 import { pictureBurstMs, pictureShareMax } from '../../model/media/decoding-limits.ts';
 import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/media/picture.ts';
-import type { Transcoder } from '../../core/ports/transcoders.ts';
+import type { Transcoder } from '../transcoding/transcoder-session.ts';
 import { FramePace } from '../geometry/frame-pace.ts';
 import type { SourceVideo } from './source-video.ts';
 import { standsAlone, VideoQueue, type VideoQueueDrop, type WaitingVideo } from './media-queues.ts';

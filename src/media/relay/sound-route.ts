@@ -5,7 +5,8 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import type { SoundTranscoder, Transcoders } from '../../core/ports/transcoders.ts';
+import type { Transcoders } from '../transcoding/transcoder-pool.ts';
+import type { SoundTranscoder } from '../transcoding/transcoder-session.ts';
 import { audioBytesWaitingMax } from '../../model/limits.ts';
 import { soundBurstMs, soundRetryMsMin, soundShareMax } from '../../model/media/sound-limits.ts';
 import type { MediaFrameResult } from '../../model/media/picture.ts';

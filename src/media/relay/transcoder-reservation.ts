@@ -5,7 +5,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { CallMedia, Size } from '../../model/call.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
-import type { TranscodingNeed, Transcoders } from '../../core/ports/transcoders.ts';
+import type { TranscodingNeed } from '../transcoding/transcoder-load.ts';
+import type { Transcoders } from '../transcoding/transcoder-pool.ts';
 import { requestedSize } from '../../core/calls/leg-messages.ts';
 import type { DeviceOutput } from './send-queue.ts';
 import { type PictureAudience, PicturePipeline } from './picture-pipeline.ts';

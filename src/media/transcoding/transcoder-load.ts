@@ -5,7 +5,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import { loadWindowMs } from '../../model/limits.ts';
 import type { Size } from '../../model/call.ts';
-import type { TranscodingNeed } from '../../core/ports/transcoders.ts';
+
+/** What a call will take, as far as it can be told before its first frame. */
+export interface TranscodingNeed {
+  /** What the bridge is asked for. */
+  readonly request: Size;
+  readonly maxFps: number;
+}
 
 const slotMs = 1000;
 const slots = loadWindowMs / slotMs;

@@ -12,15 +12,9 @@ import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { SoundEncoding } from '../../model/media/sound.ts';
 import type { WorkerLoad } from '../../model/media/media-capacity.ts';
 import type { Log } from '../../lib/log.ts';
-import type {
-  SoundTranscoder,
-  Transcoder,
-  Transcoders,
-  TranscodingNeed,
-} from '../../core/ports/transcoders.ts';
-import { FrameCost, SessionLoad } from './transcoder-load.ts';
+import { FrameCost, SessionLoad, type TranscodingNeed } from './transcoder-load.ts';
 import type { EngineDescription } from './transcoder-task.ts';
-import { FrameSession, SoundSession } from './transcoder-session.ts';
+import { FrameSession, SoundSession, type SoundTranscoder, type Transcoder } from './transcoder-session.ts';
 import { threadTimeMs } from './thread-time.ts';
 import { threadLookMs, type ThreadTime } from './task-watch.ts';
 import { TranscoderThread } from './transcoder-thread.ts';
@@ -45,7 +39,13 @@ const usualNeed: TranscodingNeed = { request: { width: 640, height: 480 }, maxFp
 
 const workerFile = moduleBeside('transcoder-worker', import.meta.url);
 
-export class TranscoderPool implements Transcoders {
+/** What the relay asks of it. */
+export type Transcoders = Pick<
+  TranscoderPool,
+  'engine' | 'soundEncoders' | 'open' | 'openSound' | 'refusalOf' | 'workers' | 'close'
+>;
+
+export class TranscoderPool {
   readonly #options: TranscoderPoolOptions;
   readonly #cost = new FrameCost();
   #threads: readonly TranscoderThread[];
@@ -74,15 +74,17 @@ export class TranscoderPool implements Transcoders {
     return pool;
   }
 
-  /** The engine's version; null: there is none. */
+  /** The version of the decoders' library; null: this machine has none. */
   get engine(): string | null {
     return this.#engine?.version ?? null;
   }
 
+  /** Of which packets can be made here. */
   get soundEncoders(): readonly SoundEncoding[] {
     return this.#engine?.soundEncoders ?? [];
   }
 
+  /** By measured load. `engine`: this machine has no decoder. */
   open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal> {
     const share = this.#cost.share(need);
     const thread = this.#findThread(share);
@@ -94,6 +96,7 @@ export class TranscoderPool implements Transcoders {
     );
   }
 
+  /** As `open`; one direction of sound costs little. */
   openSound(): Result<SoundTranscoder, ReservationRefusal> {
     const thread = this.#findThread(soundShareFirst);
     if (thread === null) return fail(this.#refusal());
@@ -102,10 +105,12 @@ export class TranscoderPool implements Transcoders {
     return succeed(new SoundSession(this.#sessions, thread, load));
   }
 
+  /** Whether `open` would take it, nothing reserved; null: it would. */
   refusalOf(need: TranscodingNeed): ReservationRefusal | null {
     return this.#findThread(this.#cost.share(need)) === null ? this.#refusal() : null;
   }
 
+  /** The workers at the moment, in the order of their numbers. */
   workers(): readonly WorkerLoad[] {
     const share = this.#usualShare();
     return this.#threads.map((thread) => ({
@@ -125,6 +130,7 @@ export class TranscoderPool implements Transcoders {
     return Promise.all(this.#threads.map((thread) => thread.countNatives()));
   }
 
+  /** Ends the workers behind what they still do. */
   async close(): Promise<void> {
     this.#cancelLooks?.();
     const threads = this.#threads;

@@ -2,7 +2,6 @@
 import { assert } from '../../lib/assert.ts';
 import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/media/picture.ts';
 import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/media/sound.ts';
-import type { SoundTranscoder, Transcoder } from '../../core/ports/transcoders.ts';
 import type { FrameCost, SessionLoad } from './transcoder-load.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';
 
@@ -21,6 +20,7 @@ class ThreadSession {
     thread.addSession(load);
   }
 
+  /** Frees what it holds, behind what it still does. Nothing is asked of it any more. */
   close(): void {
     assert(this.#state !== 'closed', 'a session is closed once');
     this.#state = 'closed';
@@ -50,8 +50,8 @@ interface FrameSessionOptions {
   readonly loadMax: number;
 }
 
-/** Its frames go to its thread, and their cost is counted. */
-export class FrameSession extends ThreadSession implements Transcoder {
+/** The decoder, the scalers and the encoders of one session: its frames go to its thread, and their cost is counted. */
+export class FrameSession extends ThreadSession {
   readonly #cost: FrameCost;
   readonly #loadMax: number;
 
@@ -61,10 +61,17 @@ export class FrameSession extends ThreadSession implements Transcoder {
     this.#cost = cost;
   }
 
+  /** Its worker has time for all that its sessions take at the moment. */
   get hasTimeToSpare(): boolean {
     return this.thread.load <= this.#loadMax;
   }
 
+  /**
+   * One frame at a time: the next is asked when this one is answered. The payload is moved: its buffer is detached.
+   * `description`: the frame's. `isKeyWanted`: its pictures are to build on nothing before them; no, if left out.
+   * Without shapes the frame is decoded only, for the sake of those behind it. Never rejects: what a dead worker had is
+   * answered with the drop `engine`, and a frame that took its worker too long with `overdue`.
+   */
   async take(
     frame: SourceFrame,
     shapes: readonly PictureShape[],
@@ -80,11 +87,19 @@ export class FrameSession extends ThreadSession implements Transcoder {
   }
 }
 
-/** One direction of a call's sound. */
-export class SoundSession extends ThreadSession implements SoundTranscoder {
+/** The decoder, the resamplers and the encoders of one direction of a session's sound. */
+export class SoundSession extends ThreadSession {
+  /**
+   * As of frames. `assumed`: rate and channels of formats that do not tell theirs, which are A-law and PCM; of AMR the rate is a
+   * hint. The payload is copied.
+   */
   take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
     // What is sent to a thread takes its whole buffer with it.
     const alone = { ...packet, payload: packet.payload.slice() };
     return this.run(() => this.thread.takeSound({ session: this.number, packet: alone, assumed, targets }));
   }
 }
+
+/** What the relay asks of them. */
+export type Transcoder = Pick<FrameSession, 'hasTimeToSpare' | 'take' | 'close'>;
+export type SoundTranscoder = Pick<SoundSession, 'take' | 'close'>;

@@ -13,7 +13,7 @@ import {
   elapsedPerTaskTime,
   taskTimeMsMax,
 } from '../../../../src/model/media/decoding-limits.ts';
-import type { SoundTranscoder } from '../../../../src/core/ports/transcoders.ts';
+import type { SoundTranscoder } from '../../../../src/media/transcoding/transcoder-session.ts';
 import type { SoundResult } from '../../../../src/model/media/sound.ts';
 import { soundShareFirst } from '../../../../src/model/media/sound-limits.ts';
 import {
