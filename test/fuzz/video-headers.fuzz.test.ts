@@ -248,7 +248,7 @@ function h264Set(chance: Chance): Buffer {
   const list = (): number[] | null =>
     chance.next() < 0.5 ? null : pick(chance, [[-8], [5, -13], [0, 0, 0, -8], [127, -7, -128]]);
   return h264ParameterSet({
-    profile: pick(chance, [66, 77, 100, 122, 244]),
+    profile: pick(chance, [66, 77, 44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244]),
     id: chance.below(4),
     chromaFormat,
     hasSeparatePlanes: chance.next() < 0.2,

@@ -131,12 +131,6 @@ const interSlice = Buffer.from('00000141888404', 'hex');
 const delimiter = Buffer.from('0000000109f0', 'hex');
 const small = h264ParameterSet({ macroblocks: [5, 7], crop: [0, 3, 0, 6] });
 
-for (const profile of [44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244])
-  test(`the parameter sets of profile ${profile} tell the chroma format`, () => {
-    const set = h264ParameterSet({ profile, chromaFormat: 2, macroblocks: [2, 2], crop: [1, 1, 1, 1] });
-    assert.deepEqual(describeH264(set).size, { width: 28, height: 30 });
-  });
-
 const frames: [name: string, frame: Buffer[], content: FrameContent, hasKey: boolean, hasSize: boolean][] = [
   ['an IDR picture with its parameter sets', [delimiter, small, idr], 'picture', true, true],
   ['an IDR picture alone', [idr], 'picture', true, false],
@@ -159,28 +153,6 @@ function hex(text: string): Buffer {
   return Buffer.from(text, 'hex');
 }
 
-test('what is behind the first slice is not looked at', () => {
-  assert.deepEqual(describeH264(Buffer.concat([interSlice, small, idr])), {
-    content: 'picture',
-    hasKey: false,
-    size: null,
-  });
-});
-
-test('of several parameter sets the largest counts, and a broken one does not', () => {
-  const large = h264ParameterSet({ id: 1, macroblocks: [40, 30] });
-  const broken = small.subarray(0, 7);
-  for (const sets of [
-    [small, large, broken],
-    [broken, large, small],
-  ])
-    assert.deepEqual(describeH264(Buffer.concat([...sets, idr])), {
-      content: 'picture',
-      hasKey: true,
-      size: { width: 640, height: 480 },
-    });
-});
-
 test('a frame of nothing but parameter sets is read no further than the 32nd', () => {
   const large = h264ParameterSet({ macroblocks: [40, 30] });
   const frame = (before: number): Buffer => Buffer.concat([...Array<Buffer>(before).fill(small), large, idr]);
@@ -201,17 +173,6 @@ test('units that are no slices are passed over', () => {
       hasKey: true,
       size: { width: 74, height: 100 },
     });
-});
-
-test('what belongs to further layers is passed over', () => {
-  for (const layer of [1, 32, 63]) {
-    const large = h265ParameterSet({ coded: [640, 480], layer });
-    assert.deepEqual(describeH265(Buffer.concat([large, unit(19, layer), unit(1)])), {
-      content: 'picture',
-      hasKey: false,
-      size: null,
-    });
-  }
 });
 
 for (const half of ['0000000142', '0000014200000126', '00000126000001020000010100'])

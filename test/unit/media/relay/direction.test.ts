@@ -280,15 +280,6 @@ test('who watches the output has the very pictures of the device, made once', as
   assert.deepEqual(scene.counts, { encoded: 1 });
 });
 
-test('who watches the output sees it where no device is', async () => {
-  const scene = new RelayScene();
-  const [bridge, viewer] = [scene.bridge(), scene.viewer('output')];
-  bridge.video('mjpeg', 'frame', true);
-  await scene.transcoder.answer();
-  assert.deepEqual(viewer.texts, ['fit_screen of frame']);
-  assert.deepEqual(scene.counts, { encoded: 1 });
-});
-
 test('who watches the source has MJPEG as it comes, and pictures of its own size of the rest', async () => {
   const scene = new RelayScene();
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.viewer('source')];
@@ -365,17 +356,6 @@ test('a device that does not keep up with passing H.264 goes on at a key frame, 
   device.readAll();
   assert.deepEqual(device.texts, ['key', 'key 2']);
   assert.deepEqual(scene.counts, { passed: 2, slow_leg: 31, no_key_frame: 1 });
-});
-
-test('of the sound for a slow device the newest 500 ms are kept, and go before its pictures', async () => {
-  const scene = new RelayScene(autoMedia);
-  const [bridge, device] = [scene.bridge(), scene.device()];
-  bridge.video('mjpeg', 'picture 0', true);
-  bridge.video('mjpeg', 'picture 1', true);
-  for (let at = 0; at <= 1000; at += 20) bridge.audio(`${at}`, at);
-  const got = device.readAll();
-  assert.deepEqual([got[0], got.at(-2), got.at(-1), got.length], ['500', '1000', 'picture 1', 27]);
-  assert.deepEqual(scene.counts, { passed: 2, audio: 26, slow_leg: 25 });
 });
 
 test('without a decoder H.264 is unsupported under auto, and MJPEG passes', () => {

@@ -1,7 +1,7 @@
 /** Who watches by WebRTC: the source as it comes and what the device is shown, beside each other. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { autoMedia, h264Media, RelayScene } from '../../../support/relay-scene.ts';
+import { h264Media, RelayScene } from '../../../support/relay-scene.ts';
 
 test('a live viewer has H.264 as it comes, and the very picture that the device is shown', async () => {
   const scene = new RelayScene();
@@ -13,14 +13,6 @@ test('a live viewer has H.264 as it comes, and the very picture that the device 
   assert.deepEqual(viewer.output.texts, ['fit_screen of key']);
   assert.equal(scene.transcoder.taken[0]?.shapes.length, 1, 'it is made once');
   assert.deepEqual(scene.counts, { encoded: 1 });
-});
-
-test('JPEGs that the device takes as they come are both its source and its output', () => {
-  const scene = new RelayScene(autoMedia);
-  const [bridge, viewer] = [scene.bridge(), scene.liveViewer()];
-  scene.device();
-  bridge.video('mjpeg', 'picture', true);
-  assert.deepEqual([viewer.source.texts, viewer.output.texts], [['picture'], ['picture']]);
 });
 
 test('an output of H.264 comes once: as the source where it is the same, made where it is not', async () => {
@@ -35,14 +27,6 @@ test('an output of H.264 comes once: as the source where it is the same, made wh
   await scene.transcoder.answer();
   assert.deepEqual(viewer.source.texts, ['key', 'picture']);
   assert.deepEqual(viewer.output.texts, ['h264 key of picture']);
-});
-
-test('of H.265 a live viewer has pictures in its size', async () => {
-  const scene = new RelayScene(h264Media);
-  const [bridge, viewer] = [scene.bridge(), scene.liveViewer()];
-  bridge.video('h265', 'key', true);
-  await scene.transcoder.answer();
-  assert.deepEqual([viewer.source.texts, viewer.output.texts], [['auto of key'], ['h264 key of key']]);
 });
 
 test('a live viewer is one viewer, and what it leaves goes with it', () => {

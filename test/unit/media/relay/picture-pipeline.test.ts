@@ -31,16 +31,6 @@ test('frames are taken one at a time, in their order', async () => {
   );
 });
 
-test('behind a busy transcoder thirty coded frames wait; then all go, up to a key frame that is asked for', async () => {
-  const { scene, bridge } = busyScene();
-  for (let n = 1; n <= 32; n++) bridge.video('h264', `${n}`, false, n * 100);
-  assert.equal(bridge.keyFramesAsked, 1);
-  bridge.video('h264', 'key 2', true, 3300);
-  await scene.transcoder.answer();
-  assert.deepEqual(textsTaken(scene), ['key', 'key 2']);
-  assert.deepEqual(scene.counts, { slow_leg: 31, no_key_frame: 1, encoded: 1 });
-});
-
 test('above the frame rate frames that stand alone are not decoded, coded ones without a picture', async () => {
   const scene = new RelayScene();
   const [bridge, device] = [scene.bridge(), scene.device()];
