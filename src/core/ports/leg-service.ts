@@ -22,7 +22,7 @@ export interface PlacedLeg extends CallLeg {
   readonly process: number;
 }
 
-type AdmissionOf<Kind extends AdmittedLeg['kind']> = Readonly<
+export type AdmissionOf<Kind extends AdmittedLeg['kind']> = Readonly<
   Extract<AdmittedLeg, { readonly kind: Kind }>['admission']
 >;
 export type DeviceAdmission = AdmissionOf<'device'>;

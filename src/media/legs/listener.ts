@@ -4,6 +4,7 @@
  * Stopping.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { BoundedServer } from '../../lib/connections/bounded-server.ts';
 import { Crowd } from '../../lib/connections/crowd.ts';
 import {
@@ -52,7 +53,7 @@ export class MediaListener {
   readonly #server: BoundedServer;
   readonly #context: MediaListenerContext;
   #isOpen = true;
-  #drained: () => void = () => undefined;
+  readonly #drained = deferred();
   #stopHeartbeats: Cancel = () => undefined;
   #isHeartbeatDue = false;
   /** One line of a kind at a time. */
@@ -147,10 +148,8 @@ export class MediaListener {
   drain(): Promise<void> {
     this.#isOpen = false;
     this.#server.stopListening();
-    return new Promise((resolve) => {
-      this.#drained = resolve;
-      this.#checkDrained();
-    });
+    this.#checkDrained();
+    return this.#drained.promise;
   }
 
   /** Closes every socket that is left without notifying anyone, and frees the port. */
@@ -165,7 +164,7 @@ export class MediaListener {
   #checkDrained(): void {
     if (this.#isOpen) return;
     setImmediate(() => {
-      if (this.legCount + this.#context.leaving.size === 0) this.#drained();
+      if (this.legCount + this.#context.leaving.size === 0) this.#drained.resolve();
     });
   }
 

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { TokenKeys, type TokenKey } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkBroughtMax, linkTallyMs } from '../../model/limits.ts';
@@ -66,9 +67,7 @@ export class MediaEnd {
   readonly #batch: TelemetryBatch;
   readonly #log: LinkLog;
   readonly #stopTallies: Cancel;
-  readonly #started: Promise<void>;
-  #start: () => void = () => undefined;
-  #failStart: (error: Error) => void = () => undefined;
+  readonly #started = deferred();
   #keys: TokenKeys | null = null;
   /** Null: it does not listen yet. */
   #process: MediaProcess | null = null;
@@ -86,11 +85,7 @@ export class MediaEnd {
     this.#deps = deps;
     const { clock, progress = new LoopProgress(clock) } = deps;
     this.#progress = progress;
-    this.#started = new Promise((resolve, reject) => {
-      this.#start = resolve;
-      this.#failStart = reject;
-    });
-    this.#started.catch(() => undefined);
+    this.#started.promise.catch(() => undefined);
     const send = (message: MediaMessage): void => this.#link?.send(message);
     const isCongested = (): boolean => this.#stage !== 'linked' || (this.#link?.isCongested ?? true);
     this.service = this.#service = new RemoteLegService({ clock, send, isCongested, keys: () => this.#keys });
@@ -123,7 +118,7 @@ export class MediaEnd {
 
   /** Resolves when a server has said hello, with the keys of tokens; rejects when the first link ends before. */
   started(): Promise<void> {
-    return this.#started;
+    return this.#started.promise;
   }
 
   /** It listens; from now on it can be asked. */
@@ -184,7 +179,7 @@ export class MediaEnd {
     this.#stage = 'bringing';
     this.#left = this.#service.bring();
     this.#bring();
-    this.#start();
+    this.#started.resolve();
   }
 
   /** So many legs a turn. */
@@ -247,7 +242,7 @@ export class MediaEnd {
     const { clock, awayMsMax = 0 } = this.#deps;
     this.#link = null;
     this.#stage = 'away';
-    this.#failStart(new Error(fault ?? 'the server hung up'));
+    this.#started.reject(new Error(fault ?? 'the server hung up'));
     this.#service.linkEnded();
     if (this.#isOver || awayMsMax === 0) this.#finish();
     else this.#cancelGiveUp ??= clock.after(awayMsMax, () => this.#service.giveUp());

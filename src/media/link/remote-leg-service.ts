@@ -5,6 +5,7 @@
  * link legs stay, and newcomers wait; the next core is brought the legs. Source: calls-and-media.md, Legs; scale-out.md, Edges.
  */
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
@@ -19,6 +20,7 @@ import type {
   ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
 import type {
+  AdmissionOf,
   AdmissionRefusal,
   BridgeAdmission,
   LegService,
@@ -45,11 +47,6 @@ type LegServiceMessage = Extract<
   ServerMessage,
   { readonly kind: 'admitted' | 'refused' | 'elsewhere' | 'heard' | 'tell' | 'close' }
 >;
-interface Admissions {
-  readonly device: DeviceAdmission;
-  readonly bridge: BridgeAdmission;
-  readonly viewer: ViewerAdmission;
-}
 type LegServiceAnswer = Exclude<LegServiceMessage, { readonly kind: 'tell' | 'close' }>;
 
 /** Questions about tokens of keys that this end does not know; beyond them such a token is answered 503. */
@@ -69,8 +66,8 @@ export class RemoteLegService implements LegService {
   #ended = new Set<RemoteLeg>();
   readonly #keyAsks: TokenBucket;
   #stage: 'away' | 'linked' | 'over' = 'away';
-  #linked: () => void = () => undefined;
-  #whenLinked: Promise<void>;
+  /** The next link is there, or none follows. */
+  #nextLink = deferred();
 
   constructor(deps: RemoteLegServiceDeps) {
     const { clock } = deps;
@@ -82,7 +79,6 @@ export class RemoteLegService implements LegService {
       expired: () => 'unanswered',
     });
     this.#legDeps = { ...deps, waiting: this.#waiting, left: (leg) => this.#left(leg) };
-    this.#whenLinked = this.#nextLink();
   }
 
   async heard(): Promise<void> {
@@ -147,7 +143,7 @@ export class RemoteLegService implements LegService {
 
   /** The server cannot be reached: legs stay as they are, for the next link. */
   linkEnded(): void {
-    if (this.#stage === 'linked') this.#whenLinked = this.#nextLink();
+    if (this.#stage === 'linked') this.#nextLink = deferred();
     this.#stage = 'away';
     this.#grants = new WeakMap();
     this.#questions.failAll();
@@ -183,7 +179,7 @@ export class RemoteLegService implements LegService {
     this.#stage = 'linked';
     for (const leg of this.#waiting) if (leg.number === 0) this.#waiting.delete(leg);
     this.linkDrained();
-    this.#linked();
+    this.#nextLink.resolve();
   }
 
   /** No server has come back in time: the legs are sent away. */
@@ -196,17 +192,14 @@ export class RemoteLegService implements LegService {
   /** There is no other link: nobody is let in any more. */
   end(): void {
     this.#stage = 'over';
-    this.#linked();
+    this.#nextLink.resolve();
     this.giveUp();
-  }
-
-  #nextLink(): Promise<void> {
-    return new Promise((resolve) => (this.#linked = resolve));
   }
 
   /** False: there is no server to be asked. */
   async #isLinkedInTime(): Promise<boolean> {
-    if (this.#stage === 'away') await settlesWithin(this.#deps.clock, legAdmissionMsMax, this.#whenLinked);
+    if (this.#stage === 'away')
+      await settlesWithin(this.#deps.clock, legAdmissionMsMax, this.#nextLink.promise);
     return this.#stage === 'linked';
   }
 
@@ -230,19 +223,19 @@ export class RemoteLegService implements LegService {
     return acquireTokens(this.#keyAsks, keyAsks, this.#deps.clock.monotonicMs()) === 0;
   }
 
-  async #ask<Kind extends keyof Admissions>(
+  async #ask<Kind extends AdmittedLeg['kind']>(
     kind: Kind,
     messageOf: (question: number) => MediaMessage,
-  ): Promise<Result<Admissions[Kind], AdmissionRefusal>> {
+  ): Promise<Result<AdmissionOf<Kind>, AdmissionRefusal>> {
     if (!(await this.#isLinkedInTime())) return fail('unavailable');
     if (this.#questions.size >= linkQuestionsMax || this.#deps.isCongested()) return fail('busy');
     const answer = await this.#question(messageOf);
     if (answer?.kind === 'refused') return fail(answer.refusal);
     if (answer?.kind === 'elsewhere') return fail(answer.call);
-    if (answer?.kind !== 'admitted' || !isOf(answer.admitted, kind)) return fail('unavailable');
-    const { admission } = answer.admitted;
-    this.#grants.set(admission, { number: answer.leg, admitted: answer.admitted });
-    return succeed(admission);
+    if (answer?.kind !== 'admitted' || answer.admitted.kind !== kind) return fail('unavailable');
+    const { leg: number, admitted } = answer;
+    this.#grants.set(admitted.admission, { number, admitted });
+    return succeed(admitted.admission as AdmissionOf<Kind>);
   }
 
   /** Null: no answer came in time. */
@@ -272,11 +265,4 @@ function rankOf(brought: BroughtLeg): number {
 
 function cut(text: string): string {
   return text.slice(0, legRequestBytesMax);
-}
-
-function isOf<Kind extends keyof Admissions>(
-  admitted: AdmittedLeg,
-  kind: Kind,
-): admitted is AdmittedLeg & { readonly admission: Admissions[Kind] } {
-  return admitted.kind === kind;
 }

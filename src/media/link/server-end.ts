@@ -5,6 +5,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
@@ -54,8 +55,9 @@ export interface MediaListening {
 }
 
 export class ServerEnd {
+  readonly #listening = deferred<MediaListening>();
   /** Where it listens. Rejects with the media process's reason why it cannot, or with the end of the link. */
-  readonly listening: Promise<MediaListening>;
+  readonly listening = this.#listening.promise;
   readonly #deps: ServerEndDeps;
   readonly #link: Link<ServerMessage, MediaMessage>;
   readonly #legs: GrantedLegs;
@@ -64,22 +66,14 @@ export class ServerEnd {
     'unanswered'
   >;
   #stage: 'starting' | 'listening' | 'ended' = 'starting';
-  #listen: (listening: MediaListening) => void = () => undefined;
-  #fail: (error: Error) => void = () => undefined;
-  readonly #whenDrained: Promise<void>;
-  #drained: () => void = () => undefined;
+  readonly #drained = deferred();
   #counts: MediaProcessCounts | null = null;
 
   constructor(stream: Duplex, deps: ServerEndDeps) {
     const { clock, process, service, progress } = deps;
     const elsewhere = (sessionId: SessionId): string | null => deps.elsewhere(sessionId);
     this.#deps = deps;
-    this.listening = new Promise((resolve, reject) => {
-      this.#listen = resolve;
-      this.#fail = reject;
-    });
     this.listening.catch(() => undefined);
-    this.#whenDrained = new Promise((resolve) => (this.#drained = resolve));
     const send = (message: ServerMessage): void => this.#link.send(message);
     this.#legs = new GrantedLegs({ clock, process, service, elsewhere, send });
     this.#asks = new OpenAsks(clock, {
@@ -118,7 +112,7 @@ export class ServerEnd {
   drain(): Promise<void> {
     if (this.#stage !== 'listening') return this.end();
     this.#link.send({ kind: 'drain' });
-    return this.#whenDrained;
+    return this.#drained.promise;
   }
 
   /** Null: there is no such session, or no answer in time. */
@@ -155,13 +149,13 @@ export class ServerEnd {
         break;
       case 'listening':
         this.#stage = 'listening';
-        this.#listen({ address: message.address, advertise: message.advertise });
+        this.#listening.resolve({ address: message.address, advertise: message.advertise });
         break;
       case 'failed':
-        this.#fail(new Error(message.sentence));
+        this.#listening.reject(new Error(message.sentence));
         break;
       case 'drained':
-        this.#drained();
+        this.#drained.resolve();
         break;
       case 'counts':
         this.#counts = message.counts;
@@ -201,10 +195,10 @@ export class ServerEnd {
   #ended(fault: string | null): void {
     this.#stage = 'ended';
     this.#counts = null;
-    this.#fail(new Error(fault ?? 'the media process hung up'));
+    this.#listening.reject(new Error(fault ?? 'the media process hung up'));
     this.#asks.failAll();
     this.#legs.end();
-    this.#drained();
+    this.#drained.resolve();
     this.#deps.onEnd(fault);
   }
 }

@@ -7,6 +7,7 @@
 import { Socket } from 'node:net';
 import { closeSync, constants, fstatSync, readdirSync, readFileSync } from 'node:fs';
 import { pause } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { childDescriptor } from '../../lib/children/child-messages.ts';
 import { followParent } from '../../lib/children/parent-end.ts';
 import { connectLocally } from '../../lib/link/local-socket.ts';
@@ -34,7 +35,7 @@ process.on('SIGUSR1', () => undefined);
 
 const clock = new SystemClock();
 let server: RunningMediaServer | null = null;
-let linkEnded: () => void = () => undefined;
+let linkEnded = deferred();
 const progress = new LoopProgress(clock);
 const parent = followParent<MediaChildKind>({
   clock,
@@ -68,7 +69,7 @@ try {
   const end =
     corePath === null
       ? new MediaEnd({ clock, progress, onEnd: (fault) => void leave(fault) })
-      : new MediaEnd({ clock, progress, awayMsMax: mediaAwayMsMax, onEnd: () => linkEnded() });
+      : new MediaEnd({ clock, progress, awayMsMax: mediaAwayMsMax, onEnd: () => linkEnded.resolve() });
   const { log } = end;
   if (corePath === null) {
     end.attach(new Socket({ fd: linkDescriptor }));
@@ -105,9 +106,9 @@ async function keepLinked(end: MediaEnd, corePath: string): Promise<never> {
   for (;;) {
     const link = await connectLocally(corePath).catch(() => null);
     if (link !== null) {
-      const ended = new Promise<void>((resolve) => (linkEnded = resolve));
+      linkEnded = deferred();
       end.attach(link);
-      await ended;
+      await linkEnded.promise;
     }
     await pause(clock, connectMs);
   }

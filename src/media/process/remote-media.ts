@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { messageOf } from '../../lib/result.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import { mediaRestartMsMax, mediaRestartMsMin } from '../../model/limits.ts';
@@ -27,9 +28,8 @@ export interface RemoteMediaDeps extends Pick<MediaServerDeps, 'openTranscoders'
 export class RemoteMedia {
   readonly #settings: MediaProcessSettings;
   readonly #deps: RemoteMediaDeps;
-  readonly #whenStopped: Promise<null>;
+  readonly #stopped = deferred<null>();
   #isStopping = false;
-  #stopped: (nothing: null) => void = () => undefined;
   #end: MediaEnd | null = null;
   #server: RunningMediaServer | null = null;
   readonly #restarts: Restarts;
@@ -39,7 +39,6 @@ export class RemoteMedia {
   constructor(settings: MediaProcessSettings, deps: RemoteMediaDeps) {
     this.#settings = settings;
     this.#deps = deps;
-    this.#whenStopped = new Promise((resolve) => (this.#stopped = resolve));
     const [msMin, msMax] = [mediaRestartMsMin, mediaRestartMsMax];
     this.#restarts = new Restarts(deps.clock, { immediate: 0, msMin, msMax });
   }
@@ -51,7 +50,7 @@ export class RemoteMedia {
       const waitMs = this.#restarts.died(this.#hasServed);
       if (fault !== null && !this.#isStopping)
         this.#deps.log.warn({ fault, retry_ms: waitMs }, 'not linked to the server; it is tried again');
-      await settlesWithin(this.#deps.clock, waitMs, this.#whenStopped);
+      await settlesWithin(this.#deps.clock, waitMs, this.#stopped.promise);
     }
   }
 
@@ -64,7 +63,7 @@ export class RemoteMedia {
   /** Sends its legs away, and ends. */
   stop(): void {
     this.#isStopping = true;
-    this.#stopped(null);
+    this.#stopped.resolve(null);
     void this.#end?.end();
   }
 
@@ -85,7 +84,7 @@ export class RemoteMedia {
   async #connect(): Promise<Duplex | null> {
     const { clock, server, key } = this.#deps;
     const connecting = connectPsk({ ...server, key }, mediaPsk, clock);
-    const link = await Promise.race([connecting, this.#whenStopped]);
+    const link = await Promise.race([connecting, this.#stopped.promise]);
     if (link === null)
       connecting.then(
         (late) => late.destroy(),
@@ -97,9 +96,8 @@ export class RemoteMedia {
   /** Until the link ends. */
   async #serve(link: Duplex): Promise<void> {
     const { clock, log, onListening } = this.#deps;
-    let ended: (fault: string | null) => void = () => undefined;
-    const whenEnded = new Promise<string | null>((resolve) => (ended = resolve));
-    const end = new MediaEnd({ clock, onEnd: ended });
+    const ended = deferred<string | null>();
+    const end = new MediaEnd({ clock, onEnd: ended.resolve });
     end.attach(link);
     this.#end = end;
     if (this.#isStopping) void end.end();
@@ -108,7 +106,7 @@ export class RemoteMedia {
     this.#server = server;
     this.#hasServed = true;
     onListening(server.address);
-    const fault = await whenEnded;
+    const fault = await ended.promise;
     if (!this.#isStopping) log.warn({ fault }, 'the link to the server has ended');
     await server.drain();
     this.#server = null;

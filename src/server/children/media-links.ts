@@ -9,6 +9,7 @@ import { formatListenAddress, type ListenAddress } from '../../lib/connections/l
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { listenLocally } from '../../lib/link/local-socket.ts';
 import { listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';
+import { deferred, type Deferred } from '../../lib/deferred.ts';
 import type { Log } from '../../lib/log.ts';
 import { Throttle } from '../../lib/throttle.ts';
 import { declineMedia, mediaPsk } from '../../media/link/media-language.ts';
@@ -96,16 +97,16 @@ export class SiteMedia extends MediaLinks {
   readonly #settings: Settings;
   readonly #site: MediaSite;
   readonly #servers: Server[] = [];
-  /** Resolve when the process with their number has brought its legs, and listens. */
-  readonly #brought: (() => void)[] = [];
+  /** Resolved when the process with their number has brought its legs, and listens. */
+  readonly #brought: readonly Deferred<void>[];
   readonly #allBrought: Promise<unknown>;
 
   constructor(settings: Settings, site: MediaSite, deps: MediaLinksDeps) {
     super(deps);
     this.#settings = settings;
     this.#site = site;
-    const brought = deps.connections.map(() => new Promise<void>((resolve) => this.#brought.push(resolve)));
-    this.#allBrought = Promise.all(brought);
+    this.#brought = deps.connections.map(() => deferred());
+    this.#allBrought = Promise.all(this.#brought.map(({ promise }) => promise));
   }
 
   /** Resolves when all have brought the legs of their calls, or need not be waited for any longer. */
@@ -133,7 +134,7 @@ export class SiteMedia extends MediaLinks {
     // The process before it is dead; its end may not have been read yet.
     if (connection.isTaken) connection.close();
     const own = mediaChildSettings(this.#settings, connection.process);
-    if (await this.attach(connection, link, own)) this.#brought[connection.process]?.();
+    if (await this.attach(connection, link, own)) this.#brought[connection.process]?.resolve();
   }
 }
 
