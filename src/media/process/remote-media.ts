@@ -2,7 +2,6 @@
  * A media process on a machine of its own: `reveille serve --only media`. It connects to its server's gate, serves as long
  * as the link lasts, and connects again. Its settings and its log are its own. Source: calls-and-media.md, The media process.
  */
-import type { Duplex } from 'node:stream';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { messageOf } from '../../lib/result.ts';
@@ -28,13 +27,11 @@ export interface RemoteMediaDeps extends Pick<MediaServerDeps, 'openTranscoders'
 export class RemoteMedia {
   readonly #settings: MediaProcessSettings;
   readonly #deps: RemoteMediaDeps;
-  readonly #stopped = deferred<null>();
+  readonly #stopped = deferred();
   #isStopping = false;
   #end: MediaEnd | null = null;
   #server: RunningMediaServer | null = null;
   readonly #restarts: Restarts;
-  /** Since it connected last. */
-  #hasServed = false;
 
   constructor(settings: MediaProcessSettings, deps: RemoteMediaDeps) {
     this.#settings = settings;
@@ -45,12 +42,14 @@ export class RemoteMedia {
 
   /** Resolves when it was stopped. Rejects when it cannot listen, which trying again would not change. */
   async run(): Promise<void> {
+    const { clock, log } = this.#deps;
     while (!this.#isStopping) {
-      const fault = await this.#serveOnce();
-      const waitMs = this.#restarts.died(this.#hasServed);
-      if (fault !== null && !this.#isStopping)
-        this.#deps.log.warn({ fault, retry_ms: waitMs }, 'not linked to the server; it is tried again');
-      await settlesWithin(this.#deps.clock, waitMs, this.#stopped.promise);
+      const linked = await this.#link().catch(messageOf);
+      if (typeof linked === 'object') await this.#serve(linked);
+      const waitMs = this.#restarts.died(typeof linked === 'object');
+      if (typeof linked === 'string' && !this.#isStopping)
+        log.warn({ fault: linked, retry_ms: waitMs }, 'not linked to the server; it is tried again');
+      await settlesWithin(clock, waitMs, this.#stopped.promise);
     }
   }
 
@@ -63,70 +62,52 @@ export class RemoteMedia {
   /** Sends its legs away, and ends. */
   stop(): void {
     this.#isStopping = true;
-    this.#stopped.resolve(null);
+    this.#stopped.resolve();
     void this.#end?.end();
   }
 
-  /** Why there is no link; null: there was one, and it has ended. Rejects as `run` does. */
-  async #serveOnce(): Promise<string | null> {
-    this.#hasServed = false;
-    try {
-      const link = await this.#connect();
-      if (link !== null) await this.#serve(link);
-      return null;
-    } catch (error) {
-      if (error instanceof CannotServe) throw error.cause;
-      return messageOf(error);
-    }
-  }
-
-  /** Null: it was stopped meanwhile. */
-  async #connect(): Promise<Duplex | null> {
+  /** The server has said hello. Rejects with a sentence, as when it is stopped meanwhile. */
+  async #link(): Promise<LinkedEnd> {
     const { clock, server, key } = this.#deps;
     const connecting = connectPsk({ ...server, key }, mediaPsk, clock);
     const link = await Promise.race([connecting, this.#stopped.promise]);
-    if (link === null)
+    if (link === undefined) {
       connecting.then(
         (late) => late.destroy(),
         () => undefined,
       );
-    return link;
-  }
-
-  /** Until the link ends. */
-  async #serve(link: Duplex): Promise<void> {
-    const { clock, log, onListening } = this.#deps;
+      throw new Error('it was stopped');
+    }
     const ended = deferred<string | null>();
     const end = new MediaEnd({ clock, onEnd: ended.resolve });
     end.attach(link);
     this.#end = end;
     if (this.#isStopping) void end.end();
     await end.started();
-    const server = await this.#listen(end);
+    return { end, ended: ended.promise };
+  }
+
+  /** Until the link ends. */
+  async #serve({ end, ended }: LinkedEnd): Promise<void> {
+    const { clock, log, onListening, openTranscoders } = this.#deps;
+    const deps = { clock, log, end, openTranscoders };
+    const server = await startMediaServer(this.#settings, deps).catch(async (error: unknown) => {
+      end.failed(messageOf(error));
+      await end.end();
+      throw error;
+    });
     this.#server = server;
-    this.#hasServed = true;
     onListening(server.address);
-    const fault = await ended.promise;
+    const fault = await ended;
     if (!this.#isStopping) log.warn({ fault }, 'the link to the server has ended');
     await server.drain();
     this.#server = null;
     await server.close();
   }
-
-  async #listen(end: MediaEnd): Promise<RunningMediaServer> {
-    const { clock, log, openTranscoders } = this.#deps;
-    try {
-      return await startMediaServer(this.#settings, { clock, log, end, openTranscoders });
-    } catch (cause) {
-      end.failed(messageOf(cause));
-      await end.end();
-      throw new CannotServe(cause);
-    }
-  }
 }
 
-class CannotServe extends Error {
-  constructor(cause: unknown) {
-    super('the media process cannot serve', { cause });
-  }
+interface LinkedEnd {
+  readonly end: MediaEnd;
+  /** A sentence; null: one of the two hung up in order. */
+  readonly ended: Promise<string | null>;
 }

@@ -2,7 +2,7 @@
  * calls-and-media.md, Legs.
  */
 import type { SampleShape } from '../../model/media/sound.ts';
-import type { AudioFrameHeader, FrameHeader } from '../../protocol/media/frame-header.ts';
+import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { FrameTally } from './session-stats.ts';
 import { type Hearer, SoundRoute } from './sound-route.ts';
 import type { KeyFrameRequest } from './source-video.ts';
@@ -48,15 +48,8 @@ export class Direction {
     payload: Uint8Array<ArrayBuffer>,
     headerBytes: Uint8Array,
   ): void {
-    if (header.kind === 'video') this.video.take(keyFrames, header, payload, headerBytes);
-    else this.#takeAudio(header, payload, headerBytes);
-  }
-
-  #takeAudio(
-    { format, timestampMs }: AudioFrameHeader,
-    payload: Uint8Array<ArrayBuffer>,
-    headerBytes: Uint8Array,
-  ): void {
+    if (header.kind === 'video') return this.video.take(keyFrames, header, payload, headerBytes);
+    const { format, timestampMs } = header;
     if (!this.sound.take({ format, timestampMs, payload }, headerBytes, this.#sender.sound()))
       this.#tally.frame(this.video.leg === null ? 'no_receiver' : 'unsupported');
   }

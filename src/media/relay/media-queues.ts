@@ -35,7 +35,6 @@ export class VideoQueue<Video extends WaitingVideo> {
   /** In the order they came. */
   #waiting: Video[] = [];
   #pictures = 0;
-  #codedFrames = 0;
   #codedBytes = 0;
   #lacksKey = false;
 
@@ -68,10 +67,7 @@ export class VideoQueue<Video extends WaitingVideo> {
     const video = this.#waiting.shift();
     if (video === undefined) return undefined;
     if (standsAlone(video.format)) this.#pictures -= 1;
-    else {
-      this.#codedFrames -= 1;
-      this.#codedBytes -= video.payload.length;
-    }
+    else this.#codedBytes -= video.payload.length;
     return video;
   }
 
@@ -101,13 +97,12 @@ export class VideoQueue<Video extends WaitingVideo> {
     if (this.#wouldOverflow(video) && !this.#makeRoomFor(video)) return this.#dropped(video, 'slow_leg');
     if (video.isKey) this.#lacksKey = false;
     this.#waiting.push(video);
-    this.#codedFrames += 1;
     this.#codedBytes += video.payload.length;
   }
 
   #wouldOverflow(video: Video): boolean {
     return (
-      this.#codedFrames >= codedFramesWaitingMax ||
+      this.#waiting.length - this.#pictures >= codedFramesWaitingMax ||
       this.#codedBytes + video.payload.length > codedBytesWaitingMax
     );
   }
@@ -116,7 +111,6 @@ export class VideoQueue<Video extends WaitingVideo> {
   #makeRoomFor(video: Video): boolean {
     const waiting = this.#waiting;
     this.#waiting = waiting.filter(({ format }) => standsAlone(format));
-    this.#codedFrames = 0;
     this.#codedBytes = 0;
     this.#lacksKey = true;
     for (const gone of waiting) if (!standsAlone(gone.format)) this.#dropped(gone, 'slow_leg');

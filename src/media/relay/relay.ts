@@ -17,8 +17,6 @@ type Joining = Result<JoinedLeg, ReservationRefusal>;
 export class Relay {
   readonly #deps: RelayDeps;
   readonly #overdue: OverdueFrames;
-  /** The applications of the devices in the rooms. */
-  readonly #applications = new Map<SessionId, string>();
   readonly #rooms = new Map<SessionId, Room>();
 
   constructor(deps: RelayDeps) {
@@ -39,7 +37,7 @@ export class Relay {
   /** Takes the place of the device that is there. A call whose downlink is pictures is refused where none can be made. */
   joinDevice(sessionId: SessionId, media: CallMedia, out: DeviceOutput, application = ''): Joining {
     const room = this.#enter(sessionId);
-    this.#applications.set(sessionId, application);
+    room.application = application;
     return room.joinDevice(media, out);
   }
 
@@ -70,10 +68,8 @@ export class Relay {
   }
 
   #newRoom(sessionId: SessionId): Room {
-    const overdue = this.#overdue.of(sessionId, () => this.#applications.get(sessionId) ?? '');
-    return new Room({ ...this.#deps, overdue }, () => {
-      this.#rooms.delete(sessionId);
-      this.#applications.delete(sessionId);
-    });
+    const overdue = this.#overdue.of(sessionId, () => room.application);
+    const room: Room = new Room({ ...this.#deps, overdue }, () => this.#rooms.delete(sessionId));
+    return room;
   }
 }

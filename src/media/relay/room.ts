@@ -45,6 +45,8 @@ const isPresent = (receiver: Receiver | undefined): receiver is Receiver => rece
 
 /** A second device or bridge takes the place of the first. */
 export class Room {
+  /** Of its device; empty: none has been there yet. */
+  application = '';
   readonly #clock: Clock;
   readonly #tally: FrameTally;
   readonly #downlink: Direction;
