@@ -70,12 +70,11 @@ export class ServerEnd {
   #counts: MediaProcessCounts | null = null;
 
   constructor(stream: Duplex, deps: ServerEndDeps) {
-    const { clock, process, service, progress } = deps;
-    const elsewhere = (sessionId: SessionId): string | null => deps.elsewhere(sessionId);
+    const { clock, progress } = deps;
     this.#deps = deps;
     this.listening.catch(() => undefined);
     const send = (message: ServerMessage): void => this.#link.send(message);
-    this.#legs = new GrantedLegs({ clock, process, service, elsewhere, send });
+    this.#legs = new GrantedLegs({ ...deps, send });
     this.#asks = new OpenAsks(clock, {
       max: linkViewsMax,
       unsent: 'unanswered',

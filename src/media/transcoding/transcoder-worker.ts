@@ -3,68 +3,69 @@
  * is ended between tasks only: a thread that is stopped within native code may take the process with it.
  */
 import { workerData, type MessagePort } from 'node:worker_threads';
-import { fail, succeed, type Result } from '../../lib/result.ts';
+import { fail, succeed } from '../../lib/result.ts';
 import { openEngine, type Engine } from '../codec/engine.ts';
 import { FrameTranscoder, type TranscoderSettings } from '../codec/frame-transcoder.ts';
-import { liveNatives, type NativeCensus } from '../codec/native-census.ts';
+import { liveNatives } from '../codec/native-census.ts';
 import { PacketTranscoder } from '../codec/packet-transcoder.ts';
 import { encodableSound } from '../codec/sound-encoder.ts';
-import type { FrameResult } from '../../model/media/picture.ts';
-import type { SoundResult } from '../../model/media/sound.ts';
 import { serveTasks } from './task-port.ts';
-import type { EngineDescription, FrameTask, SoundTask, TranscoderTasks } from './transcoder-task.ts';
+import type { TranscoderTasks } from './transcoder-task.ts';
 
 const settings: TranscoderSettings = workerData;
 /** Every task waits for it, so that they keep their order while it loads. */
 const opening = openEngine();
-const transcoders = new Map<number, FrameTranscoder>();
-const soundTranscoders = new Map<number, PacketTranscoder>();
+/** By their sessions, of which none has both. */
+const transcoders = new Map<number, FrameTranscoder | PacketTranscoder>();
 
 /** Those of this thread. */
 export const transcoderTasks: TranscoderTasks = {
-  startEngine,
-  takeFrame,
-  takeSound,
-  closeSession,
-  closeAll,
-  countNatives,
+  async startEngine() {
+    const engine = await opening;
+    if (!engine.ok) return fail(engine.error);
+    return succeed({ version: engine.value.version, soundEncoders: encodableSound(engine.value) });
+  },
+  takeFrame: ({ session, frame, shapes, description, isKeyWanted }) =>
+    performBy(
+      session,
+      (engine) => new FrameTranscoder(engine, settings),
+      (transcoder) => transcoder.take(frame, shapes, description, isKeyWanted),
+    ),
+  takeSound: ({ session, packet, assumed, targets }) =>
+    performBy(
+      session,
+      (engine) => new PacketTranscoder(engine),
+      (transcoder) => transcoder.take(packet, assumed, targets),
+    ),
+  async closeSession(session) {
+    await opening;
+    dropSession(session);
+  },
+  async closeAll() {
+    await opening;
+    for (const session of transcoders.keys()) dropSession(session);
+  },
+  async countNatives() {
+    await opening;
+    return liveNatives();
+  },
 };
 
 export function serve(port: MessagePort): void {
   serveTasks(transcoderTasks, port);
 }
 
-async function startEngine(): Promise<Result<EngineDescription, string>> {
-  const engine = await opening;
-  if (!engine.ok) return fail(engine.error);
-  return succeed({ version: engine.value.version, soundEncoders: encodableSound(engine.value) });
-}
-
-function takeFrame({ session, frame, shapes, description, isKeyWanted }: FrameTask): Promise<FrameResult> {
-  return performBy(transcoders, session, {
-    make: (engine) => new FrameTranscoder(engine, settings),
-    perform: (transcoder) => transcoder.take(frame, shapes, description, isKeyWanted),
-  });
-}
-
-function takeSound({ session, packet, assumed, targets }: SoundTask): Promise<SoundResult> {
-  return performBy(soundTranscoders, session, {
-    make: (engine) => new PacketTranscoder(engine),
-    perform: (transcoder) => transcoder.take(packet, assumed, targets),
-  });
-}
-
 /** A transcoder that throws is not used again: the session's next task makes a new one. */
-async function performBy<Kind, Answer>(
-  known: Map<number, Kind>,
+async function performBy<Kind extends FrameTranscoder | PacketTranscoder, Answer>(
   session: number,
-  { make, perform }: { make: (engine: Engine) => Kind; perform: (transcoder: Kind) => Answer },
+  make: (engine: Engine) => Kind,
+  perform: (transcoder: Kind) => Answer,
 ): Promise<Answer> {
   const engine = await opening;
   if (!engine.ok) throw new Error(engine.error);
   try {
-    const transcoder = known.get(session) ?? make(engine.value);
-    known.set(session, transcoder);
+    const transcoder = (transcoders.get(session) as Kind | undefined) ?? make(engine.value);
+    transcoders.set(session, transcoder);
     return perform(transcoder);
   } catch (error) {
     dropSession(session);
@@ -72,24 +73,8 @@ async function performBy<Kind, Answer>(
   }
 }
 
-async function closeSession(session: number): Promise<void> {
-  await opening;
-  dropSession(session);
-}
-
-async function closeAll(): Promise<void> {
-  await opening;
-  for (const session of [...transcoders.keys(), ...soundTranscoders.keys()]) dropSession(session);
-}
-
-async function countNatives(): Promise<NativeCensus> {
-  await opening;
-  return liveNatives();
-}
-
 function dropSession(session: number): void {
-  const transcoder = transcoders.get(session) ?? soundTranscoders.get(session);
+  const transcoder = transcoders.get(session);
   transcoders.delete(session);
-  soundTranscoders.delete(session);
   transcoder?.close();
 }
