@@ -17,7 +17,6 @@ type AnswerMessage =
   | { readonly readyThread: number | null };
 
 interface Asked {
-  readonly name: TaskName;
   readonly answered: (answer: unknown) => void;
   readonly failed: (error: unknown) => void;
 }
@@ -59,7 +58,7 @@ export class TaskPort {
     return new Promise((answered, failed) => {
       const message: TaskMessage = [name, task];
       this.#port.postMessage(message, moved);
-      if (this.#asked.push({ name, answered, failed }) === 1) this.#port.ref();
+      if (this.#asked.push({ answered, failed }) === 1) this.#port.ref();
     });
   }
 
@@ -72,10 +71,7 @@ export class TaskPort {
 
   /** Fails what was asked, the task that the thread works on with an error of its own. The thread performs all of it. */
   giveUp(currentError: unknown, error: unknown): void {
-    for (const [index, { name, failed }] of this.#asked.entries()) {
-      this.#asked[index] = { name, answered: ignore, failed: ignore };
-      failed(index === 0 ? currentError : error);
-    }
+    for (const [index, { failed }] of this.#asked.entries()) failed(index === 0 ? currentError : error);
   }
 
   #received(message: AnswerMessage): void {
@@ -90,10 +86,6 @@ export class TaskPort {
     if ('error' in message) asked?.failed(message.error);
     else asked?.answered(message.answer);
   }
-}
-
-function ignore(): void {
-  // Its answer was given up.
 }
 
 /** The thread's end: performs the tasks that come by `port`, one after the other. */
