@@ -251,8 +251,7 @@ export const mediaAwayMsMax = 10_000;
 export const legEndKnownMs = 2000;
 /** Questions of the media process that are not answered yet; beyond it a leg is answered 503. */
 export const linkQuestionsMax = 10_000;
-/** Who was let in and has not come yet: after so long, or beyond so many the first of them, is forgotten. */
-export const linkGrantMsMax = 10_000;
+/** Legs that were let in and have not come yet: beyond so many the first of them is forgotten. */
 export const linkGrantsMax = 10_000;
 /** Legs that one media process has open; beyond it one is closed as soon as it is opened. */
 export const linkLegsMax = 1_000_000;

@@ -3,11 +3,10 @@
  * that wait to be opened; and open legs, by the numbers given out with the answers. A message about a number that is not
  * there is ignored: the leg was given up, or closed, while the message was on its way.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { succeed, type Result } from '../../lib/result.ts';
 import type { LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
-import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
+import { linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
 import type {
   AdmittedLeg,
   BroughtLeg,
@@ -29,7 +28,6 @@ type OpenLeg =
   | { readonly kind: 'viewer'; readonly open: OpenViewer };
 
 export interface GrantedLegsDeps {
-  readonly clock: Clock;
   /** The number of the media process. */
   readonly process: number;
   readonly service: CoreLegService;
@@ -77,8 +75,8 @@ class LinkedLeg implements PlacedLeg {
 
 export class GrantedLegs {
   readonly #deps: GrantedLegsDeps;
-  /** In the order of their numbers, which is that of their deadlines, monotonic. */
-  readonly #grants = new Map<number, { readonly granted: AdmittedLeg; readonly deadlineMs: number }>();
+  /** By their numbers; the first was granted first. Whether a leg may still be opened is asked again then. */
+  readonly #grants = new Map<number, AdmittedLeg>();
   readonly #legs = new Map<number, OpenLeg>();
   #numbers = 0;
   #openQuestions = 0;
@@ -100,8 +98,7 @@ export class GrantedLegs {
   /** What the media process did wrong, as the end of a sentence; null: nothing. */
   open(number: number): string | null {
     if (this.#legs.has(number)) return 'opened a leg twice';
-    this.#sweep();
-    const granted = this.#grants.get(number)?.granted ?? null;
+    const granted = this.#grants.get(number) ?? null;
     this.#grants.delete(number);
     this.#enter(number, (leg) => (granted === null ? null : openAt(this.#deps.service, granted, leg)));
     return null;
@@ -175,18 +172,10 @@ export class GrantedLegs {
   /** The number by which the leg can be opened, once. */
   #grant(granted: AdmittedLeg): number {
     this.#numbers += 1;
-    const deadlineMs = this.#deps.clock.monotonicMs() + linkGrantMsMax;
-    this.#grants.set(this.#numbers, { granted, deadlineMs });
-    this.#sweep();
+    this.#grants.set(this.#numbers, granted);
+    const [oldest = 0] = this.#grants.keys();
+    if (this.#grants.size > linkGrantsMax) this.#grants.delete(oldest);
     return this.#numbers;
-  }
-
-  #sweep(): void {
-    const nowMs = this.#deps.clock.monotonicMs();
-    for (const [number, { deadlineMs }] of this.#grants) {
-      if (nowMs < deadlineMs && this.#grants.size <= linkGrantsMax) return;
-      this.#grants.delete(number);
-    }
   }
 }
 

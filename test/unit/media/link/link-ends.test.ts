@@ -202,20 +202,6 @@ test('an admission opens one leg', async () => {
   assert.equal(media.service.openBridgeLeg({ ...admission }, new FakeCallLeg()), null, 'nor does a copy');
 });
 
-test('who was let in and comes later than ten seconds is closed', async () => {
-  const scene = new LegServiceScene();
-  const link = await new LinkedLegService(scene).ready();
-  const legs = [new FakeCallLeg(), new FakeCallLeg()] as const;
-  const late = admitted(await link.media.service.admitBridge(bridgeKey, null));
-  await link.pass(1000);
-  const punctual = admitted(await link.media.service.admitBridge(bridgeKey, null));
-  await link.pass(9000);
-  link.media.service.openBridgeLeg(late, legs[0]);
-  link.media.service.openBridgeLeg(punctual, legs[1]);
-  await link.settle();
-  assert.deepEqual([legs[0].closes, legs[1].closes], [['ended'], []]);
-});
-
 test('what is counted is added up, and crosses four times a second', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
