@@ -128,13 +128,6 @@ test('sessions that have sent nothing hold what was reserved for them: the one b
   assert.equal(refusal(), null);
 });
 
-test('whether a session would be taken is told without taking it', async () => {
-  await scene.open();
-  for (let asked = 0; asked < 20; asked++) assert.equal(scene.pool.refusalOf(tenth), null);
-
-  scene.sessions(8);
-});
-
 test('sessions that were measured to take less than reserved make room, and those that take more do not', async () => {
   await scene.open();
   const sessions = scene.sessions(8);
