@@ -17,7 +17,6 @@ import { engineTest, transcoderTest } from '../../../support/engine-test.ts';
 import { BitWriter } from '../../../support/bit-writer.ts';
 import { h264Key } from '../../../support/hostile-pictures.ts';
 import { h264ParameterSet } from '../../../support/parameter-sets.ts';
-import { chanceFrom } from '../../../support/seeded-random.ts';
 
 const size = { width: 160, height: 120 };
 
@@ -150,39 +149,6 @@ transcoderTest(
       'object',
       'object',
     ]);
-  },
-);
-
-engineTest('300 corrupt frames cost themselves, and the film goes on at each key frame', (engine) => {
-  const before = liveNatives();
-  const transcoder = makeTranscoder(engine);
-  const chance = chanceFrom(5);
-  const film = h264Film(engine, size, 3);
-  const [key, next] = film;
-  assert(key !== undefined && next !== undefined);
-  const whole = takeFrame(transcoder, key, [fitScreen]).pictures;
-  for (let i = 0; i < 300; i += 1) {
-    const payload = next.payload.slice();
-    for (let hit = 0; hit < 5; hit += 1) payload[5 + chance.below(payload.length - 5)] = chance.below(256);
-    takeFrame(transcoder, { ...next, payload }, [fitScreen]);
-    assert.deepEqual(takeFrame(transcoder, key, [fitScreen]).pictures, whole);
-  }
-  transcoder.close();
-  assert.deepEqual(liveNatives(), before);
-});
-
-transcoderTest(
-  'nothing, zeroes and noise are undecodable, and no stream ends by them',
-  (transcoder, engine) => {
-    const [key, next] = h264Film(engine, size, 2);
-    const hostile = [[], [0], [0, 0, 1], [0, 0, 0, 1, 0x65], Array.from({ length: 999 }, (_, i) => i)].map(
-      (bytes) => sourceFrame('h264', Uint8Array.from(bytes)),
-    );
-    for (const frame of hostile) {
-      const [, fate] = fates(transcoder, [key, frame]);
-      assert.match(fate ?? '', /undecodable!|nothing/);
-    }
-    assert.deepEqual(fates(transcoder, [key, next]), ['object', 'object']);
   },
 );
 
