@@ -331,7 +331,14 @@ function brokenFrame(format: Format, chance: Chance): Uint8Array<ArrayBuffer> {
   let frame = wholeFrame(format, chance);
   for (let more = chance.below(4); more > 0; more -= 1)
     frame = pick(chance, breakages)(frame, chance.below(frame.length), chance);
-  return Uint8Array.from(frame);
+  return between(frame, format === 'mjpeg' ? [0xff, 0xd8] : [0, 0, 1], chance);
+}
+
+/** A frame in the middle of a buffer, whose neighbours begin one as well. */
+function between(frame: Buffer, start: readonly number[], chance: Chance): Uint8Array<ArrayBuffer> {
+  const around = start.slice(chance.below(start.length));
+  const whole = Uint8Array.from([...start, ...frame, ...around, ...frame]);
+  return whole.subarray(start.length, start.length + frame.length);
 }
 
 const formats = ['h264', 'h265', 'mjpeg'] as const;

@@ -19,7 +19,11 @@ const films = ['edges', 'bars', 'gradients'] as const;
 const samplings = ['yuv420p', 'yuv422p', 'yuv444p'] as const;
 const bt709 = { matrix: 'bt709', isTagged: true } as const;
 
-type Case = readonly [name: string, recipe: Omit<Recipe, 'film'> & Partial<Recipe>, of: readonly Expectation[]];
+type Case = readonly [
+  name: string,
+  recipe: Omit<Recipe, 'film'> & Partial<Recipe>,
+  of: readonly Expectation[],
+];
 const cases: readonly Case[] = [
   ...samplings.flatMap((pixels): Case[] => [
     [`MJPEG of ${pixels}`, { ...landscape, format: 'mjpeg', pixels }, ofLandscape],

@@ -206,14 +206,11 @@ export class Room {
       this.#changed();
       return refusal;
     }
-    if (!isDeepStrictEqual(this.#media, media)) this.#agree(media);
-    return null;
-  }
-
-  #agree(media: CallMedia): void {
+    if (isDeepStrictEqual(this.#media, media)) return null;
     this.#media = media;
     this.#takings = takingsOf(media);
     for (const receiver of this.#downlink.video.receivers) receiver.taking = this.#takings[receiver.kind];
+    return null;
   }
 
   #changed(): void {

@@ -5,12 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
-import {
-  mediaRestartMsMax,
-  mediaRestartMsMin,
-  mediaStartMsMax,
-  mediaStopMsMax,
-} from '../../model/limits.ts';
+import { mediaRestartMsMax, mediaRestartMsMin, mediaStartMsMax, mediaStopMsMax } from '../../model/limits.ts';
 import type { MediaChildKind, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { mediaChildSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';

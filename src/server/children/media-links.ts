@@ -65,7 +65,8 @@ abstract class MediaLinks {
     }
     try {
       const address = await connection.attach(link, settings, (fault) => {
-        if (!this.#isShut) log.warn({ media_process: process, fault }, 'the link to a media process has ended');
+        if (!this.#isShut)
+          log.warn({ media_process: process, fault }, 'the link to a media process has ended');
       });
       log.info(
         { media_process: process, address: formatListenAddress(address) },

@@ -266,13 +266,12 @@ function watch(ms: number): void {
   for (let passed = 0; passed < ms; passed += threadLookMs) scene.clock.advance(threadLookMs);
 }
 
-/** A pool whose threads have the CPU time that the clock has, or none while `isIdle` says so. */
-async function openTimed(threads: number, isIdle: () => boolean = () => false): Promise<void> {
-  await scene.open({ threads, threadTime: () => (isIdle() ? 0 : scene.clock.monotonicMs()) });
+function threadTime(): number {
+  return scene.clock.monotonicMs();
 }
 
 test('a frame that takes its worker too long is overdue; other calls continue on a new worker', async () => {
-  await openTimed(1);
+  await scene.open({ threadTime });
   const [offender = assert.fail(), beside = assert.fail()] = scene.sessions(2);
   assert.equal(told(await take(beside)), '2.1');
   const [held, behind] = [hold(offender), take(beside)];
@@ -292,7 +291,7 @@ test('a frame that takes its worker too long is overdue; other calls continue on
 });
 
 test('a packet of sound that takes its worker too long is overdue', async () => {
-  await openTimed(1);
+  await scene.open({ threadTime });
   const held = takeSound(soundSession(), { isHeld: true });
   await scene.gate.untilHeld(1);
   watch(taskTimeMsMax + threadLookMs);
@@ -301,52 +300,42 @@ test('a packet of sound that takes its worker too long is overdue', async () => 
   scene.gate.order('go');
 });
 
-test('a worker that waits for the machine keeps its task until it is silent for too long', async () => {
-  await openTimed(1, () => true);
-  const held = hold(scene.session());
-  await scene.gate.untilHeld(1);
-  watch(workerSilenceMsMax);
-  scene.gate.order('go');
-  assert.equal(told(await held), '1.1');
+const times: readonly (readonly [string, Parameters<TranscoderScene['open']>[0], number])[] = [
+  [
+    'of a worker that waits for the machine until it is silent for too long',
+    { threadTime: () => 0 },
+    workerSilenceMsMax,
+  ],
+  [
+    'in elapsed time, a multiple, where the system tells no CPU time',
+    { threadTime: () => null },
+    taskTimeMsMax * elapsedPerTaskTime,
+  ],
+  [
+    'of a larger source by its area',
+    { sourceMax: { width: 3840, height: 2160 }, threadTime },
+    taskTimeMsMax * 4,
+  ],
+];
+for (const [what, options, ms] of times)
+  test(`a frame has its time ${what}, and is overdue behind it`, async () => {
+    await scene.open(options);
+    const held = hold(scene.session());
+    await scene.gate.untilHeld(1);
+    watch(ms);
+    scene.gate.order('go');
+    assert.equal(told(await held), '1.1');
 
-  const silent = hold(scene.session());
-  await scene.gate.untilHeld(2);
-  watch(workerSilenceMsMax + threadLookMs);
-  assert.deepEqual(await silent, overdueFrame);
-  assert.deepEqual(scene.wedged, []);
-  scene.gate.order('go');
-});
-
-test('where the system tells no CPU time a task has a multiple of it, in elapsed time', async () => {
-  await scene.open({ threadTime: () => null });
-  const held = hold(scene.session());
-  await scene.gate.untilHeld(1);
-  watch(taskTimeMsMax * elapsedPerTaskTime);
-  scene.gate.order('go');
-  assert.equal(told(await held), '1.1');
-
-  const longer = hold(scene.session());
-  await scene.gate.untilHeld(2);
-  watch(taskTimeMsMax * elapsedPerTaskTime + threadLookMs);
-  assert.deepEqual(await longer, overdueFrame);
-  scene.gate.order('go');
-});
-
-test('frames of larger sources have more time, by their area', async () => {
-  await scene.open({
-    sourceMax: { width: 3840, height: 2160 },
-    threadTime: () => scene.clock.monotonicMs(),
+    const longer = hold(scene.session());
+    await scene.gate.untilHeld(2);
+    watch(ms + threadLookMs);
+    assert.deepEqual(await longer, overdueFrame);
+    assert.deepEqual(scene.wedged, []);
+    scene.gate.order('go');
   });
-  const held = hold(scene.session());
-  await scene.gate.untilHeld(1);
-  watch(taskTimeMsMax * 4);
-  scene.gate.order('go');
-
-  assert.equal(told(await held), '1.1');
-});
 
 test('frames that follow each other on a busy worker are not counted together', async () => {
-  await openTimed(1);
+  await scene.open({ threadTime });
   const sessions = scene.sessions(8);
   const held = sessions.map(hold);
   for (let frame = 1; frame <= sessions.length; frame++) {
@@ -369,7 +358,7 @@ async function abandonOne(number: number): Promise<void> {
 }
 
 test('abandoned workers end when their tasks do; only more at once than may be need a new process', async () => {
-  await openTimed(1);
+  await scene.open({ threadTime });
   for (let number = 1; number <= abandonedWorkersMax; number++) await abandonOne(number);
   assert.deepEqual(scene.wedged, []);
   scene.gate.order('go');
@@ -392,7 +381,7 @@ test('abandoned workers end when their tasks do; only more at once than may be n
 });
 
 test('closing does not wait for a worker that was abandoned', async () => {
-  await openTimed(1);
+  await scene.open({ threadTime });
   await abandonOne(1);
   await scene.pool.close();
 
@@ -401,7 +390,7 @@ test('closing does not wait for a worker that was abandoned', async () => {
 });
 
 test('a worker that answers now and then does not hang', async () => {
-  await openTimed(1, () => true);
+  await scene.open({ threadTime: () => 0 });
   const sessions = scene.sessions(4);
   const held = sessions.map(hold);
   for (let frame = 1; frame <= sessions.length; frame++) {

@@ -2,11 +2,7 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
-import {
-  linkSilenceMsMax,
-  mediaRestartMsMax,
-  mediaRestartMsMin,
-} from '../../../../src/model/limits.ts';
+import { linkSilenceMsMax, mediaRestartMsMax, mediaRestartMsMin } from '../../../../src/model/limits.ts';
 import { mediaLegsDefaults } from '../../../support/listener-defaults.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
