@@ -45,16 +45,6 @@ test('legs of a call stay open over a killed core, and are not told again what t
   assert.equal(scene.state(call), 'connected');
 });
 
-test('a cut link alone costs no leg either', async () => {
-  const { scene, call, device, bridge } = await ringingCall();
-  await scene.cut();
-  assert.equal(scene.directory.hasDevice(call), false);
-  await scene.link();
-  device.open.report({ kind: 'end', reason: 'hangup_device' });
-  await scene.settle();
-  assert.deepEqual(legWords(bridge.leg), ['start', 'ended hangup_device', 'closed ended']);
-});
-
 test('reports of legs while the core is away are known to the next one', async () => {
   const { scene, call, device, bridge } = await ringingCall();
   await scene.kill();
@@ -63,25 +53,6 @@ test('reports of legs while the core is away are known to the next one', async (
   await scene.link();
   assert.equal(scene.state(call), 'connected');
   assert.deepEqual(legWords(device.leg), ['ringing', 'attempting', 'connected']);
-});
-
-test('a device that hangs up and goes while the core is away ends its call', async () => {
-  const { scene, call, device, bridge } = await ringingCall();
-  await scene.kill();
-  device.open.report({ kind: 'end', reason: 'hangup_device' });
-  device.open.gone();
-  await scene.link();
-  assert.deepEqual(scene.told(call).slice(-1), ['ended hangup_device']);
-  assert.deepEqual(legWords(bridge.leg), ['start', 'ended hangup_device', 'closed ended']);
-});
-
-test('a leg that goes without a word while the core is away is waited for', async () => {
-  const { scene, call, device } = await ringingCall();
-  await scene.kill();
-  device.open.gone();
-  await scene.link();
-  assert.deepEqual([scene.directory.hasDevice(call), scene.directory.hasBridge(call)], [false, true]);
-  assert.equal(scene.state(call), 'ringing');
 });
 
 test('a report that the core has lost is said again', async () => {
@@ -93,19 +64,6 @@ test('a report that the core has lost is said again', async () => {
   assert.equal(scene.state(call), 'ringing');
   await scene.link();
   assert.deepEqual(scene.told(call), ['started establishing', 'state ringing', 'state connected']);
-});
-
-test('an end that the core has lost is recorded by the next one, once', async () => {
-  const { scene, call, device, bridge } = await ringingCall();
-  const commit = scene.commit();
-  device.open.report({ kind: 'end', reason: 'hangup_device' });
-  await scene.settle();
-  assert.deepEqual(legWords(device.leg).slice(-1), ['closed ended']);
-  await scene.kill(commit);
-  assert.equal(scene.state(call), 'ringing');
-  await scene.link();
-  assert.deepEqual(scene.told(call).slice(2), ['ended hangup_device']);
-  assert.deepEqual(legWords(bridge.leg).slice(-2), ['ended hangup_device', 'closed ended']);
 });
 
 test('a call that a core before it did not know of begins by its legs', async () => {

@@ -21,25 +21,6 @@ const unitOf = (...nals: string[]): string => `video ${nals.map((nal) => startCo
 
 const [sps, pps, sei, aud, filler] = ['6742e01f', '68ce3c80', '0605aabb', '09f0', '0cff80'];
 const keySlices = ['6588aa01', '6542aa02', '6524aa03', '6512aa04'];
-const slicesOf = (index: number): string[] =>
-  ['419a', '4142', '4124', '4112'].map((head) => head + index.toString(16).padStart(4, '0'));
-
-/** Pictures of four slices, the first of them a key frame. */
-function pictureOf(index: number): string[] {
-  return index === 0 ? keySlices : slicesOf(index);
-}
-
-test('timestamps that wrap, jump and go back divide the units, and nothing else does', () => {
-  const scene = new IncomingScene();
-  const timestamps = [0xffff_fff0, 5984, 11_984, 4_000_000_000, 3_999_994_000, 4_000_006_000, 0, 1];
-  for (const [index, timestamp] of timestamps.entries())
-    for (const nal of pictureOf(index)) scene.send(nal, { timestamp, marker: true });
-  scene.pass(rtcUnitSilenceMs);
-  assert.deepEqual(
-    scene.video.map((line) => line.replace(' key', '')),
-    timestamps.map((_, index) => unitOf(...pictureOf(index))),
-  );
-});
 
 test('the last picture before a pause is delivered: soon if it is marked, later if not', () => {
   for (const [marker, ms] of [
