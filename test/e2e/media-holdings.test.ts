@@ -11,8 +11,8 @@ import { lastFirst, type Ending } from '../support/temporary-store.ts';
 
 const skip = process.platform === 'linux' ? false : 'open files are looked at in /proc';
 
-/** Node's own: its loops, and what wakes them. */
-const ofNode = /^(?:anon_inode:\[(?:eventpoll|eventfd|io_uring)\]|\/dev\/(?:null|urandom))$/;
+/** Node's own: its loops, and what wakes them; and the cache that tsx tidies at its start. */
+const ofNode = /^(?:anon_inode:\[(?:eventpoll|eventfd|io_uring)\]|\/dev\/(?:null|urandom)|\/.*\/tsx-\d+)$/;
 const environmentAllowed = new Set(['PATH', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'NODE_OPTIONS']);
 
 interface OpenFile {
