@@ -324,7 +324,7 @@ const breakages: readonly Breakage[] = [
       Buffer.from(pick(chance, ['00', '0000', '000001', '000002', '000003', 'ff', 'ffd9', 'ffda']), 'hex'),
       bytes.subarray(at),
     ]),
-  (bytes, at) => bytes.subarray(0, at),
+  (bytes, at, chance) => Buffer.concat([bytes.subarray(0, at), Buffer.alloc(chance.below(4))]),
 ];
 
 function brokenFrame(format: Format, chance: Chance): Uint8Array<ArrayBuffer> {
