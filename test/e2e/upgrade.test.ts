@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { runCli } from '../support/cli-process.ts';
 import { siteDevice, siteRegistry, SiteServer } from '../support/site-server.ts';
 import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
@@ -50,6 +51,21 @@ test('upgrades under load close no sleep session, fail no request, and lose no w
   assert.equal(pids.size, 3);
   assert.deepEqual(upgraded.closed, []);
   assert.equal(await upgraded.offlineEvents(), '');
+});
+
+test('an upgrade answers a repeated wakeup like the first, and ends a connection that was idle as it began with its next answer', async () => {
+  const caller = site.newApi();
+  const wakeup = [{ device_id: siteDevice(0), number: 1 }, { atMs: Date.now() }] as const;
+  const first = await caller.wake(...wakeup);
+  await upgraded.modules[0]?.nextPacket();
+  const upgrading = upgraded.upgrade(3);
+  await site.server.command.logged('the new release has loaded', 3);
+  await wait(3000);
+  const { status, headers } = await caller.connectivity(siteDevice(0));
+  assert.deepEqual([status, headers.connection, caller.connectionsMade], [200, 'close', 1]);
+  await upgrading;
+  const repeat = await caller.wake(...wakeup);
+  assert.deepEqual([repeat.status, repeat.headers['x-tg-repeat-of']], [202, first.json['request_id']]);
 });
 
 test('a release that does not start, or has wrong settings, leaves the old one serving', async () => {

@@ -153,8 +153,7 @@ class Core {
 
   async #leave(): Promise<void> {
     const server = await this.#starting;
-    await server?.leave();
-    this.#report({ kind: 'left' });
+    if ((await server?.leave()) !== false) this.#report({ kind: 'left' });
   }
 
   #endBy(stop: (server: RunningServer) => Promise<void>): void {

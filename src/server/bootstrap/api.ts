@@ -28,6 +28,7 @@ import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.
 import { provisionHere } from '../membership/member-answers.ts';
 import { apiPort, type HoldingApi } from './holding-api.ts';
 import type { ServerContext } from './server-context.ts';
+import { keptConnectionMs } from '../site/site-limits.ts';
 import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
@@ -48,7 +49,7 @@ export class Api {
   readonly #pipeline: Pipeline;
   readonly #verifier: SignatureVerifier;
   readonly #readers: Readers;
-  #isLeaving = false;
+  isLeaving = false;
 
   /** Throws when TLS is asked for and its files are not in order. */
   private constructor(context: ApiDeps, verifier: SignatureVerifier) {
@@ -71,7 +72,7 @@ export class Api {
       services: composeServices(context, readers),
       authenticator,
       connections: connections.api,
-      isDraining: () => this.#isLeaving || context.isDraining(),
+      isDraining: () => this.isLeaving || context.isDraining(),
     });
     this.#clock = clock;
     this.#port = context.holding?.port ?? apiPort(settings, connections, clock);
@@ -111,9 +112,18 @@ export class Api {
     this.#readers.wakings.wakeAll();
   }
 
-  /** `isLeaving`: from now on each answer ends its connection. */
-  leave(isLeaving: boolean): void {
-    this.#isLeaving = isLeaving;
+  /**
+   * From now on each answer ends its connection. Resolves when none is left, or the library has closed each on which no request came
+   * meanwhile: none is then closed under a request on its way. False: `stay` was called.
+   */
+  async leave(): Promise<boolean> {
+    this.isLeaving = true;
+    await this.#emptied(keptConnectionMs, () => this.isLeaving);
+    return this.isLeaving;
+  }
+
+  stay(): void {
+    this.isLeaving = false;
   }
 
   /**
@@ -122,13 +132,17 @@ export class Api {
    */
   async finish(graceMs = 0): Promise<void> {
     await this.#port.stopListening();
-    for (let waitedMs = 0; waitedMs < graceMs && this.#connections.count > 0; waitedMs += lookMs)
-      await pause(this.#clock, lookMs);
+    await this.#emptied(graceMs);
     // Some come on connections that were accepted.
     const stop = this.#clock.every(endWaitsMs, () => this.endWaits());
     await this.#pipeline.idle();
     await quietTurn(this.#clock);
     await this.#pipeline.idle().finally(stop);
+  }
+
+  async #emptied(msMax: number, isWanted = (): boolean => true): Promise<void> {
+    for (let waitedMs = 0; waitedMs < msMax && this.#connections.count > 0 && isWanted(); waitedMs += lookMs)
+      await pause(this.#clock, lookMs);
   }
 
   /** Ends every connection, answered or not. */

@@ -2,7 +2,7 @@
  * The gateways of devices and callers: the sleep and the signal port and the API; how they open, drain and close.
  */
 import { assert } from '../../lib/assert.ts';
-import { pause, settlesWithin, type Cancel } from '../../lib/clock.ts';
+import { settlesWithin, type Cancel } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
 import { disconnectEverybody } from '../../core/devices/disconnect-device.ts';
@@ -15,7 +15,7 @@ import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener } from '../../edge/listener.ts';
 import { EdgeGate, type EdgeGateSettings } from '../../edge/edge-gate.ts';
 import type { EdgeFacts, SleepFront } from '../../edge/sleep-front.ts';
-import { edgesBackMsMax, keptConnectionMs, lastRequestMs } from '../site/site-limits.ts';
+import { edgesBackMsMax, lastRequestMs } from '../site/site-limits.ts';
 import { liveSleepServers, sleepServersFor } from '../../edge/sleep-servers.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -92,21 +92,21 @@ export class Gateways {
   }
 
   /**
-   * For the next core: ends signal sessions at the rate of a drain, accepts none, and ends each HTTP connection with its answer. The
-   * rest is served as before.
+   * For the next core: ends each HTTP connection with its answer, then signal sessions at the rate of a drain, and accepts none of
+   * these. The rest is served as before. False: `stay` was called meanwhile.
    */
-  async leave(): Promise<void> {
-    this.api.leave(true);
-    const { settings, log, clock } = this.#context;
+  async leave(): Promise<boolean> {
+    if (!(await this.api.leave())) return false;
+    const { settings, log } = this.#context;
     const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings.signal;
-    const emptied = this.deviceListeners.signal.empty(rate, deadlineMs);
-    const [left] = await Promise.all([emptied, pause(clock, keptConnectionMs)]);
+    const left = await this.deviceListeners.signal.empty(rate, deadlineMs);
     if (left > 0) log.warn({ left, listener: 'signal' }, 'sessions left to the kernel');
+    return this.api.isLeaving;
   }
 
   /** There is no next core: as before `leave`. */
   stay(): void {
-    this.api.leave(false);
+    this.api.stay();
     this.deviceListeners.signal.reopen();
   }
 

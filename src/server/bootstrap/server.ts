@@ -8,6 +8,7 @@ import type { Log } from '../../lib/log.ts';
 import type { CoreHandle, UpgradeControl } from '../site/core-task.ts';
 import { awaitSessions, mayBeBrought } from '../site/unclaimed-sessions.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
+import { restoreAnswered, saveAnswered, type AnsweringParts } from './answered-requests.ts';
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
 import { reloadAll } from './reload.ts';
@@ -146,6 +147,7 @@ class Server {
    */
   async recover(): Promise<string> {
     logOpened(this.#store, this.#context.log);
+    await restoreAnswered(this.#answering, this.#store.directory);
     const ops = await this.#controlPlane.recover(this.#isLater);
     await this.#member.open(this.#context);
     await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : nothingGoesOn);
@@ -175,7 +177,7 @@ class Server {
       signalUpgrade: () => this.#signalUpgrade(),
       /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
       reload: () => this.#reload(),
-      /** For a successor. Resolves when no signal session is left; the rest is served as before. */
+      /** For a successor: see `Gateways`. False: `stay` was called meanwhile. */
       leave: () => this.#gateways.leave(),
       /** The successor is gone: as before `leave`. */
       stay: () => this.#gateways.stay(),
@@ -225,6 +227,10 @@ class Server {
     this.#context.log.info({}, 'handed over');
   }
 
+  get #answering(): AnsweringParts {
+    return { ...this.#context, provisioner: this.#controlPlane.provisioner };
+  }
+
   /** Everything that was opened; what was acknowledged is in the store before it closes. */
   async close(): Promise<void> {
     this.#context.deviceReview.stop();
@@ -236,6 +242,7 @@ class Server {
     await this.#context.records.close();
     await this.#controlPlane.close();
     await this.#membership.hangUp();
+    await saveAnswered(this.#answering, this.#store.directory);
     removeRuntimeFile(this.#store.directory);
     await this.#store.close();
   }

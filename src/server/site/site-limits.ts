@@ -21,7 +21,7 @@ export const successorLoadMsMax = 60_000;
 export const coreListenMsMax = 5000;
 /** A core that hands over answers, commits and closes within this, or is killed. */
 export const handOverMsMax = 30_000;
-/** Between the first answer with `Connection: close` and the end of connections that no request has come on. */
-export const keptConnectionMs = 1000;
+/** The HTTP library closes an idle connection within this; by then no connection is left that was open before a core began to leave. */
+export const keptConnectionMs = 12_000;
 /** A connection that a core has accepted has so long for its request before the core hands over: the next one holds newcomers meanwhile. */
 export const lastRequestMs = 250;

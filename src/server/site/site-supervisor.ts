@@ -21,7 +21,7 @@ import {
   type SiteDeps,
   type SiteParts,
 } from './site-children.ts';
-import { edgeStopMsMax } from './site-limits.ts';
+import { edgeStopMsMax, keptConnectionMs } from './site-limits.ts';
 import { SiteUpgrade } from './site-upgrade.ts';
 
 export class SiteSupervisor {
@@ -108,7 +108,7 @@ export class SiteSupervisor {
       log,
       core: this.#core,
       dataDirectory,
-      leaveMsMax: this.#settings.signal.drain_deadline_ms + processStopMsMax,
+      leaveMsMax: keptConnectionMs + this.#settings.signal.drain_deadline_ms + processStopMsMax,
       sharesPorts: process.platform !== 'win32',
       task: coreTask(this.#settings, this.#parts, { isFirst: false, isSuccessor: true }),
       launch: () => coreLife(startCore(coreArguments, true), clock),

@@ -39,13 +39,13 @@ export class PrivateFile {
   }
 
   /** On disk when it resolves. Replaces what is there. */
-  write(text: string): Promise<void> {
-    return this.#place(text, rename);
+  write(content: string | Uint8Array): Promise<void> {
+    return this.#place(content, rename);
   }
 
   /** The same, unless another process has made the file meanwhile. */
-  create(text: string): Promise<void> {
-    return this.#place(text, makeOnce);
+  create(content: string | Uint8Array): Promise<void> {
+    return this.#place(content, makeOnce);
   }
 
   /** For a file whose content is wrong. */
@@ -53,11 +53,11 @@ export class PrivateFile {
     return new StoreOpenError(`${this.#what} in ${this.path} cannot be used: ${fault}`);
   }
 
-  #place(text: string, place: (from: string, to: string) => Promise<void>): Promise<void> {
+  #place(content: string | Uint8Array, place: (from: string, to: string) => Promise<void>): Promise<void> {
     const own = `${this.path}.${randomUUID()}`;
     return this.#attempt('written', async () => {
       try {
-        await writeWhole(own, text);
+        await writeWhole(own, content);
         await place(own, this.path);
       } finally {
         await rm(own, { force: true });
@@ -96,10 +96,10 @@ async function readIfThere(path: string): Promise<PrivateText | null> {
 }
 
 /** On disk when it resolves: what was just made must not be gone after a power cut. */
-async function writeWhole(path: string, text: string): Promise<void> {
+async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const file = await open(path, 'wx', ownerOnly);
   try {
-    await file.writeFile(text);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();
