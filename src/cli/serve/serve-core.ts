@@ -43,12 +43,14 @@ export async function serveCore(context: CommandContext, isDemoAsked: boolean): 
     alone: () => core.abandoned(),
   });
   const task = await parent.begun;
+  logging.hush(task.failure !== null);
   try {
     if (task.isSuccessor) await core.succeed(task);
     await core.start(task, isDemoAsked);
+    logging.hush(false);
     parent.ready({});
   } catch (error) {
-    core.refused(error);
+    core.refused(error, task.failure);
     await parent.failed(messageOf(error));
     process.exit(1);
   }
@@ -144,10 +146,11 @@ class Core {
     this.end(true);
   }
 
-  /** The stack of a programming error is in the log; the supervisor is sent the sentence. */
-  refused(error: unknown): void {
+  /** The stack of a programming error is in the log, once; the supervisor is sent the sentence. */
+  refused(error: unknown, failureBefore: string | null): void {
     this.#isEnding = true;
-    this.#logging.log.error({ err: error }, 'the core cannot start');
+    if (failureBefore?.endsWith(messageOf(error)) !== true)
+      this.#logging.log.error({ err: error }, 'the core cannot start');
     this.#logging.flushNow();
   }
 

@@ -79,6 +79,10 @@ export function openLog(
     log: bound(logger),
     /** Written whatever the level: what whoever started the process waits for. */
     announce: (fields: object, message: string): void => always.info(fields, message),
+    /** From now on errors only, or all of `level` again. */
+    hush: (isHushed: boolean): void => {
+      if (logger.isLevelEnabled('error')) logger.level = isHushed ? 'error' : level;
+    },
     /** For a process that is about to end: blocks until all is written but a write under way, which the exit awaits. */
     flushNow: (): void => output.flushSync(),
     /** Resolves when everything is written. Nothing may be logged after it. */

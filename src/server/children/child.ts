@@ -35,8 +35,12 @@ export interface ChildOptions<Kind extends ChildKind, Fork extends ChildFork> {
   readonly restartMs: { readonly min: number; readonly max: number };
   /** Throws when the machine has no process to give. */
   readonly launch: () => ChildLife<Kind, Fork>;
-  /** The task of a new life. `last`: facts of the life that served last; null: there was none. */
-  readonly task: (life: ChildLife<Kind, Fork>, last: Kind['ready'] | null) => Kind['task'];
+  /** The task of a new life. `last`: facts of the life that served last; null: there was none. `failure`: as `#failure`. */
+  readonly task: (
+    life: ChildLife<Kind, Fork>,
+    last: Kind['ready'] | null,
+    failure: string | null,
+  ) => Kind['task'];
   readonly reported?: (report: Kind['report']) => void;
   /** It has died, after it had served; it is started again unless this call stops it. `why`: a few words or a sentence. */
   readonly died?: (why: string) => void;
@@ -54,6 +58,8 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
   #startedMs = 0;
   #starts = 0;
   #last: Kind['ready'] | null = null;
+  /** Sentence of the last start, which failed: the log has it; null: it did not. */
+  #failure: string | null = null;
   #isStopping = false;
 
   constructor(options: ChildOptions<Kind, Fork>) {
@@ -82,7 +88,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     this.#changed();
     let facts: Kind['ready'];
     try {
-      const given = task(life, this.#last);
+      const given = task(life, this.#last, this.#failure);
       facts = await life.begin(given, (report) => this.#options.reported?.(report));
     } catch (error) {
       this.#life = null;
@@ -154,6 +160,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
   #serves(life: ChildLife<Kind, Fork>, facts: Kind['ready']): void {
     const { clock, log, name, fields } = this.#options;
     this.#last = facts;
+    this.#failure = null;
     const startMs = Math.round(clock.monotonicMs() - this.#startedMs);
     log.info({ ...fields, pid: life.pid, ...facts, start_ms: startMs }, `the ${name} is up`);
     this.#changed();
@@ -179,9 +186,17 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     this.#restarts.startAfter(
       waitMs,
       async () => void (await this.start()),
-      (error, nextMs) =>
-        log.error({ ...fields, err: error, restart_ms: nextMs }, `the ${name} cannot be started`),
+      (error, nextMs) => this.#notStarted(error, nextMs),
     );
+  }
+
+  /** A child that cannot start is started again every few seconds: its reason is logged once. */
+  #notStarted(error: unknown, nextMs: number): void {
+    const { log, name, fields } = this.#options;
+    const failure = messageOf(error);
+    if (failure !== this.#failure)
+      log.error({ ...fields, err: error, restart_ms: nextMs }, `the ${name} cannot be started`);
+    this.#failure = failure;
   }
 
   #changed(): void {

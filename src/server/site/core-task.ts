@@ -15,6 +15,8 @@ export interface CoreTask {
   readonly mediaSockets: readonly string[];
   /** False: a core has served before, and edges hold its sessions. */
   readonly isFirst: boolean;
+  /** Sentence of the start before this one, which failed: the log has it; null: it did not. */
+  readonly failure: string | null;
   /** True: another core serves. This one reports `prepared`, and waits for orders. */
   readonly isSuccessor: boolean;
 }

@@ -44,7 +44,8 @@ export function superviseCore(settings: Settings, parts: SiteParts): SupervisedC
     changed,
     reported,
     launch: () => coreLife(startCore(coreArguments, false), clock),
-    task: (_life, last) => coreTask(settings, parts, { isFirst: last === null, isSuccessor: false }),
+    task: (_life, last, failure) =>
+      coreTask(settings, parts, { isFirst: last === null, isSuccessor: false, failure }),
   });
 }
 
@@ -57,7 +58,7 @@ export function coreLife(fork: ChildFork, clock: Clock): CoreLife {
 export function coreTask(
   settings: Settings,
   { edgeSocket, mediaSockets }: SiteParts,
-  place: Pick<CoreTask, 'isFirst' | 'isSuccessor'>,
+  place: Pick<CoreTask, 'isFirst' | 'isSuccessor' | 'failure'>,
 ): CoreTask {
   const listeners = Object.fromEntries(
     listenerNames.map((listener) => [listener, settings[listener].listen]),

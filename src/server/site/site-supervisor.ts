@@ -110,7 +110,7 @@ export class SiteSupervisor {
       dataDirectory,
       leaveMsMax: keptConnectionMs + this.#settings.signal.drain_deadline_ms + processStopMsMax,
       sharesPorts: process.platform !== 'win32',
-      task: coreTask(this.#settings, this.#parts, { isFirst: false, isSuccessor: true }),
+      task: coreTask(this.#settings, this.#parts, { isFirst: false, isSuccessor: true, failure: null }),
       launch: () => coreLife(startCore(coreArguments, true), clock),
       reported,
     });

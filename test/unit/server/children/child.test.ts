@@ -4,13 +4,14 @@ import { test } from 'node:test';
 import { childBounds, childVersion } from '../../../../src/lib/children/child-messages.ts';
 import { encodeLengthFrame } from '../../../../src/lib/link/length-frame.ts';
 import { ChildLife } from '../../../../src/server/children/child-life.ts';
+import { messageOf } from '../../../../src/lib/result.ts';
 import { SupervisedChild } from '../../../../src/server/children/child.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeChild } from '../../../support/fake-children.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 
 interface Kind {
-  readonly task: { readonly name: string; readonly port: number };
+  readonly task: { readonly name: string; readonly port: number; readonly failure: string | null };
   readonly ready: { readonly port: number };
   readonly order: string;
   readonly report: number;
@@ -41,7 +42,7 @@ class ChildScene {
       fields: { edge: 'edge-1' },
       restartMs: { min: 500, max: 2000 },
       launch: () => new ChildLife<Kind>(this.#fork(), { clock, name: 'edge', startMsMax }),
-      task: (_life, last) => ({ name: 'edge-1', port: last?.port ?? 0 }),
+      task: (_life, last, failure) => ({ name: 'edge-1', port: last?.port ?? 0, failure }),
       reported: (report) => this.reports.push(report),
       died: (why) => {
         this.deaths.push(why);
@@ -96,6 +97,7 @@ class ChildScene {
 }
 
 const died = 'the edge died; it is started again';
+const silent = 'the edge does not start: the edge was silent for 20000 ms';
 const notStarted = 'the edge cannot be started';
 
 test('a child is given its task, says that it serves, and its facts are known', async () => {
@@ -108,7 +110,7 @@ test('a child is given its task, says that it serves, and its facts are known', 
   scene.clock.advance(200);
   await scene.serve();
   assert.deepEqual(await starting, { port: 8081 });
-  assert.deepEqual(scene.last.task, { name: 'edge-1', port: 0 });
+  assert.deepEqual(scene.last.task, { name: 'edge-1', port: 0, failure: null });
   assert.deepEqual(child.facts, { state: 'up', pid: 100, release: '1.2.3', restarts: 0, startedMs: 100 });
   const up = { edge: 'edge-1', pid: 100, port: 8081, start_ms: 200 };
   assert.deepEqual(scene.logged('the edge is up'), [up]);
@@ -130,7 +132,7 @@ test('orders and reports cross, those from before the task on', async () => {
 test('a child without a hello is killed by the deadline, and its start says so', async () => {
   const scene = new ChildScene();
   const starting = assert.rejects(scene.child.start(), {
-    message: 'the edge does not start: the edge was silent for 20000 ms',
+    message: silent,
   });
   await scene.pass(startMsMax - 500);
   assert.deepEqual(scene.last.asked, []);
@@ -152,15 +154,39 @@ test('a child that served once and then says no hello is tried again, later each
   await scene.pass(500);
   assert.equal(scene.forks.length, 3);
   await scene.pass(startMsMax);
-  assert.deepEqual(
-    scene.logged(notStarted).map(({ restart_ms }) => restart_ms),
-    [500, 1000],
-  );
-  await scene.pass(1000);
+  await scene.pass(500);
+  assert.equal(scene.forks.length, 3, 'the wait has doubled');
+  await scene.pass(500);
+  assert.equal(scene.forks.length, 4);
   await scene.serve();
   const { state, restarts } = scene.child.facts;
   assert.deepEqual([state, restarts], ['up', 3]);
-  assert.deepEqual(scene.last.task, { name: 'edge-1', port: 8081 });
+  assert.deepEqual(scene.last.task, { name: 'edge-1', port: 8081, failure: silent });
+});
+
+test('a child that cannot be started is logged once for each reason', async () => {
+  const scene = new ChildScene();
+  const fails = async (reason: string): Promise<void> => {
+    scene.last.load();
+    await scene.settle();
+    scene.last.fail(reason);
+    await scene.settle();
+    await scene.pass(2000);
+  };
+  (await scene.up()).die('SIGSEGV');
+  await scene.settle();
+  for (const reason of ['the store is damaged', 'the store is damaged', 'the port is taken'])
+    await fails(reason);
+  await scene.serve();
+  scene.last.die('SIGSEGV');
+  await scene.pass(2000);
+  await fails('the port is taken');
+  assert.deepEqual(
+    scene.logged(notStarted).map(({ err }) => messageOf(err)),
+    ['store is damaged', 'port is taken', 'port is taken'].map(
+      (why) => `the edge does not start: the ${why}`,
+    ),
+  );
 });
 
 test('a child that is busy while it starts has the time of a start, and no longer', async () => {

@@ -26,6 +26,7 @@ const task: CoreTask = {
   mediaSockets: [],
   isFirst: false,
   isSuccessor: true,
+  failure: null,
 };
 const facts: SuccessorFacts = {
   storeFormat,
