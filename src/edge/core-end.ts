@@ -127,15 +127,15 @@ export class CoreEnd {
       case 'heartbeat':
         return null;
       case 'counts':
-        this.#counts = message.counts;
+        this.#counts = message;
         return null;
       case 'tally':
-        applyTally(this.#deps.telemetry, message.tally);
+        applyTally(this.#deps.telemetry, message);
         return null;
       case 'log':
         return this.#write(message);
       case 'listening':
-        this.#address = message.address;
+        this.#address = { host: message.host, port: message.port };
         this.#othersHaveRoom = null;
         this.#deps.onListening();
         return null;

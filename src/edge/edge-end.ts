@@ -18,7 +18,7 @@ import type {
 } from '../core/ports/device-sessions.ts';
 import { linkHeartbeatMs, linkTallyMs } from '../model/limits.ts';
 import type { SleepEndReason, SleepLogin } from '../model/sleep.ts';
-import type { SentByEdge } from '../protocol/edge-link/edge-encoding.ts';
+import type { SentByEdge } from '../protocol/edge-link/edge-codec.ts';
 import { sentenceCharactersMax } from '../protocol/edge-link/edge-fields.ts';
 import { edgeLinkVersion, type CoreHello, type CoreMessage } from '../protocol/edge-link/edge-message.ts';
 import { edgeLanguage, edgeLinkBounds, edgeLogBounds } from './edge-language.ts';
@@ -177,8 +177,8 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
 
   #sayListening(): void {
     if (this.#port === null || this.#stage === 'away' || this.#stage === 'greeting') return;
-    this.#send({ kind: 'listening', address: this.#port.address });
-    this.#send({ kind: 'counts', counts: this.#port.counts });
+    this.#send({ kind: 'listening', ...this.#port.address });
+    this.#send({ kind: 'counts', ...this.#port.counts });
   }
 
   /** So many sessions a turn: a core that comes back is brought all of them, while they have to be woken. */
@@ -236,13 +236,13 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     if (this.#stage === 'linked' && !this.#link.isCongested)
       for (const message of this.#sessions.newHeartbeats()) this.#send(message);
     if (this.#port !== null && this.#stage !== 'greeting')
-      this.#send({ kind: 'counts', counts: this.#port.counts });
+      this.#send({ kind: 'counts', ...this.#port.counts });
   }
 
   #flushTally(): void {
     if (this.#stage !== 'linked') return;
     const tally = this.telemetry.next();
-    if (tally !== null) this.#send({ kind: 'tally', tally });
+    if (tally !== null) this.#send({ kind: 'tally', ...tally });
   }
 
   #linkEnded(fault: string | null): void {

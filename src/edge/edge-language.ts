@@ -14,12 +14,13 @@ import {
   linkMessageBytesMax,
   linkSilenceMsMax,
 } from '../model/limits.ts';
-import { decodeCoreMessage, decodeEdgeMessage } from '../protocol/edge-link/edge-decoding.ts';
 import {
+  decodeCoreMessage,
+  decodeEdgeMessage,
   encodeCoreMessage,
   encodeEdgeMessage,
   type SentByEdge,
-} from '../protocol/edge-link/edge-encoding.ts';
+} from '../protocol/edge-link/edge-codec.ts';
 import { decodeCoreHello, decodeEdgeHello } from '../protocol/edge-link/edge-greeting.ts';
 import type { CoreMessage, EdgeMessage } from '../protocol/edge-link/edge-message.ts';
 

@@ -10,8 +10,8 @@ import type { sleepSessions } from '../../src/core/devices/admit-session.ts';
 import { encodeLengthFrame } from '../../src/lib/link/length-frame.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import { edgeAwayMsMax } from '../../src/model/sleep.ts';
-import { decodeCoreMessage, decodeEdgeMessage } from '../../src/protocol/edge-link/edge-decoding.ts';
-import { encodeEdgeMessage, type SentByEdge } from '../../src/protocol/edge-link/edge-encoding.ts';
+import { decodeCoreMessage, decodeEdgeMessage } from '../../src/protocol/edge-link/edge-codec.ts';
+import { encodeEdgeMessage, type SentByEdge } from '../../src/protocol/edge-link/edge-codec.ts';
 import { decodeCoreHello, decodeEdgeHello } from '../../src/protocol/edge-link/edge-greeting.ts';
 import { edgeLinkVersion } from '../../src/protocol/edge-link/edge-message.ts';
 import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
@@ -76,12 +76,12 @@ function message(chance: Chance, sessionId: SessionId): SentByEdge {
     { kind: 'ended', number, reason: 'reset', lastHeartbeatAt: 1 },
     { kind: 'heartbeats', at: 2 ** 32 - 1, numbers: Uint32Array.of(number, number + 1) },
     { kind: 'woken', ask: number, result: 'written' },
-    { kind: 'counts', counts: { sessions: 1, handshakes: 1, waiting: 1, sockets: 2 ** 31 - 1 } },
-    { kind: 'tally', tally: { logins: [['busy', 3]], ends: [['flood', 1]], wakeupWriteSeconds: [0.1] } },
+    { kind: 'counts', sessions: 1, handshakes: 1, waiting: 1, sockets: 2 ** 31 - 1 },
+    { kind: 'tally', logins: [['busy', 3]], ends: [['flood', 1]], wakeupWriteSeconds: [0.1] },
     { kind: 'log', level: 'warn', fields: pick(chance, ['{}', '{', '['.repeat(9000)]), message: 'm' },
     { kind: 'drained', ask: number, left: 1 },
     { kind: 'tls-reloaded', ask: number, problem: 'p' },
-    { kind: 'listening', address: { host: 'h', port: 1 } },
+    { kind: 'listening', host: 'h', port: 1 },
     { kind: 'bring', sessions: [{ number, endedBy: pick(chance, [null, 'reset']), ...brought }] },
   ]);
 }

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
-import { decodeCoreMessage, decodeEdgeMessage } from '../../src/protocol/edge-link/edge-decoding.ts';
+import { decodeCoreMessage, decodeEdgeMessage } from '../../src/protocol/edge-link/edge-codec.ts';
 import {
   encodeCoreMessage,
   encodeEdgeMessage,
   type SentByEdge,
-} from '../../src/protocol/edge-link/edge-encoding.ts';
+} from '../../src/protocol/edge-link/edge-codec.ts';
 import { decodeCoreHello, decodeEdgeHello } from '../../src/protocol/edge-link/edge-greeting.ts';
 import type { CoreMessage } from '../../src/protocol/edge-link/edge-message.ts';
 import { hex, list, map, word } from '../support/msgpack-bytes.ts';
@@ -38,13 +38,15 @@ const fromEdge: readonly (readonly [Exclude<SentByEdge, { kind: 'hello' }>, Buff
   ],
   [{ kind: 'woken', ask: 300, result: 'written' }, list(hex('04'), hex('cd 01 2c'), word('written'))],
   [
-    { kind: 'counts', counts: { sessions: 1, handshakes: 2, waiting: 3, sockets: 200 } },
+    { kind: 'counts', sessions: 1, handshakes: 2, waiting: 3, sockets: 200 },
     list(hex('05'), hex('01'), hex('02'), hex('03'), hex('cc c8')),
   ],
   [
     {
       kind: 'tally',
-      tally: { logins: [['accepted', 2]], ends: [['reset', 1]], wakeupWriteSeconds: [0.5] },
+      logins: [['accepted', 2]],
+      ends: [['reset', 1]],
+      wakeupWriteSeconds: [0.5],
     },
     list(
       hex('06'),
@@ -59,7 +61,7 @@ const fromEdge: readonly (readonly [Exclude<SentByEdge, { kind: 'hello' }>, Buff
   ],
   [{ kind: 'drained', ask: 1, left: 5 }, list(hex('08'), hex('01'), hex('05'))],
   [{ kind: 'tls-reloaded', ask: 1, problem: null }, list(hex('09'), hex('01'), none)],
-  [{ kind: 'listening', address: { host: '::', port: 8081 } }, list(hex('0a'), word('::'), hex('cd 1f 91'))],
+  [{ kind: 'listening', host: '::', port: 8081 }, list(hex('0a'), word('::'), hex('cd 1f 91'))],
   [
     {
       kind: 'bring',

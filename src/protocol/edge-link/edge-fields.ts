@@ -21,9 +21,8 @@ export function isCount(value: unknown): value is number {
   return isUint32(value) && value < 2 ** 31;
 }
 
-/** Unix seconds. */
-export function isSecond(value: unknown): value is number {
-  return isUint32(value);
+export function isPort(value: unknown): value is number {
+  return isUint32(value) && value <= 65_535;
 }
 
 export function isSecretMark(value: unknown): value is number {
@@ -52,7 +51,7 @@ export function isName(value: unknown): value is string {
 export function isAddress(value: unknown): value is EdgeAddress {
   if (typeof value !== 'object' || value === null) return false;
   const { host, port } = value as { readonly host?: unknown; readonly port?: unknown };
-  return isName(host) && isUint32(port) && port <= 65_535;
+  return isName(host) && isPort(port);
 }
 
 export function isAdvertised(value: unknown): value is readonly string[] {

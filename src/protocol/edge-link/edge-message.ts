@@ -100,14 +100,14 @@ export type EdgeMessage =
   /** Heartbeats of these sessions in this second. */
   | { readonly kind: 'heartbeats'; readonly at: number; readonly numbers: Uint32Array }
   | { readonly kind: 'woken'; readonly ask: number; readonly result: EdgeWakeResult }
-  | { readonly kind: 'counts'; readonly counts: EdgeCounts }
-  | { readonly kind: 'tally'; readonly tally: EdgeTally }
+  | ({ readonly kind: 'counts' } & EdgeCounts)
+  | ({ readonly kind: 'tally' } & EdgeTally)
   | LogLine
   /** `left`: sessions that are still open. */
   | { readonly kind: 'drained'; readonly ask: number; readonly left: number }
   /** `problem`: it keeps the certificate that it has; null: it has read the files again. */
   | { readonly kind: 'tls-reloaded'; readonly ask: number; readonly problem: string | null }
-  | { readonly kind: 'listening'; readonly address: EdgeAddress }
+  | ({ readonly kind: 'listening' } & EdgeAddress)
   /** Sessions that this core, or the one before it, admitted. */
   | { readonly kind: 'bring'; readonly sessions: readonly BroughtSession[] }
   /** There are no more of them; logins follow. */
