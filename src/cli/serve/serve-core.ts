@@ -29,7 +29,7 @@ import { announceConsole, checkStart, consoleUrl, dieOfTheUnexpected } from './s
 
 /** `isDemoAsked`: an empty store gets entries to try. Resolves when it serves; the process ends by itself. */
 export async function serveCore(context: CommandContext, isDemoAsked: boolean): Promise<void> {
-  const logging = openLog(context.settings.log, undefined, {});
+  const logging = openLog(context.settings.log, undefined, true);
   dieOfTheUnexpected(logging);
   const { startServer } = await import('../../server/bootstrap/server.ts');
   const core: Core = new Core(context, logging, startServer, (news) => parent.report(news));

@@ -11,7 +11,7 @@ import { checkStart, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } fro
 
 export async function serveEdges(context: CommandContext): Promise<void> {
   const { settings, clock, dataDirectory } = context;
-  const logging = openLog(settings.log, undefined, {});
+  const logging = openLog(settings.log, undefined, true);
   const { log } = logging;
   dieOfTheUnexpected(logging);
   const stopping = stopSignal();

@@ -42,19 +42,18 @@ const secretNames = [
 ];
 
 /**
- * `descriptor` is an open file; unless it is a standard one it is closed with the log. `sharer`: fields that each line of one
- * process among several that write there has; null: no other process writes there.
+ * `descriptor` is an open file; unless it is a standard one it is closed with the log. `isShared`: other processes write there, too.
  */
 export function openLog(
   { level, format }: LogSettings,
   descriptor: number = standardOutput,
-  sharer: { readonly process?: number } | null = null,
+  isShared = false,
 ) {
   const output = destination({
     dest: descriptor,
     sync: false,
     maxLength: logBytesWaitingMax,
-    ...(sharer !== null && { maxWrite: sharedWriteBytesMax }),
+    ...(isShared && { maxWrite: sharedWriteBytesMax }),
   });
   // A reader that is gone, of a pipe or of a terminal, takes the log with it, not the server.
   let isReaderGone = false;
@@ -68,7 +67,7 @@ export function openLog(
   const logger = pino(
     {
       level,
-      base: sharer,
+      base: null,
       formatters: { level: (label) => ({ level: label }) },
       redact: secretNames.flatMap((name) => [name, `*.${name}`]),
     },

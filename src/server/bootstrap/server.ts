@@ -11,8 +11,7 @@ import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.
 import { restoreAnswered, saveAnswered, type AnsweringParts } from './answered-requests.ts';
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
-import { reloadAll } from './reload.ts';
-import { importLate, type Reloaded, recordReload, recordUpgrade } from './unasked-changes.ts';
+import { importLate, recordReload, recordUpgrade } from './unasked-changes.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
@@ -38,7 +37,7 @@ export interface ServerDeps {
   readonly core?: CoreHandle;
 }
 
-export type RunningServer = Readonly<Awaited<ReturnType<Server['listen']>>>;
+export type RunningServer = Omit<Server, 'recover' | 'listen' | 'close'>;
 
 export type StartServer = typeof startServer;
 
@@ -100,6 +99,7 @@ class Server {
   /** True: a core of this site has served before this one, and has filled the registry. */
   readonly #isLater: boolean;
   readonly #timers: Cancel[] = [];
+  #listeners: Readonly<Record<ListenerName, string>> | null = null;
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
     const { log, membership, member, startMedia = startMediaChild, core = null } = deps;
@@ -150,64 +150,73 @@ class Server {
     await restoreAnswered(this.#answering, this.#store.directory);
     const ops = await this.#controlPlane.recover(this.#isLater);
     await this.#member.open(this.#context);
-    await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : nothingGoesOn);
+    await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : () => false);
     if (this.#awaitsSessions) this.#timers.push(awaitSessions(this.#context));
     return ops;
   }
 
   /** Devices and callers are let in. */
-  async listen(ops: string) {
-    const { watch, readiness, log, clock, connections, settings, records } = this.#context;
+  async listen(ops: string): Promise<this> {
+    const { watch, readiness, log, clock, connections, settings } = this.#context;
     this.#timers.push(watch.start(), connections.start(clock, log));
     const { calls } = this.#controlPlane;
     const media = this.#controlPlane.startCalls();
     media.catch(() => undefined);
     this.#member.callsResumed();
     const listening = await this.#gateways.listen(calls, media);
-    const listeners = { ...listening, media: await media, ops };
-    writeRuntimeFile(this.#store.directory, listeners, settings);
+    this.#listeners = { ...listening, media: await media, ops };
+    writeRuntimeFile(this.#store.directory, this.#listeners, settings);
     readiness.clear('starting');
     if (this.#isLater) void importLate(this.#context, this.#controlPlane);
-    return {
-      /** Real addresses, by name. */
-      listeners: listeners as Readonly<Record<ListenerName, string>>,
-      /** For who measures it from within. */
-      records,
-      /** SIGUSR2: begins an upgrade. Never rejects; a refusal is logged. */
-      signalUpgrade: () => this.#signalUpgrade(),
-      /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
-      reload: () => this.#reload(),
-      /** For a successor: see `Gateways`. False: `stay` was called meanwhile. */
-      leave: () => this.#gateways.leave(),
-      /** The successor is gone: as before `leave`. */
-      stay: () => this.#gateways.stay(),
-      /** Answers what was asked, commits and closes; edges keep the sleep sessions. */
-      handOver: () => this.#handOver(),
-      /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
-      stop: (isHurried?: boolean) => this.#stop(isHurried),
-    };
+    return this;
   }
 
-  async #reload(): Promise<void> {
-    const act = (): Promise<Reloaded> =>
-      reloadAll({
-        context: this.#context,
-        controlPlane: this.#controlPlane,
-        gateways: this.#gateways,
-        certificates: this.#certificates,
-      });
-    await recordReload(this.#controlPlane.audit, this.#context, act);
+  /** Real addresses, by name, once it listens. */
+  get listeners(): Readonly<Record<ListenerName, string>> {
+    assert(this.#listeners !== null, 'a server has addresses once it listens');
+    return this.#listeners;
   }
 
-  async #signalUpgrade(): Promise<void> {
-    const begin = (): string | null => {
-      const begun = this.#upgrade.begin(false);
-      return begun.ok ? null : begun.error;
-    };
-    await recordUpgrade(this.#controlPlane.audit, this.#context, begin);
+  /** For who measures it from within. */
+  get records(): ServerContext['records'] {
+    return this.#context.records;
   }
 
-  async #stop(isHurried = false): Promise<void> {
+  /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
+  async reload(): Promise<void> {
+    await recordReload({
+      context: this.#context,
+      controlPlane: this.#controlPlane,
+      gateways: this.#gateways,
+      certificates: this.#certificates,
+    });
+  }
+
+  /** SIGUSR2: begins an upgrade. Never rejects; a refusal is logged. */
+  async signalUpgrade(): Promise<void> {
+    await recordUpgrade(this.#controlPlane.audit, this.#context, this.#upgrade);
+  }
+
+  /** For a successor: see `Gateways`. False: `stay` was called meanwhile. */
+  leave(): Promise<boolean> {
+    return this.#gateways.leave();
+  }
+
+  /** The successor is gone: as before `leave`. */
+  stay(): void {
+    this.#gateways.stay();
+  }
+
+  /** Answers what was asked, commits and closes; edges keep the sleep sessions. */
+  async handOver(): Promise<void> {
+    this.#controlPlane.endWaits();
+    await this.#gateways.handOver();
+    await this.close();
+    this.#context.log.info({}, 'handed over');
+  }
+
+  /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
+  async stop(isHurried = false): Promise<void> {
     const { readiness, directory, log } = this.#context;
     readiness.set('draining');
     this.#member.draining();
@@ -218,13 +227,6 @@ class Server {
     await this.#gateways.finish();
     await this.close();
     log.info({}, 'stopped');
-  }
-
-  async #handOver(): Promise<void> {
-    this.#controlPlane.endWaits();
-    await this.#gateways.handOver();
-    await this.close();
-    this.#context.log.info({}, 'handed over');
   }
 
   get #answering(): AnsweringParts {
@@ -247,5 +249,3 @@ class Server {
     await this.#store.close();
   }
 }
-
-const nothingGoesOn = (): boolean => false;

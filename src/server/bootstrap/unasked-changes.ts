@@ -10,8 +10,12 @@ import type { ImportResult } from '../../storage/registry/registry-import.ts';
 import { encodeImportReport } from '../../gateways/admin/import-query.ts';
 import type { ServerContext } from './server-context.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
-
-type Audit = Pick<AuditLog, 'record'>;
+import type { CertificatesInForce } from '../config/certificates-in-force.ts';
+import { settingsAwaitingRestart } from '../config/settings-route.ts';
+import type { ListenerName } from '../config/settings-schema.ts';
+import type { UpgradeControl } from '../site/core-task.ts';
+import type { ControlPlane } from './control-plane.ts';
+import type { Gateways } from './gateways.ts';
 
 interface RegistryFilling {
   readonly refresh: RegistryRefresh;
@@ -51,41 +55,89 @@ export async function importLate(
   }
 }
 
-export interface Reloaded {
+interface Reloaded {
   /** Null: no registry file is set. */
   readonly imported: ImportResult | null;
   /** Failed parts, a sentence each. */
   readonly problems: readonly string[];
 }
 
-/** SIGHUP. Never rejects. */
-export async function recordReload(
-  audit: Audit,
-  { settings, log }: Pick<ServerContext, 'settings' | 'log'>,
-  act: () => Promise<Reloaded>,
-): Promise<void> {
+/** SIGHUP: the registry file, operators' tokens, certificates and the keys of call tokens are read again. Never rejects. */
+export async function recordReload(parts: ReloadedParts): Promise<void> {
+  const { settings, log } = parts.context;
   const { file } = settings.registry;
   const intent = intentOf('signal', 'settings.reload', file === null ? {} : { file });
   try {
-    await audit.record(intent, act, reloadOutcome);
+    await parts.controlPlane.audit.record(intent, () => reloadAll(parts), reloadOutcome);
   } catch (error) {
     log.error({ reason: messageOf(error) }, 'not reloaded');
   }
 }
 
-/** SIGUSR2. `act` returns why it is refused; null: it begins. Never rejects. */
+interface ReloadedParts {
+  readonly context: Pick<ServerContext, 'settings' | 'configured' | 'log' | 'tokenKeys'>;
+  readonly controlPlane: ControlPlane;
+  readonly gateways: Gateways;
+  readonly certificates: CertificatesInForce;
+}
+
+/** Each part is reloaded by itself: one that fails leaves in force what was. Never rejects. */
+async function reloadAll(parts: ReloadedParts): Promise<Reloaded> {
+  const { controlPlane, certificates, context } = parts;
+  const imported = await controlPlane.importFile();
+  const found = [imported?.ok === false ? imported.error.message : null];
+  found.push(await controlPlane.operators.reload());
+  for (const name of certificates.listeners)
+    found.push(await certificates.reload(name, () => reloadCertificate(parts, name)));
+  if (context.settings.media.process === 'elsewhere') found.push(await reloadElsewhere(parts));
+  found.push(await context.tokenKeys.reload());
+  const { names, problem } = settingsAwaitingRestart(context.configured);
+  if (names.length > 0) context.log.warn({ settings: names }, 'changed settings take effect at a restart');
+  if (problem !== null)
+    context.log.warn({ reason: problem }, 'a restart would fail: the settings are not in order');
+  const problems = found.filter((problem) => problem !== null);
+  if (problems.length === 0) context.log.info({}, 'reloaded');
+  else context.log.error({ problems }, 'reloaded in part; each part that failed stays as it was');
+  return { imported, problems };
+}
+
+/** The files are on the other machine, so of its certificates only the fingerprints are known. */
+async function reloadElsewhere({ controlPlane, context: { log } }: ReloadedParts): Promise<string | null> {
+  const { mediaProcesses } = controlPlane.calls;
+  const reason = await mediaProcesses.reloadTls();
+  const fingerprints = mediaProcesses.connections.map(({ certificate }) => certificate);
+  if (reason === null) log.info({ listener: 'media', fingerprints }, 'certificates in force elsewhere');
+  else
+    log.error(
+      { listener: 'media', fingerprints, reason },
+      'certificate not reloaded; the one in force stays',
+    );
+  return reason === null ? null : `media certificate: ${reason}`;
+}
+
+async function reloadCertificate(
+  { controlPlane, gateways }: ReloadedParts,
+  name: ListenerName,
+): Promise<string | null> {
+  if (name === 'ops') return null;
+  if (name === 'media') return controlPlane.calls.mediaProcesses.reloadTls();
+  await gateways.tlsListener(name).reloadTls();
+  return null;
+}
+
+/** SIGUSR2. Never rejects. */
 export async function recordUpgrade(
-  audit: Audit,
+  audit: AuditLog,
   { log }: Pick<ServerContext, 'log'>,
-  act: () => string | null,
+  upgrade: UpgradeControl,
 ): Promise<void> {
   try {
-    const refused = await audit.record(
+    const begun = await audit.record(
       intentOf('signal', 'server.upgrade', {}),
-      async () => act(),
-      (reason) => (reason === null ? { result: 'ok' } : { result: 'refused', reason }),
+      async () => upgrade.begin(false),
+      (begun) => (begun.ok ? { result: 'ok' } : { result: 'refused', reason: begun.error }),
     );
-    if (refused !== null) log.error({ reason: refused }, 'not upgraded');
+    if (!begun.ok) log.error({ reason: begun.error }, 'not upgraded');
   } catch (error) {
     log.error({ reason: messageOf(error) }, 'not upgraded');
   }
