@@ -15,7 +15,6 @@ import {
   edgeLinkVersion,
   type CoreMessage,
   type EdgeAddress,
-  type EdgeCounts,
   type EdgeHello,
   type EdgeMessage,
 } from '../protocol/edge-link/edge-message.ts';
@@ -46,7 +45,6 @@ export interface CoreEndDeps {
 
 /** The clocks of the two ends differ: as many lines as cross between three of our heartbeats are in order between two. */
 const linesMax = 3 * linkLogLinesMax;
-const noCounts: EdgeCounts = { sessions: 0, handshakes: 0, waiting: 0, sockets: 0 };
 
 export class CoreEnd {
   readonly #deps: CoreEndDeps;
@@ -54,7 +52,7 @@ export class CoreEnd {
   readonly #asks: OpenAsks<{ readonly 'reload-tls': string | null; readonly drain: number }, 'unanswered'>;
   #sessions: EdgeSessions | null = null;
   #address: EdgeAddress | null = null;
-  #counts = noCounts;
+  #sockets = 0;
   #lines = 0;
   /** Monotonic; null: no probe is on its way. */
   #probedMs: number | null = null;
@@ -83,9 +81,9 @@ export class CoreEnd {
     return this.#address;
   }
 
-  /** As of a second ago. */
-  get counts(): EdgeCounts {
-    return this.#counts;
+  /** Sockets of modules, as of a second ago. */
+  get sockets(): number {
+    return this.#sockets;
   }
 
   /** From a probe to its answer; null: not measured yet. */
@@ -127,7 +125,7 @@ export class CoreEnd {
       case 'heartbeat':
         return null;
       case 'counts':
-        this.#counts = message;
+        this.#sockets = message.sockets;
         return null;
       case 'tally':
         applyTally(this.#deps.telemetry, message);

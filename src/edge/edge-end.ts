@@ -178,7 +178,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   #sayListening(): void {
     if (this.#port === null || this.#stage === 'away' || this.#stage === 'greeting') return;
     this.#send({ kind: 'listening', ...this.#port.address });
-    this.#send({ kind: 'counts', ...this.#port.counts });
+    this.#send({ kind: 'counts', sockets: this.#port.sockets });
   }
 
   /** So many sessions a turn: a core that comes back is brought all of them, while they have to be woken. */
@@ -236,7 +236,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     if (this.#stage === 'linked' && !this.#link.isCongested)
       for (const message of this.#sessions.newHeartbeats()) this.#send(message);
     if (this.#port !== null && this.#stage !== 'greeting')
-      this.#send({ kind: 'counts', ...this.#port.counts });
+      this.#send({ kind: 'counts', sockets: this.#port.sockets });
   }
 
   #flushTally(): void {

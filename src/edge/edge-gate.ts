@@ -10,7 +10,7 @@ import type { LoopProgress } from '../lib/loop-progress.ts';
 import type { Admission, SleepSessions } from '../core/ports/device-sessions.ts';
 import { edgeAwayMsMax, edgesMax } from '../model/sleep.ts';
 import { formatListenAddress, type ListenAddress } from '../lib/connections/listen-address.ts';
-import type { EdgeCounts, EdgeHello } from '../protocol/edge-link/edge-message.ts';
+import type { EdgeHello } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { CoreEnd } from './core-end.ts';
 import { listenElsewhere, type ElsewhereSettings } from './edge-ports.ts';
@@ -132,28 +132,14 @@ export class EdgeGate implements SleepFront {
     return local?.address ?? this.#settings.sleep.listen;
   }
 
-  get maxSessions(): number {
-    let max = 0;
-    for (const { sessions } of this.#edges.values()) max += sessions.hello.maxSessions;
-    return Math.min(max, this.#settings.sleep.max_sessions);
-  }
-
   get sessionCount(): number {
     let count = 0;
     for (const { sessions } of this.#edges.values()) count += sessions.size;
     return count;
   }
 
-  get handshakeCount(): number {
-    return this.#sum('handshakes');
-  }
-
-  get waitingCount(): number {
-    return this.#sum('waiting');
-  }
-
   get socketCount(): number {
-    return this.#sum('sockets');
+    return this.#linked().reduce((sum, { end }) => sum + end.sockets, 0);
   }
 
   /** Rejects with the names of the edges that keep the certificate they have. */
@@ -251,10 +237,6 @@ export class EdgeGate implements SleepFront {
     return [...this.#edges.values()].flatMap((edge) =>
       edge.end === null ? [] : [{ ...edge, end: edge.end }],
     );
-  }
-
-  #sum(name: keyof EdgeCounts): number {
-    return this.#linked().reduce((sum, { end }) => sum + end.counts[name], 0);
   }
 
   #settleWaits(): void {

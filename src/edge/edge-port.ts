@@ -1,5 +1,5 @@
 /** An edge process, as its end of the link has it. */
-import type { EdgeAddress, EdgeCounts, EdgeHello } from '../protocol/edge-link/edge-message.ts';
+import type { EdgeAddress, EdgeHello } from '../protocol/edge-link/edge-message.ts';
 
 /** Its words about itself in the hello. */
 export type EdgeIdentity = Omit<EdgeHello, 'kind' | 'version'>;
@@ -7,7 +7,8 @@ export type EdgeIdentity = Omit<EdgeHello, 'kind' | 'version'>;
 /** The edge's listener, for orders of the core. */
 export interface EdgePort {
   readonly address: EdgeAddress;
-  readonly counts: EdgeCounts;
+  /** Sockets of modules. */
+  readonly sockets: number;
   /** Returns why it keeps the certificate that it has; null: it has read the files again. */
   reloadTls(): string | null;
   /** Resolves with the number of sessions that are left. Never rejects. */

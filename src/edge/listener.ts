@@ -88,10 +88,6 @@ export class SleepListener implements SleepFront {
     return this.#address;
   }
 
-  get maxSessions(): number {
-    return this.#context.maxSessions;
-  }
-
   get sessionCount(): number {
     return this.#context.openConnections.size;
   }

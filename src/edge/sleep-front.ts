@@ -4,10 +4,7 @@ import type { ListenAddress } from '../lib/connections/listen-address.ts';
 export interface SleepFront {
   /** The address that modules reach; valid once it listens. */
   readonly address: ListenAddress;
-  readonly maxSessions: number;
   readonly sessionCount: number;
-  readonly handshakeCount: number;
-  readonly waitingCount: number;
   /** Sockets of modules, wherever they are held. */
   readonly socketCount: number;
   /** Throws, or rejects, with a sentence when files are not in order: the certificate in force stays. */

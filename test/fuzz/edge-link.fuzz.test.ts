@@ -76,7 +76,7 @@ function message(chance: Chance, sessionId: SessionId): SentByEdge {
     { kind: 'ended', number, reason: 'reset', lastHeartbeatAt: 1 },
     { kind: 'heartbeats', at: 2 ** 32 - 1, numbers: Uint32Array.of(number, number + 1) },
     { kind: 'woken', ask: number, result: 'written' },
-    { kind: 'counts', sessions: 1, handshakes: 1, waiting: 1, sockets: 2 ** 31 - 1 },
+    { kind: 'counts', sockets: 2 ** 31 - 1 },
     { kind: 'tally', logins: [['busy', 3]], ends: [['flood', 1]], wakeupWriteSeconds: [0.1] },
     { kind: 'log', level: 'warn', fields: pick(chance, ['{}', '{', '['.repeat(9000)]), message: 'm' },
     { kind: 'drained', ask: number, left: 1 },

@@ -8,7 +8,6 @@ import { LoopProgress } from '../../src/lib/loop-progress.ts';
 import { linkHeartbeatMs } from '../../src/model/limits.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import type { SleepEndReason, WakeMode } from '../../src/model/sleep.ts';
-import type { EdgeCounts } from '../../src/protocol/edge-link/edge-message.ts';
 import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
 import { DuplexPair } from './duplex-pair.ts';
 import { nextTurn } from './event-loop.ts';
@@ -47,7 +46,7 @@ export class EdgeModule {
 export class FakeEdgePort implements EdgePort {
   othersHaveRoom: boolean | null = null;
   readonly address = { host: '192.0.2.7', port: 8081 };
-  counts: EdgeCounts = { sessions: 0, handshakes: 1, waiting: 2, sockets: 3 };
+  sockets = 3;
   tlsProblem: string | null = null;
   readonly orders: string[] = [];
   left = 0;

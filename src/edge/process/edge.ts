@@ -200,9 +200,8 @@ export class EdgeProcess {
     const listener = this.#listener;
     return {
       address: listener.address,
-      get counts() {
-        const { sessionCount: sessions, handshakeCount: handshakes } = listener;
-        return { sessions, handshakes, waiting: listener.waitingCount, sockets: listener.socketCount };
+      get sockets() {
+        return listener.socketCount;
       },
       reloadTls: () => this.#reloadTls(),
       drain: (perSecond, deadlineMs) => this.#drain(perSecond, deadlineMs),

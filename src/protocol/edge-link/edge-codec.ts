@@ -141,7 +141,7 @@ const edgeKinds = codec<FromEdge>({
   ended: { number: uint32, reason, lastHeartbeatAt: uint32 },
   heartbeats: { at: uint32, numbers },
   woken: { ask: uint32, result: checked(isWakeResult) },
-  counts: { sessions: count, handshakes: count, waiting: count, sockets: count },
+  counts: { sockets: count },
   tally: {
     logins: sums(sleepRefusals.length + 1, isLoginResult),
     ends: sums(sleepEndReasons.length, isEndReason),

@@ -59,13 +59,6 @@ export interface BroughtSession {
   readonly endedBy: SleepEndReason | null;
 }
 
-export interface EdgeCounts {
-  readonly sessions: number;
-  readonly handshakes: number;
-  readonly waiting: number;
-  readonly sockets: number;
-}
-
 /** Counted since the last one. */
 export interface EdgeTally {
   readonly logins: readonly (readonly ['accepted' | SleepRefusal, number])[];
@@ -100,7 +93,7 @@ export type EdgeMessage =
   /** Heartbeats of these sessions in this second. */
   | { readonly kind: 'heartbeats'; readonly at: number; readonly numbers: Uint32Array }
   | { readonly kind: 'woken'; readonly ask: number; readonly result: EdgeWakeResult }
-  | ({ readonly kind: 'counts' } & EdgeCounts)
+  | { readonly kind: 'counts'; readonly sockets: number }
   | ({ readonly kind: 'tally' } & EdgeTally)
   | LogLine
   /** `left`: sessions that are still open. */
