@@ -206,8 +206,12 @@ export const tlsSettings = {
 export function pairedTlsFiles(given: TlsSettings, context: z.core.$RefinementCtx): void {
   if ((given.tls_cert_file === null) === (given.tls_key_file === null)) return;
   const missing = given.tls_cert_file === null ? 'tls_cert_file' : 'tls_key_file';
-  const message = 'a path: a certificate and its key are given together';
-  context.addIssue({ code: 'custom', path: [missing], input: null, message });
+  refuse(context, [missing], 'a path: a certificate and its key are given together');
+}
+
+/** `expected`: as of a setting. */
+export function refuse(context: z.core.$RefinementCtx, path: string[], expected: string): void {
+  context.addIssue({ code: 'custom', path, input: null, message: expected });
 }
 
 /** Both listeners for devices, sleep and signal. */

@@ -57,6 +57,7 @@ test('an upgrade answers a repeated wakeup like the first, and ends a connection
   const caller = site.newApi();
   const wakeup = [{ device_id: siteDevice(0), number: 1 }, { atMs: Date.now() }] as const;
   const first = await caller.wake(...wakeup);
+  assert.equal(first.status, 202, first.text);
   await upgraded.modules[0]?.nextPacket();
   const upgrading = upgraded.upgrade(3);
   await site.server.command.logged('the new release has loaded', 3);

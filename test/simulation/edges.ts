@@ -180,9 +180,8 @@ export class EdgeLife implements Holder {
     const { gateway } = this;
     this.end.listening({
       address,
-      get counts() {
-        const { sessionCount: sessions } = gateway;
-        return { sessions, handshakes: 0, waiting: 0, sockets: sessions };
+      get sockets() {
+        return gateway.sessionCount;
       },
       reloadTls: () => null,
       balance: () => undefined,

@@ -3,10 +3,16 @@
  * scale-out.md, Edges; what it leaves open is chosen here.
  */
 import { z } from 'zod';
-import { addressList, listenAddress, optionalText, section, setting } from '../../model/settings-values.ts';
-import type { ListenAddress } from '../../lib/connections/listen-address.ts';
+import {
+  addressList,
+  listenAddress,
+  optionalText,
+  refuse,
+  section,
+  setting,
+} from '../../model/settings-values.ts';
 
-export const edgesSection = section({
+const gateSettings = section({
   listen: setting(
     listenAddress.nullable(),
     null,
@@ -17,7 +23,17 @@ export const edgesSection = section({
     null,
     'Key of the link, at least 32 bytes, that the core and its edges on other machines share.',
   ),
-}).superRefine(keyedGate);
+});
+
+/** Edges are known by the key. */
+export const edgesSection = gateSettings.superRefine(({ listen, key_file: file }, context) => {
+  if (listen !== null && file === null)
+    refuse(
+      context,
+      ['key_file'],
+      'a path, since edges.listen is set: edges on other machines are known by the key',
+    );
+});
 
 const nameForm = /^[\w.-]{1,64}$/;
 const nameExpected = 'a name of 1 to 64 letters, digits, dots, - and _, or nothing';
@@ -45,13 +61,3 @@ export const edgeSection = section({
     'For reveille edge: the addresses by which devices reach it, in place of sleep.advertise; empty: the address listened on.',
   ),
 });
-
-/** Edges are known by the key. */
-function keyedGate(
-  given: { readonly listen: ListenAddress | null; readonly key_file: string | null },
-  context: z.core.$RefinementCtx,
-): void {
-  if (given.listen === null || given.key_file !== null) return;
-  const message = 'a path, since edges.listen is set: edges on other machines are known by the key';
-  context.addIssue({ code: 'custom', path: ['key_file'], input: null, message });
-}

@@ -23,10 +23,10 @@ import {
   optionalPortRange,
   optionalOrigins,
   parseOrigins,
+  refuse,
 } from '../../model/settings-values.ts';
-import type { ListenAddress } from '../../lib/connections/listen-address.ts';
 
-export const mediaSection = section({
+const mediaSettings = section({
   listen: setting(listenAddress, '127.0.0.1:8083', 'Listening address for device and bridge legs of calls.'),
   advertise: setting(
     optionalOrigins('host:port or an origin such as wss://media.example:8083'),
@@ -129,77 +129,45 @@ export const mediaSection = section({
   ),
   frame_height_max: setting(wholeNumber(16, sourceSideMax), 1080, 'The same of its short side.'),
   ...tlsSettings,
-})
+});
+
+export const mediaSection = mediaSettings
   .superRefine(pairedTlsFiles)
   .superRefine(linkedElsewhere)
   .superRefine(portsForAll)
   .superRefine(originForEach);
 
+type MediaSettings = z.output<typeof mediaSettings>;
+
 /** Several children listen one above the other, each also for WebRTC where that has one port. */
-function portsForAll(
-  given: {
-    readonly process: string;
-    readonly processes: number;
-    readonly listen: ListenAddress;
-    readonly rtc_port: number | null;
-  },
-  context: z.core.$RefinementCtx,
-): void {
+function portsForAll(given: MediaSettings, context: z.core.$RefinementCtx): void {
   const { process, processes, listen, rtc_port: rtcPort } = given;
   if (process !== 'child') return;
   const lastPort = portMax + 1 - processes;
-  for (const [name, port] of [
-    ['listen', listen.port],
-    ['rtc_port', rtcPort ?? 0],
-  ] as const) {
-    if (port <= lastPort) continue;
-    const message = `at most ${lastPort}, since media.processes is ${processes}: each listens one port above the last`;
-    context.addIssue({ code: 'custom', path: [name], input: null, message });
-  }
+  const expected = `at most ${lastPort}, since media.processes is ${processes}: each listens one port above the last`;
+  if (listen.port > lastPort) refuse(context, ['listen'], expected);
+  if (rtcPort !== null && rtcPort > lastPort) refuse(context, ['rtc_port'], expected);
 }
 
 const portMax = 65_535;
 
 /** A call is at one of the processes, so that an address has to name one. `link_server`: these are the settings of one of them. */
-function originForEach(
-  given: {
-    readonly process: string;
-    readonly processes: number;
-    readonly advertise: string | null;
-    readonly link_server: ListenAddress | null;
-  },
-  context: z.core.$RefinementCtx,
-): void {
+function originForEach(given: MediaSettings, context: z.core.$RefinementCtx): void {
   const { process, processes, advertise, link_server: server } = given;
   const origins = parseOrigins(advertise ?? '');
   if (origins === null || server !== null) return;
   const isOwnOfEach = process === 'elsewhere' && processes > 1;
   if (!isOwnOfEach && origins.length === processes) return;
-  const message = isOwnOfEach
+  const expected = isOwnOfEach
     ? `nothing, since media.processes is ${processes}: each media process elsewhere has a media.advertise of its own`
     : `one origin for each media process, comma separated, and media.processes is ${processes}: each call is at one of them`;
-  context.addIssue({ code: 'custom', path: ['advertise'], input: null, message });
+  refuse(context, ['advertise'], expected);
 }
 
 /** A server that waits for its media process has a place and a key to wait with. */
-function linkedElsewhere(
-  given: {
-    readonly process: 'child' | 'elsewhere' | 'none';
-    readonly link_listen: ListenAddress | null;
-    readonly link_key_file: string | null;
-  },
-  context: z.core.$RefinementCtx,
-): void {
-  if (given.process !== 'elsewhere') return;
-  for (const [name, what] of [
-    ['link_listen', 'an address'],
-    ['link_key_file', 'a path'],
-  ] as const)
-    if (given[name] === null)
-      context.addIssue({
-        code: 'custom',
-        path: [name],
-        input: null,
-        message: `${what}, since media.process is elsewhere`,
-      });
+function linkedElsewhere(given: MediaSettings, context: z.core.$RefinementCtx): void {
+  const { process, link_listen: listen, link_key_file: keyFile } = given;
+  if (process !== 'elsewhere') return;
+  if (listen === null) refuse(context, ['link_listen'], 'an address, since media.process is elsewhere');
+  if (keyFile === null) refuse(context, ['link_key_file'], 'a path, since media.process is elsewhere');
 }

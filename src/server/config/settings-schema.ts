@@ -19,6 +19,7 @@ import {
   oneOf,
   optionalText,
   rate,
+  refuse,
   text,
   wholeNumber,
   section,
@@ -183,29 +184,15 @@ export const settingsSchema = z
     cluster: clusterSection,
     log,
   })
-  .superRefine(edgesOfOneCore)
+  // Edges serve one core; the nodes of a cluster are several. Only a core that has edges waits for more of them.
+  .superRefine(({ sleep: { edges }, edges: { listen }, cluster }, context) => {
+    const expected = (message: string): void => refuse(context, ['sleep', 'edges'], message);
+    if (edges === 0 && listen !== null)
+      expected('1 or more with edges.listen: a server without edges of its own accepts none from elsewhere');
+    if (edges > 0 && cluster.nats_url !== null)
+      expected('0 with cluster.nats_url: a node of a cluster holds its sleep connections itself');
+  })
   .readonly();
-
-/** Edges serve one core; the nodes of a cluster are several. Only a core that has edges waits for more of them. */
-function edgesOfOneCore(
-  {
-    sleep: { edges },
-    edges: { listen },
-    cluster,
-  }: {
-    readonly sleep: { readonly edges: number };
-    readonly edges: { readonly listen: object | null };
-    readonly cluster: { readonly nats_url: string | null };
-  },
-  context: z.core.$RefinementCtx,
-): void {
-  const expected = (message: string): void =>
-    context.addIssue({ code: 'custom', path: ['sleep', 'edges'], input: edges, message });
-  if (edges === 0 && listen !== null)
-    expected('1 or more with edges.listen: a server without edges of its own accepts none from elsewhere');
-  if (edges > 0 && cluster.nats_url !== null)
-    expected('0 with cluster.nats_url: a node of a cluster holds its sleep connections itself');
-}
 
 /** Sections that have a listener. */
 export const listenerNames = ['api', 'sleep', 'signal', 'media', 'ops'] as const;

@@ -179,7 +179,7 @@ test('a child that cannot be started is logged once for each reason', async () =
     await fails(reason);
   await scene.serve();
   scene.last.die('SIGSEGV');
-  await scene.pass(2000);
+  await scene.pass(3000);
   await fails('the port is taken');
   assert.deepEqual(
     scene.logged(notStarted).map(({ err }) => messageOf(err)),
