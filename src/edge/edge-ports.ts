@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 import { readLinkKey } from '../lib/link/link-key.ts';
 import { listenPsk, type PskListener } from '../lib/link/psk-transport.ts';
-import { formatListenAddress, type ListenAddress } from '../lib/connections/listen-address.ts';
+import { cannotListen, type ListenAddress } from '../lib/connections/listen-address.ts';
 import { edgePsk } from './edge-language.ts';
 
 export interface ElsewhereSettings {
@@ -22,9 +22,6 @@ export async function listenElsewhere(
   try {
     return await listenPsk({ ...address, key }, edgePsk, clock, accept, refused);
   } catch (cause) {
-    const where = formatListenAddress(address);
-    throw new Error(`cannot listen on ${where} (edges.listen): in use, or not an address of this machine`, {
-      cause,
-    });
+    throw cannotListen(address, cause, 'edges.listen');
   }
 }

@@ -4,7 +4,7 @@
  */
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { assert } from '../lib/assert.ts';
-import { acceptBacklog, hasReusePort, readAcceptQueueMax } from '../lib/accept-queue.ts';
+import { acceptBacklog, freePort, hasReusePort, readAcceptQueueMax } from '../lib/accept-queue.ts';
 import { sleepListenSocketsMax } from '../model/sleep.ts';
 import type { Log } from '../lib/log.ts';
 import type { ListenAddress } from '../lib/connections/listen-address.ts';
@@ -140,18 +140,6 @@ const socketOptions = { noDelay: true, keepAlive: false, allowHalfOpen: true };
 /** On Linux the kernel spreads connections over the sockets of a port. */
 function spreadsOverSockets(): boolean {
   return process.platform === 'linux' && hasReusePort();
-}
-
-/** The port, which is free a moment later; another than 0. Rejects when the address cannot be had. */
-function freePort(at: ListenOptions): Promise<number> {
-  const server = createServer((socket) => socket.destroy());
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(at, () => {
-      const { port } = addressOf(server);
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function addressOf(server: Server): ListenAddress {

@@ -1,5 +1,6 @@
 /** The kernel's queue of connections that a listening socket has not accepted yet, and sockets that share a port. */
 import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type ListenOptions } from 'node:net';
 
 /**
  * Connections that the kernel may hold for one listening socket until they are accepted; it takes the smaller of this and its own limit.
@@ -25,4 +26,16 @@ const reusePortSince = [22, 12] as const;
 export function hasReusePort(nodeVersion = process.versions.node): boolean {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
   return major > reusePortSince[0] || (major === reusePortSince[0] && minor >= reusePortSince[1]);
+}
+
+/** The port, or a free one for 0: it is free a moment later, and another process may take it. Rejects when it cannot be had. */
+export function freePort(at: ListenOptions): Promise<number> {
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
 }

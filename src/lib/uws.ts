@@ -4,12 +4,13 @@
  * the process cannot serve, and says so in one sentence. See docs/adr/0002.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type * as Uws from 'uWebSockets.js';
+import { freePort } from './accept-queue.ts';
 import { hasByteOrderMark, readTextFile } from './text-file.ts';
+import { cannotListen } from './connections/listen-address.ts';
 import { type TlsFiles, readCertificate, type Certificate } from './connections/tls-files.ts';
 
 export type { TemplatedApp };
@@ -114,8 +115,7 @@ function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared: b
   (app as unknown as ListenWithOptions).listen(host, port, options, (socket) => {
     if (socket) listening = { socket, port: localPort(socket) };
   });
-  if (listening === null)
-    throw new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`);
+  if (listening === null) throw cannotListen({ host, port });
   return listening;
 }
 
@@ -159,7 +159,7 @@ export class ListeningApps {
   async listen(): Promise<void> {
     const { host, port, sharesPort, tls } = this.#settings;
     // Only a reload listens again on its port, and a port got as 0 would not let it.
-    const wanted = port === 0 && tls !== null ? await findFreePort(host) : port;
+    const wanted = port === 0 && tls !== null ? await freePort({ host, port, exclusive: true }) : port;
     this.#listening = listenAtOnce(this.#app, host, wanted, sharesPort);
   }
 
@@ -211,17 +211,4 @@ export class ListeningApps {
       throw error;
     }
   }
-}
-
-/** Somebody else may take it before it is used. Rejects when `host` is not an address of this machine. */
-function findFreePort(host: string): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port: 0, exclusive: true }, () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { pause, type Clock } from '../../lib/clock.ts';
-import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
+import { cannotListen, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import type { Log } from '../../lib/log.ts';
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
@@ -174,9 +174,7 @@ export class EdgeProcess {
       this.#stage = 'listening';
       await this.#listener.listen();
     } catch (cause) {
-      const at = formatListenAddress(this.#settings.sleep.listen);
-      this.#failed(new Error(`cannot listen on ${at}: in use, or not an address of this machine`, { cause }));
-      return;
+      return this.#failed(cannotListen(this.#settings.sleep.listen, cause));
     }
     this.#end.listening(this.#port());
     this.#deps.onListening(this.#listener.address);

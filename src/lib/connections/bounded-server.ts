@@ -9,6 +9,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { cannotListen } from './listen-address.ts';
 import { acceptBacklog } from '../accept-queue.ts';
 import type { Clock } from '../clock.ts';
 import { readCertificate, type TlsFiles } from './tls-files.ts';
@@ -138,9 +139,7 @@ export class BoundedServer {
     try {
       await listening;
     } catch (cause) {
-      throw new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`, {
-        cause,
-      });
+      throw cannotListen({ host, port }, cause);
     }
     server.on('error', (error) => this.#receiver.failed(error));
     this.#port = (server.address() as AddressInfo).port;

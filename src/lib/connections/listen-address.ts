@@ -32,3 +32,9 @@ const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', ':
 export function reachableHere({ host, port }: ListenAddress): ListenAddress {
   return { host: loopbacks[host] ?? host, port };
 }
+
+/** `setting`: that of the address; empty: it has none. */
+export function cannotListen(at: ListenAddress, cause?: unknown, setting = ''): Error {
+  const where = `${formatListenAddress(at)}${setting === '' ? '' : ` (${setting})`}`;
+  return new Error(`cannot listen on ${where}: in use, or not an address of this machine`, { cause });
+}

@@ -5,7 +5,11 @@
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
-import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
+import {
+  cannotListen,
+  formatListenAddress,
+  type ListenAddress,
+} from '../../lib/connections/listen-address.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { listenLocally } from '../../lib/link/local-socket.ts';
 import { listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';
@@ -167,8 +171,7 @@ export class MediaGate extends MediaLinks {
     try {
       this.#listener = await listenPsk({ ...address, key }, mediaPsk, clock, welcome, refused);
     } catch (cause) {
-      const where = formatListenAddress(address);
-      throw new Error(`cannot listen on ${where}: in use, or not an address of this machine`, { cause });
+      throw cannotListen(address, cause);
     }
     const waitsAt = formatListenAddress({ ...address, port: this.#listener.port });
     log.info({ address: waitsAt }, 'waiting for a media process elsewhere');

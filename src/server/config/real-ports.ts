@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { hasOwnListener, listenerNames, type ListenerName, type Settings } from './settings-schema.ts';
 import { withListeners, type RealListeners } from './derived-settings.ts';
-import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
+import { cannotListen, type ListenAddress } from '../../lib/connections/listen-address.ts';
 
 /**
  * Until a process listens, a second or two later, nobody holds the port: those from which the kernel gives ports to
@@ -44,13 +44,7 @@ async function settle(settings: Settings, name: ListenerName, held: Server[]): P
     held.push(server);
     return { host: listen.host, port: (server.address() as AddressInfo).port };
   } catch (error) {
-    const address = formatListenAddress(listen);
-    throw new Error(
-      `cannot listen on ${address} (${name}.listen): in use, or not an address of this machine`,
-      {
-        cause: error,
-      },
-    );
+    throw cannotListen(listen, error, `${name}.listen`);
   }
 }
 

@@ -58,7 +58,7 @@ export class DeviceConnections {
 
   /** Interval of the signal connection; null: there is none. */
   get signalHeartbeatMs(): number | null {
-    return this.#controller === null ? null : this.#controller.welcome.heartbeatSeconds * 1000;
+    return this.#controller === null ? null : this.#controller.welcome.heartbeat_s * 1000;
   }
 
   /** Sends one on each open connection, and returns their number. */

@@ -21,7 +21,7 @@ const advice: SleepAdvice = {
 type Story = string[];
 
 class FakeController implements DeviceController {
-  readonly welcome = { epoch: 1, heartbeatSeconds: 30, serverTime: 0, sleep: advice, mediaUrl: null };
+  readonly welcome = { epoch: 1, heartbeat_s: 30, server_time: 0, sleep: advice };
   readonly closed: Promise<SignalClosed>;
   heartbeats = 0;
   end: (closed: SignalClosed) => void = () => undefined;
