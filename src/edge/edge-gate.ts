@@ -13,9 +13,10 @@ import { formatListenAddress, type ListenAddress } from '../lib/connections/list
 import type { EdgeHello } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { CoreEnd } from './core-end.ts';
-import { listenElsewhere, type ElsewhereSettings } from './edge-ports.ts';
+import { edgePsk } from './edge-language.ts';
+import { listenForLinks, type LinkPort } from '../lib/link/link-key.ts';
 import { EdgeSessions } from './edge-sessions.ts';
-import { GateReports } from './gate-reports.ts';
+import { Throttle } from '../lib/throttle.ts';
 import type { SleepSettings } from './settings.ts';
 import type { EdgeFacts, SleepFront } from './sleep-front.ts';
 
@@ -24,7 +25,7 @@ export interface EdgeGateSettings {
   /** The Unix socket, or the named pipe, of local edges; null: there are none. Its path is short enough for the system. */
   readonly socketPath: string | null;
   /** The port of edges on other machines; null: it is off. */
-  readonly elsewhere: ElsewhereSettings | null;
+  readonly elsewhere: LinkPort | null;
 }
 
 export interface EdgeGateDeps {
@@ -59,12 +60,15 @@ export class EdgeGate implements SleepFront {
   readonly #ports: { close(): void }[] = [];
   #waits: readonly ListeningWait[] = [];
   #isClosed = false;
-  readonly #reports: GateReports;
+  /** Log lines that strangers can cause: one of a kind in a second. */
+  readonly #refusals: Throttle;
+  readonly #failures: Throttle;
 
   constructor(settings: EdgeGateSettings, deps: EdgeGateDeps) {
     this.#settings = settings;
     this.#deps = deps;
-    this.#reports = new GateReports(deps);
+    this.#refusals = new Throttle(deps.clock);
+    this.#failures = new Throttle(deps.clock);
   }
 
   /** Resolves when edges can connect; rejects with a sentence for the operator. */
@@ -74,8 +78,16 @@ export class EdgeGate implements SleepFront {
     if (socketPath !== null)
       this.#ports.push(await listenLocally(socketPath, 'edges', (stream) => this.accept(stream, true)));
     if (elsewhere === null) return;
-    const refused = (sentence: string): void => this.#reports.refused(`the port of the edges: ${sentence}`);
-    const port = await listenElsewhere(elsewhere, clock, (stream) => this.accept(stream, false), refused);
+    const refused = (sentence: string): void => this.#refused(`the port of the edges: ${sentence}`);
+    const names = { listen: 'edges.listen', key: 'edges.key_file' };
+    const port = await listenForLinks(
+      elsewhere,
+      names,
+      edgePsk,
+      clock,
+      (stream) => this.accept(stream, false),
+      refused,
+    );
     this.#ports.push(port);
     const address = formatListenAddress({ ...elsewhere.address, port: port.port });
     log.info({ address }, 'waiting for edges on other machines');
@@ -107,7 +119,7 @@ export class EdgeGate implements SleepFront {
       greeted: (hello, by) => this.#greeted(hello, by, isLocal),
       onListening: () => this.#settleWaits(),
       othersHaveRoom: (by) => isLocal && this.#othersHaveRoom(by),
-      onDeclined: (sentence) => this.#reports.refused(`an edge was declined: ${sentence}`),
+      onDeclined: (sentence) => this.#refused(`an edge was declined: ${sentence}`),
       onEnd: (by, fault) => this.#ended(by, fault),
     });
     this.#ends.add(end);
@@ -200,7 +212,7 @@ export class EdgeGate implements SleepFront {
       writeDeadlineMs,
       awayMsMax: isLocal ? 0 : edgeAwayMsMax,
       hasRoom: () => this.sessionCount < sessionsMax,
-      reportFailure: (error) => this.#reports.failed(error),
+      reportFailure: (error) => this.#failed(error),
       gone: () => {
         if (this.#edges.get(key)?.sessions === sessions) this.#edges.delete(key);
       },
@@ -213,7 +225,7 @@ export class EdgeGate implements SleepFront {
     if (this.#isClosed) return;
     const edge = [...this.#edges.values()].find((other) => other.end === end);
     if (edge === undefined) {
-      if (fault !== null) this.#reports.refused(`a connection to the gate of the edges ended: ${fault}`);
+      if (fault !== null) this.#refused(`a connection to the gate of the edges ended: ${fault}`);
       return;
     }
     edge.end = null;
@@ -237,6 +249,19 @@ export class EdgeGate implements SleepFront {
     return [...this.#edges.values()].flatMap((edge) =>
       edge.end === null ? [] : [{ ...edge, end: edge.end }],
     );
+  }
+
+  #refused(sentence: string): void {
+    if (this.#refusals.pass()) this.#deps.log.warn({}, sentence);
+  }
+
+  /** A login could not be verified. */
+  #failed(error: unknown): void {
+    if (this.#failures.pass())
+      this.#deps.log.error(
+        { error: String(error) },
+        'cannot verify sleep logins: the registry is unreadable',
+      );
   }
 
   #settleWaits(): void {

@@ -84,3 +84,17 @@ export function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>):
     );
   });
 }
+
+/** Settles as `work` does, and rejects with the sentence `late` when it has not within `ms` of monotonic time. */
+export async function inTime<Value>(
+  clock: Clock,
+  ms: number,
+  work: Promise<Value>,
+  late: string,
+): Promise<Value> {
+  let giveUp: Cancel = () => undefined;
+  const isLate = new Promise<never>((_, reject) => {
+    giveUp = clock.after(ms, () => reject(new Error(late)));
+  });
+  return Promise.race([work, isLate]).finally(giveUp);
+}

@@ -4,7 +4,7 @@
  * they live. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
-import type { Cancel } from '../../lib/clock.ts';
+import { inTime } from '../../lib/clock.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { mediaStartMsMax } from '../../model/limits.ts';
 import type { MediaCapacity } from '../../model/media/media-capacity.ts';
@@ -101,7 +101,9 @@ export class MediaConnection {
     this.#address = null;
     try {
       // A child has a deadline of its supervisor.
-      const listening = settings === null ? this.#inTime(end.listening) : end.listening;
+      const late = `it did not listen within ${mediaStartMsMax} ms`;
+      const listening =
+        settings === null ? inTime(this.#deps.clock, mediaStartMsMax, end.listening, late) : end.listening;
       const { address, advertise } = reachOf(settings, await listening);
       if (this.#end !== end) throw new Error('it hung up as soon as it listened');
       this.#address = address;
@@ -146,16 +148,6 @@ export class MediaConnection {
   /** Ends the link, and with it the process that has no other. */
   close(): void {
     void this.#end?.end();
-  }
-
-  async #inTime(listening: Promise<MediaListening>): Promise<MediaListening> {
-    let giveUp: Cancel = () => undefined;
-    const late = new Promise<never>((_, reject) => {
-      giveUp = this.#deps.clock.after(mediaStartMsMax, () => {
-        reject(new Error(`it did not listen within ${mediaStartMsMax} ms`));
-      });
-    });
-    return Promise.race([listening, late]).finally(giveUp);
   }
 
   #detach(end: ServerEnd): void {

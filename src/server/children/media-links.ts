@@ -5,14 +5,10 @@
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
-import {
-  cannotListen,
-  formatListenAddress,
-  type ListenAddress,
-} from '../../lib/connections/listen-address.ts';
-import { readLinkKey } from '../../lib/link/link-key.ts';
+import { formatListenAddress } from '../../lib/connections/listen-address.ts';
+import { listenForLinks, type LinkPort } from '../../lib/link/link-key.ts';
 import { listenLocally } from '../../lib/link/local-socket.ts';
-import { listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';
+import type { PskListener } from '../../lib/link/psk-transport.ts';
 import { deferred, type Deferred } from '../../lib/deferred.ts';
 import type { Log } from '../../lib/log.ts';
 import { Throttle } from '../../lib/throttle.ts';
@@ -143,37 +139,27 @@ export class SiteMedia extends MediaLinks {
   }
 }
 
-export interface MediaGateSettings {
-  readonly address: ListenAddress;
-  readonly keyFile: string;
-}
-
 /** The gate by which media processes on other machines come, as many at once as `media.processes` says, known by the key that they share with the server. */
 export class MediaGate extends MediaLinks {
-  readonly #settings: MediaGateSettings;
+  readonly #settings: LinkPort;
   #listener: PskListener | null = null;
 
-  constructor(settings: MediaGateSettings, deps: MediaLinksDeps) {
+  constructor(settings: LinkPort, deps: MediaLinksDeps) {
     super(deps);
     this.#settings = settings;
   }
 
   /** Resolves when one may come; rejects, with a sentence for the operator, when none can. */
   async start(): Promise<void> {
-    const { address, keyFile } = this.#settings;
-    const key = await readLinkKey(keyFile, 'media.link_key_file');
     const { clock, log } = this.deps;
     const refusals = new Throttle(clock);
     const refused = (sentence: string): void => {
       if (refusals.pass()) log.warn({}, `the gate of the media process: ${sentence}`);
     };
     const welcome = (link: Duplex): void => this.#welcome(link);
-    try {
-      this.#listener = await listenPsk({ ...address, key }, mediaPsk, clock, welcome, refused);
-    } catch (cause) {
-      throw cannotListen(address, cause);
-    }
-    const waitsAt = formatListenAddress({ ...address, port: this.#listener.port });
+    const names = { listen: 'media.link_listen', key: 'media.link_key_file' };
+    this.#listener = await listenForLinks(this.#settings, names, mediaPsk, clock, welcome, refused);
+    const waitsAt = formatListenAddress({ ...this.#settings.address, port: this.#listener.port });
     log.info({ address: waitsAt }, 'waiting for a media process elsewhere');
   }
 

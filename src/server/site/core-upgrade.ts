@@ -3,7 +3,7 @@
  * the successor serves. Until the core is ordered to hand over, a failure changes nothing. Source: scale-out.md, Edges;
  * docs/adr/0032-an-upgrade-is-a-planned-restart-of-the-core.md.
  */
-import type { Clock } from '../../lib/clock.ts';
+import { inTime, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
 import { linkVersion as mediaLinkVersion } from '../../protocol/media-link/link-message.ts';
@@ -141,27 +141,16 @@ export class CoreUpgrade {
   }
 
   /** Rejects when `gone` does, and when there is no such report within `msMax`. */
-  #answer<Kind extends Answer['kind']>(
+  async #answer<Kind extends Answer['kind']>(
     kind: Kind,
     msMax: number,
     gone: Promise<unknown>,
   ): Promise<Extract<Answer, { kind: Kind }>> {
-    return new Promise((resolve, reject) => {
-      let isSettled = false;
-      const settle = (act: () => void): void => {
-        if (isSettled) return;
-        isSettled = true;
-        cancel();
-        this.#awaited = null;
-        act();
-      };
-      const cancel = this.#deps.clock.after(msMax, () =>
-        settle(() => reject(new Error(`it did not report "${kind}" within ${msMax} ms`))),
-      );
-      this.#awaited = kind;
-      this.#answered = (answer) => settle(() => resolve(answer as Extract<Answer, { kind: Kind }>));
-      gone.catch((error: unknown) => settle(() => reject(error)));
-    });
+    const answered = new Promise<Answer>((resolve) => (this.#answered = resolve));
+    this.#awaited = kind;
+    const late = `it did not report "${kind}" within ${msMax} ms`;
+    const answer = inTime(this.#deps.clock, msMax, Promise.race([answered, gone]), late);
+    return (await answer.finally(() => (this.#awaited = null))) as Extract<Answer, { kind: Kind }>;
   }
 }
 

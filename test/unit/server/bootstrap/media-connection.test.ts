@@ -324,5 +324,7 @@ test('a port that is taken, and a key that is none, keep it from starting', asyn
     /has 31 bytes; at least 32: openssl rand/,
   );
   writeFileSync(keyFile, randomBytes(32));
-  await assert.rejects(other.start(), { message: new RegExp(`cannot listen on 127.0.0.1:${port}: in use`) });
+  await assert.rejects(other.start(), {
+    message: new RegExp(`cannot listen on 127.0.0.1:${port} \\(media.link_listen\\): in use`),
+  });
 });
