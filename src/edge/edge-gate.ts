@@ -45,11 +45,6 @@ interface Edge {
   end: CoreEnd | null;
 }
 
-interface ListeningWait {
-  readonly count: number;
-  readonly resolve: () => void;
-}
-
 export class EdgeGate implements SleepFront {
   readonly #settings: EdgeGateSettings;
   readonly #deps: EdgeGateDeps;
@@ -58,7 +53,7 @@ export class EdgeGate implements SleepFront {
   /** Links, also to edges that have not said hello. */
   readonly #ends = new Set<CoreEnd>();
   readonly #ports: { close(): void }[] = [];
-  #waits: readonly ListeningWait[] = [];
+  #waits: readonly { readonly count: number; readonly resolve: () => void }[] = [];
   #isClosed = false;
   /** Log lines that strangers can cause: one of a kind in a second. */
   readonly #refusals: Throttle;

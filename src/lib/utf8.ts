@@ -1,28 +1,9 @@
 /** UTF-8 text: measured and checked without copying, and JSON objects in it. Source: decisions.md, HTTP. */
 import { fail, succeed, type Result } from './result.ts';
 
-/**
- * Bytes that `text` takes in UTF-8, or -1 when it holds a lone surrogate and so has no UTF-8 form.
- * Walks the string: cheaper than encoding it for the short ids it is used on.
- */
+/** Bytes that `text` takes in UTF-8, or -1 when it holds a lone surrogate and so has no UTF-8 form. */
 export function utf8Length(text: string): number {
-  let bytes = 0;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) bytes += 1;
-    else if (unit < 0x800) bytes += 2;
-    else if (unit < 0xd800 || unit > 0xdfff) bytes += 3;
-    else if (unit > 0xdbff || !isLowSurrogate(text.charCodeAt(i + 1))) return -1;
-    else {
-      bytes += 4;
-      i += 1;
-    }
-  }
-  return bytes;
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
+  return text.isWellFormed() ? Buffer.byteLength(text) : -1;
 }
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -70,11 +51,9 @@ function isWellFormed(root: object): boolean {
   const waiting: unknown[] = [root];
   while (waiting.length > 0) {
     const value = waiting.pop();
-    if (typeof value === 'string' && loneSurrogate.test(value)) return false;
+    if (typeof value === 'string' && !value.isWellFormed()) return false;
     if (typeof value !== 'object' || value === null) continue;
     for (const [key, inner] of Object.entries(value)) waiting.push(key, inner);
   }
   return true;
 }
-
-const loneSurrogate = /\p{Surrogate}/u;

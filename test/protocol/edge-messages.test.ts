@@ -158,13 +158,6 @@ test('the core answers with its version and release, or declines with a sentence
   assert.deepEqual(decodeCoreHello(declinedBytes), { ok: true, value: declined });
 });
 
-test('a hello of another version is read no further', () => {
-  const bytes = map(['kind', word('hello')], ['version', hex('07')], ['more', hex('c3')]);
-  const sentence =
-    'the edge speaks version 7 of the edge link, and this end version 1: run the same release on both';
-  assert.deepEqual(decodeEdgeHello(bytes), { ok: true, value: { kind: 'unfit', sentence } });
-});
-
 const wrongFromEdge: readonly Buffer[] = [
   list(hex('00'), none),
   list(hex('01'), hex('07')),

@@ -14,7 +14,8 @@ import type { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { settingsAwaitingRestart } from '../config/settings-route.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 import type { UpgradeControl } from '../site/core-task.ts';
-import type { ControlPlane } from './control-plane.ts';
+import type { Operators } from '../../gateways/ops/operators.ts';
+import type { CallService } from './call-service.ts';
 import type { Gateways } from './gateways.ts';
 
 interface RegistryFilling {
@@ -76,7 +77,12 @@ export async function recordReload(parts: ReloadedParts): Promise<void> {
 
 interface ReloadedParts {
   readonly context: Pick<ServerContext, 'settings' | 'configured' | 'log' | 'tokenKeys'>;
-  readonly controlPlane: ControlPlane;
+  readonly controlPlane: {
+    readonly audit: AuditLog;
+    readonly operators: Operators;
+    readonly calls: CallService;
+    importFile(): Promise<ImportResult | null>;
+  };
   readonly gateways: Gateways;
   readonly certificates: CertificatesInForce;
 }

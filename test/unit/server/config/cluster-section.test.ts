@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadSettings, SettingsError, maskUserInfo } from '../../../../src/server/config/settings.ts';
-
-function problemsOf(env: Record<string, string>): readonly string[] {
-  try {
-    loadSettings({ env });
-  } catch (error) {
-    assert.ok(error instanceof SettingsError);
-    return error.problems;
-  }
-  return [];
-}
+import { loadSettings, maskUserInfo } from '../../../../src/server/config/settings.ts';
+import { problemsOf } from '../../../support/setting-problems.ts';
 
 test('a node is alone unless it is told otherwise', () => {
   assert.deepEqual(loadSettings({ env: {} }).cluster, {
@@ -44,7 +35,7 @@ for (const [variable, values] of Object.entries({
 }))
   for (const value of values)
     test(`${variable} cannot be ${JSON.stringify(value).slice(0, 40)}`, () => {
-      assert.equal(problemsOf({ [`REVEILLE_CLUSTER_${variable}`]: value }).length, 1);
+      assert.equal(problemsOf({ env: { [`REVEILLE_CLUSTER_${variable}`]: value } }).length, 1);
     });
 
 test('passwords in the URLs of NATS are shown neither in what is in force nor in problems', () => {
@@ -52,6 +43,9 @@ test('passwords in the URLs of NATS are shown neither in what is in force nor in
     maskUserInfo(loadSettings({ env: { REVEILLE_CLUSTER_NATS_URL: url } }).cluster.nats_url);
   assert.equal(shownOf('nats://user:hush@one,tls://user:hush@two'), 'nats://***@one,tls://***@two');
   for (const token of ['hush', 'hu/hush', 'hu,hush', 'hu@hush'])
-    assert.doesNotMatch(problemsOf({ REVEILLE_CLUSTER_NATS_URL: `http://${token}@one` }).join(), /hush/);
+    assert.doesNotMatch(
+      problemsOf({ env: { REVEILLE_CLUSTER_NATS_URL: `http://${token}@one` } }).join(),
+      /hush/,
+    );
   assert.equal(shownOf('nats://hush@one'), 'nats://***@one');
 });

@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
-  SettingsError,
   loadSettings,
-  type SettingsSources,
   encodeSettings,
   maskSetting,
   settingKeys,
 } from '../../../../src/server/config/settings.ts';
+import { problemsOf } from '../../../support/setting-problems.ts';
 import { settingsFiles } from '../../../support/settings-files.ts';
 import { checkout, readFromRoot } from '../../../support/checkout.ts';
 
@@ -22,17 +21,6 @@ const file = join(folder, 'config.json');
 function fileOf(content: unknown): string {
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
   return file;
-}
-
-/** What is wrong, each problem a line; fails when nothing is. */
-function problemsOf(sources: Partial<SettingsSources>): readonly string[] {
-  try {
-    loadSettings({ env: {}, ...sources });
-  } catch (error) {
-    assert.ok(error instanceof SettingsError);
-    return error.problems;
-  }
-  return assert.fail('the settings were taken');
 }
 
 test('with nothing given the defaults of the specification are in force', () => {
