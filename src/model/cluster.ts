@@ -4,10 +4,7 @@ import type { ConnectionTimes } from './connectivity.ts';
 import type { EventId, SessionId } from './ids.ts';
 import { leaseRenewMs } from './limits.ts';
 
-/**
- * One life of one process: a member that starts again is another. `<node>/<process>@<incarnation>`; the process is 0 on a
- * node that is one process, or does the work of which there is one a machine, and the incarnation is its own forever.
- */
+/** One life of one node: a node that starts again is another member. `<node>@<incarnation>`. */
 export type MemberId = string & { readonly brand: 'MemberId' };
 
 export const connectionKinds = ['sleep', 'signal'] as const;
@@ -75,8 +72,6 @@ export type ShownMemberState = MemberState | 'silent';
 export interface MemberStatus {
   readonly member: MemberId;
   readonly node: string;
-  /** The number of the process among those of its node. */
-  readonly process: number;
   readonly state: MemberState;
   readonly version: string;
   /** Wall milliseconds. */
@@ -101,11 +96,11 @@ export function countStates(members: readonly MemberStatus[]): Readonly<Record<S
   return counts;
 }
 
-/** `node` may hold any character; the process is a number, and the incarnation letters, digits and dashes. */
-const memberIdForm = /^.{1,255}\/\d{1,4}@[\w-]{1,64}$/su;
+/** `node` may hold any character; the incarnation letters, digits and dashes. */
+const memberIdForm = /^.{1,255}@[\w-]{1,64}$/su;
 
-/** Over all lives of a process: a member without its incarnation. */
-export function processOf(member: MemberId): string {
+/** Over all lives of a node: a member without its incarnation. */
+export function nodeOf(member: MemberId): string {
   return member.slice(0, member.lastIndexOf('@'));
 }
 

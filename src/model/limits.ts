@@ -305,8 +305,6 @@ export const batchesPerApplicationMax = 32;
  * millisecond at 3 µs each.
  */
 export const batchDevicesPerTurn = 250;
-/** A question to an owner waits so long for the devices of its batch whose rows are not there yet; these are asked about later. */
-export const ownersGatherMsMax = 100;
 
 /** Wakeups, and refused ones, that an operator is shown of one request id. */
 export const wakeupsShownMax = 100;

@@ -130,10 +130,6 @@ interface PeerNotices {
     readonly session: SessionId;
     readonly report: WakeReport;
   };
-  /** What is kept of the registry in memory is old. */
-  readonly 'registry-changed': object;
-  /** Keys that sign the tokens of calls were changed. */
-  readonly 'token-keys-changed': object;
 }
 
 export type PeerNotice = {

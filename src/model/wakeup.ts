@@ -50,8 +50,6 @@ export interface WakeupRecord {
   readonly sleepEpoch: number;
   /** The 8 bytes in lowercase hex; null: this is the record of a repeat. */
   readonly packet: string | null;
-  /** Who had its packet written, and saves its outcome unless it is gone; null: there is one process, or was when it was begun. */
-  readonly watcher: MemberId | null;
   /**
    * Present: the request id of this record is that of a repeat, and the outcome is in the record of the same id under this request
    * id, which is the first's.

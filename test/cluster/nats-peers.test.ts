@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { fail, succeed } from '../../src/lib/result.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
-import { noticesGathered } from '../../src/cluster/nats/accepted-notices.ts';
+import { noticesGathered } from '../../src/cluster/nats/nats-peers.ts';
 import { leaseLostMs } from '../../src/model/limits.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 import { peersConformance, type PeersNetwork } from '../conformance/peers.ts';

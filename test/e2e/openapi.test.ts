@@ -26,7 +26,7 @@ import { Pipeline } from '../../src/gateways/api/pipeline.ts';
 import { ApplicationLimit, WakeupLimits } from '../../src/core/devices/request-limits.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
 import { scanQueueShape } from '../../src/core/events/read-events.ts';
-import { ownViews } from '../../src/core/devices/observe-device.ts';
+import { observeOwn } from '../../src/core/devices/observe-device.ts';
 import { batchQueueShape } from '../../src/core/devices/query-connectivity-batch.ts';
 import { FairQueue } from '../../src/lib/fair-queue.ts';
 import { callsHere } from '../../src/core/ports/call-locator.ts';
@@ -397,7 +397,7 @@ async function openBreakableDeps() {
     memory: new WakeupMemory(wakeupRecords, clock, 10),
     limits: new WakeupLimits(clock, { device: rate, application: rate, inFlightMax: 1 }),
     peers: noPeers,
-    views: ownViews,
+    observe: observeOwn,
     cluster: null,
     waiters: new OutcomeWaiters(new ScriptedEventLog()),
     isDraining: () => false,

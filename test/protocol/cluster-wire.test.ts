@@ -193,10 +193,6 @@ const messages: readonly (readonly [PeerMessage, Buffer])[] = [
       ),
     ),
   ],
-  [
-    { kind: 'notice', from: member, notice: { kind: 'registry-changed' } },
-    notice(map(['kind', word('registry-changed')])),
-  ],
 ];
 
 for (const [message, payload] of messages)

@@ -46,30 +46,19 @@ export class MemberRegistry {
     return this.#writing.start();
   }
 
-  /** Another node has changed it, and that is here. */
+  /** A product, an application or a webhook was changed here, or another node's change is here. */
   registryApplied(): void {
-    this.#reviewWebhooks();
-    this.#review();
-  }
-
-  /** A product, an application or a webhook was changed here. */
-  entryChanged(): void {
     this.#reviewWebhooks();
     this.changed();
   }
 
   /** After every change that was made here. */
   changed(): void {
-    this.#review();
-    this.#context.peers.notify('everybody', { kind: 'registry-changed' });
+    this.#context.deviceReview.begin();
+    this.#reviewCalls();
   }
 
   stop(): Promise<void> {
     return this.#writing.stop();
-  }
-
-  #review(): void {
-    this.#context.deviceReview.begin();
-    this.#reviewCalls();
   }
 }

@@ -25,7 +25,7 @@ import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
 import { SlotReconciler } from '../../src/cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
 import { MemberSearch } from '../../src/core/devices/member-search.ts';
-import { ownerViews } from '../../src/core/devices/observe-at-owners.ts';
+import { observeAtOwners } from '../../src/core/devices/observe-at-owners.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
@@ -176,7 +176,6 @@ export class ClusterMember {
   readonly calls = new CallScene();
   readonly ends: CallEndDeps;
   readonly rejections: CallRejections;
-  readonly heard: string[] = [];
   readonly slots: SlotReconciler;
   draining = false;
   readonly #scene: ClusterScene;
@@ -217,7 +216,7 @@ export class ClusterMember {
     const { sleepRecords, signalRecords, wakeupRecords, watch } = this;
     this.deps = {
       ...known,
-      views: ownerViews(peers, shared, clock),
+      observe: observeAtOwners(peers, shared),
       sleepRecords,
       signalRecords,
       wakeupRecords,
@@ -266,7 +265,6 @@ export class ClusterMember {
 
   get #host(): ReturnType<typeof answerPeers> {
     const { directory, log, deps, messages } = this;
-    const note = (what: string) => (): void => void this.heard.push(what);
     const unasked = (): never => {
       throw new Error('nobody asks this here');
     };
@@ -285,8 +283,6 @@ export class ClusterMember {
       ends: this.ends,
       rejections: this.rejections,
       others,
-      registryChanged: note('registry-changed'),
-      tokenKeysChanged: note('token-keys-changed'),
     });
   }
 

@@ -6,9 +6,10 @@ import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
 import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';
 import { NatsLink, type NatsLinkOptions } from '../../src/cluster/nats/nats-link.ts';
-import type { MemberId, MemberStatus } from '../../src/model/cluster.ts';
+import { nodeOf, type MemberId, type MemberStatus } from '../../src/model/cluster.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { PeerHost } from '../../src/core/ports/peers.ts';
+import { FakeTelemetry } from './fakes.ts';
 import type { Ending } from './temporary-store.ts';
 
 export interface LogLine {
@@ -90,15 +91,14 @@ export function linkIs(link: NatsLink, state: 'away' | 'there'): Promise<void> {
 }
 
 export function memberId(node: string, incarnation = 'a'): MemberId {
-  return `${node}/0@${incarnation}` as MemberId;
+  return `${node}@${incarnation}` as MemberId;
 }
 
 export function statusOf(member: MemberId, clock: Clock): MemberStatus {
-  const node = member.slice(0, member.indexOf('/'));
+  const node = nodeOf(member);
   return {
     member,
     node,
-    process: 0,
     state: 'up',
     version: '1.0.0',
     startedAtMs: Math.floor(clock.wallMs()),
@@ -136,7 +136,7 @@ export async function joinPeers(
     failOver: () => Promise.resolve(),
     reregister: () => undefined,
   });
-  const peers = new NatsPeers({ link, members, clock, log, self, host });
+  const peers = new NatsPeers({ link, members, clock, log, telemetry: new FakeTelemetry(), self, host });
   await members.start();
   await link.connection.flush();
   t.after(() => peers.close());

@@ -35,7 +35,7 @@ export const wakeupRequest: WakeupRequest = {
 const knownWakeup: KnownWakeup = {
   appId: testApp,
   requestId: 'request 1' as RequestId,
-  record: acceptedWakeup({ watcher: memberOne }),
+  record: acceptedWakeup(),
 };
 
 const receipt = { deviceId: testDevice, acceptedAtMs: 1_763_627_400_123 };
@@ -43,7 +43,6 @@ const receipt = { deviceId: testDevice, acceptedAtMs: 1_763_627_400_123 };
 export const memberStatus: MemberStatus = {
   member: memberOne,
   node: 'node-1',
-  process: 1,
   state: 'up',
   version: '0.1.0',
   startedAtMs: 1_763_627_400_000,
@@ -217,8 +216,6 @@ export const notices: readonly PeerNotice[] = [
     session,
     report: { cause: 'remote', requestId: 'request 1' as RequestId },
   },
-  { kind: 'registry-changed' },
-  { kind: 'token-keys-changed' },
 ];
 
 export const peerKinds = Object.keys(questions) as PeerKind[];

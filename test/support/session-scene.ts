@@ -17,7 +17,7 @@ import {
   type SignalSessionsDeps,
   sleepSessions,
 } from '../../src/core/devices/admit-session.ts';
-import { ownViews } from '../../src/core/devices/observe-device.ts';
+import { observeOwn } from '../../src/core/devices/observe-device.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
 import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
 import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
@@ -73,7 +73,7 @@ export class SessionScene {
     const loginsAreClosed = (): boolean => this.overloaded;
     const storeRefuses = (): boolean => this.refusing;
     const records = { sleepRecords: this.sleepRecords, signalRecords: this.signalRecords };
-    const known = { clock, registry, directory, ...records, log, loginRates, conflicts, views: ownViews };
+    const known = { clock, registry, directory, ...records, log, loginRates, conflicts, observe: observeOwn };
     return { ...known, wakeups, rejections, loginsAreClosed, storeRefuses };
   }
 

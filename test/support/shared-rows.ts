@@ -34,13 +34,13 @@ export class SharedRows implements SessionLocator {
     this.#clock = clock;
   }
 
-  find(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow> {
+  find(deviceId: DeviceId, waitMs: number): Promise<DeviceRow> {
     this.finds += 1;
     this.beforeFind();
     return this.#read(this.fault, deviceId, waitMs);
   }
 
-  findKept(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow> {
+  findKept(deviceId: DeviceId, waitMs: number): Promise<DeviceRow> {
     this.keptFinds += 1;
     return this.#read(this.keptFault, deviceId, waitMs);
   }
@@ -50,12 +50,7 @@ export class SharedRows implements SessionLocator {
   }
 
   /** True: something has changed that is to be told. */
-  apply(
-    kind: ConnectionKind,
-    deviceId: DeviceId,
-    event: SharedEvent,
-    follower: SlotFollower | null,
-  ): boolean {
+  apply(kind: ConnectionKind, deviceId: DeviceId, event: SharedEvent, follower: SlotFollower): boolean {
     const row = this.row(deviceId);
     const step = reduceShared(kind, row[kind], event);
     this.rows.set(deviceId, { ...row, [kind]: step.row });
@@ -63,17 +58,17 @@ export class SharedRows implements SessionLocator {
     if (outcome.kind === 'claimed') {
       const { epoch, session } = outcome.slot;
       const { superseded } = outcome;
-      follower?.taken({ connection: kind, deviceId, session, epoch, times: step.row, superseded });
+      follower.taken({ connection: kind, deviceId, session, epoch, times: step.row, superseded });
       return outcome.isNew;
     }
-    if (outcome.kind === 'lost') follower?.lost({ connection: kind, deviceId, session: event.session });
+    if (outcome.kind === 'lost') follower.lost({ connection: kind, deviceId, session: event.session });
     return outcome.kind === 'left';
   }
 
-  #read(fault: Fault, deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow> {
+  async #read(fault: Fault, deviceId: DeviceId, waitMs: number): Promise<DeviceRow> {
     if (fault === null) return this.row(deviceId);
     if (fault === 'broken') throw new Error('the rows cannot be read');
-    if (fault === 'away') return Promise.reject(new SharedStateUnavailable('nobody is there'));
+    if (fault === 'away') throw new SharedStateUnavailable('nobody is there');
     return new Promise((_, reject) => {
       this.#clock.after(waitMs, () => reject(new SharedStateUnavailable('it took too long')));
     });
@@ -114,15 +109,11 @@ export class MemberRecords extends FakeRecords {
 
   commit(): void {
     for (const { deviceId, record, transition } of this.#pending.splice(0)) {
-      const session = transition?.session ?? record.openSession;
-      if (session === null) continue;
-      const heard = { kind: 'heard', session, heartbeatAt: record.lastHeartbeatAt ?? 0 } as const;
-      const happened = transition === null ? heard : this.#happened(transition, heard.heartbeatAt);
+      if (transition === null) continue;
+      const happened = this.#happened(transition, record.lastHeartbeatAt ?? 0);
       const isTold = this.#shared.apply(this.#kind, deviceId, happened, this.#follower);
-      // What the session before it had heard, which nobody tells again.
-      this.#shared.apply(this.#kind, deviceId, heard, null);
+      if (!isTold) continue;
       const { epoch } = this.#shared.row(deviceId)[this.#kind];
-      if (!isTold || transition === null) continue;
       const known = transition.kind === 'login' ? { ...transition, epoch } : transition;
       this.#shared.log.append(sessionEvent(deviceId, known));
     }

@@ -91,7 +91,6 @@ const knownWakeup: KnownWakeup = {
     completedAtMs: 1_763_627_405_000,
     wokeAfterMs: 4999,
     cause: 'remote',
-    watcher: memberOne,
   }),
 };
 

@@ -17,7 +17,6 @@ export function acceptedWakeup(change: Partial<WakeupRecord> = {}): WakeupRecord
     cause: null,
     sleepEpoch: 7,
     packet: '983b16f8f39c0000',
-    watcher: null,
     ...change,
   };
 }

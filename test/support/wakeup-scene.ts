@@ -40,7 +40,6 @@ export interface SceneLimits {
   readonly deviceBurst?: number;
   readonly watchedMax?: number;
   /** The process that watches; left out: the only one. */
-  readonly self?: MemberId;
 }
 
 export class WakeupScene {
@@ -221,8 +220,8 @@ export class WakeupScene {
 
   #newWatch(): WakeupWatch {
     const { clock, records, telemetry } = this;
-    const { self = null, watchedMax } = this.#limits;
-    return new WakeupWatch({ clock, records, telemetry, self }, watchedMax);
+    const { watchedMax } = this.#limits;
+    return new WakeupWatch({ clock, records, telemetry }, watchedMax);
   }
 
   #newDirectory(): DeviceDirectory {

@@ -37,7 +37,7 @@ function seconds(ms: number): string {
 /** A dash stands for the process id of another node. */
 function membersTable({ members }: ClusterJson): string {
   return tableOf(members, {
-    member: ({ node, process }) => `${node}/${process}`,
+    member: ({ node }) => node,
     state: ({ state }) => state,
     pid: ({ pid }) => pid,
     sleep: (member) => member.sleep_sessions,

@@ -5,18 +5,21 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
-import type { Outbox, PlacedItem, OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
+import type {
+  CallsItem,
+  Outbox,
+  OutboxEvent,
+  OutboxItem,
+  PlacedItem,
+  SessionItem,
+  WakeupItem,
+} from '../../core/ports/outbox.ts';
 import { type KeyedQueue, ChangeRefused, inTwo, type Change } from '../nats/keyed-queue.ts';
 import { changeRetryMsMax, outboxForgetMax, outboxForgetMs, outboxTakenMax } from '../records/row-limits.ts';
 import { claimMsMax } from '../../model/limits.ts';
 import { amendedLogin } from '../../model/state/session-event.ts';
 import { untoldRecovery, type MadeEvents } from './made-events.ts';
 import { SlotClaim, type ClaimDeps, SlotEnd } from '../ownership/slot-claim.ts';
-
-type ItemOf<Kind extends OutboxItem['kind']> = OutboxItem & { readonly kind: Kind };
-type SessionItem = ItemOf<'login' | 'ended'>;
-export type WakeupItem = ItemOf<'wakeup'>;
-export type CallsItem = ItemOf<'calls'>;
 
 export interface ChangesDeps extends ClaimDeps {
   readonly clock: Clock;
@@ -41,13 +44,13 @@ export class OutboxChanges {
   of(item: OutboxItem): Change {
     switch (item.kind) {
       case 'login':
-        return this.#login({ ...item, kind: 'login' });
+        return this.#login(item);
       case 'ended':
-        return this.#ended({ ...item, kind: 'ended' });
+        return this.#ended(item);
       case 'wakeup':
-        return this.#wakeup({ ...item, kind: 'wakeup' });
+        return this.#wakeup(item);
       case 'calls':
-        return this.#calls({ ...item, kind: 'calls' });
+        return this.#calls(item);
       case 'event':
         return () => this.#deps.publish(this.#shared(item.event));
     }

@@ -183,11 +183,11 @@ export class NatsMembers {
 
   #findTwins(): readonly MemberId[] {
     const { log, self, status } = this.#deps;
-    const { node, process } = status();
+    const { node } = status();
     const living = this.#leases
       .all()
       .filter((lease) => this.#isOther(lease.status.member) && this.isAlive(lease.status.member));
-    const twins = living.filter((lease) => lease.status.node === node && lease.status.process === process);
+    const twins = living.filter((lease) => lease.status.node === node);
     for (const twin of twins)
       log.error(
         { node, self, other: twin.status.member },

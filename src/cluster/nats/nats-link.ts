@@ -103,7 +103,7 @@ export class NatsLink {
     try {
       this.#connection = await connect(this.#clientOptions);
     } catch (error) {
-      this.#refusals.unreachable(messageOf(error));
+      this.#refusals.refused('dial', messageOf(error));
       if (!this.#isClosing) this.#retry(firstDialMs, () => void this.#dial());
       return;
     }
@@ -127,7 +127,7 @@ export class NatsLink {
     if (isUnavailable) log.warn(this.#place(), 'NATS is away');
     else {
       log.info({ server: this.connection.getServer() }, 'connected to NATS');
-      this.#refusals.reached();
+      this.#refusals.succeeded('dial', 'other');
       this.#cancelRetry();
       void this.#ensureStores();
     }
@@ -139,11 +139,11 @@ export class NatsLink {
     try {
       const manager = await jetstreamManager(this.connection, { checkAPI: false, timeout: requestMsMax });
       await ensureStores(manager, this.names, this.#options, this.#options.log);
-      this.#refusals.storesMade();
+      this.#refusals.succeeded('stores');
       this.#ready.settle();
     } catch (error) {
       if (this.#isUnavailable || this.#isClosing) return;
-      this.#refusals.storesRefused(messageOf(error));
+      this.#refusals.refused('stores', messageOf(error));
       this.#retry(storesRetryMs, () => void this.#ensureStores());
     }
   }
@@ -158,6 +158,12 @@ export class NatsLink {
   }
 }
 
+const refusals = {
+  dial: 'NATS cannot be reached, and is tried again',
+  stores: 'NATS has not made the streams of the cluster, and is asked again',
+  other: 'NATS has refused this node something',
+} as const;
+
 /**
  * Logs what NATS refuses, in one sentence each, and once: a line at every retry would hide the rest. No line holds a user,
  * a password or a token.
@@ -165,42 +171,27 @@ export class NatsLink {
 class RefusalLog {
   readonly #log: Log;
   readonly #subjects = new Set<string>();
-  #unreachable = '';
-  #stores = '';
-  #error = '';
+  readonly #reasons = new Map<keyof typeof refusals, string>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  unreachable(reason: string): void {
-    if (reason === this.#unreachable) return;
-    this.#unreachable = reason;
-    this.#log.warn({ reason }, 'NATS cannot be reached, and is tried again');
+  refused(what: keyof typeof refusals, reason: string): void {
+    if (reason === this.#reasons.get(what)) return;
+    this.#reasons.set(what, reason);
+    if (what === 'dial') this.#log.warn({ reason }, refusals[what]);
+    else this.#log.error({ reason }, refusals[what]);
   }
 
-  /** There is a connection: what goes wrong from now on is logged anew. */
-  reached(): void {
-    this.#unreachable = '';
-    this.#error = '';
-  }
-
-  storesRefused(reason: string): void {
-    if (reason === this.#stores) return;
-    this.#stores = reason;
-    this.#log.error({ reason }, 'NATS has not made the streams of the cluster, and is asked again');
-  }
-
-  storesMade(): void {
-    this.#stores = '';
+  /** It works: the next refusal is logged again. */
+  succeeded(...what: (keyof typeof refusals)[]): void {
+    for (const each of what) this.#reasons.delete(each);
   }
 
   error(error: Error): void {
     if (error instanceof errors.PermissionViolationError) this.#forbidden(error);
-    else if (error.message !== this.#error) {
-      this.#error = error.message;
-      this.#log.error({ reason: error.message }, 'NATS has refused this node something');
-    }
+    else this.refused('other', error.message);
   }
 
   #forbidden({ operation, subject }: InstanceType<typeof errors.PermissionViolationError>): void {

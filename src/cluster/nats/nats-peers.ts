@@ -5,7 +5,7 @@
  */
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Gathered } from '../../lib/gathered.ts';
+import { Gathered } from '../../lib/gathered.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import {
@@ -27,8 +27,8 @@ import type {
 } from '../../model/peer.ts';
 import type { Log } from '../../lib/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { NodeTransport } from './node-transport.ts';
-import { gatherAccepted } from './accepted-notices.ts';
 import type { NatsMembers } from '../membership/nats-members.ts';
 import { NatsSendQueue } from './nats-send-queue.ts';
 
@@ -37,12 +37,15 @@ export interface NatsPeersDeps {
   readonly members: Pick<NatsMembers, 'alive' | 'isAlive' | 'onGone'>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly telemetry: Pick<Telemetry, 'peerAsk' | 'peerAnswerTime'>;
   readonly self: MemberId;
   readonly host: PeerHost;
 }
 
 const malformedLogMs = 1000;
 const noResponders = 503;
+/** A repeat finds the member that has accepted a wakeup by its device: the others may know of it a moment later. */
+export const noticesGathered = { max: 512, ms: 100 };
 
 export class NatsPeers implements Peers {
   readonly self: MemberId;
@@ -71,7 +74,9 @@ export class NatsPeers implements Peers {
       expired: () => 'unanswered',
     });
     this.#sendQueue = new NatsSendQueue(link);
-    this.#accepted = gatherAccepted(clock, (notice) => this.#notifyAll(notice));
+    this.#accepted = new Gathered(clock, noticesGathered, (wakeups) =>
+      this.#notifyAll({ kind: 'wakeups-accepted', wakeups }),
+    );
     this.#inbox = createInbox(link.names.inbox);
     this.#stopsFollowing = [
       link.onChange((isUnavailable) => {
@@ -93,22 +98,17 @@ export class NatsPeers implements Peers {
     return this.#deps.members.isAlive(member);
   }
 
-  ask<Kind extends PeerKind>(
+  async ask<Kind extends PeerKind>(
     member: MemberId,
     question: PeerQuestion<Kind>,
     waitMs: number,
   ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
-    if (this.#isClosed || member === this.self || !this.isAlive(member))
-      return Promise.resolve(fail('nobody'));
-    const subject = this.#deps.link.names.member(member);
-    let sent = -1;
-    const outcome = this.#asks.ask(question.kind as Kind, waitMs, (id) => {
-      sent = id;
-      this.#sentTo.set(id, member);
-      return this.#send(subject, { kind: 'question', id, from: this.self, question }, `${this.#inbox}.${id}`);
-    });
-    void outcome.then(() => this.#sentTo.delete(sent));
-    return outcome;
+    const { clock, telemetry } = this.#deps;
+    const askedMs = clock.monotonicMs();
+    const asked = await this.#ask<Kind>(member, question, waitMs);
+    telemetry.peerAsk(asked.ok ? 'answered' : asked.error);
+    if (asked.ok) telemetry.peerAnswerTime((clock.monotonicMs() - askedMs) / 1000);
+    return asked;
   }
 
   notify(to: MemberId | 'everybody', notice: PeerNotice): void {
@@ -127,6 +127,24 @@ export class NatsPeers implements Peers {
     for (const stop of this.#stopsFollowing) stop();
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     this.#asks.failAll();
+  }
+
+  #ask<Kind extends PeerKind>(
+    member: MemberId,
+    question: PeerQuestion<Kind>,
+    waitMs: number,
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
+    if (this.#isClosed || member === this.self || !this.isAlive(member))
+      return Promise.resolve(fail('nobody'));
+    const subject = this.#deps.link.names.member(member);
+    let sent = -1;
+    const outcome = this.#asks.ask(question.kind as Kind, waitMs, (id) => {
+      sent = id;
+      this.#sentTo.set(id, member);
+      return this.#send(subject, { kind: 'question', id, from: this.self, question }, `${this.#inbox}.${id}`);
+    });
+    void outcome.then(() => this.#sentTo.delete(sent));
+    return outcome;
   }
 
   /** Once: the client makes its subscriptions again by itself at every connection. */

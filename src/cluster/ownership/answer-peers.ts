@@ -47,10 +47,6 @@ export interface PeersDeps {
   readonly ends: CallEndDeps;
   readonly rejections: CallRejections;
   readonly others: Pick<PeerHandlers, OtherKind>;
-  /** Must not throw. */
-  registryChanged(): void;
-  /** Must not throw. */
-  tokenKeysChanged(): void;
 }
 
 export function answerPeers(deps: PeersDeps): PeerHost {
@@ -122,9 +118,5 @@ function received(deps: PeersDeps, notice: PeerNotice): void {
       return ends.answered.noteAnswered(notice);
     case 'wake-reported':
       return wakeups.watch.reported(notice.deviceId, notice.session, notice.report);
-    case 'registry-changed':
-      return deps.registryChanged();
-    case 'token-keys-changed':
-      return deps.tokenKeysChanged();
   }
 }

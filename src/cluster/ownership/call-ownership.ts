@@ -6,13 +6,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { isInCall } from '../../model/call.ts';
-import {
-  processOf,
-  type DeviceCalls,
-  type LostCall,
-  type MemberId,
-  type SharedCall,
-} from '../../model/cluster.ts';
+import { nodeOf, type DeviceCalls, type LostCall, type MemberId, type SharedCall } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callClaimsMax, callNodeMsMax, claimMsMax, lostCallsMax } from '../../model/limits.ts';
 import { callEvent } from '../../model/state/call-session.ts';
@@ -20,8 +14,7 @@ import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { CallCoordinator, CallLocator } from '../../core/ports/call-locator.ts';
 import type { Log } from '../../lib/log.ts';
 import { othersAlive, type Peers } from '../../core/ports/peers.ts';
-import type { OutboxEvent } from '../../core/ports/outbox.ts';
-import type { CallsItem } from '../events/outbox-pump.ts';
+import type { CallsItem, OutboxEvent } from '../../core/ports/outbox.ts';
 import type { MadeEvents } from '../events/made-events.ts';
 import { eachBounded } from '../nats/each-bounded.ts';
 import type { KeyedQueue } from '../nats/keyed-queue.ts';
@@ -200,7 +193,7 @@ export class CallOwnership {
 
   /** This node's, or an earlier life's of it. */
   #isOwn({ node }: DeviceCalls): boolean {
-    return processOf(node) === processOf(this.#deps.self);
+    return nodeOf(node) === nodeOf(this.#deps.self);
   }
 
   #hasCalls(deviceId: DeviceId): boolean {

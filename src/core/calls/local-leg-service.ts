@@ -100,14 +100,7 @@ export class LocalLegService implements CoreLegService {
 
   openBridgeLeg({ keySha256, sessionId }: BridgeAdmission, leg: PlacedLeg): OpenBridgeLeg | null {
     const rights = this.#isDraining ? null : this.#rightsNow(keySha256);
-    if (rights === null) return null;
-    const bridge = new ConnectedBridge(this.#bridges, keySha256, leg);
-    if (sessionId === null) bridge.standIdle(rights);
-    else if (!this.#give(bridge, rights, sessionId)) {
-      bridge.gone();
-      return this.#refuseOpen(sessionId, leg);
-    }
-    return bridge;
+    return rights === null ? null : this.#openBridge(rights, keySha256, sessionId, leg, false);
   }
 
   /** Its token was good when it came, which is all that a token is asked for while its session lives. */
@@ -125,13 +118,7 @@ export class LocalLegService implements CoreLegService {
     if (this.#isDraining) return this.#turnAway(leg, 'drain');
     const rights = this.#rightsNow(keySha256);
     if (rights === null) return this.#turnAway(leg, 'revoked');
-    const bridge = new ConnectedBridge(this.#bridges, keySha256, leg);
-    if (sessionId === null) bridge.standIdle(rights);
-    else if (!this.#give(bridge, rights, sessionId, true)) {
-      bridge.gone();
-      return this.#refuseOpen(sessionId, leg);
-    }
-    return bridge;
+    return this.#openBridge(rights, keySha256, sessionId, leg, true);
   }
 
   openViewer({ sessionId }: ViewerAdmission, leg: PlacedLeg): OpenViewer | null {
@@ -179,6 +166,29 @@ export class LocalLegService implements CoreLegService {
     this.#rights.review.stop();
   }
 
+  /** `isResumed`: it has had its start, and is not told again of its call. */
+  #openBridge(
+    rights: BridgeRights,
+    keySha256: string,
+    sessionId: SessionId | null,
+    leg: PlacedLeg,
+    isResumed: boolean,
+  ): OpenBridgeLeg | null {
+    const bridge = new ConnectedBridge(this.#bridges, keySha256, leg);
+    if (sessionId === null) {
+      bridge.standIdle(rights);
+      return bridge;
+    }
+    const session = this.#deps.directory.find(sessionId);
+    const isGiven =
+      session !== null &&
+      mayServe(rights, session.appId) &&
+      (isResumed ? bridge.resume(session) : bridge.give(session));
+    if (isGiven) return bridge;
+    bridge.gone();
+    return this.#refuseOpen(sessionId, leg);
+  }
+
   #turnAway(leg: PlacedLeg, reason: LegCloseReason): null {
     leg.close(reason);
     return null;
@@ -207,12 +217,6 @@ export class LocalLegService implements CoreLegService {
     const sessionId = this.#deps.tickets.take(ticket);
     if (sessionId === null || this.#deps.directory.find(sessionId) === null) return fail('ticket');
     return this.#viewers.hasRoom(sessionId) ? succeed({ sessionId }) : fail('viewers');
-  }
-
-  #give(bridge: ConnectedBridge, rights: BridgeRights, sessionId: SessionId, isKnown = false): boolean {
-    const session = this.#deps.directory.find(sessionId);
-    if (session === null || !mayServe(rights, session.appId)) return false;
-    return isKnown ? bridge.resume(session) : bridge.give(session);
   }
 
   /** Null: none any more, or the registry cannot be read. */

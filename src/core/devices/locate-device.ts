@@ -1,6 +1,7 @@
 /**
- * Locates a device's connection among several members: at the oldest of its sessions whose member lives. What this member has itself it knows better than the shared row: a session of its own that is not in it is
- * not yet committed, one that is in it and not here has just ended. Source: cluster.md, Ownership.
+ * Locates a device's connection among several members: at the oldest of its sessions whose member lives. What this member
+ * has itself it knows better than the shared row: a session of its own that is not in it is not yet committed, one that is in
+ * it and not here has just ended. Source: cluster.md, Ownership.
  */
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
@@ -17,11 +18,8 @@ export interface ClusterDeps {
   readonly locator: SessionLocator;
   /** For a device that the locator has nowhere. */
   readonly search: MemberSearch;
-  /**
-   * A wakeup that another member may have done, where this one's store does not have it; a value where that has all. Rejects
-   * with SharedStateUnavailable, within `waitMs`.
-   */
-  recallWakeup(name: WakeupName, waitMs: number): WakeupRecord | null | Promise<WakeupRecord | null>;
+  /** A wakeup that another member may have done. Rejects with SharedStateUnavailable, within `waitMs`. */
+  recallWakeup(name: WakeupName, waitMs: number): Promise<WakeupRecord | null>;
   /**
    * True: the log that all share has come to `sequence`, or that is unknown; this member's may be a moment behind it.
    * Never rejects.
@@ -40,13 +38,9 @@ export interface DeviceLocation {
   readonly slots: DeviceSlots;
 }
 
-interface LocatingDeps {
-  readonly directory: DeviceDirectory;
-}
-
-/** Settles within `waitMs`, but for a store that is at hand. Rejects when that cannot be read. */
+/** Settles within `waitMs`. Rejects when the row cannot be read. */
 export async function locateDevice(
-  { directory }: LocatingDeps,
+  { directory }: { readonly directory: DeviceDirectory },
   { peers, locator }: ClusterDeps,
   connection: ConnectionKind,
   deviceId: DeviceId,

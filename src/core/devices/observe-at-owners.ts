@@ -2,7 +2,6 @@
  * A device's record among nodes: the shared row, and what the members of its sessions know that is not in it yet, asked all
  * at once. Source: cluster.md, Record and the failure table.
  */
-import type { Clock } from '../../lib/clock.ts';
 import type { ConnectivityRecord } from '../../model/connectivity.ts';
 import {
   connectionKinds,
@@ -17,36 +16,23 @@ import { connectivityQueryMsMax, ownerQueryMsMax } from '../../model/limits.ts';
 import type { DeviceHeartbeats } from '../../model/peer.ts';
 import type { Peers } from '../ports/peers.ts';
 import { SharedStateUnavailable, type SessionLocator } from '../ports/session-locator.ts';
-import {
-  combine,
-  observeOwn,
-  type ConnectivityView,
-  type ConnectivityViews,
-  type OwnDeps,
-} from './observe-device.ts';
+import { combine, observeOwn, type Observe, type OwnDeps } from './observe-device.ts';
 import { OwnerQuestions } from './owner-questions.ts';
 
-export function ownerViews(peers: Peers, locator: SessionLocator, clock: Clock): ConnectivityViews {
-  return (devices) => new OwnersView(peers.self, locator, new OwnerQuestions(peers, clock, devices));
+export function observeAtOwners(peers: Peers, locator: SessionLocator): Observe {
+  const observer = new OwnersObserver(peers, locator);
+  return (own, deviceId) => observer.observe(own, deviceId);
 }
 
-class OwnersView implements ConnectivityView {
+class OwnersObserver {
   readonly #self: MemberId;
   readonly #locator: SessionLocator;
   readonly #owners: OwnerQuestions;
 
-  constructor(self: MemberId, locator: SessionLocator, owners: OwnerQuestions) {
-    this.#self = self;
+  constructor(peers: Peers, locator: SessionLocator) {
+    this.#self = peers.self;
     this.#locator = locator;
-    this.#owners = owners;
-  }
-
-  decided(): void {
-    this.#owners.decided();
-  }
-
-  cancel(): void {
-    this.#owners.cancel();
+    this.#owners = new OwnerQuestions(peers);
   }
 
   /**
@@ -78,7 +64,11 @@ class OwnersView implements ConnectivityView {
     members.delete(this.#self);
     const heartbeats: DeviceHeartbeats[] = [];
     let [hasFailed, hasMoved] = [false, false];
-    for (const { member, heartbeats: told } of await this.#owners.ask(members, deviceId))
+    const asked = Array.from(members, async (member) => {
+      const told = await this.#owners.ask(member, deviceId);
+      return { member, told };
+    });
+    for (const { member, told } of await Promise.all(asked))
       if (told === null) hasFailed = true;
       else {
         heartbeats.push(told);
@@ -107,7 +97,7 @@ function isOnlineHere({ directory }: OwnDeps, deviceId: DeviceId): boolean {
   return (directory.find(deviceId)?.session('signal') ?? null) !== null;
 }
 
-async function unlessUnavailable<Value>(find: () => Value | Promise<Value>): Promise<Value | null> {
+async function unlessUnavailable<Value>(find: () => Promise<Value>): Promise<Value | null> {
   try {
     return await find();
   } catch (error) {

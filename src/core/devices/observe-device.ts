@@ -21,29 +21,16 @@ export interface OwnDeps {
   readonly signalRecords: Pick<ConnectionRecords, 'read'>;
 }
 
-/** Null: nothing is known. */
-export type Observed = ConnectivityRecord | null;
+/**
+ * A device's record; null: nothing is known. A value where nobody has to be waited for. Throws, or rejects, when the store
+ * cannot be read.
+ */
+export type Observe = (
+  own: OwnDeps,
+  deviceId: DeviceId,
+) => ConnectivityRecord | null | Promise<ConnectivityRecord | null>;
 
-/** Devices as one query, for one device or a batch, sees them. */
-export interface ConnectivityView {
-  /** A value where nobody has to be waited for. Throws, or rejects, when the store cannot be read. */
-  observe(own: OwnDeps, deviceId: DeviceId): Observed | Promise<Observed>;
-  /** A device of the query asks no more, or not now. */
-  decided(): void;
-  /** Nobody waits for what is asked any more. */
-  cancel(): void;
-}
-
-/** Makes the view of a query of so many devices. */
-export type ConnectivityViews = (devices: number) => ConnectivityView;
-
-function nothing(): void {}
-
-const ownView = { observe: observeOwn, decided: nothing, cancel: nothing };
-
-/** For a member that is alone: one view that asks no other member serves all queries. */
-export const ownViews: ConnectivityViews = () => ownView;
-
+/** What a server that is alone knows: all of it. */
 export function observeOwn(own: OwnDeps, deviceId: DeviceId): ConnectivityRecord {
   const actor = own.directory.find(deviceId);
   const isOnline = actor !== null && actor.connection('signal') !== null;

@@ -1,19 +1,12 @@
 /**
- * Questions to the members that have the sessions of the devices of one query, one to each member. Source: cluster.md, Record
- * and the failure table.
+ * Questions to the members that have the sessions of devices: those that arise together, of the devices of a batch, are one
+ * question to each member. Source: cluster.md, Record and the failure table.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import { ownerQueryMsMax, ownersGatherMsMax } from '../../model/limits.ts';
+import { batchDevicesMax, ownerQueryMsMax } from '../../model/limits.ts';
 import type { DeviceHeartbeats } from '../../model/peer.ts';
 import type { Peers } from '../ports/peers.ts';
-
-export interface OwnerAnswer {
-  readonly member: MemberId;
-  /** Null: it could not be asked, or did not answer. */
-  readonly heartbeats: DeviceHeartbeats | null;
-}
 
 /** Of sessions that the member has, a place for each device. Empty: no answer within `waitMs`. Never rejects. */
 export async function askForHeartbeats(
@@ -26,79 +19,39 @@ export async function askForHeartbeats(
   return answer.ok ? answer.value : [];
 }
 
-/** A device that waits for its members. */
-interface Asking {
-  readonly deviceId: DeviceId;
-  readonly answers: OwnerAnswer[];
-  /** Members that have not answered. */
-  left: number;
-  readonly resolve: (answers: readonly OwnerAnswer[]) => void;
+interface Question {
+  readonly deviceIds: DeviceId[];
+  readonly answers: Promise<readonly DeviceHeartbeats[]>;
 }
 
-/**
- * Each member is asked once for all of its devices, as soon as no device of the query can add another, or `ownersGatherMsMax`
- * after the first where rows are late.
- */
 export class OwnerQuestions {
   readonly #peers: Peers;
-  readonly #clock: Clock;
-  readonly #gathered = new Map<MemberId, Asking[]>();
-  /** Devices that may still ask: neither answered nor waiting for members. */
-  #undecided: number;
-  #giveUp: Cancel | null = null;
+  /** Questions that are sent once the callbacks of this moment have run. */
+  readonly #gathered = new Map<MemberId, Question>();
 
-  /** `devices`: of the query. */
-  constructor(peers: Peers, clock: Clock, devices: number) {
+  constructor(peers: Peers) {
     this.#peers = peers;
-    this.#clock = clock;
-    this.#undecided = devices;
   }
 
-  /** Never rejects; a member is waited for no longer than `ownerQueryMsMax`. */
-  ask(members: ReadonlySet<MemberId>, deviceId: DeviceId): Promise<readonly OwnerAnswer[]> {
-    if (members.size === 0) return Promise.resolve([]);
-    return new Promise((resolve) => {
-      const asking: Asking = { deviceId, answers: [], left: members.size, resolve };
-      for (const member of members) this.#gather(member, asking);
-      this.#giveUp ??= this.#clock.after(ownersGatherMsMax, () => this.#send());
-      this.decided();
-    });
+  /** Null: the member could not be asked, or did not answer within `ownerQueryMsMax`. Never rejects. */
+  async ask(member: MemberId, deviceId: DeviceId): Promise<DeviceHeartbeats | null> {
+    const { deviceIds, answers } = this.#questionTo(member);
+    const place = deviceIds.push(deviceId) - 1;
+    return (await answers)[place] ?? null;
   }
 
-  /** A device of the query asks no more, or not now. */
-  decided(): void {
-    this.#undecided -= 1;
-    if (this.#undecided === 0) this.#send();
+  #questionTo(member: MemberId): Question {
+    const gathered = this.#gathered.get(member);
+    if (gathered !== undefined && gathered.deviceIds.length < batchDevicesMax) return gathered;
+    const deviceIds: DeviceId[] = [];
+    const question = { deviceIds, answers: this.#send(member, deviceIds) };
+    this.#gathered.set(member, question);
+    return question;
   }
 
-  /** The caller no longer waits for the answers. */
-  cancel(): void {
-    this.#giveUp?.();
-    this.#giveUp = null;
-    this.#gathered.clear();
-  }
-
-  #gather(member: MemberId, asking: Asking): void {
-    const others = this.#gathered.get(member);
-    if (others === undefined) this.#gathered.set(member, [asking]);
-    else others.push(asking);
-  }
-
-  #send(): void {
-    const questions = [...this.#gathered];
-    this.cancel();
-    for (const [member, askings] of questions) void this.#askFor(member, askings);
-  }
-
-  async #askFor(member: MemberId, askings: readonly Asking[]): Promise<void> {
-    const deviceIds = askings.map(({ deviceId }) => deviceId);
-    const answers = await askForHeartbeats(this.#peers, member, deviceIds);
-    for (const [place, asking] of askings.entries()) {
-      asking.answers.push({ member, heartbeats: answers[place] ?? null });
-      asking.left -= 1;
-      if (asking.left > 0) continue;
-      this.#undecided += 1;
-      asking.resolve(asking.answers);
-    }
+  async #send(member: MemberId, deviceIds: readonly DeviceId[]): Promise<readonly DeviceHeartbeats[]> {
+    await Promise.resolve();
+    if (this.#gathered.get(member)?.deviceIds === deviceIds) this.#gathered.delete(member);
+    return askForHeartbeats(this.#peers, member, deviceIds);
   }
 }

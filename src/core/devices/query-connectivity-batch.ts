@@ -1,7 +1,6 @@
 /**
  * Answers one query for the connections of many devices, each as the single query would, within one deadline. The devices
- * are looked at a slice per turn of the event loop, and applications take turns; among nodes each other one is asked once for
- * all of its devices. Source: API doc, Endpoint 1; cluster.md, Reads.
+ * are looked at a slice per turn of the event loop, and applications take turns. Source: API doc, Endpoint 1; cluster.md.
  */
 import type { FairQueue, FairQueueShape, Steps } from '../../lib/fair-queue.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -9,7 +8,6 @@ import { overload, refusal, type Refusal } from '../../model/codes.ts';
 import { parseDeviceId, type ApplicationId } from '../../model/ids.ts';
 import { batchDevicesPerTurn, batchesPerApplicationMax, connectivityQueryMsMax } from '../../model/limits.ts';
 import type { WaitingReaders } from '../events/waiting-readers.ts';
-import type { ConnectivityView } from './observe-device.ts';
 import { answerConnectivity, type ConnectivityAnswer, type ConnectivityDeps } from './query-connectivity.ts';
 
 export interface ConnectivityBatchDeps extends ConnectivityDeps {
@@ -66,7 +64,6 @@ class BatchRun<Entry> implements Steps {
   readonly finished: Promise<readonly Entry[]>;
   readonly #batch: ConnectivityBatch<Entry>;
   readonly #deps: ConnectivityDeps;
-  readonly #view: ConnectivityView;
   readonly #entries: (Entry | undefined)[];
   #finish: (entries: readonly Entry[]) => void = () => undefined;
   #fail: (error: unknown) => void = () => undefined;
@@ -77,12 +74,11 @@ class BatchRun<Entry> implements Steps {
   #hasLogged = false;
 
   constructor(deps: ConnectivityBatchDeps, batch: ConnectivityBatch<Entry>) {
-    const { views, log } = deps;
+    const { log } = deps;
     const { length } = batch.deviceIds;
     this.#batch = batch;
     // What spoils one device's answer spoils all of them.
     this.#deps = { ...deps, log: { error: (fields, text) => this.#logOnce(log, fields, text) } };
-    this.#view = views(length);
     this.#entries = Array.from({ length });
     this.#left = length;
     this.finished = new Promise((resolve, reject) => {
@@ -104,30 +100,24 @@ class BatchRun<Entry> implements Steps {
 
   /** What is not answered by now is not. */
   expire(): void {
-    this.#view.cancel();
     for (const [place, entry] of this.#entries.entries()) if (entry === undefined) this.#put(place, timedOut);
   }
 
   /** Nobody waits for it any more. */
   abandon(): void {
-    this.#end();
+    this.#left = 0;
     this.#finish([]);
   }
 
   fail(error: unknown): void {
-    this.#end();
-    this.#fail(error);
-  }
-
-  #end(): void {
     this.#left = 0;
-    this.#view.cancel();
+    this.#fail(error);
   }
 
   #look(place: number): void {
     const deviceId = parseDeviceId(this.#batch.deviceIds[place] ?? '');
     if (deviceId === null) return this.#put(place, invalidId);
-    const answer = answerConnectivity(this.#deps, this.#view, this.#batch.appId, deviceId);
+    const answer = answerConnectivity(this.#deps, this.#batch.appId, deviceId);
     if (answer instanceof Promise) void answer.then((settled) => this.#put(place, settled));
     else this.#put(place, answer);
   }
@@ -136,7 +126,6 @@ class BatchRun<Entry> implements Steps {
   #put(place: number, answer: ConnectivityAnswer): void {
     if (this.#left === 0 || this.#entries[place] !== undefined) return;
     this.#entries[place] = this.#entryOf(place, answer);
-    this.#view.decided();
     this.#left -= 1;
     if (this.#left === 0) this.#finish(this.#entries as readonly Entry[]);
   }

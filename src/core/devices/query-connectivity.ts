@@ -14,7 +14,7 @@ import type { ConnectionRecords } from '../ports/records.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from './device-access.ts';
-import type { ConnectivityView, ConnectivityViews, Observed } from './observe-device.ts';
+import type { Observe } from './observe-device.ts';
 
 export interface ConnectivityDeps {
   readonly clock: Clock;
@@ -22,7 +22,8 @@ export interface ConnectivityDeps {
   readonly directory: DeviceDirectory;
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
-  readonly views: ConnectivityViews;
+  /** How devices that may be at others are seen. */
+  readonly observe: Observe;
   /** The store refuses writes: what has changed meanwhile cannot be told, because nothing is told before it is kept. */
   storeRefuses(): boolean;
   readonly log: Pick<Log, 'error'>;
@@ -36,8 +37,7 @@ export function queryConnectivity(
   appId: ApplicationId,
   deviceId: DeviceId,
 ): ConnectivityAnswer | Promise<ConnectivityAnswer> {
-  const view = deps.views(1);
-  const answer = answerConnectivity(deps, view, appId, deviceId);
+  const answer = answerConnectivity(deps, appId, deviceId);
   return answer instanceof Promise ? answerInTime(deps.clock, answer) : answer;
 }
 
@@ -52,17 +52,16 @@ function answerInTime(clock: Clock, answer: Promise<ConnectivityAnswer>): Promis
   });
 }
 
-/** The same without the deadline, which is the caller's, by a view. */
+/** The same without the deadline, which is the caller's. */
 export function answerConnectivity(
   deps: ConnectivityDeps,
-  view: ConnectivityView,
   appId: ApplicationId,
   deviceId: DeviceId,
 ): ConnectivityAnswer | Promise<ConnectivityAnswer> {
   try {
     const denied = checkDeviceAccess(deps.registry, appId, deviceId, wallSeconds(deps.clock));
     if (denied !== null) return fail(refusal(denied));
-    const observed = view.observe(deps, deviceId);
+    const observed = deps.observe(deps, deviceId);
     const committed = bothCommitted(deps, deviceId);
     if (committed !== null && deps.storeRefuses()) {
       // Nobody waits for it, and it may fail.
@@ -78,7 +77,7 @@ export function answerConnectivity(
 
 async function answerLater(
   deps: ConnectivityDeps,
-  observed: Observed | Promise<Observed>,
+  observed: ReturnType<Observe>,
   committed: Promise<unknown> | null,
 ): Promise<ConnectivityAnswer> {
   try {
@@ -89,7 +88,7 @@ async function answerLater(
   }
 }
 
-function answerOf(observed: Observed): ConnectivityAnswer {
+function answerOf(observed: ConnectivityRecord | null): ConnectivityAnswer {
   return observed === null ? fail(unavailable) : succeed(observed);
 }
 

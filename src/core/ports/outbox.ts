@@ -16,39 +16,45 @@ export interface OutboxEvent {
   readonly productId: ProductId | null;
 }
 
+/** A login or an end of a session of `member`; its event's epoch, and `replaced`, are only what was known here. */
+export interface SessionItem {
+  readonly kind: 'login' | 'ended';
+  readonly connection: ConnectionKind;
+  readonly deviceId: DeviceId;
+  readonly session: SessionId;
+  readonly member: MemberId;
+  readonly node: string;
+  /** Unix seconds of the session's latest heartbeat; 0: none. */
+  readonly heartbeatAt: number;
+  readonly event: OutboxEvent;
+}
+
+/** A wakeup's record, with the event that goes with it. */
+export interface WakeupItem {
+  readonly kind: 'wakeup';
+  readonly deviceId: DeviceId;
+  readonly appId: ApplicationId;
+  readonly requestId: RequestId;
+  readonly record: WakeupRecord;
+  /** What bears its request id may be older than it. */
+  readonly isFirst: boolean;
+  readonly event: OutboxEvent | null;
+}
+
+/** All live calls of a device, with the event that goes with the change. */
+export interface CallsItem {
+  readonly kind: 'calls';
+  readonly deviceId: DeviceId;
+  readonly calls: readonly SharedCall[];
+  readonly event: OutboxEvent | null;
+}
+
 export type OutboxItem =
-  /** A login or an end of a session of `member`; its event's epoch, and `replaced`, are only what was known here. */
-  | {
-      readonly kind: 'login' | 'ended';
-      readonly connection: ConnectionKind;
-      readonly deviceId: DeviceId;
-      readonly session: SessionId;
-      readonly member: MemberId;
-      readonly node: string;
-      /** Unix seconds of the session's latest heartbeat; 0: none. */
-      readonly heartbeatAt: number;
-      readonly event: OutboxEvent;
-    }
+  | SessionItem
+  | WakeupItem
+  | CallsItem
   /** An event that changes no connection. */
-  | { readonly kind: 'event'; readonly deviceId: DeviceId; readonly event: OutboxEvent }
-  /** A wakeup's record, with the event that goes with it. */
-  | {
-      readonly kind: 'wakeup';
-      readonly deviceId: DeviceId;
-      readonly appId: ApplicationId;
-      readonly requestId: RequestId;
-      readonly record: WakeupRecord;
-      /** What bears its request id may be older than it. */
-      readonly isFirst: boolean;
-      readonly event: OutboxEvent | null;
-    }
-  /** All live calls of a device, with the event that goes with the change. */
-  | {
-      readonly kind: 'calls';
-      readonly deviceId: DeviceId;
-      readonly calls: readonly SharedCall[];
-      readonly event: OutboxEvent | null;
-    };
+  | { readonly kind: 'event'; readonly deviceId: DeviceId; readonly event: OutboxEvent };
 
 export interface PlacedItem {
   /** Ascending, never reused. */

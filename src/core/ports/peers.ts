@@ -26,10 +26,13 @@ export function othersAlive(peers: Pick<Peers, 'self' | 'alive'>): readonly Memb
   return peers.alive().filter((member) => member !== peers.self);
 }
 
+const self = '' as MemberId;
+const alone = [self];
+
 /** Those of a member that is alone. */
 export const noPeers: Peers = {
-  self: '' as MemberId,
-  alive: () => [noPeers.self],
+  self,
+  alive: () => alone,
   isAlive: () => false,
   ask: async () => fail('nobody'),
   notify: () => undefined,

@@ -15,10 +15,10 @@ export class SharedStateUnavailable extends Error {
 }
 
 export interface SessionLocator {
-  /** A value where it is at hand. Rejects (or throws) with SharedStateUnavailable; settles within `waitMs`. */
-  find(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow>;
+  /** Rejects with SharedStateUnavailable; settles within `waitMs`. */
+  find(deviceId: DeviceId, waitMs: number): Promise<DeviceRow>;
   /** The same with heartbeats as they were last written down, at most 35 s behind, for when the owner cannot say. */
-  findKept(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow>;
+  findKept(deviceId: DeviceId, waitMs: number): Promise<DeviceRow>;
 }
 
 export interface SlotClaimed {

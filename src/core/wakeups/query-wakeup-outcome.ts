@@ -68,44 +68,41 @@ function latestOf({ appId, requestId, deviceId }: AwaitedWakeup): WakeupName {
 
 type Found = WakeupRecord | null;
 
-/** A value when it is at hand. Rejects with SharedStateUnavailable when this member knows of none, either. */
+/**
+ * A value when this member knows that there is no later one. Rejects with SharedStateUnavailable when it knows of none,
+ * either.
+ */
 function findRecord(deps: OutcomeSources, name: WakeupName): Found | Promise<Found> {
-  const found = look(deps, name);
-  if (deps.cluster === null || (found !== null && !(found instanceof Promise))) return found;
-  return search(deps, name, found);
+  const own = deps.wakeupRecords.find(name);
+  const isTheOne = own !== null && typeof name.which === 'string';
+  return deps.cluster === null || isTheOne ? own : search(deps, deps.cluster, name);
 }
 
 /** What another member has accepted a moment ago may be on its way to what all share. */
-async function search(deps: OutcomeSources, name: WakeupName, first: Found | Promise<Found>): Promise<Found> {
+async function search(deps: OutcomeSources, cluster: ClusterDeps, name: WakeupName): Promise<Found> {
   const { clock } = deps;
   const endMs = clock.monotonicMs() + wakeupRecallMsMax;
-  for (let record = await first; ; record = await look(deps, name)) {
+  for (;;) {
+    const record = await findLatest(deps, cluster, name);
     if (record !== null || clock.monotonicMs() >= endMs) return record;
     await pause(clock, wakeupRecallEveryMs);
   }
 }
 
-/** Once. A value when this member knows that there is no later one. */
-function look({ wakeupRecords, cluster }: OutcomeSources, name: WakeupName): Found | Promise<Found> {
+/** Of one wakeup its own member knows best. */
+async function findLatest(
+  { wakeupRecords }: OutcomeSources,
+  cluster: ClusterDeps,
+  name: WakeupName,
+): Promise<Found> {
   const own = wakeupRecords.find(name);
-  const isTheOne = own !== null && typeof name.which === 'string';
-  if (cluster === null || isTheOne) return own;
-  const shared = cluster.recallWakeup(name, wakeupOutcomeCommitMsMax);
-  return shared instanceof Promise ? laterOnceFound(own, shared) : laterOf(own, shared);
-}
-
-async function laterOnceFound(own: Found, shared: Promise<Found>): Promise<Found> {
   try {
-    return laterOf(own, await shared);
+    const shared = await cluster.recallWakeup(name, wakeupOutcomeCommitMsMax);
+    return own === null || (shared !== null && shared.id > own.id) ? shared : own;
   } catch (error) {
     if (own === null || !(error instanceof SharedStateUnavailable)) throw error;
     return own;
   }
-}
-
-/** Of one wakeup its own member knows best. */
-function laterOf(own: Found, shared: Found): Found {
-  return own === null || (shared !== null && shared.id > own.id) ? shared : own;
 }
 
 async function answerRecalled(

@@ -6,7 +6,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
-import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 import { generateWakeupId, type DeviceId, type SessionId, type WakeupId } from '../../model/ids.ts';
 import {
   wakeupReportMsMax,
@@ -30,8 +30,6 @@ export interface WakeupWatchDeps {
   readonly clock: Clock;
   readonly records: WakeupRecords;
   readonly telemetry: Telemetry;
-  /** Whose the wakeups are that are begun here; left out: there is nobody else. */
-  readonly self?: MemberId | null;
 }
 
 /** An outcome by time is noticed at most two of them late, never early. */
@@ -89,7 +87,6 @@ export class WakeupWatch implements SessionFollower {
       request,
       packet: encodeWakePacket(customData).toString('hex'),
       sleepEpoch,
-      watcher: this.#deps.self ?? null,
       isOnline,
       begunMs: clock.monotonicMs(),
       begunAtMs: clock.wallMs(),

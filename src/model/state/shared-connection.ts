@@ -35,8 +35,7 @@ export type SharedEvent =
       readonly atMs: number;
       /** Unix seconds of its latest heartbeat; 0: it saw none. */
       readonly heartbeatAt: number;
-    }
-  | { readonly kind: 'heard'; readonly session: SessionId; readonly heartbeatAt: number };
+    };
 
 export type SharedOutcome =
   /** `isNew` false: it sits there already. `replaced`: it took over what others had; their members are to be told. */
@@ -49,7 +48,7 @@ export type SharedOutcome =
   /** A later login has the slot: the session is to be closed as replaced. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'left'; readonly slot: SessionSlot }
-  /** Nothing to tell; the row may have another heartbeat. */
+  /** Nothing to tell, and the row is as it was. */
   | { readonly kind: 'unmoved' };
 
 export interface SharedStep {
@@ -76,9 +75,7 @@ export function reduceShared(
     case 'login':
       return own === undefined ? login(connection, row, event) : { row, outcome: claimSlot(own, false, []) };
     case 'ended':
-      return own === undefined ? unmoved(row) : leave(row, own, event);
-    case 'heard':
-      return own === undefined ? unmoved(row) : unmoved(heard(row, event.heartbeatAt));
+      return own === undefined ? { row, outcome: { kind: 'unmoved' } } : leave(row, own, event);
   }
 }
 
@@ -126,10 +123,6 @@ function heard(row: SharedConnection, heartbeatAt: number): SharedConnection {
 
 function claimSlot(slot: SessionSlot, isNew: boolean, superseded: readonly SessionSlot[]): SharedOutcome {
   return { kind: 'claimed', slot, isNew, superseded };
-}
-
-function unmoved(row: SharedConnection): SharedStep {
-  return { row, outcome: { kind: 'unmoved' } };
 }
 
 function latest(one: number | null, other: number): number {

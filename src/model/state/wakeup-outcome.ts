@@ -32,8 +32,6 @@ interface Writing {
   /** In lowercase hex. */
   readonly packet: string;
   readonly sleepEpoch: number;
-  /** Of this machine; null: alone. */
-  readonly watcher: MemberId | null;
   /** The device's signal was online when the write began. */
   readonly isOnline: boolean;
   readonly begunMs: number;

@@ -19,8 +19,6 @@ export interface WakeupWrite {
   /** In lowercase hex. */
   readonly packet: string;
   readonly sleepEpoch: number;
-  /** Null: alone. */
-  readonly watcher: MemberId | null;
   /** Wall milliseconds. */
   readonly begunAtMs: number;
 }
@@ -113,13 +111,12 @@ export function aliasRecord(
     cause: null,
     sleepEpoch: 0,
     packet: null,
-    watcher: null,
     repeatOf,
   };
 }
 
 function firstRecord(
-  { request, packet, sleepEpoch, watcher, begunAtMs }: WakeupWrite,
+  { request, packet, sleepEpoch, begunAtMs }: WakeupWrite,
   id: WakeupId,
   status: 'accepted' | 'unknown',
   acceptedAtMs: number | null,
@@ -137,6 +134,5 @@ function firstRecord(
     cause: null,
     sleepEpoch,
     packet,
-    watcher,
   };
 }

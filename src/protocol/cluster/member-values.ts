@@ -81,7 +81,6 @@ export const sessionHeartbeat = z.strictObject({ session: sessionId, heartbeatAt
 export const memberStatus: z.ZodType<MemberStatus> = z.strictObject({
   member: memberId,
   node: line,
-  process: whole,
   state: z.enum(['up', 'draining', 'lost']),
   version: line,
   startedAtMs: stamp,
@@ -135,7 +134,6 @@ export const wakeupRecord: z.ZodType<WakeupRecord> = z.strictObject({
   cause: z.enum(wakeCauses).nullable(),
   sleepEpoch: whole,
   packet: word<string>().nullable(),
-  watcher: memberId.nullable(),
   repeatOf: requestId.exactOptional(),
 });
 

@@ -98,8 +98,6 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
     ...signedRequest,
     end: callEnd.nullable(),
   }),
-  z.strictObject({ kind: z.literal('registry-changed') }),
-  z.strictObject({ kind: z.literal('token-keys-changed') }),
 ]);
 
 export type PeerAnswerMessage<Kind extends PeerKind = PeerKind> = {

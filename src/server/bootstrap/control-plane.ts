@@ -77,7 +77,7 @@ export class ControlPlane {
       log,
     });
     const { audit } = this;
-    this.#writing = new RegistryWriting(context, { member, tables, audit, changed: () => this.#changed() });
+    this.#writing = new RegistryWriting(context, { member, tables, audit, changed: () => this.#review() });
     this.writer = this.#writing.writer;
     this.provisioner = this.#writing.provisioner;
     this.refresh = new RegistryRefresh({
@@ -175,12 +175,9 @@ export class ControlPlane {
       dataDirectory,
       writer: this.writer,
       operators: this.operators,
-      changed: () => this.#changed(),
+      changed: () => this.#review(),
       changedEntry: () => this.#imported(),
-      forgetDerivedKeys: () => {
-        signingKeys.purgeAll();
-        this.#notifyOthers();
-      },
+      forgetDerivedKeys: () => signingKeys.purgeAll(),
     });
     const all = [
       ...administration,
@@ -222,22 +219,12 @@ export class ControlPlane {
 
   #imported(): void {
     this.#member.registryWritten();
-    this.webhooks.registryChanged();
-    this.#changed();
+    this.registryApplied();
   }
 
   /** After every change of the registry that may forbid what is under way. */
-  #changed(): void {
-    this.#review();
-    this.#notifyOthers();
-  }
-
   #review(): void {
     this.#context.deviceReview.begin();
     this.calls.service.registryChanged();
-  }
-
-  #notifyOthers(): void {
-    this.#context.peers.notify('everybody', { kind: 'registry-changed' });
   }
 }

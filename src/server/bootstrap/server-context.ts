@@ -20,7 +20,7 @@ import { EndedCalls } from '../../core/calls/ended-calls.ts';
 import { CallRejections } from '../../core/calls/reject-call.ts';
 import { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import type { ConnectivityViews } from '../../core/devices/observe-device.ts';
+import type { Observe } from '../../core/devices/observe-device.ts';
 import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
 import { WakeupLimits } from '../../core/devices/request-limits.ts';
 import { RequestLog } from '../../core/requests/request-log.ts';
@@ -41,9 +41,8 @@ import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import { openRecords } from './records.ts';
 import type { RecordStore } from '../../storage/journal/committer.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
-import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 import type { SessionId } from '../../model/ids.ts';
-import type { PeerNotice } from '../../model/peer.ts';
 import { soundEncodersOf } from '../../model/media/media-capacity.ts';
 import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { ConfiguredSettings } from '../config/settings.ts';
@@ -58,12 +57,10 @@ export type ServerContext = Readonly<ReturnType<typeof joinContext>>;
 
 /** What records and the context need of a membership; all of it is in membership.ts. */
 export interface RecordsMembership {
-  /** Whose the wakeups are that are begun here; null: there is nobody else. */
-  readonly watcher: MemberId | null;
   /** It counts the events of a log that several have in common. */
   readonly countsEvents: boolean;
   /** How this member keeps what is committed. Once. Throws when the store cannot be read. */
-  openRecordStore(state: StateTables, node: string, log: Log): RecordStore;
+  openRecordStore(state: StateTables, log: Log): RecordStore;
   /** The records as others have to know them: where there are others, logins are committed when all know them. */
   claimed(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords;
 }
@@ -71,14 +68,10 @@ export interface RecordsMembership {
 export interface ContextMember {
   readonly peers: Peers;
   /** How queries see devices that may be at others. */
-  readonly views: ConnectivityViews;
+  readonly observe: Observe;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;
   readonly callLocator: CallLocator;
-  /** Members that share what an application may do; at least 1. */
-  sharers(): number;
-  /** This server has answered an issuance, which may be repeated elsewhere. Must not throw. */
-  callIssued(issued: PeerNotice): void;
   /** Null: there are no nodes. */
   figures(): ClusterFigures | null;
 }
@@ -116,19 +109,14 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     log,
     health,
     node,
-    store: membership.openRecordStore(store.state, node, log),
+    store: membership.openRecordStore(store.state, log),
     productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
     ...(membership.countsEvents && { onEvent: (type) => metrics.event(type) }),
   });
   const sleepRecords = membership.claimed(records.sleep, 'sleep');
   const signalRecords = membership.claimed(records.signal, 'signal');
   const directory = new DeviceDirectory({ sleepRecords, signalRecords, node });
-  const watch = new WakeupWatch({
-    clock,
-    records: records.wakeups,
-    telemetry: metrics,
-    self: membership.watcher,
-  });
+  const watch = new WakeupWatch({ clock, records: records.wakeups, telemetry: metrics });
   directory.follow(watch);
   const requestLog = new RequestLog(settings.log.requests, clock, log);
   const callDirectory = new CallDirectory({ clock, records: records.calls, telemetry: metrics });
@@ -190,19 +178,19 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
 
 export function joinContext(open: OpenContext, member: ContextMember) {
   const { clock, settings, own, telemetry, callDirectory } = open;
-  const { peers, views, cluster, callLocator } = member;
+  const { peers, observe, cluster, callLocator } = member;
   own.member = member;
   /** Members that share what an application may do; at least 1. */
-  const sharers = (): number => member.sharers();
+  const sharers = (): number => peers.alive().length;
   return {
     ...open,
     peers,
-    views,
+    observe,
     cluster,
     callLocator,
     sharers,
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), sharers),
-    issued: new IssuedCalls(clock, (issued) => member.callIssued(issued)),
+    issued: new IssuedCalls(clock, (issued) => peers.notify('everybody', issued)),
     /** The ends of calls that backends and controllers ask for. */
     callEnds: callEnds(open, member),
     rejections: new CallRejections({ directory: callDirectory, callLocator, telemetry }),

@@ -32,7 +32,6 @@ export interface MemberJson extends ReturnType<typeof memberJson> {
 
 export function memberJson(status: MemberStatus) {
   return {
-    process: status.process,
     /** `silent`: its last sign of life is too old. */
     state: shownState(status),
     member: status.member,

@@ -32,8 +32,6 @@ export function memberAnswers(context: ServerContext): PeerHost {
       'find-call': ({ sessionId }) => (own.calls === null ? null : findCall(own.calls, sessionId)),
       wakeups: ({ requestId, deviceId }) => wakeupsKnownTo(context, requestId, deviceId),
     },
-    registryChanged: () => forgetRegistry(context),
-    tokenKeysChanged: () => void context.tokenKeys.reload(),
   });
 }
 
@@ -71,13 +69,6 @@ export async function provisionHere(
     log.error({ err: error }, 'what a change of devices is about cannot be read');
     return fail(registryUnavailable);
   }
-}
-
-/** The registry's cached rows are old, and connected devices may have lost the right to be here. */
-function forgetRegistry({ registry, signingKeys, deviceReview }: ServerContext): void {
-  registry.purge();
-  signingKeys.purgeAll();
-  deviceReview.begin();
 }
 
 function issuingDeps(context: ServerContext, { directory, bridges, keys }: CallService) {

@@ -4,10 +4,9 @@
  * `join` makes a member of what is open then. Source: cluster.md.
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
-import type { PeerNotice } from '../../model/peer.ts';
 import { callsHere, type CallLocator } from '../../core/ports/call-locator.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import { ownViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
+import { observeOwn, type Observe } from '../../core/devices/observe-device.ts';
 import { siteRoute } from '../site/site-route.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
@@ -66,7 +65,6 @@ export interface Member extends ContextMember {
 }
 
 export class AloneMembership implements Membership {
-  readonly watcher = null;
   readonly countsEvents = true;
 
   openRecordStore(state: StateTables): RecordStore {
@@ -78,8 +76,8 @@ export class AloneMembership implements Membership {
   }
 
   join(open: OpenContext): Member {
-    const member = `${open.node}/0@0` as MemberId;
-    return new AloneMember(open, { member, process: 0, startedAtMs: open.clock.wallMs() });
+    const member = `${open.node}@0` as MemberId;
+    return new AloneMember(open, { member, startedAtMs: open.clock.wallMs() });
   }
 
   async hangUp(): Promise<void> {}
@@ -88,7 +86,7 @@ export class AloneMembership implements Membership {
 /** The only member, with everything that a server has. */
 export class AloneMember implements Member {
   readonly peers: Peers = noPeers;
-  readonly views: ConnectivityViews = ownViews;
+  readonly observe: Observe = observeOwn;
   readonly cluster: ClusterDeps | null = null;
   readonly callLocator: CallLocator = callsHere;
   protected readonly known: OpenContext;
@@ -97,10 +95,6 @@ export class AloneMember implements Member {
   constructor(known: OpenContext, life: OwnLife) {
     this.known = known;
     this.#life = life;
-  }
-
-  sharers(): number {
-    return 1;
   }
 
   routes({ own, settings }: ServerContext): readonly AdminRoute[] {
@@ -126,8 +120,6 @@ export class AloneMember implements Member {
 
   registryWritten(): void {}
 
-  callIssued(_issued: PeerNotice): void {}
-
   figures(): ClusterFigures | null {
     return null;
   }
@@ -137,24 +129,19 @@ export class AloneMember implements Member {
   async close(): Promise<void> {}
 
   protected status(): MemberStatus {
-    return memberStatus(this.known, this.#life);
+    const { node, readiness, own } = this.known;
+    return {
+      ...this.#life,
+      node,
+      state: readiness.isDraining() ? 'draining' : 'up',
+      version: readVersion(),
+      sleepSessions: own.deviceListeners.sleep.sessionCount,
+      signalSessions: own.deviceListeners.signal.sessionCount,
+      outboxLength: 0,
+      eventLag: 0,
+      leaseAgeMs: 0,
+    };
   }
 }
 
-export type OwnLife = Pick<MemberStatus, 'member' | 'process' | 'startedAtMs'>;
-
-/** Nothing is on its way from one member to another: it is the only one. */
-function memberStatus({ node, readiness, own }: OpenContext, life: OwnLife): MemberStatus {
-  const { deviceListeners } = own;
-  return {
-    ...life,
-    node,
-    state: readiness.isDraining() ? 'draining' : 'up',
-    version: readVersion(),
-    sleepSessions: deviceListeners.sleep.sessionCount,
-    signalSessions: deviceListeners.signal.sessionCount,
-    outboxLength: 0,
-    eventLag: 0,
-    leaseAgeMs: 0,
-  };
-}
+export type OwnLife = Pick<MemberStatus, 'member' | 'startedAtMs'>;

@@ -2,7 +2,6 @@
  * The rows of known wakeups, each by its request id, its application and its own id, so that those that bear one request id
  * stand together, the latest last. A table beside them has the latest of each device.
  */
-import type { MemberId } from '../../model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import type { WakeCause } from '../../model/signal.ts';
 import type { WakeupRecord, WakeupStatus } from '../../model/wakeup.ts';
@@ -21,7 +20,6 @@ export type WakeupRow = readonly [
   cause: string | null,
   sleepEpoch: number,
   packet: string | null,
-  watcher: string | null,
   repeatOf?: string,
 ];
 
@@ -49,7 +47,6 @@ export function encodeWakeup(record: WakeupRecord): WakeupRow {
     record.cause,
     record.sleepEpoch,
     record.packet,
-    record.watcher,
     ...(record.repeatOf === undefined ? ([] as const) : ([record.repeatOf] as const)),
   ];
 }
@@ -68,8 +65,7 @@ export function decodeWakeup(id: WakeupId, row: WakeupRow): WakeupRecord {
     cause: row[8] as WakeCause | null,
     sleepEpoch: row[9],
     packet: row[10],
-    watcher: row[11] as MemberId | null,
-    ...(row[12] !== undefined && { repeatOf: row[12] as RequestId }),
+    ...(row[11] !== undefined && { repeatOf: row[11] as RequestId }),
   };
 }
 

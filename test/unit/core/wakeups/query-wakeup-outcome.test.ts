@@ -75,27 +75,6 @@ test('without a wait the answer is what is so now, in the same turn', async () =
   assert.equal(answer.value, scene.record('r-1'));
 });
 
-test('where one store has the wakeups of all processes, one of another is answered in the same turn', async () => {
-  const scene = new ClusterScene(['n1', 'n1']);
-  const [one, two] = [scene.member(0), scene.member(1)];
-  one.sleep();
-  assert.equal(await one.wake({ requestId }), 0);
-  const cluster = two.deps.cluster ?? assert.fail('it has others');
-  const deps = {
-    ...two.deps,
-    wakeupRecords: one.wakeupRecords,
-    cluster: { ...cluster, recallWakeup: () => null },
-  };
-  const call = { appId: testApp, requestId, deviceId: null, waitMs: 0, onGone: () => undefined };
-  const answer = queryWakeupOutcome(deps, call);
-  assert.ok(!(answer instanceof Promise) && answer.ok);
-  assert.equal(answer.value.status, 'accepted');
-  assert.ok(
-    queryWakeupOutcome(deps, { ...call, appId: otherApp }) instanceof Promise,
-    'it may be on its way',
-  );
-});
-
 test('an unknown id is 40413, another application’s too, and neither waits', async () => {
   const scene = await new Scene().woken();
   scene.shareProduct();

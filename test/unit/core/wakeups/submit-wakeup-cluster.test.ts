@@ -99,12 +99,8 @@ for (const fault of ['unwakeable', 'dead'] as const) {
     const answer = scene.member(1).wake();
     await settle();
     const { connection } = scene.member(2).sleep();
-    scene.shared.apply(
-      'sleep',
-      testDevice,
-      { kind: 'ended', session: oldest(scene), atMs: 0, heartbeatAt: 0 },
-      null,
-    );
+    const ended = { kind: 'ended', session: oldest(scene), atMs: 0, heartbeatAt: 0 } as const;
+    scene.shared.apply('sleep', testDevice, ended, scene.member(0).slots);
     scene.clock.advance(ownerRetryMs);
     assert.equal(await answer, 0);
     assert.equal(connection.wakes.length, 1);

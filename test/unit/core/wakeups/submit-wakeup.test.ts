@@ -214,7 +214,6 @@ test('an accepted wakeup is kept, awaited, with its event, custom data as it was
     cause: null,
     sleepEpoch: 1,
     packet: '983b16f8f39c12ab',
-    watcher: null,
   });
   assert.deepEqual(scene.events.at(-1), {
     type: 'device.wakeup.accepted',

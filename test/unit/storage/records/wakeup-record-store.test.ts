@@ -73,7 +73,7 @@ test('a saved wakeup is known at once, and after the store is opened again', asy
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock);
-  const wakeup = wakeupAt(clock, { watcher: 'n1/1@life' as MemberId });
+  const wakeup = wakeupAt(clock);
   wakeups.save(app, request(1), wakeup, draftOf('a\0b'));
   assert.deepEqual(wakeups.find(latestOf(app, request(1))), wakeup);
   await journal.allCommitted();
