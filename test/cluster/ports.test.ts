@@ -5,7 +5,6 @@ import { connectionRecordsConformance } from '../conformance/connection-records.
 import { eventLogConformance } from '../conformance/event-log.ts';
 import { kvStoreConformance } from '../conformance/kv-store.ts';
 import { registryConformance } from '../conformance/registry.ts';
-import { sleepAtNodes, sessionLocatorConformance, type MakeSite } from '../conformance/session-locator.ts';
 import { wakeupRecordsConformance } from '../conformance/wakeup-records.ts';
 import { deliveryStoreConformance } from '../conformance/delivery-store.ts';
 import { sharedDeliveryStore } from '../support/kept-delivery-stores.ts';
@@ -13,7 +12,6 @@ import { nodesLog } from '../support/kept-log.ts';
 import { nodeRecords, type MakeKeptRecords } from '../support/kept-records.ts';
 import { natsBucket, natsGround } from '../support/nats-ground.ts';
 import { startNats } from '../support/nats-server.ts';
-import { NodesSite } from '../support/nodes-site.ts';
 import { nodesRegistry } from '../support/seen-registries.ts';
 
 const { url } = await startNats({ after });
@@ -30,7 +28,3 @@ deliveryStoreConformance('the delivery store, over NATS', async (t) =>
   sharedDeliveryStore(t, (await natsBucket(t, url, 'hooks')).one),
 );
 registryConformance('as another node has it', (t) => nodesRegistry(t, url));
-
-const nodes: MakeSite = (t, members) => NodesSite.start(t, natsGround(url), members);
-sessionLocatorConformance('nodes, over NATS', nodes);
-sleepAtNodes('nodes, over NATS', nodes);

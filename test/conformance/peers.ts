@@ -22,6 +22,12 @@ export interface PeersNetwork {
 /** `t`: ends what was made with the test. */
 export type MakePeersNetwork = (t: TestContext) => Promise<PeersNetwork> | PeersNetwork;
 
+function noticeOf(kind: PeerNotice['kind']): PeerNotice {
+  return notices.find((notice) => notice.kind === kind) ?? assert.fail(kind);
+}
+
+const [oneNotice, otherNotice] = [noticeOf('wake-reported'), noticeOf('message-answered')];
+
 /** Above what a deadline may be late. */
 const lateMsMax = 100;
 
@@ -145,24 +151,24 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const { network, one, host, ownHost } = await pairOf(t, makeNetwork);
     const third = new ScriptedHost();
     const three = await network.join(third);
-    one.notify('everybody', { kind: 'token-keys-changed' });
+    one.notify('everybody', oneNotice);
     await Promise.all([host.toldTimes(1), third.toldTimes(1)]);
-    three.notify('everybody', { kind: 'registry-changed' });
+    three.notify('everybody', otherNotice);
     await Promise.all([host.toldTimes(2), ownHost.toldTimes(1)]);
     const words = [ownHost, host, third].map((each) => each.notices.map(({ notice }) => notice.kind));
     assert.deepEqual(words, [
-      ['registry-changed'],
-      ['token-keys-changed', 'registry-changed'],
-      ['token-keys-changed'],
+      [otherNotice.kind],
+      [oneNotice.kind, otherNotice.kind],
+      [oneNotice.kind],
     ]);
   });
 
   test(`${name}: what is told to nobody is told to nobody`, async (t) => {
     const { one, two, host } = await pairOf(t, makeNetwork);
-    one.notify('node-9/9@never' as MemberId, { kind: 'token-keys-changed' });
-    one.notify(two.self, { kind: 'registry-changed' });
+    one.notify('node-9/9@never' as MemberId, oneNotice);
+    one.notify(two.self, otherNotice);
     await host.toldTimes(1);
-    assert.deepEqual(host.notices, [{ notice: { kind: 'registry-changed' }, from: one.self }]);
+    assert.deepEqual(host.notices, [{ notice: otherNotice, from: one.self }]);
   });
 
   test(`${name}: what is too large is not sent, and what comes behind it is`, async (t) => {
@@ -194,7 +200,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     await network.end(one);
     assert.deepEqual(await ask, fail('unanswered'));
     assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), fail('nobody'));
-    one.notify('everybody', { kind: 'token-keys-changed' });
+    one.notify('everybody', oneNotice);
     assert.equal(host.asked.length, 1);
   });
 }

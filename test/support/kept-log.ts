@@ -50,9 +50,7 @@ export async function storeLog(t: Ending): Promise<KeptLog> {
 
 /** Two that write what they share in turns, as one of them has it mirrored. */
 export async function nodesLog(t: Ending, join: JoinGround): Promise<KeptLog> {
-  const site = await NodesSite.start(t, join, 2);
-  const [reader, other] = site.nodes;
-  if (reader === undefined || other === undefined) throw new Error('two were started');
+  const { one: reader, other } = await NodesSite.start(t, join);
   const productId = 'doorbell' as ProductId;
   const { events } = reader.records;
   let commits = 0;

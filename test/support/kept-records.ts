@@ -60,9 +60,8 @@ export async function storeRecords(t: Ending): Promise<KeptRecords> {
 }
 
 export async function nodeRecords(t: Ending, join: JoinGround): Promise<KeptRecords> {
-  const site = await NodesSite.start(t, join, 2);
-  const [one, other] = site.nodes;
-  if (one === undefined || other === undefined) throw new Error('two were started');
+  const site = await NodesSite.start(t, join);
+  const { one, other } = site;
   return {
     sleep: one.claimed,
     wakeups: one.records.wakeups,

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SessionId } from '../../../../src/model/ids.ts';
-import { progress } from '../../../support/call-scene.ts';
 import { otherApp, testApp } from '../../../support/fakes.ts';
 import { PoolScene } from '../../../support/pool-scene.ts';
 
@@ -55,14 +53,6 @@ test('a bridge that does not answer within 2 s is followed by the next', () => {
   assert.deepEqual(first.asked, [call, next]);
 });
 
-test('a call that goes on without ever having had a bridge still waits for one', () => {
-  const scene = new PoolScene();
-  const call = scene.newCall();
-  const device = scene.connectDevice(call);
-  scene.directory.report(call, 'device', device, progress('attempting'));
-  assert.deepEqual(scene.newBridge().asked, [call]);
-});
-
 test('a call whose lease is over when its bridge accepts ends, and the bridge stays idle', () => {
   const scene = new PoolScene();
   const call = scene.newCall();
@@ -80,16 +70,6 @@ test('a call whose lease is over when its bridge accepts ends, and the bridge st
   assert.deepEqual(bridge.asked, [call, scene.newCall()]);
 });
 
-test('of the bridges of an application and those of all, the one that has been idle longest is asked', () => {
-  const scene = new PoolScene();
-  const bridges = [null, [testApp], null, [testApp, otherApp]].map((appIds) => scene.newBridge(appIds));
-  const calls = bridges.map(() => scene.newCall());
-  assert.deepEqual(
-    bridges.map(({ asked }) => asked),
-    calls.map((call) => [call]),
-  );
-});
-
 test('a bridge whose applications are named twice is still one bridge', () => {
   const scene = new PoolScene();
   const bridge = scene.newBridge([testApp, otherApp, testApp]);
@@ -97,56 +77,4 @@ test('a bridge whose applications are named twice is still one bridge', () => {
   assert.deepEqual([scene.pool.hasIdleFor(testApp), scene.pool.hasIdleFor(otherApp)], [false, false]);
   scene.newCall();
   assert.deepEqual(bridge.asked, []);
-});
-
-const resumed: { name: string; bring: (scene: PoolScene, call: SessionId) => void; offered: boolean }[] = [
-  { name: 'was issued', bring: () => {}, offered: true },
-  {
-    name: 'was establishing with its device',
-    bring: (scene, call) => void scene.connectDevice(call),
-    offered: true,
-  },
-  {
-    name: 'was establishing with its bridge',
-    bring: (scene, call) => void scene.connectBridge(call),
-    offered: true,
-  },
-  {
-    name: 'rang with its bridge',
-    bring: (scene, call) =>
-      scene.directory.report(call, 'bridge', scene.connectBridge(call), progress('ringing')),
-    offered: false,
-  },
-  {
-    name: 'was accepted by its device without ever having had a bridge',
-    bring: (scene, call) =>
-      scene.directory.report(call, 'device', scene.connectDevice(call), progress('attempting')),
-    offered: true,
-  },
-];
-for (const { name, bring, offered } of resumed)
-  test(`after a restart a call that ${name} is ${offered ? 'offered' : 'not offered'}`, () => {
-    const scene = new PoolScene();
-    const call = scene.newCall();
-    bring(scene, call);
-    scene.restart(1000);
-    assert.deepEqual(scene.newBridge().asked, offered ? [call] : []);
-  });
-
-test('after a restart the calls are offered in the order of their making, and new ones after them', () => {
-  const scene = new PoolScene();
-  const calls = [0, 1, 2].map(() => {
-    scene.clock.advance(10);
-    return scene.newCall();
-  });
-  // As a store lists them: by device, not by age.
-  const listed = Array.from(scene.records.records).toReversed();
-  scene.records.records.clear();
-  for (const [deviceId, sessions] of listed) scene.records.records.set(deviceId, sessions);
-  scene.restart(1000);
-  calls.push(scene.newCall());
-  assert.deepEqual(
-    calls.map(() => scene.newBridge().asked),
-    calls.map((call) => [call]),
-  );
 });

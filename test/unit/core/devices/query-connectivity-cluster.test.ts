@@ -45,8 +45,7 @@ test('times of sleep are the latest over all of its sessions, and their members 
     Object.assign(sessions[place]?.connection ?? {}, { lastHeartbeatAt: heartbeatAt });
   const answer = scene.member(3).query();
   assert.equal(scene.network.asked.length, 0);
-  await Promise.resolve();
-  await Promise.resolve();
+  for (let turns = 0; turns < 4; turns += 1) await Promise.resolve();
   assert.equal(scene.network.asked.length, 3);
   const told = await answer;
   assert.ok(typeof told === 'object');

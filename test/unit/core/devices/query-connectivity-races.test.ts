@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disconnectDevice } from '../../../../src/core/devices/disconnect-device.ts';
 import { queryConnectivity } from '../../../../src/core/devices/query-connectivity.ts';
 import { HeartbeatSaver } from '../../../../src/core/devices/heartbeat-saver.ts';
 import { testApp, testDevice } from '../../../support/fakes.ts';
@@ -77,18 +76,6 @@ for (const kind of kinds) {
     assert.equal(told.value[kind].lastOfflineAt, nowS);
     assert.equal(told.value.signal.isOnline, kind === 'signal');
     assert.deepEqual(scene[kind].history(), ['opened 1', 'closed 1 reset', 'opened 2']);
-  });
-
-  test(`${kind}: an offline event that is never written is answered 50401 after 2 s, and not with half of it`, async () => {
-    const scene = new SessionScene();
-    scene[kind].login().end('reset');
-    scene[kind].records.outstanding = new Promise(() => undefined);
-    scene[kind].login();
-    const answer = queryConnectivity(scene.deps, testApp, testDevice);
-    scene.clock.advance(2000);
-    const told = await answer;
-    assert.ok(!told.ok);
-    assert.equal(told.error.code, 50401);
   });
 
   test(`${kind}: a reconnect from another address is one device with one session, and the old path's timeout is nothing`, () => {
@@ -168,59 +155,4 @@ for (const kind of kinds) {
     });
     assert.equal(writes.length, 2, 'the login, and the end with its heartbeat');
   });
-
-  test(`${kind}: kicked and closed by the peer at once is one end, and the first word counts`, () => {
-    const scene = new SessionScene();
-    const peer = scene[kind].login();
-    disconnectDevice(scene.deps, testDevice, 'kicked');
-    peer.end('peer_closed');
-    const again = scene[kind].login();
-    again.end('peer_closed');
-    disconnectDevice(scene.deps, testDevice, 'kicked');
-    assert.deepEqual(scene[kind].history(), [
-      'opened 1',
-      'closed 1 kicked',
-      'opened 2',
-      'closed 2 peer_closed',
-    ]);
-    assert.deepEqual(again.closes, []);
-  });
-
-  test(`${kind}: epochs are counted from 1 and go on after a restart, and what the old process had ends nothing`, () => {
-    const scene = new SessionScene();
-    scene[kind].login();
-    const old = scene[kind].login();
-    old.end('peer_closed');
-    scene.directory = scene.newDirectory();
-    const young = scene[kind].login();
-    old.end('heartbeat_timeout');
-    assert.deepEqual([old.epoch, young.epoch, scene[kind].epoch()], [2, 3, 3]);
-    assert.deepEqual(scene[kind].history(), ['opened 1', 'replaced 2', 'closed 2 peer_closed', 'opened 3']);
-  });
 }
-
-test('signal and sleep count their epochs separately', () => {
-  const scene = new SessionScene();
-  const sleepEpochs = [1, 2, 3].map(() => scene.sleep.login().epoch);
-  const signalEpochs = [1, 2].map(() => scene.signal.login().epoch);
-  assert.deepEqual(
-    [sleepEpochs, signalEpochs],
-    [
-      [1, 2, 3],
-      [1, 2],
-    ],
-  );
-});
-
-test('an old sleep connection that times out never shows the controller offline, nor the other way round', () => {
-  const scene = new SessionScene();
-  const module = scene.sleep.login();
-  const controller = scene.signal.login();
-  module.end('heartbeat_timeout');
-  assert.equal(scene.isOnline(), true);
-  assert.equal(scene.signal.times().lastOfflineAt, null);
-  scene.sleep.login();
-  controller.end('heartbeat_timeout');
-  assert.equal(scene.isOnline(), false);
-  assert.equal(scene.sleep.epoch(), 2);
-});
