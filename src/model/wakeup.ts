@@ -1,5 +1,4 @@
 /** A wakeup as the server speaks of it. Source: API doc, Endpoint 2; decisions.md, Wakeup. */
-import type { MemberId } from './cluster.ts';
 import type { FailureCode } from './codes.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId, WakeupId } from './ids.ts';
 import type { WakeCause } from './signal.ts';

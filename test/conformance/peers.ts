@@ -156,11 +156,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     three.notify('everybody', otherNotice);
     await Promise.all([host.toldTimes(2), ownHost.toldTimes(1)]);
     const words = [ownHost, host, third].map((each) => each.notices.map(({ notice }) => notice.kind));
-    assert.deepEqual(words, [
-      [otherNotice.kind],
-      [oneNotice.kind, otherNotice.kind],
-      [oneNotice.kind],
-    ]);
+    assert.deepEqual(words, [[otherNotice.kind], [oneNotice.kind, otherNotice.kind], [oneNotice.kind]]);
   });
 
   test(`${name}: what is told to nobody is told to nobody`, async (t) => {

@@ -8,7 +8,6 @@ import { LoginRates } from '../../src/core/devices/login-rates.ts';
 import { SessionConflicts } from '../../src/core/devices/session-conflicts.ts';
 import type { Admission, MovedSession, SleepSessions } from '../../src/core/ports/device-sessions.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
-import type { MemberId } from '../../src/model/cluster.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import type { ApplicationId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { SignalEndReason } from '../../src/model/signal.ts';

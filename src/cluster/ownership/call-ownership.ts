@@ -6,7 +6,13 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { isInCall } from '../../model/call.ts';
-import { nodeOf, type DeviceCalls, type LostCall, type MemberId, type SharedCall } from '../../model/cluster.ts';
+import {
+  nodeOf,
+  type DeviceCalls,
+  type LostCall,
+  type MemberId,
+  type SharedCall,
+} from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callClaimsMax, callNodeMsMax, claimMsMax, lostCallsMax } from '../../model/limits.ts';
 import { callEvent } from '../../model/state/call-session.ts';

@@ -12,7 +12,6 @@
  *
  * Source: events.md; decisions.md, Wakeup.
  */
-import type { MemberId } from '../cluster.ts';
 import type { RequestId, SessionId, WakeupId } from '../ids.ts';
 import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../limits.ts';
 import type { WakeCause } from '../signal.ts';

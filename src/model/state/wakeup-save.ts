@@ -2,7 +2,6 @@
  * The record of a wakeup at each turn of its life, and the event that goes with it. When a turn is taken is the
  * machine's to say (wakeup-outcome.ts). Source: events.md, The log and Reading.
  */
-import type { MemberId } from '../cluster.ts';
 import type { EventDraft } from '../events.ts';
 import type { DeviceId, RequestId, WakeupId } from '../ids.ts';
 import type { WakeupRecord, WakeupRequest } from '../wakeup.ts';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
 import { wakeupKnownMs } from '../../../../src/model/limits.ts';
 import { aliasRecord } from '../../../../src/model/state/wakeup-save.ts';
