@@ -22,7 +22,7 @@ import { callsHere } from '../../src/core/ports/call-locator.ts';
 import { EndedCalls } from '../../src/core/calls/ended-calls.ts';
 import { CallRejections } from '../../src/core/calls/reject-call.ts';
 import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
-import { SlotReconciler } from '../../src/cluster/ownership/slot-reconciler.ts';
+import { reconcileSlots } from '../../src/cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
 import { MemberSearch } from '../../src/core/devices/member-search.ts';
 import { observeAtOwners } from '../../src/core/devices/observe-at-owners.ts';
@@ -41,6 +41,7 @@ import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
 import {
   type SlotLost,
   type SlotClaimed,
+  type SlotFollower,
   SharedStateUnavailable,
 } from '../../src/core/ports/session-locator.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -176,7 +177,7 @@ export class ClusterMember {
   readonly calls = new CallScene();
   readonly ends: CallEndDeps;
   readonly rejections: CallRejections;
-  readonly slots: SlotReconciler;
+  readonly slots: SlotFollower;
   draining = false;
   readonly #scene: ClusterScene;
 
@@ -202,7 +203,7 @@ export class ClusterMember {
       answer: (question) => this.#host.answer(question),
       heard: (notice, from) => this.#host.heard(notice, from),
     });
-    this.slots = new SlotReconciler(this);
+    this.slots = reconcileSlots(this.directory, this.peers);
     const cluster: ClusterDeps = {
       peers: this.peers,
       locator: shared,

@@ -4,30 +4,21 @@
  */
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Peers } from '../../core/ports/peers.ts';
-import type { SlotFollower, SlotLost, SlotClaimed } from '../../core/ports/session-locator.ts';
+import type { SlotFollower } from '../../core/ports/session-locator.ts';
 
-interface SlotReconcilerDeps {
-  readonly directory: DeviceDirectory;
-  readonly peers: Pick<Peers, 'self' | 'notify'>;
-}
-
-export class SlotReconciler implements SlotFollower {
-  readonly #deps: SlotReconcilerDeps;
-
-  constructor(deps: SlotReconcilerDeps) {
-    this.#deps = deps;
-  }
-
-  taken(slot: SlotClaimed): void {
-    const { directory, peers } = this.#deps;
-    const { connection, deviceId, superseded } = slot;
-    directory.find(deviceId)?.adopt(slot);
-    // A session of this member's own was closed when the next one of its device was let in.
-    for (const { member, session } of superseded)
-      if (member !== peers.self) peers.notify(member, { kind: 'superseded', connection, deviceId, session });
-  }
-
-  lost({ connection, deviceId, session }: SlotLost): void {
-    this.#deps.directory.supersede(connection, deviceId, session);
-  }
+export function reconcileSlots(
+  directory: DeviceDirectory,
+  peers: Pick<Peers, 'self' | 'notify'>,
+): SlotFollower {
+  return {
+    taken(slot) {
+      const { connection, deviceId, superseded } = slot;
+      directory.find(deviceId)?.adopt(slot);
+      // A session of this member's own was closed when the next one of its device was let in.
+      for (const { member, session } of superseded)
+        if (member !== peers.self)
+          peers.notify(member, { kind: 'superseded', connection, deviceId, session });
+    },
+    lost: ({ connection, deviceId, session }) => directory.supersede(connection, deviceId, session),
+  };
 }

@@ -2,7 +2,6 @@
  * A device's record among nodes: the shared row, and what the members of its sessions know that is not in it yet, asked all
  * at once. Source: cluster.md, Record and the failure table.
  */
-import type { ConnectivityRecord } from '../../model/connectivity.ts';
 import {
   connectionKinds,
   type ConnectionKind,
@@ -19,82 +18,65 @@ import { SharedStateUnavailable, type SessionLocator } from '../ports/session-lo
 import { combine, observeOwn, type Observe, type OwnDeps } from './observe-device.ts';
 import { OwnerQuestions } from './owner-questions.ts';
 
-export function observeAtOwners(peers: Peers, locator: SessionLocator): Observe {
-  const observer = new OwnersObserver(peers, locator);
-  return (own, deviceId) => observer.observe(own, deviceId);
+/** The row as it was found, with what the members of its sessions have said. */
+interface Seen {
+  readonly row: DeviceRow;
+  readonly heartbeats: readonly DeviceHeartbeats[];
+  /** A member with a session could not be asked, or did not answer. */
+  readonly hasFailed: boolean;
+  /** A member that was asked has the session no more. */
+  readonly hasMoved: boolean;
 }
 
-class OwnersObserver {
-  readonly #self: MemberId;
-  readonly #locator: SessionLocator;
-  readonly #owners: OwnerQuestions;
-
-  constructor(peers: Peers, locator: SessionLocator) {
-    this.#self = peers.self;
-    this.#locator = locator;
-    this.#owners = new OwnerQuestions(peers);
-  }
-
-  /**
-   * Settles when the row and the members do: that of a device that signals here is not waited for longer than a member is.
-   * One that only sleeps here may signal elsewhere, and is not called offline for want of an answer.
-   */
-  async observe(own: OwnDeps, deviceId: DeviceId): Promise<ConnectivityRecord | null> {
+/**
+ * Settles when the row and the members do: that of a device that signals here is not waited for longer than a member is. One
+ * that only sleeps here may signal elsewhere, and is not called offline for want of an answer.
+ */
+export function observeAtOwners(peers: Peers, locator: SessionLocator): Observe {
+  const { self } = peers;
+  const owners = new OwnerQuestions(peers);
+  const find = async (deviceId: DeviceId, waitMs: number): Promise<Seen> =>
+    ask(self, owners, deviceId, await locator.find(deviceId, waitMs));
+  return async (own, deviceId) => {
     // Behind the deadline of who asks: a row that is sought for as long is late, not unavailable.
     await Promise.resolve();
-    const findMs = isOnlineHere(own, deviceId) ? ownerQueryMsMax : connectivityQueryMsMax;
-    const found = await unlessUnavailable(() => this.#findAndAsk(deviceId, findMs));
-    if (found === null) return isHere(own, deviceId) ? observeOwn(own, deviceId) : null;
-    if (!found.hasFailed) return this.#combine(found.row, found.heartbeats, own, deviceId);
-    const kept = await unlessUnavailable(() => this.#locator.findKept(deviceId, connectivityQueryMsMax));
-    return kept === null ? null : this.#combine(kept, found.heartbeats, own, deviceId);
-  }
-
-  /** Where somebody who was asked has the session no more, it has moved since: looked up once more. */
-  async #findAndAsk(deviceId: DeviceId, findMs: number): Promise<Found> {
-    const first = await this.#locator.find(deviceId, findMs);
-    const asked = await this.#ask(deviceId, first);
-    if (!asked.hasMoved) return { row: first, ...asked };
-    const row = await this.#locator.find(deviceId, findMs);
-    return { row, ...(await this.#ask(deviceId, row)) };
-  }
-
-  async #ask(deviceId: DeviceId, row: DeviceRow): Promise<Asked> {
-    const members = new Set(connectionKinds.flatMap((kind) => row[kind].slots.map(({ member }) => member)));
-    members.delete(this.#self);
-    const heartbeats: DeviceHeartbeats[] = [];
-    let [hasFailed, hasMoved] = [false, false];
-    const asked = Array.from(members, async (member) => {
-      const told = await this.#owners.ask(member, deviceId);
-      return { member, told };
+    const isOnlineHere = openKinds(own, deviceId).includes('signal');
+    const waitMs = isOnlineHere ? ownerQueryMsMax : connectivityQueryMsMax;
+    const seen = await unlessUnavailable(async () => {
+      const first = await find(deviceId, waitMs);
+      return first.hasMoved ? find(deviceId, waitMs) : first;
     });
-    for (const { member, told } of await Promise.all(asked))
-      if (told === null) hasFailed = true;
-      else {
-        heartbeats.push(told);
-        hasMoved ||= connectionKinds.some((kind) => isMissing(row[kind].slots, member, told[kind]));
-      }
-    return { heartbeats, hasFailed, hasMoved };
-  }
-
-  #combine(
-    row: DeviceRow,
-    heartbeats: readonly DeviceHeartbeats[],
-    own: OwnDeps,
-    deviceId: DeviceId,
-  ): ConnectivityRecord {
-    const heardRow = { sleep: heard(row, 'sleep', heartbeats), signal: heard(row, 'signal', heartbeats) };
-    return combine(this.#self, heardRow, own, deviceId);
-  }
+    if (seen === null) return openKinds(own, deviceId).length === 0 ? null : observeOwn(own, deviceId);
+    const row = seen.hasFailed
+      ? await unlessUnavailable(() => locator.findKept(deviceId, connectivityQueryMsMax))
+      : seen.row;
+    return row === null ? null : combine(self, withHeartbeats(row, seen.heartbeats), own, deviceId);
+  };
 }
 
-function isHere({ directory }: OwnDeps, deviceId: DeviceId): boolean {
+async function ask(
+  self: MemberId,
+  owners: OwnerQuestions,
+  deviceId: DeviceId,
+  row: DeviceRow,
+): Promise<Seen> {
+  const members = new Set(connectionKinds.flatMap((kind) => row[kind].slots.map(({ member }) => member)));
+  members.delete(self);
+  const heartbeats: DeviceHeartbeats[] = [];
+  let [hasFailed, hasMoved] = [false, false];
+  const asked = Array.from(members, async (member) => ({ member, told: await owners.ask(member, deviceId) }));
+  for (const { member, told } of await Promise.all(asked))
+    if (told === null) hasFailed = true;
+    else {
+      heartbeats.push(told);
+      hasMoved ||= connectionKinds.some((kind) => isMissing(row[kind].slots, member, told[kind]));
+    }
+  return { row, heartbeats, hasFailed, hasMoved };
+}
+
+function openKinds({ directory }: OwnDeps, deviceId: DeviceId): readonly ConnectionKind[] {
   const actor = directory.find(deviceId);
-  return actor !== null && connectionKinds.some((kind) => actor.session(kind) !== null);
-}
-
-function isOnlineHere({ directory }: OwnDeps, deviceId: DeviceId): boolean {
-  return (directory.find(deviceId)?.session('signal') ?? null) !== null;
+  return actor === null ? [] : connectionKinds.filter((kind) => actor.session(kind) !== null);
 }
 
 async function unlessUnavailable<Value>(find: () => Promise<Value>): Promise<Value | null> {
@@ -106,17 +88,6 @@ async function unlessUnavailable<Value>(find: () => Promise<Value>): Promise<Val
   }
 }
 
-interface Asked {
-  readonly heartbeats: readonly DeviceHeartbeats[];
-  /** A member with a session could not be asked, or did not answer. */
-  readonly hasFailed: boolean;
-  readonly hasMoved: boolean;
-}
-
-interface Found extends Asked {
-  readonly row: DeviceRow;
-}
-
 function isMissing(
   slots: readonly SessionSlot[],
   member: MemberId,
@@ -125,12 +96,10 @@ function isMissing(
   return slots.some((slot) => slot.member === member && slot.session !== heartbeat?.session);
 }
 
-/** With what its members have said. */
-function heard(
-  row: DeviceRow,
-  kind: ConnectionKind,
-  heartbeats: readonly DeviceHeartbeats[],
-): SharedConnection {
-  const told = heartbeats.map((heartbeat) => heartbeat[kind]?.heartbeatAt ?? 0);
-  return { ...row[kind], lastHeartbeatAt: Math.max(row[kind].lastHeartbeatAt ?? 0, ...told) || null };
+function withHeartbeats(row: DeviceRow, heartbeats: readonly DeviceHeartbeats[]): DeviceRow {
+  const latest = (kind: ConnectionKind): SharedConnection => {
+    const told = heartbeats.map((heartbeat) => heartbeat[kind]?.heartbeatAt ?? 0);
+    return { ...row[kind], lastHeartbeatAt: Math.max(row[kind].lastHeartbeatAt ?? 0, ...told) || null };
+  };
+  return { sleep: latest('sleep'), signal: latest('signal') };
 }

@@ -18,12 +18,12 @@ import type { WakeReport } from '../../model/signal.ts';
 import type { LoggedTurn, WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
 import type { SessionChange } from '../../model/state/connection-session.ts';
-import { reduceWakeup, type WakeupEvent } from '../../model/state/wakeup-outcome.ts';
+import { reduceWakeup, resumeWakeup, type WakeupEvent } from '../../model/state/wakeup-outcome.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { WakeupRecords } from '../ports/records.ts';
 import type { EndReason } from '../devices/device-actor.ts';
 import type { SessionFollower } from '../devices/device-directory.ts';
-import { takeUpWakeup, WatchedWakeup, WatchedWakeups } from './watched-wakeups.ts';
+import { WatchedWakeup, WatchedWakeups } from './watched-wakeups.ts';
 import type { Peers } from '../ports/peers.ts';
 
 export interface WakeupWatchDeps {
@@ -61,13 +61,12 @@ export class WakeupWatch implements SessionFollower {
   /** Resumes the wakeups of an earlier life, oldest first. Throws when the store cannot be read. */
   resume(): void {
     const { clock, records } = this.#deps;
-    for (const known of Array.from(records.awaited())) {
-      // Another member may have asked for it already.
-      if (this.#watched.find(known.record.id) !== null) continue;
-      const { watched, deadlineMs } = takeUpWakeup(known, clock);
+    for (const { appId, requestId, record } of Array.from(records.awaited())) {
+      const state = resumeWakeup(requestId, record, clock.monotonicMs(), clock.wallMs());
+      const watched = new WatchedWakeup(appId, requestId, record.deviceId, state);
       this.#watched.add(watched);
-      this.#watched.answered(watched, known.record.id);
-      this.#await(watched, deadlineMs);
+      this.#watched.answered(watched, record.id);
+      this.#await(watched, state.deadlineMs);
       this.#advance(watched, this.#time());
     }
   }

@@ -1,13 +1,12 @@
 /**
- * The wakeups that are being watched, found by their device and by their id. Of each device: those that are open, in the order in which their writes were answered, and the completed ones whose cause
- * may still be reported. The watch (wakeup-watch.ts) decides what is added and removed.
+ * The wakeups that are being watched, found by their device and by their id. Of each device: those that are open, in the
+ * order in which their writes were answered, and the completed ones whose cause may still be reported. The watch
+ * (wakeup-watch.ts) decides what is added and removed.
  */
-import type { Clock } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId, WakeupId } from '../../model/ids.ts';
 import { wakeupsReportableMax } from '../../model/limits.ts';
-import { resumeWakeup, type WakeupState } from '../../model/state/wakeup-outcome.ts';
-import type { KnownWakeup } from '../../model/wakeup.ts';
+import type { WakeupState } from '../../model/state/wakeup-outcome.ts';
 
 export class WatchedWakeup implements WheelEntry {
   deadlineMs = 0;
@@ -51,16 +50,6 @@ export class WatchedWakeup implements WheelEntry {
     this.readers = null;
     if (readers !== null) for (const notify of readers) notify();
   }
-}
-
-/** One that another process began; `deadlineMs` is monotonic. */
-export function takeUpWakeup(
-  { appId, requestId, record }: KnownWakeup,
-  clock: Clock,
-): { readonly watched: WatchedWakeup; readonly deadlineMs: number } {
-  const state = resumeWakeup(requestId, record, clock.monotonicMs(), clock.wallMs());
-  const watched = new WatchedWakeup(appId, requestId, record.deviceId, state);
-  return { watched, deadlineMs: state.deadlineMs };
 }
 
 interface OfDevice {

@@ -10,7 +10,7 @@ import { callLocator } from '../../cluster/ownership/call-ownership.ts';
 import type { LiveSessions } from '../../cluster/ownership/own-slots.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
 import type { PendingClaims } from '../../cluster/ownership/pending-claims.ts';
-import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
+import { reconcileSlots } from '../../cluster/ownership/slot-reconciler.ts';
 import { WakeupRepository } from '../../cluster/records/wakeup-repository.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
@@ -113,7 +113,7 @@ export class NodeMember extends AloneMember {
       rows: link.bucket('rows'),
       heartbeats: link.bucket('heartbeats'),
       sessions: liveSessions(directory),
-      follower: new SlotReconciler({ directory, peers: this.peers }),
+      follower: reconcileSlots(directory, this.peers),
       productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
       publish: async (event) => {
         await this.#log.publish(event);

@@ -173,16 +173,6 @@ test('asked again it answers for the same session, with a token of its own that 
   assert.deepEqual(scene.counted(), [1, 1, 0, 0]);
 });
 
-test('asked again for a session that somebody has connected to, the token lives as long as a new one', async () => {
-  const scene = new Scene();
-  const { claims } = await scene.issue();
-  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
-  scene.clock.advance(20_000);
-  const again = await scene.issue({ callingTimeoutS: 50 });
-  assert.equal(again.claims.sessionId, claims.sessionId);
-  assert.equal(again.claims.expiresAtS, claims.issuedAtS + 20 + 50 + 60);
-});
-
 test('other media replace those of a session that nobody has connected to, and are 40903 afterwards', async () => {
   const scene = new Scene();
   const { claims } = await scene.issue();

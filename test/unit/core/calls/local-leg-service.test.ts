@@ -238,23 +238,6 @@ test('a call that is issued after the change of a secret stays, and so does one 
   assert.deepEqual([scene.state(resumed), scene.state(issued)], [null, null]);
 });
 
-test('very many calls are looked at a few hundred a turn', () => {
-  const scene = new LegServiceScene();
-  const calls = Array.from({ length: 1200 }, (_, index) => {
-    const deviceId = `D${index}` as DeviceId;
-    scene.registry.addDevice({ deviceId });
-    return scene.issue(orderForRoom('room-1', { deviceId }));
-  });
-  for (let index = 600; index < 1200; index++) scene.registry.devices.delete(`D${index}` as DeviceId);
-  scene.service.registryChanged();
-  assert.equal(scene.directory.size, 1200, 'those who lost the right are further behind');
-  scene.clock.advance(0);
-  assert.equal(scene.directory.size, 600);
-  assert.equal(scene.state(calls[0] ?? ('' as SessionId)), 'issued');
-  scene.clock.advance(1000);
-  assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
-});
-
 test('a person with a ticket watches: is told states, changes nothing, and is closed at the end', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();

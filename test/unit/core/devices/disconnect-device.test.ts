@@ -134,26 +134,3 @@ test('a login with the new secret ends what the old one has opened, before anybo
     assert.deepEqual(after.closes, []);
   }
 });
-
-test('a registry that cannot be read ends nobody', () => {
-  const scene = new Scene();
-  const module = scene.sleep.login();
-  scene.registry.failure = new Error('gone');
-  scene.alter({ disabled: true });
-  assert.deepEqual(module.closes, []);
-  assert.equal(scene.log.lines.length, 1);
-});
-
-test('of very many, those who may stay do', () => {
-  const scene = new Scene();
-  const ids = Array.from({ length: 1500 }, (_, number) => `D${number}` as DeviceId);
-  for (const deviceId of ids) scene.registry.addDevice({ deviceId });
-  const modules = ids.map((deviceId) => scene.sleep.login(deviceId));
-  for (const deviceId of ids.slice(700)) scene.registry.devices.delete(deviceId);
-  scene.review.begin();
-  scene.clock.advance(0);
-  assert.deepEqual(
-    modules.map(({ closes }) => closes.length),
-    ids.map((_, number) => (number < 700 ? 0 : 1)),
-  );
-});

@@ -212,28 +212,6 @@ test("where one member is silent its devices are answered from the shared rows, 
   assert.equal(scene.shared.keptFinds, 3);
 });
 
-test('where that cannot be read either, those devices are 50301 or 50401 and the others answered', async () => {
-  for (const [fault, code] of [
-    ['away', 50301],
-    ['slow', 50401],
-  ] as const) {
-    const scene = new BatchCluster();
-    scene.comeOnline();
-    scene.network.fault(scene.member(0).id, 'stopped');
-    scene.shared.keptFault = fault;
-    const answer = scene.ask();
-    await turn();
-    await settle();
-    scene.clock.advance(ownerQueryMsMax);
-    await settle();
-    scene.clock.advance(connectivityQueryMsMax - ownerQueryMsMax);
-    assert.deepEqual(
-      await answer,
-      ['D0', 'D1', 'D2', 'D3', 'D4', 'D5'].map((id, place) => `${id}:${place % 2 === 0 ? code : '0+'}`),
-    );
-  }
-});
-
 test('devices that have moved meanwhile are looked up anew, and their new owner asked once', async () => {
   const scene = new BatchCluster();
   scene.comeOnline();

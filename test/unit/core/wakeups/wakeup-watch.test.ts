@@ -119,15 +119,6 @@ describe('a wakeup of an earlier life', () => {
     return { scene, watch };
   }
 
-  test('is resumed once', async () => {
-    const { scene, watch } = await orphaned();
-    watch.resume();
-    watch.resume();
-    assert.equal(watch.size, 1);
-    scene.clock.advance(70_000);
-    assert.deepEqual(scene.told(), ['accepted r-1', 'expired r-1']);
-  });
-
   test('is completed by a login at another member, and backends are told once', async () => {
     const { scene, watch } = await orphaned();
     watch.resume();
