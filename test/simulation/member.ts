@@ -113,7 +113,7 @@ export class SimulatedMember {
     await this.#member.prepare(context, this.registry);
     await this.registry.start();
     await this.webhooks.start();
-    await this.#member.open(context);
+    await this.#member.open();
     await this.#member.recover(context, awaitsSessions ? mayBeBrought : () => false);
     if (awaitsSessions) this.#stops.push(awaitSessions(context));
     this.#stops.push(context.watch.start());

@@ -197,8 +197,6 @@ class MemoryEnvironment {
 
   refresh(): void {}
 
-  refreshShared(): void {}
-
   /** Memory has no pages that could be damaged. */
   onFault(): void {}
 

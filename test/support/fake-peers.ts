@@ -114,16 +114,18 @@ export class FakeNetwork {
   }
 }
 
-/** The way of a member to the others, by messages that something carries. */
-export abstract class CarriedPeers implements Peers {
+export class FakePeers implements Peers {
   readonly self: MemberId;
   readonly #host: PeerHost;
+  readonly #network: FakeNetwork;
   readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
   readonly #sent = new Map<number, { readonly to: MemberId; readonly isThere: boolean }>();
+  #isClosed = false;
 
-  constructor(self: MemberId, clock: Clock, host: PeerHost) {
+  constructor(self: MemberId, clock: Clock, host: PeerHost, network: FakeNetwork) {
     this.self = self;
     this.#host = host;
+    this.#network = network;
     this.#asks = new OpenAsks<PeerAnswers, PeerFailure>(clock, {
       max: peerQuestionsMax,
       unsent: 'unsent',
@@ -131,15 +133,8 @@ export abstract class CarriedPeers implements Peers {
     });
   }
 
-  abstract alive(): readonly MemberId[];
-  abstract notify(to: MemberId | 'everybody', notice: PeerNotice): void;
-  protected abstract carry(to: MemberId, message: PeerMessage): void;
-  /** It gets what it is sent now. */
-  protected abstract isThere(member: MemberId): boolean;
-
-  /** Questions that are open. */
-  get asked(): number {
-    return this.#sent.size;
+  alive(): readonly MemberId[] {
+    return this.#network.alive();
   }
 
   isAlive(member: MemberId): boolean {
@@ -151,18 +146,31 @@ export abstract class CarriedPeers implements Peers {
     question: PeerQuestion<Kind>,
     waitMs: number,
   ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
-    if (member === this.self || !this.isAlive(member)) return Promise.resolve(fail('nobody'));
+    this.#network.asked.push({ from: this.self, to: member, what: question });
+    const fault = this.#network.faultOf(member);
+    if (this.#isClosed || fault === 'unwakeable' || member === this.self || !this.isAlive(member))
+      return Promise.resolve(fail('nobody'));
     let asked = -1;
     const answer = this.#asks.ask(question.kind as Kind, waitMs, (id) => {
       const message: PeerMessage = { kind: 'question', id, from: this.self, question };
       if (encodePeerMessage(message).length > peerMessageBytesMax) return false;
       asked = id;
-      this.#sent.set(id, { to: member, isThere: this.isThere(member) });
-      this.carry(member, message);
+      this.#sent.set(id, { to: member, isThere: fault !== 'unreachable' });
+      this.#network.carry(member, message);
       return true;
     });
     void answer.then(() => this.#sent.delete(asked));
     return answer;
+  }
+
+  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
+    if (this.#isClosed) return;
+    const message: PeerMessage = { kind: 'notice', from: this.self, notice };
+    const others = this.alive().filter((member) => member !== this.self);
+    for (const member of to === 'everybody' ? others : others.filter((other) => other === to)) {
+      this.#network.told.push({ from: this.self, to: member, what: notice });
+      if (encodePeerMessage(message).length <= peerMessageBytesMax) this.#network.carry(member, message);
+    }
   }
 
   received(message: PeerMessage): void {
@@ -185,64 +193,16 @@ export abstract class CarriedPeers implements Peers {
     this.#asks.failed(id, 'unanswered');
   }
 
-  protected failAll(): void {
+  /** It ends in order: what is open is settled, and the others know. */
+  close(): void {
+    this.#isClosed = true;
     this.#asks.failAll();
+    this.#network.leave(this.self);
   }
 
   async #answer({ id, from, question }: Extract<PeerMessage, { kind: 'question' }>): Promise<void> {
     const answer = await this.#host.answer(question);
-    this.carry(from, { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
-  }
-}
-
-export class FakePeers extends CarriedPeers {
-  readonly #network: FakeNetwork;
-  #isClosed = false;
-
-  constructor(self: MemberId, clock: Clock, host: PeerHost, network: FakeNetwork) {
-    super(self, clock, host);
-    this.#network = network;
-  }
-
-  alive(): readonly MemberId[] {
-    return this.#network.alive();
-  }
-
-  override ask<Kind extends PeerKind>(
-    member: MemberId,
-    question: PeerQuestion<Kind>,
-    waitMs: number,
-  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
-    this.#network.asked.push({ from: this.self, to: member, what: question });
-    if (this.#isClosed || this.#network.faultOf(member) === 'unwakeable')
-      return Promise.resolve(fail('nobody'));
-    return super.ask(member, question, waitMs);
-  }
-
-  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
-    if (this.#isClosed) return;
-    const message: PeerMessage = { kind: 'notice', from: this.self, notice };
-    const others = this.alive().filter((member) => member !== this.self);
-    for (const member of to === 'everybody' ? others : others.filter((other) => other === to)) {
-      this.#network.told.push({ from: this.self, to: member, what: notice });
-      if (encodePeerMessage(message).length <= peerMessageBytesMax) this.#network.carry(member, message);
-    }
-  }
-
-  /** It ends in order: what is open is settled, and the others know. */
-  close(): void {
-    this.#isClosed = true;
-    this.failAll();
-    this.#network.leave(this.self);
-  }
-
-  protected carry(to: MemberId, message: PeerMessage): void {
-    const isCut = message.kind === 'answer' && this.#network.faultOf(this.self) === 'cut';
-    if (isCut) this.#network.cut(to, message.id);
-    else this.#network.carry(to, message);
-  }
-
-  protected isThere(member: MemberId): boolean {
-    return this.#network.faultOf(member) !== 'unreachable';
+    if (this.#network.faultOf(this.self) === 'cut') this.#network.cut(from, id);
+    else this.#network.carry(from, { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
   }
 }

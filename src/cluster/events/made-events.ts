@@ -33,10 +33,6 @@ export class MadeEvents {
     this.#productOf = productOf;
   }
 
-  make(draft: EventDraft): OutboxEvent {
-    return this.of({ id: this.id(), draft });
-  }
-
   /** For an event that is made later. */
   id(): EventId {
     this.#lastMs = Math.max(this.#lastMs, this.#clock.wallMs());

@@ -75,7 +75,7 @@ export class OutboxChanges {
       if (draft === null) throw new ChangeRefused(`a login goes with ${item.event.draft.type}`);
       const event = { ...item.event, draft };
       // Another event than the one that may have been told before the session was called lost.
-      if (recovered) again = { ...event, id: (again ?? this.#deps.events.make(event.draft)).id };
+      if (recovered) again = { ...event, id: again?.id ?? this.#deps.events.id() };
       await this.#deps.publish(again ?? event);
     };
   }

@@ -28,17 +28,15 @@ const membersMax = 1024;
 export class NatsLeases {
   readonly #leases = new Map<MemberId, SeenLease>();
 
-  /** Notes a lease; an older revision than the one known changes nothing. False: `membersMax` are known. */
+  /** Notes a lease; an older revision than the one known changes nothing. */
   saw(
     status: MemberStatus,
     { revision, writtenAtMs }: Pick<KvChange, 'revision' | 'writtenAtMs'>,
     nowMs: number,
-  ): boolean {
+  ): void {
     const known = this.#leases.get(status.member);
-    if (known === undefined && this.#leases.size >= membersMax) return false;
-    if (known === undefined || revision > known.revision)
+    if (known === undefined ? this.#leases.size < membersMax : revision > known.revision)
       this.#leases.set(status.member, { status, revision, writtenAtMs, seenAtMs: nowMs });
-    return true;
   }
 
   /** The member's key was removed. */

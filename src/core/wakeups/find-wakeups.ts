@@ -5,7 +5,7 @@
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, RequestId } from '../../model/ids.ts';
 import { memberViewMsMax, wakeupsShownMax } from '../../model/limits.ts';
-import { latestFirst, type KnownWakeup, type WakeupsKnown } from '../../model/wakeup.ts';
+import { latestFirst, type WakeupsKnown } from '../../model/wakeup.ts';
 import { othersAlive, type Peers } from '../ports/peers.ts';
 import type { WakeupRecords } from '../ports/records.ts';
 import type { AnsweredWakeups } from './answered-wakeups.ts';
@@ -55,13 +55,11 @@ export async function findWakeups(
   return { ...merge(found), silent };
 }
 
-/** Members that share a store know the same wakeups; of two versions of one the settled one is the newer. */
+/** Several members may know one wakeup by the id of a repeat that each was asked. */
 function merge(found: readonly WakeupsKnown[]): WakeupsKnown {
-  const wakeups = new Map<string, KnownWakeup>();
-  for (const wakeup of found.flatMap((known) => known.wakeups)) {
-    const { id, isAwaited } = wakeup.record;
-    if (!wakeups.has(id) || !isAwaited) wakeups.set(id, wakeup);
-  }
+  const wakeups = new Map(
+    found.flatMap((known) => known.wakeups.map((wakeup) => [wakeup.record.id, wakeup] as const)),
+  );
   const refused = found.flatMap((known) => known.refused);
   return {
     wakeups: latestFirst(wakeups.values()).slice(0, wakeupsShownMax),

@@ -149,7 +149,7 @@ class Server {
     logOpened(this.#store, this.#context.log);
     await restoreAnswered(this.#answering, this.#store.directory);
     const ops = await this.#controlPlane.recover(this.#isLater);
-    await this.#member.open(this.#context);
+    await this.#member.open();
     await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : () => false);
     if (this.#awaitsSessions) this.#timers.push(awaitSessions(this.#context));
     return ops;

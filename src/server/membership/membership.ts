@@ -1,6 +1,6 @@
 /**
  * The place of a server among others that are one server with it. Alone is a cluster of one: it is the member that this file
- * has, and a node in node-membership.ts is made of it. A membership says how records are written before the store is open;
+ * has, and a node (node-member.ts) extends it. A membership says how records are written before the store is open;
  * `join` makes a member of what is open then. Source: cluster.md.
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
@@ -40,30 +40,6 @@ export interface RegistryOwner {
   registryApplied(): void;
 }
 
-/** A server that is one with the others, in the order of its start. */
-export interface Member extends ContextMember {
-  /** Operators see all members by them. */
-  routes(context: ServerContext): readonly AdminRoute[];
-  webhooks(deps: WebhooksDeps): WebhookService;
-  /** Before this server's own registry comes in. Rejects with a sentence. */
-  prepare(context: ServerContext, controlPlane: RegistryOwner): Promise<void>;
-  /** Resolves when the others reach it, and it them; before any listener accepts. Rejects with a sentence. */
-  open(context: ServerContext): Promise<void>;
-  /**
-   * Ends, and commits the end of, what those that are gone have left open, and watches their wakeups; from then on of all that
-   * go. `goesOn`: of an open session: it is one of an earlier process that goes on here, or may yet.
-   */
-  recover(context: ServerContext, goesOn: GoesOn): Promise<void>;
-  /** The calls of the last stop are here. */
-  callsResumed(): void;
-  /** This server has changed the registry. */
-  registryWritten(): void;
-  /** It is about to stop. */
-  draining(): void;
-  /** Nobody can ask it any more. Before the records are closed. */
-  close(): Promise<void>;
-}
-
 export class AloneMembership implements Membership {
   readonly countsEvents = true;
 
@@ -77,14 +53,14 @@ export class AloneMembership implements Membership {
 
   join(open: OpenContext): Member {
     const member = `${open.node}@0` as MemberId;
-    return new AloneMember(open, { member, startedAtMs: open.clock.wallMs() });
+    return new Member(open, { member, startedAtMs: open.clock.wallMs() });
   }
 
   async hangUp(): Promise<void> {}
 }
 
-/** The only member, with everything that a server has. */
-export class AloneMember implements Member {
+/** A server that is the only member, in the order of its start. A node is one that has others (node-member.ts). */
+export class Member implements ContextMember {
   readonly peers: Peers = noPeers;
   readonly observe: Observe = observeOwn;
   readonly cluster: ClusterDeps | null = null;
@@ -97,6 +73,7 @@ export class AloneMember implements Member {
     this.#life = life;
   }
 
+  /** Operators see all members by them. */
   routes({ own, settings }: ServerContext): readonly AdminRoute[] {
     const members = async (): Promise<MemberJson[]> => [{ ...memberJson(this.status()), pid: process.pid }];
     return [clusterRoute(members), siteRoute(own, settings.media.process !== 'none')];
@@ -106,26 +83,35 @@ export class AloneMember implements Member {
     return new Webhooks(deps);
   }
 
+  /** Before this server's own registry comes in. Rejects with a sentence. */
   async prepare(_context: ServerContext, _controlPlane: RegistryOwner): Promise<void> {}
 
-  async open(_context: ServerContext): Promise<void> {}
+  /** Resolves when the others reach it, and it them; before any listener accepts. Rejects with a sentence. */
+  async open(): Promise<void> {}
 
-  /** Of an earlier life; of a node's other members may have done so before. */
+  /**
+   * Ends, and commits the end of, what an earlier life has left open, and watches its wakeups. `goesOn`: of an open session: it
+   * is one of an earlier process that goes on here, or may yet.
+   */
   async recover(context: ServerContext, goesOn: GoesOn): Promise<void> {
     await endOpenSessions(context, goesOn);
     context.watch.resume();
   }
 
+  /** The calls of the last stop are here. */
   callsResumed(): void {}
 
+  /** This server has changed the registry. */
   registryWritten(): void {}
 
   figures(): ClusterFigures | null {
     return null;
   }
 
+  /** It is about to stop. */
   draining(): void {}
 
+  /** Nobody can ask it any more. Before the records are closed. */
   async close(): Promise<void> {}
 
   protected status(): MemberStatus {

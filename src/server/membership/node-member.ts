@@ -32,7 +32,7 @@ import type { OpenContext, ServerContext } from '../bootstrap/server-context.ts'
 import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.ts';
 import { clusterRoute, memberJson } from './cluster-json.ts';
 import { memberAnswers } from './member-answers.ts';
-import { AloneMember, type OwnLife, type RegistryOwner } from './membership.ts';
+import { Member, type OwnLife, type RegistryOwner } from './membership.ts';
 import { NodeLog } from './node-log.ts';
 import { applyRegistryChanges, NodeRegistry } from './node-registry.ts';
 import { nodeWebhooks } from './node-webhooks.ts';
@@ -50,7 +50,7 @@ export interface NodeParts {
 }
 
 /** Nothing is sought in NATS before `prepare`. */
-export class NodeMember extends AloneMember {
+export class NodeMember extends Member {
   override readonly peers: NatsPeers;
   override readonly observe: Observe;
   override readonly cluster: ClusterDeps;

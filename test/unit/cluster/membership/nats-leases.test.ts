@@ -46,9 +46,11 @@ test('one that is called lost is not alive, and is overdue when nobody works at 
 test('more members than there is room for are passed over, those that are known are not', () => {
   const leases = new NatsLeases();
   for (let made = 0; made < 1024; made++)
-    assert.equal(leases.saw({ ...status, member: memberId(`node-${made}`) }, written(1), 0), true);
-  assert.equal(leases.saw(status, written(1), 0), false);
+    leases.saw({ ...status, member: memberId(`node-${made}`) }, written(1), 0);
+  leases.saw(status, written(1), 0);
+  assert.equal(leases.get(member), undefined);
   leases.gone(memberId('node-0'));
-  assert.equal(leases.saw(status, written(1), 0), true);
-  assert.equal(leases.saw(status, written(2), 1), true);
+  for (const revision of [1, 2]) leases.saw(status, written(revision), 0);
+  assert.equal(leases.get(member)?.revision, 2);
+  assert.equal(leases.all().length, 1024);
 });
