@@ -100,7 +100,9 @@ class Node {
     this.#shared = records.events.length;
     const calls = directory.sessionsOf(testDevice).map(({ sessionId, state }) => ({ sessionId, state }));
     for (const draft of drafts.length === 0 ? [null] : drafts) {
-      const event = draft && this.#events.of({ id: this.#events.id(), draft: { ...draft, atMs: clock.wallMs() - lateMs } });
+      const event =
+        draft &&
+        this.#events.of({ id: this.#events.id(), draft: { ...draft, atMs: clock.wallMs() - lateMs } });
       const isTold = await this.ownership.share({ kind: 'calls', deviceId: testDevice, calls, event });
       if (isTold && event !== null) await this.#publish(event);
     }
