@@ -33,17 +33,16 @@ export function linkTo(
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
+/** A device by its id, with the address of its view. */
+export function deviceLink(id: string): HTMLElement {
+  return el('a', { href: linkTo('device', { id }) }, el('bdi', {}, id));
+}
+
 /** The page of a call is a document of its own, whose policy lets it load media. */
 export const callPath = '/watch';
 
 export function linkToCall(session: string): string {
   return `${callPath}?${new URLSearchParams({ session }).toString()}`;
-}
-
-/** Opens the view of a form; again, where its address is the present one. */
-export function follow(link: string): void {
-  if (location.pathname + location.hash === link) window.dispatchEvent(new HashChangeEvent('hashchange'));
-  else location.assign(link);
 }
 
 export function sentenceOf(error: unknown): string {
@@ -100,18 +99,6 @@ export function troubleLine(sentence: string): HTMLElement {
   return el('p', { class: 'trouble', role: 'alert' }, sentence);
 }
 
-/** Shows in `place` what is read once, or why it cannot be. Returns what ends it. */
-export function fill(place: HTMLElement, read: () => Promise<readonly HTMLElement[]>): () => void {
-  let isOver = false;
-  const show = (parts: readonly HTMLElement[]): void => {
-    if (!isOver) place.replaceChildren(...parts);
-  };
-  read().then(show, (error: unknown) => show([troubleLine(sentenceOf(error))]));
-  return () => {
-    isOver = true;
-  };
-}
-
 /** A part of a view with its heading, by which it is a landmark. */
 export function section(
   heading: string,
@@ -147,50 +134,22 @@ export function facts(
   return el('dl', { class: kind }, ...parts);
 }
 
-/** A control of a form with its label. */
-export function labelled(text: string, control: HTMLElement): HTMLElement {
-  return el('div', {}, el('label', { for: control.id }, text), control);
-}
-
-export interface Column {
-  readonly name: string;
-  /** Left out on a narrow screen. */
-  readonly isWide?: boolean;
-  readonly isNumber?: boolean;
-}
-
-type Cell = Node | string | number;
-
-/** `caption`: what it is a table of; seen by screen readers alone, where the heading says it. */
-export function dataTable(
-  caption: string,
-  columns: readonly Column[],
-  rows: readonly (readonly Cell[])[],
+/** One of several, by radio buttons. `chosen`: the index of the one that is on; null: none yet. */
+export function choice(
+  name: string,
+  texts: readonly string[],
+  chosen: number | null,
+  choose: (index: number) => void,
 ): HTMLElement {
-  const classOf = ({ isWide, isNumber }: Column): string | null =>
-    [isWide === true && 'wide', isNumber === true && 'number'].filter(Boolean).join(' ') || null;
-  const head = columns.map((column) => el('th', { scope: 'col', class: classOf(column) }, column.name));
-  const body = rows.map((cells) =>
+  const options = texts.map((text, at) =>
     el(
-      'tr',
+      'label',
       {},
-      ...cells.map((cell, at) => {
-        const attributes = { class: classOf(columns[at] ?? { name: '' }) };
-        return at === 0 ? el('th', { scope: 'row', ...attributes }, cell) : el('td', attributes, cell);
-      }),
+      el('input', { type: 'radio', name, checked: at === chosen, change: () => choose(at) }),
+      text,
     ),
   );
-  return el(
-    'div',
-    { class: 'table' },
-    el(
-      'table',
-      {},
-      el('caption', { class: 'unseen' }, caption),
-      el('thead', {}, el('tr', {}, ...head)),
-      el('tbody', {}, ...body),
-    ),
-  );
+  return el('fieldset', { class: 'spans' }, el('legend', {}, 'Shown'), ...options);
 }
 
 export function button(

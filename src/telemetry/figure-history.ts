@@ -106,13 +106,11 @@ export class FigureHistory {
     this.#count += 1;
   }
 
-  /** Labels are from fixed sets, and so are the series. */
+  /** Bounded by the labels of the metrics, which are words of ours. */
   #seriesOf(name: string): Float64Array {
-    const known = this.#series.get(name);
-    if (known !== undefined) return known;
-    const made = new Float64Array(figuresKept).fill(NaN);
-    this.#series.set(name, made);
-    return made;
+    const values = this.#series.get(name) ?? new Float64Array(figuresKept).fill(NaN);
+    this.#series.set(name, values);
+    return values;
   }
 }
 
@@ -136,8 +134,8 @@ export function readFigures(text: string): Map<string, number> {
 }
 
 /** Labels are words of ours, in which nothing is escaped. */
-function labelIn(labels: string, name: string): string | undefined {
+function labelIn(labels: string, name: string): string {
   const begin = `${name}="`;
-  const found = labels.split(',').find((each) => each.startsWith(begin));
-  return found?.slice(begin.length, -1);
+  const found = labels.split(',').find((each) => each.startsWith(begin)) ?? '';
+  return found.slice(begin.length, -1);
 }

@@ -2,7 +2,8 @@
 import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
 import type { MediaFrameResult } from '../../model/media/picture.ts';
 import { el, setText } from '../dom.ts';
-import { badge, dataTable, section } from '../page.ts';
+import { dataTable } from '../lists.ts';
+import { badge, section } from '../page.ts';
 import { formatCount } from '../text.ts';
 import type { Delays } from './live-connection.ts';
 
@@ -26,8 +27,6 @@ const results: Readonly<
   unsupported: ['dropped', 'a format that the device does not take'],
   no_receiver: ['skipped', 'no receiver was connected'],
 };
-
-const columns = [{ name: 'Result' }, { name: 'Count', isNumber: true }, { name: 'In metrics', isWide: true }];
 
 const times = {
   frame: ['Picture delay p50 / p99', 'from the arrival of the frame'],
@@ -60,26 +59,18 @@ export class CallFigures {
     const counts = (Object.keys(results) as MediaFrameResult[]).filter((result) => frames[result] > 0);
     if (counts.length > 0)
       this.#frames.replaceChildren(
-        dataTable(
-          'Frames and packets by their result',
-          columns,
-          counts.map((result) => {
-            const [kind, text] = results[result];
-            const kindOf = badge(kind, kind === 'sent' ? 'good' : kind === 'dropped' ? 'bad' : 'plain');
-            return [
-              el('span', { 'data-result': result }, kindOf, ` ${text}`),
-              formatCount(frames[result]),
-              el('code', {}, result),
-            ];
-          }),
-        ),
+        dataTable('Frames and packets by their result', counts, [
+          { name: 'Result', cell: describeResult },
+          { name: 'Count', cell: (result) => formatCount(frames[result]), isNumber: true },
+          { name: 'In metrics', cell: (result) => el('code', {}, result), isWide: true },
+        ]),
       );
     const dropped = counts.reduce(
       (sum, result) => sum + (results[result][0] === 'dropped' ? frames[result] : 0),
       0,
     );
     setText(this.#dropped, `${formatCount(dropped)} dropped`);
-    this.#dropped.className = dropped > 0 ? 'bad' : 'faint';
+    this.#dropped.className = dropped > 0 ? 'badge bad' : 'faint';
     this.#show('frame', timesText(frameMs));
     this.#show('work', timesText(workMs));
     this.#show('rebuilds', formatCount(view.rebuilds));
@@ -97,6 +88,12 @@ export class CallFigures {
     const value = this.#values.get(name);
     if (value !== undefined) setText(value, text);
   }
+}
+
+function describeResult(result: MediaFrameResult): HTMLElement {
+  const [kind, text] = results[result];
+  const shown = badge(kind, kind === 'sent' ? 'good' : kind === 'dropped' ? 'bad' : 'plain');
+  return el('span', { 'data-result': result }, shown, ` ${text}`);
 }
 
 function timesText(times: MediaViewJson['frame_ms']): string {

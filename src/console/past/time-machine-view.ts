@@ -1,7 +1,8 @@
 /** The past of a device as people look at it: a time line, the times when it could not be reached and why, and its events. */
 import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
 import { code, el, setText } from '../dom.ts';
-import { button, dataTable, moment, section, sentenceOf, type Page } from '../page.ts';
+import { dataTable } from '../lists.ts';
+import { button, choice, moment, section, sentenceOf, type Page } from '../page.ts';
 import { describeEvent } from './reasons.ts';
 import { formatMoment, formatSpan, plural, zoneName } from '../text.ts';
 import { drawTimeLine } from './time-line.ts';
@@ -32,8 +33,11 @@ export class TimeMachine {
   readonly #list = el('div', {});
   readonly #reach = el('p', { class: 'faint' });
   readonly #earlier: HTMLButtonElement;
-  readonly #choices = spans.map(([, ms]) =>
-    el('input', { type: 'radio', name: 'past', change: () => this.#choose(ms) }),
+  readonly #choice = choice(
+    'past',
+    spans.map(([name]) => name),
+    null,
+    (at) => this.#choose(spans[at]?.[1] ?? null),
   );
   readonly #observer: ResizeObserver;
   /** The place from which the newer ones are read; null: nothing was read yet. */
@@ -48,19 +52,13 @@ export class TimeMachine {
     this.#page = page;
     this.#deviceId = deviceId;
     this.#earlier = button('Look further back', () => void this.#lookBack());
-    const choice = el(
-      'fieldset',
-      { class: 'spans' },
-      el('legend', {}, 'Shown'),
-      ...spans.map(([name], at) => el('label', {}, this.#choices[at] ?? '', name)),
-    );
     this.element = el(
       'div',
       {},
       section(
         'Time machine',
         {},
-        choice,
+        this.#choice,
         this.#line,
         el('p', { class: 'buttons' }, this.#earlier),
         this.#reach,
@@ -130,8 +128,8 @@ export class TimeMachine {
       dayAt,
     );
     this.#spanMs = spans[at]?.[1] ?? null;
-    const choice = this.#choices[at];
-    if (choice !== undefined) choice.checked = true;
+    const shown = this.#choice.querySelectorAll('input')[at];
+    if (shown !== undefined) shown.checked = true;
   }
 
   #show(): void {
@@ -161,11 +159,11 @@ export class TimeMachine {
   #eventRows(): HTMLElement[] {
     const newest = [...this.#events.values()].sort((one, other) => other.seq - one.seq);
     if (newest.length === 0) return [el('p', {}, 'None in the log.')];
-    const rows = newest
-      .slice(0, this.#rows)
-      .map((event) => [moment(Date.parse(event.at)), describeEvent(event), code(event.type)]);
-    const columns = [{ name: 'When' }, { name: 'What' }, { name: 'Type', isWide: true }];
-    const table = dataTable('Events of the device', columns, rows);
+    const table = dataTable('Events of the device', newest.slice(0, this.#rows), [
+      { name: 'When', cell: ({ at }) => moment(Date.parse(at)) },
+      { name: 'What', cell: describeEvent },
+      { name: 'Type', cell: ({ type }) => code(type), isWide: true },
+    ]);
     if (newest.length <= this.#rows) return [table];
     const more = button(`Show ${plural(newest.length - this.#rows, 'more event')}`, () => {
       this.#rows = Infinity;
@@ -177,13 +175,13 @@ export class TimeMachine {
 
 function offlineOf({ offline }: Past): HTMLElement {
   if (offline.length === 0) return el('p', {}, 'Never, as far as the events above tell.');
-  const rows = offline
-    .toReversed()
-    .map(({ fromMs, toMs, ending }) => [
-      moment(fromMs),
-      formatSpan((toMs ?? Date.now()) - fromMs) + (toMs === null ? ', and still' : ''),
-      ending === '' ? 'not known' : ending,
-    ]);
-  const columns = [{ name: 'From' }, { name: 'For' }, { name: 'Why' }];
-  return dataTable('Times without a connection', columns, rows.slice(0, rowsMax));
+  return dataTable('Times without a connection', offline.toReversed().slice(0, rowsMax), [
+    { name: 'From', cell: ({ fromMs }) => moment(fromMs) },
+    {
+      name: 'For',
+      cell: ({ fromMs, toMs }) =>
+        formatSpan((toMs ?? Date.now()) - fromMs) + (toMs === null ? ', and still' : ''),
+    },
+    { name: 'Why', cell: ({ ending }) => (ending === '' ? 'not known' : ending) },
+  ]);
 }

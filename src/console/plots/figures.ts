@@ -30,7 +30,7 @@ export class Figures {
     return this.#series.get(name) ?? this.atMs.map(() => null);
   }
 
-  /** The labels of the series of this name, sorted. */
+  /** The labels of the series of this name, such as outcomes. */
   labels(name: string): string[] {
     const begin = `${name}.`;
     const found = [...this.#series.keys()].filter((key) => key.startsWith(begin));
@@ -48,7 +48,7 @@ export class Figures {
     return values.map((value, at) => {
       const before = values[at - 1] ?? null;
       const seconds = ((this.atMs[at] ?? 0) - (this.atMs[at - 1] ?? 0)) / 1000;
-      // A counter falls when its process was started again.
+      // A counter falls when the server was started again.
       if (value === null || before === null || seconds <= 0 || value < before) return null;
       return (value - before) / seconds;
     });

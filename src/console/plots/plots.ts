@@ -26,7 +26,11 @@ function colorOf(name: string): string {
   return color;
 }
 
-const colorNames = ['--line-1', '--line-2', '--line-3', '--line-4', '--line-5', '--line-6'];
+const colorCount = 6;
+
+function colorNameOf(line: number): string {
+  return `--line-${(line % colorCount) + 1}`;
+}
 
 export class Plot {
   readonly element: HTMLElement;
@@ -110,7 +114,7 @@ export class Plot {
         {},
         ...this.#lines.map(({ label }, at) => ({
           label,
-          stroke: colorOf(colorNames[at % colorNames.length] ?? '--line-1'),
+          stroke: colorOf(colorNameOf(at)),
           width: 1.5,
           points: { show: false },
         })),
@@ -149,16 +153,12 @@ export class Plot {
 
   #layLegend(): void {
     this.#legend.dataset['labels'] = this.#labels;
-    this.#legend.replaceChildren(
-      ...this.#lines.map(({ label }, at) =>
-        el(
-          'div',
-          { class: `key line-${(at % colorNames.length) + 1}` },
-          el('dt', {}, label),
-          el('dd', {}, '–'),
-        ),
-      ),
-    );
+    const keys = this.#lines.map(({ label }, at) => {
+      const key = el('div', { class: 'key' }, el('dt', {}, label), el('dd', {}, '–'));
+      key.style.setProperty('--key', `var(${colorNameOf(at)})`);
+      return key;
+    });
+    this.#legend.replaceChildren(...keys);
   }
 
   #textOf(value: number | null): string {

@@ -2,20 +2,8 @@
 import type { ParkedJson, WebhookJson } from '../../core/ports/webhook-admin.ts';
 import { actionButton, type Action } from '../actions.ts';
 import { code, el } from '../dom.ts';
-import {
-  badge,
-  button,
-  dataTable,
-  facts,
-  fill,
-  moment,
-  poll,
-  section,
-  Trouble,
-  type BadgeKind,
-  type Page,
-  type View,
-} from '../page.ts';
+import { dataTable, polledView, readOnce } from '../lists.ts';
+import { badge, button, facts, moment, section, type BadgeKind, type Page, type View } from '../page.ts';
 import { formatCount, plural } from '../text.ts';
 
 const everyMs = 10_000;
@@ -27,25 +15,17 @@ interface ApplicationsPage {
 }
 
 export function openApplications(page: Page): View {
-  const trouble = new Trouble();
-  const list = el('div', {}, el('p', {}, 'Looking …'));
-  let shown = '';
-  const look = async (): Promise<void> => {
-    const [applications, { webhooks }] = await Promise.all([
+  const read = () =>
+    Promise.all([
       page.client.read<ApplicationsPage>('/v1/registry/list', {
         kind: 'application',
         limit: applicationsMax,
       }),
       page.client.read<{ readonly webhooks: readonly WebhookJson[] }>('/v1/webhook/list'),
     ]);
-    // Opened lists and buttons stay as they are while nothing has changed.
-    const now = JSON.stringify([applications, webhooks]);
-    if (now === shown) return;
-    shown = now;
-    list.replaceChildren(...partsOf(page, applications, webhooks, () => void look().catch(() => undefined)));
-  };
-  const stop = poll(everyMs, look, trouble.show);
-  return { title: 'Applications', content: el('div', {}, trouble.element, list), close: stop };
+  return polledView('Applications', everyMs, read, ([applications, { webhooks }], look) =>
+    partsOf(page, applications, webhooks, look),
+  );
 }
 
 function partsOf(
@@ -164,25 +144,20 @@ function webhookActions(page: Page, webhook: WebhookJson, changed: () => void): 
 
 /** The newest reasons are read when somebody opens the list. */
 function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElement {
-  const content = el('div', {});
   const read = async (): Promise<HTMLElement[]> => {
     const query = { url, app_id: appId, limit: 100 };
     const { parked } = await page.client.read<{ readonly parked: readonly ParkedJson[] }>(
       '/v1/webhook/list',
       query,
     );
-    const rows = parked.map((event) => [
-      code(event.type),
-      el('bdi', {}, event.device_id),
-      momentOf(event.at),
-      event.last_failure.reason,
+    const table = dataTable('Events given up', parked, [
+      { name: 'Event', cell: ({ type }) => code(type) },
+      { name: 'Device', cell: (event) => el('bdi', {}, event.device_id) },
+      { name: 'When', cell: ({ at }) => momentOf(at), isWide: true },
+      { name: 'Why', cell: (event) => event.last_failure.reason },
     ]);
-    const columns = [{ name: 'Event' }, { name: 'Device' }, { name: 'When', isWide: true }, { name: 'Why' }];
-    return [dataTable('Events given up', columns, rows)];
+    return [table];
   };
-  const opener = button('Show what was given up', () => {
-    opener.hidden = true;
-    fill(content, read);
-  });
-  return el('div', {}, opener, content);
+  const opener = button('Show what was given up', () => opener.replaceWith(readOnce(read).element));
+  return el('div', {}, opener);
 }

@@ -2,21 +2,17 @@
 import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { actionButton } from '../actions.ts';
 import { el } from '../dom.ts';
-import {
-  badge,
-  dataTable,
-  linkTo,
-  linkToCall,
-  moment,
-  poll,
-  Trouble,
-  type Page,
-  type View,
-} from '../page.ts';
+import { dataTable, polledView } from '../lists.ts';
+import { badge, deviceLink, linkToCall, moment, type Page, type View } from '../page.ts';
 import { plural } from '../text.ts';
 
 const everyMs = 5000;
 const shownMax = 200;
+
+interface Calls {
+  readonly calls: readonly CallJson[];
+  readonly more: boolean;
+}
 
 interface Capacity {
   readonly processes: readonly MediaProcessJson[];
@@ -24,50 +20,36 @@ interface Capacity {
 }
 
 export function openCalls(page: Page): View {
-  const trouble = new Trouble();
-  const capacity = el('p', {});
-  const list = el('div', {}, el('p', {}, 'Looking …'));
-  let shown = '';
-  const look = async (): Promise<void> => {
-    const [{ calls, more }, { processes, room }] = await Promise.all([
-      page.client.read<{ readonly calls: readonly CallJson[]; readonly more: boolean }>('/v1/calls', {
-        limit: shownMax,
-      }),
+  const read = () =>
+    Promise.all([
+      page.client.read<Calls>('/v1/calls', { limit: shownMax }),
       page.client.read<Capacity>('/v1/calls/capacity'),
     ]);
-    capacity.textContent =
-      processes.length === 0
-        ? 'No media process is connected: calls carry no pictures.'
-        : `Room for ${plural(room, 'more call')} in ${plural(processes.length, 'media process', 'media processes')}.`;
-    const now = JSON.stringify([calls, more]);
-    if (now === shown) return;
-    shown = now;
-    const rest = more ? [el('p', { class: 'faint' }, `These are ${shownMax}; there are more.`)] : [];
-    list.replaceChildren(
-      ...(calls.length === 0 ? [el('p', {}, 'No live call.')] : [callsTable(page, calls), ...rest]),
-    );
-  };
-  const stop = poll(everyMs, look, trouble.show);
-  return { title: 'Calls', content: el('div', {}, trouble.element, capacity, list), close: stop };
+  return polledView('Calls', everyMs, read, ([{ calls, more }, capacity]) => [
+    el('p', {}, describeCapacity(capacity)),
+    calls.length === 0 ? el('p', {}, 'No live call.') : callsTable(page, calls),
+    ...(more ? [el('p', { class: 'faint' }, `These are ${shownMax}; there are more.`)] : []),
+  ]);
 }
 
-const columns = [
-  { name: 'Device' },
-  { name: 'State' },
-  { name: 'Since', isWide: true },
-  { name: 'Legs', isWide: true },
-  { name: 'What to do' },
-];
+function describeCapacity({ processes, room }: Capacity): string {
+  return processes.length === 0
+    ? 'No media process is connected: calls carry no pictures.'
+    : `Room for ${plural(room, 'more call')} in ${plural(processes.length, 'media process', 'media processes')}.`;
+}
 
 export function callsTable(page: Page, calls: readonly CallJson[]): HTMLElement {
-  const rows = calls.map((call) => [
-    el('a', { href: linkTo('device', { id: call.device_id }) }, el('bdi', {}, call.device_id)),
-    el('span', {}, badge(call.state, call.state === 'connected' ? 'good' : 'calm'), waits(call)),
-    moment(Date.parse(call.created_at)),
-    legsOf(call),
-    el('span', { class: 'buttons' }, ...callActions(page, call)),
+  return dataTable('Live calls', calls, [
+    { name: 'Device', cell: (call) => deviceLink(call.device_id) },
+    { name: 'State', cell: stateOf },
+    { name: 'Since', cell: (call) => moment(Date.parse(call.created_at)), isWide: true },
+    { name: 'Legs', cell: legsOf, isWide: true },
+    { name: 'What to do', cell: (call) => el('span', { class: 'buttons' }, ...callActions(page, call)) },
   ]);
-  return dataTable('Live calls', columns, rows);
+}
+
+function stateOf(call: CallJson): HTMLElement {
+  return el('span', {}, badge(call.state, call.state === 'connected' ? 'good' : 'calm'), waits(call));
 }
 
 function waits({ waits_for: waitsFor }: CallJson): string {

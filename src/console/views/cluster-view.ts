@@ -1,20 +1,18 @@
 /** The nodes of the cluster, each with its state and sessions. */
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
 import { el } from '../dom.ts';
-import { badge, dataTable, poll, Trouble, troubleLine, type Page, type View } from '../page.ts';
+import { dataTable, polledView } from '../lists.ts';
+import { badge, troubleLine, type Page, type View } from '../page.ts';
 import { formatCount, formatSpan } from '../text.ts';
 
 const everyMs = 5000;
 
 export function openCluster(page: Page): View {
-  const trouble = new Trouble();
-  const list = el('div', {}, el('p', {}, 'Looking …'));
-  const look = async (): Promise<void> => {
-    const cluster = await page.client.read<ClusterJson>('/v1/cluster');
-    list.replaceChildren(...staleNotice(cluster), membersTable(cluster.members));
-  };
-  const stop = poll(everyMs, look, trouble.show);
-  return { title: 'Cluster', content: el('div', {}, trouble.element, list), close: stop };
+  const read = (): Promise<ClusterJson> => page.client.read('/v1/cluster');
+  return polledView('Cluster', everyMs, read, (cluster) => [
+    ...staleNotice(cluster),
+    membersTable(cluster.members),
+  ]);
 }
 
 function staleNotice({ stale, age_ms: ageMs }: ClusterJson): HTMLElement[] {
@@ -26,29 +24,20 @@ function staleNotice({ stale, age_ms: ageMs }: ClusterJson): HTMLElement[] {
   return [troubleLine(`${asOf}: NATS does not answer this node.`)];
 }
 
-const columns = [
-  { name: 'Member' },
-  { name: 'State' },
-  { name: 'Last sign of life', isWide: true },
-  { name: 'Sleeping', isNumber: true },
-  { name: 'Online', isNumber: true },
-  { name: 'Up for', isWide: true },
-  { name: 'Outbox', isNumber: true, isWide: true },
-  { name: 'Event lag', isNumber: true, isWide: true },
-  { name: 'Version', isWide: true },
-];
-
 function membersTable(members: readonly MemberJson[]): HTMLElement {
-  const rows = members.map((member) => [
-    el('bdi', {}, member.node),
-    badge(member.state, member.state === 'up' ? 'good' : member.state === 'draining' ? 'warn' : 'bad'),
-    `${formatSpan(member.lease_age_ms)} ago`,
-    formatCount(member.sleep_sessions),
-    formatCount(member.signal_sessions),
-    formatSpan(Date.now() - member.started_at_ms),
-    formatCount(member.outbox_length),
-    formatCount(member.event_lag),
-    member.version,
+  return dataTable('Members', members, [
+    { name: 'Member', cell: ({ node }) => el('bdi', {}, node) },
+    { name: 'State', cell: stateOf },
+    { name: 'Last sign of life', cell: (member) => `${formatSpan(member.lease_age_ms)} ago`, isWide: true },
+    { name: 'Sleeping', cell: (member) => formatCount(member.sleep_sessions), isNumber: true },
+    { name: 'Online', cell: (member) => formatCount(member.signal_sessions), isNumber: true },
+    { name: 'Up for', cell: (member) => formatSpan(Date.now() - member.started_at_ms), isWide: true },
+    { name: 'Outbox', cell: (member) => formatCount(member.outbox_length), isNumber: true, isWide: true },
+    { name: 'Event lag', cell: (member) => formatCount(member.event_lag), isNumber: true, isWide: true },
+    { name: 'Version', cell: ({ version }) => version, isWide: true },
   ]);
-  return dataTable('Members', columns, rows);
+}
+
+function stateOf({ state }: MemberJson): HTMLElement {
+  return badge(state, state === 'up' ? 'good' : state === 'draining' ? 'warn' : 'bad');
 }

@@ -4,19 +4,8 @@ import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device
 import { callsTable } from './calls-view.ts';
 import { deviceActions } from './device-actions.ts';
 import { el } from '../dom.ts';
-import {
-  badge,
-  dataTable,
-  facts,
-  linkTo,
-  moment,
-  poll,
-  section,
-  time,
-  Trouble,
-  type Page,
-  type View,
-} from '../page.ts';
+import { dataTable } from '../lists.ts';
+import { badge, facts, linkTo, moment, poll, section, time, Trouble, type Page, type View } from '../page.ts';
 import { sessionReason } from '../past/reasons.ts';
 import { formatSpan } from '../text.ts';
 import { TimeMachine } from '../past/time-machine-view.ts';
@@ -86,44 +75,24 @@ function recordOf({ device }: DeviceStatus): HTMLElement {
   ]);
 }
 
-const columns = [
-  { name: 'Connection' },
-  { name: 'State' },
-  { name: 'Last login', isWide: true },
-  { name: 'Last heartbeat' },
-  { name: 'Node', isWide: true },
-];
-
 function connectionsOf({ sleep, signal, now_ms: nowMs }: DeviceStatus): HTMLElement {
-  const row = (name: string, open: string, connection: ConnectionStatus): (Node | string)[] => [
-    name,
-    stateOf(connection, open),
-    momentOf(connection.last_login_at),
-    agoOf(connection.last_heartbeat_at, nowMs),
-    connection.node ?? '–',
+  const connections = [
+    { name: 'module', open: 'asleep', connection: sleep },
+    { name: 'controller', open: 'online', connection: signal },
   ];
-  const reasons = [
-    ['The module', sleep],
-    ['The controller', signal],
-  ] as const;
-  return el(
-    'div',
-    {},
-    dataTable('Connections', columns, [row('module', 'asleep', sleep), row('controller', 'online', signal)]),
-    ...reasons.flatMap(([who, { reason, last_offline_at: offlineAt }]) =>
-      reason === null
-        ? []
-        : [
-            el(
-              'p',
-              { class: 'faint' },
-              `${who} was disconnected `,
-              ...(offlineAt === null ? [] : [momentOf(offlineAt), ': ']),
-              `${sessionReason(reason)}.`,
-            ),
-          ],
-    ),
-  );
+  const table = dataTable('Connections', connections, [
+    { name: 'Connection', cell: ({ name }) => name },
+    { name: 'State', cell: ({ connection, open }) => stateOf(connection, open) },
+    { name: 'Last login', cell: ({ connection }) => momentOf(connection.last_login_at), isWide: true },
+    { name: 'Last heartbeat', cell: ({ connection }) => agoOf(connection.last_heartbeat_at, nowMs) },
+    { name: 'Node', cell: ({ connection }) => connection.node ?? '–', isWide: true },
+  ]);
+  const reasons = connections.flatMap(({ name, connection: { reason, last_offline_at: offlineAt } }) => {
+    if (reason === null) return [];
+    const when = offlineAt === null ? [] : [momentOf(offlineAt), ': '];
+    return el('p', { class: 'faint' }, `The ${name} was disconnected `, ...when, `${sessionReason(reason)}.`);
+  });
+  return el('div', {}, table, ...reasons);
 }
 
 function stateOf({ state }: ConnectionStatus, open: string): HTMLElement {

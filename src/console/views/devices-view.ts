@@ -5,20 +5,8 @@ import type {
   ListedState,
 } from '../../gateways/admin/device-list-route.ts';
 import { el } from '../dom.ts';
-import {
-  badge,
-  dataTable,
-  follow,
-  labelled,
-  linkTo,
-  moment,
-  sentenceOf,
-  time,
-  troubleLine,
-  type BadgeKind,
-  type Page,
-  type View,
-} from '../page.ts';
+import { dataTable, readOnce, searchField, searchForm } from '../lists.ts';
+import { badge, deviceLink, linkTo, moment, time, type BadgeKind, type Page, type View } from '../page.ts';
 import { formatSpan } from '../text.ts';
 
 const stateTexts: Readonly<Record<ListedState, string>> = {
@@ -35,10 +23,6 @@ const stateKinds: Readonly<Record<ListedState, BadgeKind>> = {
   never: 'plain',
 };
 
-export function stateBadge(state: ListedState): HTMLElement {
-  return badge(stateTexts[state], stateKinds[state]);
-}
-
 export function openDevices(page: Page, query: URLSearchParams): View {
   const asked = {
     prefix: query.get('prefix'),
@@ -46,86 +30,29 @@ export function openDevices(page: Page, query: URLSearchParams): View {
     state: query.get('state'),
     after: query.get('after'),
   };
-  const results = el('div', { 'aria-busy': 'true' }, el('p', {}, 'Looking …'));
-  let isOver = false;
-  const look = async (): Promise<void> => {
-    try {
-      const { devices, next } = await page.client.read<DeviceListJson>('/v1/device/list', asked);
-      if (isOver) return;
-      results.replaceChildren(...listOf(devices, next, asked));
-      if (devices.length === 0) page.say('No device found.');
-    } catch (error) {
-      if (!isOver) results.replaceChildren(troubleLine(sentenceOf(error)));
-    }
-    results.removeAttribute('aria-busy');
-  };
-  void look();
-  return {
-    title: 'Devices',
-    content: el('div', {}, searchForm(query), results),
-    close: () => {
-      isOver = true;
-    },
-  };
+  const { element: results, close } = readOnce(async () => {
+    const { devices, next } = await page.client.read<DeviceListJson>('/v1/device/list', asked);
+    if (devices.length === 0) page.say('No device found.');
+    return listOf(devices, next, asked);
+  });
+  const form = searchForm('devices', 'Find', [
+    ['Id begins with', searchField('prefix', query)],
+    ['Product', searchField('product_id', query)],
+    ['State', stateField(asked.state)],
+  ]);
+  return { title: 'Devices', content: el('div', {}, form, results), close };
 }
 
-function searchForm(query: URLSearchParams): HTMLElement {
-  const prefix = field('prefix', query, 'search');
-  const product = field('product_id', query, 'text');
-  const state = el(
-    'select',
-    { id: 'state' },
-    ...['', ...Object.keys(stateTexts)].map((value) =>
-      el(
-        'option',
-        { value, selected: value === (query.get('state') ?? '') },
-        value === '' ? 'any' : stateTexts[value as ListedState],
-      ),
-    ),
+function stateField(chosen: string | null): HTMLSelectElement {
+  const options = [['', 'any'], ...Object.entries(stateTexts)].map(([value = '', text = '']) =>
+    el('option', { value, selected: value === (chosen ?? '') }, text),
   );
-  const search = (event: Event): void => {
-    event.preventDefault();
-    follow(
-      linkTo('devices', {
-        prefix: prefix.value.trim(),
-        product_id: product.value.trim(),
-        state: state.value,
-      }),
-    );
-  };
-  return el(
-    'form',
-    { class: 'search', role: 'search', submit: search },
-    labelled('Id begins with', prefix),
-    labelled('Product', product),
-    labelled('State', state),
-    el('button', { type: 'submit', class: 'main' }, 'Find'),
-  );
+  return el('select', { id: 'state' }, ...options);
 }
-
-function field(id: string, query: URLSearchParams, type: string): HTMLInputElement {
-  const value = query.get(id) ?? '';
-  return el('input', { id, type, value, maxlength: 255, autocomplete: 'off', spellcheck: 'false' });
-}
-
-const columns = [
-  { name: 'Device' },
-  { name: 'State' },
-  { name: 'Last seen' },
-  { name: 'Product', isWide: true },
-  { name: 'May log in', isWide: true },
-];
 
 type Asked = Readonly<Record<string, string | null>>;
 
 function listOf(devices: readonly ListedDeviceJson[], next: string | null, asked: Asked): HTMLElement[] {
-  const rows = devices.map((device) => [
-    el('a', { href: linkTo('device', { id: device.device_id }) }, el('bdi', {}, device.device_id)),
-    stateBadge(device.state),
-    lastSeen(device),
-    el('bdi', {}, device.product_id),
-    mayLogIn(device),
-  ]);
   const more = el(
     'p',
     { class: 'pages' },
@@ -138,7 +65,14 @@ function listOf(devices: readonly ListedDeviceJson[], next: string | null, asked
       ),
   );
   if (devices.length === 0) return [el('p', {}, 'No device found here.'), more];
-  return [dataTable('Devices found', columns, rows), more];
+  const table = dataTable('Devices found', devices, [
+    { name: 'Device', cell: (device) => deviceLink(device.device_id) },
+    { name: 'State', cell: ({ state }) => badge(stateTexts[state], stateKinds[state]) },
+    { name: 'Last seen', cell: lastSeen },
+    { name: 'Product', cell: (device) => el('bdi', {}, device.product_id), isWide: true },
+    { name: 'May log in', cell: mayLogIn, isWide: true },
+  ]);
+  return [table, more];
 }
 
 function lastSeen({ last_seen_at: seenAt }: ListedDeviceJson): Node | string {

@@ -1,8 +1,8 @@
-/** The overview: what the server does now, and plots of the last hour at most, for all its processes together. */
+/** The overview: what the server does now, and plots of the last hour at most. */
 import type { FiguresJson } from '../../telemetry/figure-history.ts';
 import { el, setText } from '../dom.ts';
 import { Figures, type Values } from '../plots/figures.ts';
-import { facts, poll, Trouble, type Page, type View } from '../page.ts';
+import { choice, facts, poll, Trouble, type Page, type View } from '../page.ts';
 import { Plot, type Line } from '../plots/plots.ts';
 import { formatBytes, formatCount, formatNumber } from '../text.ts';
 
@@ -30,9 +30,8 @@ function rates(figures: Figures, name: string, labels: readonly string[]): Line[
   return labels.map((label) => ({ label, values: figures.rate(figures.of(`${name}.${label}`)) }));
 }
 
-/** The one process that has metrics: the core. */
-function ofCore(values: Values, by: number): Line[] {
-  return [{ label: 'the process', values: values.map((value) => (value === null ? null : value * by)) }];
+function scaled(values: Values, by: number): Values {
+  return values.map((value) => (value === null ? null : value * by));
 }
 
 function refusals(figures: Figures, name: string): Values {
@@ -65,15 +64,15 @@ function plots(): Drawn[] {
     draw('Wakeups a second', '', (figures) =>
       rates(figures, 'wakeups', ['accepted', 'repeated', 'refused', 'failed', 'unknown']),
     ),
-    draw('What became of wakeups, a second', '', (figures) =>
+    draw('Wakeup outcomes a second', '', (figures) =>
       (['completed', 'expired', 'failed'] as const).map((outcome) => ({
         label: { completed: 'woke', expired: 'did not wake', failed: 'module lost' }[outcome],
         values: figures.rate(figures.of(`events.device.wakeup.${outcome}`)),
       })),
     ),
-    draw('Woke after, last minute', 's', (figures) => [
-      { label: 'half of them', values: figures.wokeAfter(0.5) },
-      { label: '99 in 100', values: figures.wokeAfter(0.99) },
+    draw('Wake time, last minute', 's', (figures) => [
+      { label: 'p50', values: figures.wokeAfter(0.5) },
+      { label: 'p99', values: figures.wokeAfter(0.99) },
     ]),
     draw('API requests a second', '', (figures) => {
       const isQuery = (route: string): boolean => queryRoutes.has(route);
@@ -92,9 +91,15 @@ function plots(): Drawn[] {
     draw('Live calls', '', (figures) =>
       figures.labels('calls').map((label) => ({ label, values: figures.of(`calls.${label}`) })),
     ),
-    draw('Event-loop delay, 99 in 100', 'ms', (figures) => ofCore(figures.of('loop_delay_p99'), 1000)),
-    draw('Processor', '%', (figures) => ofCore(figures.rate(figures.of('cpu_seconds')), 100)),
-    draw('Memory', 'MB', (figures) => ofCore(figures.of('memory_bytes'), 1e-6)),
+    draw('Event-loop delay, p99', 'ms', (figures) => [
+      { label: 'delay', values: scaled(figures.of('loop_delay_p99'), 1000) },
+    ]),
+    draw('CPU', '%', (figures) => [
+      { label: 'CPU', values: scaled(figures.rate(figures.of('cpu_seconds')), 100) },
+    ]),
+    draw('Memory', 'MB', (figures) => [
+      { label: 'memory', values: scaled(figures.of('memory_bytes'), 1e-6) },
+    ]),
   ];
 }
 
@@ -121,7 +126,7 @@ const tiles: readonly Tile[] = [
     read: (figures) => told(last(figures.rate(figures.of('wakeups.accepted'))), formatNumber),
   },
   {
-    name: 'woke after, 99 in 100',
+    name: 'wake time p99',
     read: (figures) => told(last(figures.wokeAfter(0.99)), (value) => `${formatNumber(value)} s`),
   },
   {
@@ -137,6 +142,8 @@ const spans = [
   ['1 hour', 720],
 ] as const;
 
+const shownFirst = 1;
+
 /** A screen reader says the tiles once a minute. */
 const saidEvery = 12;
 
@@ -146,7 +153,7 @@ export function openOverview(page: Page): View {
   const trouble = new Trouble();
   const places = tiles.map(({ name }) => ({ name, value: el('span', {}, '–') }));
   const summary = el('p', { class: 'unseen', role: 'status' });
-  let kept: number = spans[1][1];
+  let kept: number = spans[shownFirst][1];
   let looks = 0;
   const show = (): void => {
     const from = Math.max(0, figures.atMs.length - kept);
@@ -166,8 +173,8 @@ export function openOverview(page: Page): View {
     figures.add(await page.client.read<FiguresJson>('/v1/figures', { after: figures.next }));
     show();
   };
-  const choose = (notes: number): void => {
-    kept = notes;
+  const choose = (at: number): void => {
+    kept = spans[at]?.[1] ?? kept;
     show();
   };
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -183,12 +190,17 @@ export function openOverview(page: Page): View {
       places.map(({ name, value }) => [name, value]),
       'tiles',
     ),
-    spanChoice(kept, choose),
+    choice(
+      'span',
+      spans.map(([name]) => name),
+      shownFirst,
+      choose,
+    ),
     el('div', { class: 'plots' }, ...drawn.map(({ plot }) => plot.element)),
     el(
       'p',
       { class: 'faint' },
-      'Of this server and all its processes together, noted every 5 s and kept for an hour; delay, processor and memory are of each process. A cluster of nodes has a console at each node. At rest the event-loop delay is about 10 ms, the distance between two looks.',
+      'Recorded every 5 s and kept for an hour. Delay, CPU and memory are those of the core. A cluster of nodes has a console at each node. At rest the event-loop delay is about 10 ms, the distance between two measurements.',
     ),
   );
   return {
@@ -200,16 +212,4 @@ export function openOverview(page: Page): View {
       for (const { plot } of drawn) plot.close();
     },
   };
-}
-
-function spanChoice(chosen: number, choose: (notes: number) => void): HTMLElement {
-  const choices = spans.map(([name, notes]) =>
-    el(
-      'label',
-      {},
-      el('input', { type: 'radio', name: 'span', checked: notes === chosen, change: () => choose(notes) }),
-      name,
-    ),
-  );
-  return el('fieldset', { class: 'spans' }, el('legend', {}, 'Shown'), ...choices);
 }

@@ -1,11 +1,11 @@
 /** The settings in force, secrets masked, with their sources and what lowered them: those that differ from their defaults first. */
 import type { SettingJson, SettingsJson } from '../../server/config/settings-route.ts';
 import { code, el } from '../dom.ts';
-import { badge, dataTable, fill, labelled, troubleLine, type Page, type View } from '../page.ts';
+import { dataTable, labelled, readOnce } from '../lists.ts';
+import { badge, troubleLine, type Page, type View } from '../page.ts';
 import { plural } from '../text.ts';
 
 export function openSettings(page: Page): View {
-  const list = el('div', {}, el('p', {}, 'Looking …'));
   const search = el('input', { id: 'find', type: 'search', autocomplete: 'off' });
   let settings: readonly SettingJson[] = [];
   let problem: string | null = null;
@@ -15,29 +15,22 @@ export function openSettings(page: Page): View {
       `${name} ${description}`.toLowerCase().includes(wanted),
     );
     const ordered = [...found].sort((one, other) => rankOf(other) - rankOf(one));
-    const rows = ordered.map((setting) => [
-      el('span', {}, code(setting.name), ' ', ...badgesOf(setting)),
-      el('span', {}, code(shownValue(setting.value)), causeOf(setting)),
-      setting.origin,
-      setting.description,
-    ]);
-    const columns = [
-      { name: 'Setting' },
-      { name: 'In force' },
-      { name: 'Source' },
-      { name: 'Meaning', isWide: true },
-    ];
     return [
       ...(problem === null ? [] : [troubleLine(`A restart would fail: ${problem}`)]),
-      el('p', { role: 'status' }, `${plural(rows.length, 'setting')}.`),
-      dataTable('Settings', columns, rows),
+      el('p', { role: 'status' }, `${plural(ordered.length, 'setting')}.`),
+      dataTable('Settings', ordered, [
+        { name: 'Setting', cell: (each) => el('span', {}, code(each.name), ' ', ...badgesOf(each)) },
+        { name: 'In force', cell: (each) => el('span', {}, code(shownValue(each.value)), causeOf(each)) },
+        { name: 'Source', cell: ({ origin }) => origin },
+        { name: 'Meaning', cell: ({ description }) => description, isWide: true },
+      ]),
     ];
   };
-  search.addEventListener('input', () => list.replaceChildren(...parts()));
-  const close = fill(list, async () => {
+  const { element: list, close } = readOnce(async () => {
     ({ settings, file_problem: problem } = await page.client.read<SettingsJson>('/v1/settings'));
     return parts();
   });
+  search.addEventListener('input', () => list.replaceChildren(...parts()));
   return {
     title: 'Settings',
     content: el(

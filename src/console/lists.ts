@@ -1,0 +1,122 @@
+/** The parts of views that show lists: tables, forms that choose what is listed, and how a list is read once or again and again. */
+import { el } from './dom.ts';
+import { linkTo, poll, sentenceOf, Trouble, troubleLine, type View } from './page.ts';
+
+type Cell = Node | string | number;
+
+export interface Column<Item> {
+  readonly name: string;
+  readonly cell: (item: Item) => Cell;
+  /** Left out on a narrow screen. */
+  readonly isWide?: boolean;
+  readonly isNumber?: boolean;
+}
+
+/** `caption`: what it is a table of; seen by screen readers alone, where the heading says it. */
+export function dataTable<Item>(
+  caption: string,
+  items: readonly Item[],
+  columns: readonly Column<Item>[],
+): HTMLElement {
+  const classOf = ({ isWide, isNumber }: Column<Item>): string | null =>
+    [isWide === true && 'wide', isNumber === true && 'number'].filter(Boolean).join(' ') || null;
+  const head = columns.map((column) => el('th', { scope: 'col', class: classOf(column) }, column.name));
+  const rows = items.map((item) =>
+    columns.map((column, at) => {
+      const attributes = { class: classOf(column) };
+      const cell = column.cell(item);
+      return at === 0 ? el('th', { scope: 'row', ...attributes }, cell) : el('td', attributes, cell);
+    }),
+  );
+  return el(
+    'div',
+    { class: 'table' },
+    el(
+      'table',
+      {},
+      el('caption', { class: 'unseen' }, caption),
+      el('thead', {}, el('tr', {}, ...head)),
+      el('tbody', {}, ...rows.map((cells) => el('tr', {}, ...cells))),
+    ),
+  );
+}
+
+function looking(): HTMLElement {
+  return el('div', {}, el('p', {}, 'Looking …'));
+}
+
+/**
+ * A view that is read every `everyMs`. What it shows is laid anew only when other things are read, so that opened lists and
+ * buttons stay as they are; `look` reads again at once.
+ */
+export function polledView<Found>(
+  title: string,
+  everyMs: number,
+  read: () => Promise<Found>,
+  partsOf: (found: Found, look: () => void) => readonly HTMLElement[],
+): View {
+  const trouble = new Trouble();
+  const list = looking();
+  let shown = '';
+  const look = async (): Promise<void> => {
+    const found = await read();
+    const now = JSON.stringify(found);
+    if (now === shown) return;
+    shown = now;
+    list.replaceChildren(...partsOf(found, () => void look().catch(() => undefined)));
+  };
+  const close = poll(everyMs, look, trouble.show);
+  return { title, content: el('div', {}, trouble.element, list), close };
+}
+
+/** A place for what is read once, or for why it cannot be. */
+export function readOnce(read: () => Promise<readonly HTMLElement[]>): {
+  readonly element: HTMLElement;
+  readonly close: () => void;
+} {
+  const element = looking();
+  let isOver = false;
+  const show = (parts: readonly HTMLElement[]): void => {
+    if (!isOver) element.replaceChildren(...parts);
+  };
+  read().then(show, (error: unknown) => show([troubleLine(sentenceOf(error))]));
+  return {
+    element,
+    close: () => {
+      isOver = true;
+    },
+  };
+}
+
+/** A control of a form with its label. */
+export function labelled(text: string, control: HTMLElement): HTMLElement {
+  return el('div', {}, el('label', { for: control.id }, text), control);
+}
+
+/** A field of a search form with the value that the query has. */
+export function searchField(id: string, query: URLSearchParams, placeholder = ''): HTMLInputElement {
+  const value = query.get(id) ?? '';
+  const attributes = { id, value, placeholder, maxlength: 255, autocomplete: 'off', spellcheck: 'false' };
+  return el('input', { type: 'search', ...attributes });
+}
+
+/** Opens the view with its fields as the query; again, where that is the present address. */
+export function searchForm(
+  view: string,
+  verb: string,
+  fields: readonly (readonly [label: string, control: HTMLInputElement | HTMLSelectElement])[],
+): HTMLElement {
+  const search = (event: Event): void => {
+    event.preventDefault();
+    const query = Object.fromEntries(fields.map(([, { id, value }]) => [id, value.trim()]));
+    const link = linkTo(view, query);
+    if (location.pathname + location.hash === link) window.dispatchEvent(new HashChangeEvent('hashchange'));
+    else location.assign(link);
+  };
+  return el(
+    'form',
+    { class: 'search', role: 'search', submit: search },
+    ...fields.map(([label, control]) => labelled(label, control)),
+    el('button', { type: 'submit', class: 'main' }, verb),
+  );
+}
