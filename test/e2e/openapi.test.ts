@@ -22,6 +22,7 @@ import { fail } from '../../src/lib/result.ts';
 import { refusal } from '../../src/model/codes.ts';
 import type { ProvisioningAnswer } from '../../src/model/provisioning.ts';
 import { ListeningApps } from '../../src/lib/uws.ts';
+import { IncomingRequests } from '../../src/gateways/api/incoming-requests.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
 import { ApplicationLimit, WakeupLimits } from '../../src/core/devices/request-limits.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
@@ -482,8 +483,10 @@ async function openBreakableDeps() {
     requestLog,
     connections,
   });
+  const requests = new IncomingRequests(clock);
+  requests.serve(pipeline.handle);
   const listener = new ListeningApps({ host: '127.0.0.1', port: 0, sharesPort: false, tls: null }, (app) => {
-    connections.watch(app).any('/*', pipeline.handle);
+    connections.watch(app).any('/*', requests.handle);
   });
   await listener.listen();
   const api = new ApiClient(listener.port, all, () => clock.wallMs());

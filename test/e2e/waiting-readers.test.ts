@@ -8,6 +8,7 @@ import type { ApiServices } from '../../src/gateways/api/api-services.ts';
 import { apiRoutes } from '../../src/gateways/api/routes.ts';
 import { ListeningApps } from '../../src/lib/uws.ts';
 import { RequestLog } from '../../src/core/requests/request-log.ts';
+import { IncomingRequests } from '../../src/gateways/api/incoming-requests.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
 import { scanQueueShape, type ReadEventsDeps } from '../../src/core/events/read-events.ts';
@@ -149,8 +150,10 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
     connections,
     isDraining: () => false,
   });
+  const requests = new IncomingRequests(clock);
+  requests.serve(pipeline.handle);
   const listener = new ListeningApps({ host: '127.0.0.1', port: 0, sharesPort: false, tls: null }, (app) => {
-    connections.watch(app).any('/*', pipeline.handle);
+    connections.watch(app).any('/*', requests.handle);
   });
   await listener.listen();
   const caller = connect(listener.port, '127.0.0.1');
@@ -169,6 +172,6 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
   caller.destroy();
   await readers.left;
   assert.equal(readers.size, 0);
-  await pipeline.idle();
+  await requests.idle();
   listener.close();
 });

@@ -5,8 +5,9 @@ import { quietTurn, type Clock } from '../../lib/clock.ts';
 import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import type { TlsFiles } from '../../lib/connections/tls-files.ts';
-import { ListeningApps, type HttpHandler } from '../../lib/uws.ts';
-import { HeldRequests } from './held-requests.ts';
+import { ListeningApps } from '../../lib/uws.ts';
+import type { ApiRequest } from './api-request.ts';
+import { IncomingRequests } from './incoming-requests.ts';
 
 export interface ApiPortSettings {
   readonly listen: ListenAddress;
@@ -20,13 +21,13 @@ export class ApiPort {
   readonly #clock: Clock;
   readonly #listen: ListenAddress;
   readonly #apps: ListeningApps;
-  readonly #requests: HeldRequests;
+  readonly #requests: IncomingRequests;
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor({ listen, tls, sharesPort }: ApiPortSettings, connections: HttpConnections, clock: Clock) {
     this.#clock = clock;
     this.#listen = listen;
-    this.#requests = new HeldRequests(clock);
+    this.#requests = new IncomingRequests(clock);
     this.#apps = new ListeningApps({ ...listen, tls, sharesPort }, (app) => {
       connections.watch(app).any('/*', (response, request) => {
         if (connections.reached(response)) this.#requests.handle(response, request);
@@ -46,8 +47,13 @@ export class ApiPort {
   }
 
   /** Requests are handled from now on, those that were held first. */
-  serve(handler: HttpHandler): void {
-    this.#requests.release(handler);
+  serve(handler: (request: ApiRequest) => void): void {
+    this.#requests.serve(handler);
+  }
+
+  /** Resolves when no request waits for its answer. */
+  idle(): Promise<void> {
+    return this.#requests.idle();
   }
 
   /** Throws, and changes nothing, when the files of the certificate are not in order. */

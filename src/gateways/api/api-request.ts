@@ -49,7 +49,7 @@ export interface RequestContext {
   /** Answers within one turn. */
   readonly budget: TurnBudget;
   /** Called once a request: it was answered, aborted by the peer or given up. */
-  readonly ended: () => void;
+  readonly ended: (request: ApiRequest) => void;
 }
 
 export interface Answer {
@@ -89,6 +89,7 @@ export class ApiRequest implements Call {
   #open = true;
   #detached = false;
   #gone = false;
+  #isBodyRead = false;
   #goneListener: (() => void) | null = null;
 
   constructor(response: HttpResponse, request: HttpRequest, context: RequestContext) {
@@ -163,9 +164,10 @@ export class ApiRequest implements Call {
 
   /**
    * Reads the body, of at most `bytesMax`, within its deadline, then calls `done` once, in a later turn or this one. `keeps`
-   * false: the body stays empty. Not called when the request is answered before.
+   * false: the body stays empty. Not called when the request is answered before. It may be read again once it is read.
    */
   readBody(bytesMax: number, done: (result: BodyRead) => void, keeps = true): void {
+    if (this.#isBodyRead) return done('read');
     const chunks: Buffer[] = [];
     let bytes = 0;
     const finish = (result: BodyRead): void => {
@@ -179,14 +181,13 @@ export class ApiRequest implements Call {
       finish('gone');
     });
     this.#goneListener = () => finish('gone');
-    let finished = false;
     this.#response.onData((chunk, isLast) => {
-      if (finished || !this.#open) return;
+      if (this.#isBodyRead || !this.#open) return;
       bytes += chunk.byteLength;
       // A chunk is valid during the call only.
       if (keeps && bytes <= bytesMax) chunks.push(Buffer.from(new Uint8Array(chunk)));
       if (!isLast && bytes <= bytesMax) return;
-      finished = true;
+      this.#isBodyRead = true;
       if (keeps && bytes <= bytesMax) this.body = Buffer.concat(chunks, bytes);
       finish(bytes > bytesMax ? 'too-large' : 'read');
     });
@@ -242,7 +243,7 @@ export class ApiRequest implements Call {
   #end(): void {
     this.#open = false;
     this.#goneListener = null;
-    this.#context.ended();
+    this.#context.ended(this);
   }
 
   #write(answer: Answer): void {

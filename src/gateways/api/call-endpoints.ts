@@ -16,20 +16,13 @@ import {
 import { encodeCallEnd, type CallEndBody } from '../../protocol/rest/call-end.ts';
 import { encodeCallStatus } from '../../protocol/rest/device-requests.ts';
 import type { ApiServices } from './api-services.ts';
-import { replyWith, type Call, type Handler } from './route.ts';
-
-const replyStatus = replyWith(encodeCallStatus);
+import { replyWith, signedBy, type Call, type Handler } from './route.ts';
 
 export const callStatus: Handler<DeviceId> = (deviceId, { credential }, { calls }) =>
-  replyStatus(queryCallStatus(calls, credential.appId, deviceId));
+  replyWith(queryCallStatus(calls, credential.appId, deviceId), encodeCallStatus);
 
-const replyEnd = replyWith(encodeCallEnd);
-
-export const callEnd: Handler<CallEndBody> = (order, call, { callEnds }) => {
-  const { credential, signature, signatureExpiresMs } = call;
-  const { appId } = credential;
-  return replyEnd(endCall(callEnds, { appId, ...order, signature, signatureExpiresMs }));
-};
+export const callEnd: Handler<CallEndBody> = (order, call, { callEnds }) =>
+  replyWith(endCall(callEnds, { ...order, ...signedBy(call) }), encodeCallEnd);
 
 /** The product of the device may fill some fields in. Throws where the registry cannot be read: 50000. */
 export function parseCallOrder(
@@ -41,19 +34,7 @@ export function parseCallOrder(
   );
 }
 
-const replyCredentials = replyWith(encodeCallCredentials, undefined, ({ note }) => note);
-
 export const callCredentials: Handler<CallCredentialsBody> = (order, call, { calls }) => {
-  const { credential, signature, signatureExpiresMs } = call;
-  const { deviceId, room, media, callingTimeoutS } = order;
-  const answer = issueCallCredentials(calls, {
-    appId: credential.appId,
-    deviceId,
-    room,
-    media,
-    callingTimeoutS,
-    signature,
-    signatureExpiresMs,
-  });
-  return replyCredentials(answer);
+  const answer = issueCallCredentials(calls, { ...order, ...signedBy(call) });
+  return replyWith(answer, encodeCallCredentials, undefined, ({ note }) => note);
 };

@@ -21,22 +21,20 @@ import {
   type AdditionEntry,
   type DeviceListingQuery,
 } from '../../protocol/rest/provisioning.ts';
-import { replyWith, type Call, type Handler } from './route.ts';
-
-const replyPage = replyWith(encodeDevicePage);
+import { replyWith, signedBy, type Call, type Handler } from './route.ts';
 
 export const listDevices: Handler<DeviceListingQuery> = (query, { credential }, { devices }) =>
-  replyPage(devices.read({ appId: credential.appId, ...query }));
+  replyWith(devices.read({ appId: credential.appId, ...query }), encodeDevicePage);
 
 export const addDevices: Handler<readonly AdditionEntry[]> = (entries, call, { provision }) => {
   const orders = entries.flatMap((entry) => (entry.ok ? [entry.value] : []));
-  const reply = replyWith((outcomes: readonly DeviceOutcome[]) => encodeAdditions(entries, outcomes));
-  return reply(orders.length === 0 ? succeed([]) : provision(requestOf(call, orders)));
+  const answer = orders.length === 0 ? succeed([]) : provision(requestOf(call, orders));
+  return replyWith(answer, (outcomes) => encodeAdditions(entries, outcomes));
 };
 
 export const changeDevice: Handler<DeviceOrder> = async (order, call, { provision }) => {
   const answer = await provision(requestOf(call, [order]));
-  return replyWith((outcome: DeviceOutcome) => encodeOne(order, outcome))(outcomeOf(answer));
+  return replyWith(outcomeOf(answer), (outcome) => encodeOne(order, outcome));
 };
 
 export const removeDevice: Handler<DeviceId> = (deviceId, call, services) =>
@@ -58,8 +56,7 @@ function encodeOne({ kind, deviceId }: DeviceOrder, { device, secret }: DeviceOu
 }
 
 function requestOf(call: Call, orders: readonly DeviceOrder[]): ProvisioningRequest {
-  const { credential, signature, signatureExpiresMs } = call;
-  const { appId, accessKeyId } = credential;
-  const caller = { appId, accessKeyId, from: call.remoteAddress() };
-  return { caller, orders, signature, signatureExpiresMs };
+  const { appId, ...signed } = signedBy(call);
+  const caller = { appId, accessKeyId: call.credential.accessKeyId, from: call.remoteAddress() };
+  return { caller, orders, ...signed };
 }

@@ -5,6 +5,7 @@
 import { queryConnectivity } from '../../core/devices/query-connectivity.ts';
 import { queryConnectivityBatch } from '../../core/devices/query-connectivity-batch.ts';
 import { readEvents } from '../../core/events/read-events.ts';
+import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
 import { sendMessage } from '../../core/messages/send-message.ts';
 import { sendWakingMessage } from '../../core/messages/send-waking-message.ts';
 import { queryWakeupOutcome } from '../../core/wakeups/query-wakeup-outcome.ts';
@@ -13,7 +14,6 @@ import { fail, type Result } from '../../lib/result.ts';
 import { overload } from '../../model/codes.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { holdsPermission } from '../../model/registry.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
 import {
   decodeConnectivityBatchBody,
   encodeConnectivityBatch,
@@ -36,17 +36,14 @@ import {
   refuseParameter,
   refusePermission,
   replyWith,
+  signedBy,
   type Call,
   type Handler,
   type Route,
 } from './route.ts';
 
-const replyConnectivity = replyWith(encodeConnectivityRecord);
-
 export const queryDevice: Handler<DeviceId> = (deviceId, { credential }, { connectivity }) =>
-  replyConnectivity(queryConnectivity(connectivity, credential.appId, deviceId));
-
-const replyBatch = replyWith(encodeConnectivityBatch);
+  replyWith(queryConnectivity(connectivity, credential.appId, deviceId), encodeConnectivityRecord);
 
 export const queryDevices: Route['handle'] = (call, { batches, limits }) => {
   const deviceIds = decodeConnectivityBatchBody(call.body);
@@ -56,7 +53,7 @@ export const queryDevices: Route['handle'] = (call, { batches, limits }) => {
   if (waitMs > 0) return refuse(overload(waitMs));
   if (!deviceIds.ok) return refuseParameter(deviceIds.error);
   const batch = { appId, deviceIds: deviceIds.value, entryOf: encodeConnectivityEntry, onGone: goneOf(call) };
-  return replyBatch(queryConnectivityBatch(batches, batch));
+  return replyWith(queryConnectivityBatch(batches, batch), encodeConnectivityBatch);
 };
 
 export function parseWakeup({ requestId, body }: Call): Result<WakeupBody, string> {
@@ -65,49 +62,34 @@ export function parseWakeup({ requestId, body }: Call): Result<WakeupBody, strin
     : decodeWakeupBody(body);
 }
 
-const replyReceipt = replyWith(encodeWakeupReceipt);
-
 export const wakeDevice: Handler<WakeupBody> = (wakeup, call, { wakeups }) => {
-  const { deviceId, customData, customDataText } = wakeup;
-  const { requestId, credential, signature, signatureExpiresMs } = call;
-  call.deviceId = deviceId;
-  const answer = submitWakeup(wakeups, {
-    appId: credential.appId,
-    deviceId,
-    customData,
-    customDataText,
-    requestId: requestId.id,
-    signature,
-    signatureExpiresMs,
-  });
-  return replyReceipt(answer);
+  call.deviceId = wakeup.deviceId;
+  const answer = submitWakeup(wakeups, { ...wakeup, requestId: call.requestId.id, ...signedBy(call) });
+  return replyWith(answer, encodeWakeupReceipt);
 };
 
 export const queryOutcome: Handler<WakeupOutcomeQuery> = (query, call, { outcomes }) => {
   call.isLongPoll = query.waitMs > 0;
   const { appId } = call.credential;
   const answer = queryWakeupOutcome(outcomes, { appId, ...query, onGone: goneOf(call) });
-  return replyWith((record: WakeupRecord) => encodeWakeupRecord(query.requestId, record))(answer);
+  return replyWith(answer, (record) => encodeWakeupRecord(query.requestId, record));
 };
-
-const replyMessage = replyWith(encodeMessageReceipt, encodeMessageRefusal);
 
 export const deliverMessage: Handler<MessageBody> = ({ wake, waitMs, ...asked }, call, { messages }) => {
-  const { credential, signature, signatureExpiresMs } = call;
-  const message = { appId: credential.appId, ...asked, signature, signatureExpiresMs };
-  if (!wake) return replyMessage(sendMessage(messages, message));
+  const { credential } = call;
+  const message = { ...asked, ...signedBy(call) };
+  const reply = (answer: Promise<MessageAnswer>): ReturnType<Handler<MessageBody>> =>
+    replyWith(answer, encodeMessageReceipt, encodeMessageRefusal);
+  if (!wake) return reply(sendMessage(messages, message));
   if (!holdsPermission(credential, 'wakeup:write')) return refusePermission('wakeup:write');
   call.isLongPoll = waitMs > 0;
-  const answer = sendWakingMessage(messages, { message, waitMs, credential, onGone: goneOf(call) });
-  return replyMessage(answer);
+  return reply(sendWakingMessage(messages, { message, waitMs, credential, onGone: goneOf(call) }));
 };
-
-const replyEvents = replyWith(encodeEventPage);
 
 export const listEvents: Handler<EventsQuery> = (query, call, { events }) => {
   call.isLongPoll = query.waitMs > 0;
   const { appId } = call.credential;
-  return replyEvents(readEvents(events, { appId, ...query, onGone: goneOf(call) }));
+  return replyWith(readEvents(events, { appId, ...query, onGone: goneOf(call) }), encodeEventPage);
 };
 
 /** Calls its listener if the caller hangs up. */

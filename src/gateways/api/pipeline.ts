@@ -5,15 +5,12 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpConnections } from '../../lib/connections/http-connections.ts';
-import { TurnBudget } from '../../lib/token-bucket.ts';
-import type { HttpHandler } from '../../lib/uws.ts';
 import { overload, refusal, type Code, type TransportCode } from '../../model/codes.ts';
 import {
   bodiesVerifyingBytesMax,
   smallBodyBytesMax,
   unprovedBodiesBytesMax,
 } from '../../model/http-limits.ts';
-import { answersPerTurnMax } from '../../model/limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RequestLog } from '../../core/requests/request-log.ts';
@@ -22,7 +19,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { canonicalPath } from '../../protocol/tgv1/signature.ts';
 import { isContentType } from '../../protocol/rest/content-type.ts';
 import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
-import { ApiRequest, type BodyRead, type RequestContext } from './api-request.ts';
+import type { ApiRequest, BodyRead } from './api-request.ts';
 import type { ApiServices } from './api-services.ts';
 import type { Authentication, AuthenticationFailure, Authenticator } from './authenticator.ts';
 import { refuse, refusePermission, routesByPath, type Reply, type Route } from './route.ts';
@@ -44,37 +41,18 @@ export interface PipelineDeps {
 export class Pipeline {
   readonly #deps: PipelineDeps;
   readonly #routes: ReadonlyMap<string, readonly Route[]>;
-  readonly #context: RequestContext;
   readonly #bodies = new UnprovedBodies({
     bytesMax: unprovedBodiesBytesMax,
     verifyingBytesMax: bodiesVerifyingBytesMax,
   });
-  #underWay = 0;
-  #idle: (() => void) | null = null;
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps;
     this.#routes = routesByPath(deps.routes);
     deps.connections.onFull(() => this.#bodies.evict());
-    this.#context = {
-      clock: deps.clock,
-      budget: new TurnBudget(answersPerTurnMax),
-      ended: () => {
-        this.#underWay -= 1;
-        if (this.#underWay === 0) this.#idle?.();
-      },
-    };
   }
 
-  /** Resolves when no request is waiting for its answer. */
-  async idle(): Promise<void> {
-    while (this.#underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
-  }
-
-  /** The front end's handler of every request. */
-  readonly handle: HttpHandler = (response, incoming) => {
-    this.#underWay += 1;
-    const request = new ApiRequest(response, incoming, this.#context);
+  readonly handle = (request: ApiRequest): void => {
     const routes = this.#routes.get(canonicalPath(request.path));
     const first = routes?.[0] ?? null;
     const route = routes?.find(({ method }) => method === request.method);

@@ -2,7 +2,7 @@
 import { assert } from '../../lib/assert.ts';
 import type { Result } from '../../lib/result.ts';
 import { codeTexts, refusal, type Code } from '../../model/codes.ts';
-import type { DeviceId, RequestId } from '../../model/ids.ts';
+import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import { bodyBytesMax } from '../../model/limits.ts';
 import type { Credential, Permission } from '../../model/registry.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
@@ -114,23 +114,29 @@ export function parsed<Params>(
 type Answer<Value, Failed> = Result<Value, Failed> & RepeatMark;
 
 /**
- * Makes replies of the core's answers, whose values `encode` writes as JSON, and `encodeFailure` what a failure has beside
- * its code: in this turn where the answer is there. `noteOf`: what is said of a success, if it is more than that it is one.
+ * The reply to the core's answer, whose value `encode` writes as JSON, and `encodeFailure` what a failure has beside its
+ * code: in this turn where the answer is there. `noteOf`: what is said of a success, if it is more than that it is one.
  */
 export function replyWith<Value, Failed extends Failure = Failure>(
+  answer: Answer<Value, Failed> | Promise<Answer<Value, Failed>>,
   encode: (value: Value) => JsonText,
-  encodeFailure: (failure: Failed) => string | null = () => null,
-  noteOf: (value: Value) => string | undefined = () => undefined,
-): (answer: Answer<Value, Failed> | Promise<Answer<Value, Failed>>) => Reply | Promise<Reply> {
-  const replyTo = (answer: Answer<Value, Failed>): Reply =>
-    answer.ok
-      ? { code: 0, message: noteOf(answer.value) ?? codeTexts[0], data: encode(answer.value) }
-      : { ...refuse(answer.error), data: encodeFailure(answer.error) };
-  const reply = (answer: Answer<Value, Failed>): Reply => {
-    const { repeatOf } = answer;
-    return repeatOf === undefined ? replyTo(answer) : { ...replyTo(answer), repeatOf };
-  };
-  return (answer) => (answer instanceof Promise ? answer.then(reply) : reply(answer));
+  encodeFailure?: (failure: Failed) => string | null,
+  noteOf?: (value: Value) => string | undefined,
+): Reply | Promise<Reply> {
+  if (answer instanceof Promise)
+    return answer.then((settled) => replyWith(settled, encode, encodeFailure, noteOf));
+  const { repeatOf } = answer;
+  const reply: Reply = answer.ok
+    ? { code: 0, message: noteOf?.(answer.value) ?? codeTexts[0], data: encode(answer.value) }
+    : { ...refuse(answer.error), data: encodeFailure?.(answer.error) ?? null };
+  return repeatOf === undefined ? reply : { ...reply, repeatOf };
+}
+
+/** The application that signed the call, and the identity of the request. */
+export function signedBy({ credential, signature, signatureExpiresMs }: Call): {
+  readonly appId: ApplicationId;
+} & SignedRequest {
+  return { appId: credential.appId, signature, signatureExpiresMs };
 }
 
 export function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {

@@ -135,9 +135,9 @@ export class Api {
     await this.#emptied(graceMs);
     // Some come on connections that were accepted.
     const stop = this.#clock.every(endWaitsMs, () => this.endWaits());
-    await this.#pipeline.idle();
+    await this.#port.idle();
     await quietTurn(this.#clock);
-    await this.#pipeline.idle().finally(stop);
+    await this.#port.idle().finally(stop);
   }
 
   async #emptied(msMax: number, isWanted = (): boolean => true): Promise<void> {

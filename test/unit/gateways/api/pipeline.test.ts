@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { codeTexts, refusal } from '../../../../src/model/codes.ts';
 import type { ApiServices } from '../../../../src/gateways/api/api-services.ts';
 import { Authenticator } from '../../../../src/gateways/api/authenticator.ts';
+import { IncomingRequests } from '../../../../src/gateways/api/incoming-requests.ts';
 import { Pipeline } from '../../../../src/gateways/api/pipeline.ts';
 import { coded, refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
 import { RequestLog, type LoggedRequests } from '../../../../src/core/requests/request-log.ts';
@@ -37,24 +38,24 @@ class Scene {
   readonly registry = new FakeRegistry();
   readonly telemetry = new FakeTelemetry();
   readonly log = new FakeLog();
-  readonly pipeline: Pipeline;
+  readonly requests: IncomingRequests;
   readonly services = {
     limits: { queries: new ApplicationLimit(this.clock, { perSecond: 0.4, burst: 1 }) },
   } as unknown as ApiServices;
 
   constructor(...routes: Route[]) {
-    this.pipeline = this.logging('refused', routes);
+    this.requests = this.logging('refused', routes);
   }
 
   /** The same scene with another setting of `log.requests`. */
-  logging(logged: LoggedRequests, routes: readonly Route[]): Pipeline {
+  logging(logged: LoggedRequests, routes: readonly Route[]): IncomingRequests {
     const { clock, registry, telemetry, log } = this;
     registry.credentials.set(demoCredential.accessKeyId, demoCredential);
     const authenticator = new Authenticator(
       { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: inlineVerifier },
       { windowMs: 300_000, explainMismatch: false },
     );
-    return new Pipeline({
+    const pipeline = new Pipeline({
       clock,
       telemetry,
       log,
@@ -65,13 +66,16 @@ class Scene {
       requestLog: new RequestLog(logged, clock, log),
       isDraining: () => false,
     });
+    const requests = new IncomingRequests(clock);
+    requests.serve(pipeline.handle);
+    return requests;
   }
 
   /** Signed, without a body. */
   send(
     method: string,
     headers: Record<string, string> = {},
-    { pipeline, at = path }: { pipeline?: Pipeline; at?: string } = {},
+    { requests = this.requests, at = path }: { requests?: IncomingRequests; at?: string } = {},
   ): FakeResponse {
     const signed = signRequest({
       credential: demoCredential,
@@ -83,7 +87,7 @@ class Scene {
       atMs: this.clock.wallMs(),
     });
     const response = new FakeResponse();
-    (pipeline ?? this.pipeline).handle(response, fakeRequest(method, at, { ...signed, ...headers }));
+    requests.handle(response, fakeRequest(method, at, { ...signed, ...headers }));
     return response;
   }
 }
@@ -155,27 +159,10 @@ test('a route that waits learns that its caller hung up, and its answer goes now
   assert.deepEqual(gone, []);
   response.hangUp();
   assert.deepEqual(gone, ['gone']);
-  await scene.pipeline.idle();
+  await scene.requests.idle();
   settle(done);
   await new Promise(setImmediate);
   assert.equal(response.body, null);
-});
-
-test('a route that waits and whose caller stays answers, and nobody is gone', async () => {
-  const gone: string[] = [];
-  const scene = new Scene(
-    route({
-      handle: async (call) => {
-        call.onGone(() => gone.push('gone'));
-        await Promise.resolve();
-        return done;
-      },
-    }),
-  );
-  const response = scene.send('GET');
-  await response.finished;
-  assert.equal(response.json['code'], 0);
-  assert.deepEqual(gone, []);
 });
 
 for (const statusFromCode of [true, false]) {
@@ -233,7 +220,7 @@ test('a refused request leaves a line with its route, status, code, milliseconds
     scene.clock.advance(12.34);
     return refusing();
   };
-  const response = scene.send('GET', {}, { pipeline: scene.logging('refused', [route({ handle })]) });
+  const response = scene.send('GET', {}, { requests: scene.logging('refused', [route({ handle })]) });
   const { appId } = demoCredential;
   const line = { app_id: appId, route: 'test', status: 404, ms: 12.3, code: 40412, reason: codeTexts[40412] };
   assert.deepEqual(linesOf(scene), [{ level: 'info', message: 'request refused', ...line }]);
@@ -263,9 +250,9 @@ test('successes leave a line only where all are asked for, refused ones none whe
   const lines = (logged: LoggedRequests): unknown[] => {
     const scene = new Scene();
     const routes = [route({}), route({ method: 'DELETE', handle: refusing })];
-    const pipeline = scene.logging(logged, routes);
-    scene.send('GET', {}, { pipeline });
-    scene.send('DELETE', {}, { pipeline });
+    const requests = scene.logging(logged, routes);
+    scene.send('GET', {}, { requests });
+    scene.send('DELETE', {}, { requests });
     return scene.log.lines.map(({ message }) => message);
   };
   assert.deepEqual(lines('off'), []);

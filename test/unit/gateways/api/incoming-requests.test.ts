@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HeldRequests } from '../../../../src/gateways/api/held-requests.ts';
-import type { HttpHandler } from '../../../../src/lib/uws.ts';
+import type { ApiRequest } from '../../../../src/gateways/api/api-request.ts';
+import { IncomingRequests } from '../../../../src/gateways/api/incoming-requests.ts';
 import { bodyBytesMax, heldBytesMax, heldRequestsMax } from '../../../../src/model/limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
@@ -21,7 +21,7 @@ class BodyResponse extends FakeResponse {
 }
 
 class HeldScene {
-  readonly requests = new HeldRequests(new DrivenClock());
+  readonly requests = new IncomingRequests(new DrivenClock());
   /** Requests that were handled: method, path, query, headers and body. */
   readonly handled: string[] = [];
 
@@ -32,24 +32,20 @@ class HeldScene {
   }
 
   serve(): void {
-    this.requests.release(this.#handle);
+    this.requests.serve((request) => this.#handle(request));
   }
 
-  readonly #handle: HttpHandler = (response, request) => {
-    const head = `${request.getCaseSensitiveMethod()} ${request.getUrl()}?${request.getQuery()}`;
-    const headers: string[] = [];
-    request.forEach((name, value) => headers.push(`${name}: ${value}`));
-    const done = (body: string): void => {
-      this.handled.push([head, ...headers, body].join(', '));
-      response.end('{}', false);
+  #handle(request: ApiRequest): void {
+    const { method, path, query, headers } = request;
+    const done = (): void => {
+      const body = Buffer.from(request.body).toString();
+      this.handled.push([`${method} ${path}?${query}`, ...headers.fields, body].join(', '));
+      request.identify(false);
+      request.answer({ status: 200, body: '{}', closeConnection: false });
     };
-    if (!headers.some((line) => line.startsWith('content-length'))) return done('');
-    let body = '';
-    response.onData((chunk, isLast) => {
-      body += Buffer.from(chunk).toString();
-      if (isLast) done(body);
-    });
-  };
+    if (headers.get('content-length') === undefined) done();
+    else request.readBody(bodyBytesMax, done);
+  }
 }
 
 test('held requests are handled as they came, in their order, and later ones at once', () => {
@@ -58,7 +54,7 @@ test('held requests are handled as they came, in their order, and later ones at 
   assert.deepEqual(scene.handled, []);
   scene.serve();
   held.push(scene.ask('/three'));
-  assert.deepEqual(scene.handled, ['POST /one?a=1, host: api, ', 'POST /two?a=1, ', 'POST /three?a=1, ']);
+  assert.deepEqual(scene.handled, ['POST /one?a=1, host, api, ', 'POST /two?a=1, ', 'POST /three?a=1, ']);
   for (const response of held) assert.equal(response.body, '{}');
 });
 
@@ -70,9 +66,9 @@ test('a body is held, too, and a request whose body is still coming is handled w
   whole.send('cd', true);
   half.send('ef', false);
   scene.serve();
-  assert.deepEqual(scene.handled, ['POST /whole?a=1, content-length: 4, abcd']);
+  assert.deepEqual(scene.handled, ['POST /whole?a=1, content-length, 4, abcd']);
   half.send('gh', true);
-  assert.equal(scene.handled[1], 'POST /half?a=1, content-length: 4, efgh');
+  assert.equal(scene.handled[1], 'POST /half?a=1, content-length, 4, efgh');
 });
 
 test('a request whose caller has hung up is not handled', () => {
@@ -98,15 +94,16 @@ test('a request beyond the limit is answered 503 with its code, and one that han
   assert.equal(scene.handled.length, heldRequestsMax);
 });
 
-test('bodies beyond the limit close their connections', () => {
+test('as many bodies are held as their lengths leave room for; the next is answered 503', async () => {
   const scene = new HeldScene();
-  const body = 'x'.repeat(bodyBytesMax);
+  const headers = { 'content-length': String(bodyBytesMax) };
   const asked = Array.from({ length: Math.ceil(heldBytesMax / bodyBytesMax) }, (_, number) =>
-    scene.ask(`/${number}`, { 'content-length': String(bodyBytesMax) }),
+    scene.ask(`/${number}`, headers),
   );
-  for (const response of asked) if (!response.closed) response.send(body, true);
-  const kept = asked.filter(({ closed }) => !closed);
+  await asked.at(-1)?.finished;
+  const kept = asked.filter(({ status }) => status === '200 OK');
   assert.ok(kept.length < asked.length && kept.length > asked.length / 2, `${kept.length} are kept`);
+  for (const response of kept) response.send('x'.repeat(bodyBytesMax), true);
   scene.serve();
   assert.equal(scene.handled.length, kept.length);
 });
@@ -116,7 +113,7 @@ test('a body that its headers forbid is left to the handler', () => {
     const scene = new HeldScene();
     scene.ask('/one', { 'content-length': length });
     const seen: string[] = [];
-    scene.requests.release((_response, request) => seen.push(request.getUrl()));
+    scene.requests.serve(({ path }) => seen.push(path));
     assert.deepEqual(seen, ['/one'], length);
   }
 });

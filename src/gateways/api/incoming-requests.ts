@@ -1,0 +1,97 @@
+/**
+ * The requests of the API's port that are not answered yet. Before there is a server to handle them they are held: a successor
+ * listens while the core before it closes its store. Source: scale-out.md, Edges.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { TurnBudget } from '../../lib/token-bucket.ts';
+import type { HttpHandler } from '../../lib/uws.ts';
+import { answersPerTurnMax, bodyBytesMax, heldBytesMax, heldRequestsMax } from '../../model/limits.ts';
+import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
+import { ApiRequest, type RequestContext } from './api-request.ts';
+
+/** In addition to its body, a held request counts as so many bytes: the library bounds its head. */
+const headBytes = 4096;
+
+interface Held {
+  readonly bytes: number;
+  /** Its body is read, if it has one. */
+  isWhole: boolean;
+}
+
+export class IncomingRequests {
+  readonly #context: RequestContext;
+  /** In the order of their arrival. */
+  readonly #held = new Map<ApiRequest, Held>();
+  #heldBytes = 0;
+  #underWay = 0;
+  /** Null: requests are held. */
+  #handler: ((request: ApiRequest) => void) | null = null;
+  #idle: (() => void) | null = null;
+
+  constructor(clock: Clock) {
+    this.#context = {
+      clock,
+      budget: new TurnBudget(answersPerTurnMax),
+      ended: (request) => this.#ended(request),
+    };
+  }
+
+  /** The front end's handler of every request. */
+  readonly handle: HttpHandler = (response, incoming) => {
+    this.#underWay += 1;
+    const request = new ApiRequest(response, incoming, this.#context);
+    if (this.#handler === null) this.#hold(request);
+    else this.#handler(request);
+  };
+
+  /** Held requests are handled at once, one with a body that is still coming when it is whole, and later ones as they come. */
+  serve(handler: (request: ApiRequest) => void): void {
+    this.#handler = handler;
+    for (const [request, { isWhole }] of this.#held) if (isWhole) this.#pass(request, handler);
+  }
+
+  /** Resolves when no request waits for its answer. */
+  async idle(): Promise<void> {
+    while (this.#underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+  }
+
+  #hold(request: ApiRequest): void {
+    // A body that the headers forbid is refused without being read.
+    const isRead = request.framingFault === null && request.bodyBytes <= bodyBytesMax;
+    const bodyBytes = isRead ? request.bodyBytes : 0;
+    const held: Held = { bytes: headBytes + bodyBytes, isWhole: bodyBytes === 0 };
+    if (this.#held.size >= heldRequestsMax || this.#heldBytes + held.bytes > heldBytesMax)
+      return this.#refuse(request);
+    this.#held.set(request, held);
+    this.#heldBytes += held.bytes;
+    request.detach();
+    if (held.isWhole) return;
+    request.readBody(bodyBytesMax, (result) => {
+      held.isWhole = result === 'read';
+      if (held.isWhole && this.#handler !== null) this.#pass(request, this.#handler);
+    });
+  }
+
+  #pass(request: ApiRequest, handler: (request: ApiRequest) => void): void {
+    this.#forget(request);
+    handler(request);
+  }
+
+  #forget(request: ApiRequest): void {
+    this.#heldBytes -= this.#held.get(request)?.bytes ?? 0;
+    this.#held.delete(request);
+  }
+
+  #ended(request: ApiRequest): void {
+    this.#forget(request);
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#idle?.();
+  }
+
+  #refuse(request: ApiRequest): void {
+    request.identify(false);
+    const message = 'too many requests wait for the new release';
+    const body = encodeEnvelope('plain', 50301, message, request.requestId.id, null);
+    request.answer({ status: 503, body, retryAfterS: 1, closeConnection: true });
+  }
+}
