@@ -40,39 +40,41 @@ export type AuditAction =
   | 'webhook.test';
 
 /** What was changed, and how; never a secret. */
-export type AuditId =
-  | 'access_key_id'
-  | 'app_id'
-  | 'app_ids'
-  | 'bridge_id'
-  | 'counts'
-  | 'deleted'
-  | 'delivered'
-  | 'device_id'
-  | 'device_ids'
-  | 'disabled'
-  | 'dropped'
-  | 'dry_run'
-  | 'event_id'
-  | 'file'
-  | 'grace_s'
-  | 'import'
-  | 'kicked'
-  | 'kid'
-  | 'name'
-  | 'new_access_key_id'
-  | 'permissions'
-  | 'product_id'
-  | 'reason'
-  | 'replace'
-  | 'replayed'
-  | 'request_id'
-  | 'revoked'
-  | 'role'
-  | 'session'
-  | 'sha256'
-  | 'skipped'
-  | 'url';
+export const auditIds = [
+  'access_key_id',
+  'app_id',
+  'app_ids',
+  'bridge_id',
+  'counts',
+  'deleted',
+  'delivered',
+  'device_id',
+  'device_ids',
+  'disabled',
+  'dropped',
+  'dry_run',
+  'event_id',
+  'file',
+  'grace_s',
+  'import',
+  'kicked',
+  'kid',
+  'name',
+  'new_access_key_id',
+  'permissions',
+  'product_id',
+  'reason',
+  'replace',
+  'replayed',
+  'request_id',
+  'revoked',
+  'role',
+  'session',
+  'sha256',
+  'skipped',
+  'url',
+] as const;
+export type AuditId = (typeof auditIds)[number];
 
 export type AuditIds = Readonly<Partial<Record<AuditId, unknown>>>;
 

@@ -46,7 +46,7 @@ const audit: AuditTerms = { action: 'registry.import' };
 function asUpload(
   lines: (request: Pick<AdminRequest, 'query'>, file: string) => AsyncGenerator,
 ): UploadRoute['upload'] {
-  const ended = Promise.resolve({ status: 200, body: undefined });
+  const ended = Promise.resolve({ done: true });
   return (request, file) => ({ lines: lines(request, file), ended });
 }
 
@@ -57,16 +57,16 @@ const routes: (AdminRoute | UploadRoute)[] = [
     audit,
     handle(request) {
       asked.push(request);
-      return Promise.resolve({ status: 201, body: { got: request.body ?? null } });
+      return Promise.resolve({ got: request.body ?? null });
     },
   },
   {
     method: 'GET',
     path: '/v1/echo',
-    handle: ({ query }) => Promise.resolve({ status: 200, body: [...query] }),
+    handle: ({ query }) => Promise.resolve([...query]),
   },
   { method: 'GET', path: '/v1/broken', handle: () => Promise.reject(new Error('planted')) },
-  { method: 'GET', path: '/v1/long', handle: () => long.then(() => ({ status: 200, body: {} })) },
+  { method: 'GET', path: '/v1/long', handle: () => long.then(() => ({})) },
   { method: 'POST', path: '/v1/import', audit, upload: asUpload(recordUpload) },
   { method: 'POST', path: '/v1/many', audit, upload: asUpload(manyLines) },
   { method: 'POST', path: '/v1/none', audit, upload: asUpload(noLines) },
@@ -86,7 +86,6 @@ async function* recordUpload({ query }: Pick<AdminRequest, 'query'>, file: strin
   yield { progress: 1 };
   const text = await readFile(file, 'latin1');
   uploaded.push({ query: query.toString(), bytes: text.length, mode: statSync(file).mode & 0o777, text });
-  yield { done: true };
 }
 
 const manyCount = 20_000;
@@ -241,13 +240,13 @@ test('administration needs a known host, an own origin and the token, in this or
   assert.equal((await ask('/v1/echo')).headers['www-authenticate'], 'Bearer');
 });
 
-test('a route gets the query and the parsed body, and its status and body are the answer', async () => {
+test('a route gets the query and the parsed body, and its value is the answer', async () => {
   const answer = await ask('/v1/echo?replace=true&name=a+b', {
     method: 'POST',
     headers: json,
     body: '{"x":[1,"é"]}',
   });
-  assert.equal(answer.status, 201);
+  assert.equal(answer.status, 200);
   assert.equal(answer.text, Buffer.from('{"got":{"x":[1,"é"]}}').toString('latin1'));
   const { query, body } = asked.at(-1) ?? assert.fail('not asked');
   assert.deepEqual(
@@ -294,7 +293,7 @@ test('a body over the limit is 413, announced or not', async () => {
       `${chunked}`,
     );
   const within = await ask('/v1/echo', { method: 'POST', headers: json, body: `{}${body.slice(3)}` });
-  assert.equal(within.status, 201);
+  assert.equal(within.status, 200);
 });
 
 test('a route that fails answers 500, says nothing of why, and is in the log', async () => {
@@ -326,14 +325,19 @@ test('an upload is spooled whole, whatever its size, used, and gone afterwards',
 
 test('a slow reader gets every line of a long answer, in order', async () => {
   const answer = await ask('/v1/many', { method: 'POST', headers: ndjson, body: '' });
-  const numbers = linesOf(answer).map((line) =>
+  const lines = linesOf(answer);
+  assert.deepEqual(lines.pop(), { done: true });
+  const numbers = lines.map((line) =>
     typeof line === 'object' && line !== null && 'number' in line ? line.number : -1,
   );
   assert.deepEqual(numbers, [...Array(manyCount).keys()]);
 });
 
-test('an upload that tells nothing answers 200 and nothing, one that fails late ends with a line that says so', async () => {
-  assert.equal((await ask('/v1/none', { method: 'POST', headers: ndjson, body: 'x' })).text, '');
+test('an upload without progress answers its end, one that fails late ends with a line that says so', async () => {
+  assert.equal(
+    (await ask('/v1/none', { method: 'POST', headers: ndjson, body: 'x' })).text,
+    '{"done":true}\n',
+  );
   const late = await ask('/v1/late-fault', { method: 'POST', headers: ndjson, body: 'x' });
   assert.deepEqual(linesOf(late), [{ progress: 1 }, { error: unexplainedFault }]);
 });

@@ -4,12 +4,11 @@ import { test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { moduleBeside, startModuleWorker } from '../../src/lib/module-worker.ts';
 import type { ApplicationId, ProductId } from '../../src/model/ids.ts';
-import type { AdminReply } from '../../src/gateways/ops/admin-route.ts';
 import { Webhooks, type WebhooksDeps } from '../../src/server/bootstrap/webhook-service.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
-import { askRoute } from '../support/ask-route.ts';
+import { askRoute, type RouteReply } from '../support/ask-route.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { closedAfter, temporaryStore, type Ending } from '../support/temporary-store.ts';
@@ -83,7 +82,7 @@ class WebhooksScene {
     this.events.append(draftOf(device, number));
   }
 
-  ask(method: 'GET' | 'POST', path: string, body?: object): Promise<AdminReply> {
+  ask(method: 'GET' | 'POST', path: string, body?: object): Promise<RouteReply> {
     return askRoute(this.webhooks.routes, method, path, body);
   }
 

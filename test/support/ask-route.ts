@@ -1,6 +1,12 @@
 /** Asks one of the ops listener's routes as its listener would, once it has let the caller in. */
 import assert from 'node:assert/strict';
-import type { AdminReply, AdminRoute } from '../../src/gateways/ops/admin-route.ts';
+import { AdminRefusal, type AdminAnswer, type AdminRoute } from '../../src/gateways/ops/admin-route.ts';
+
+/** An answer as it is on the wire. */
+export interface RouteReply {
+  readonly status: number;
+  readonly body: unknown;
+}
 
 /** `asked`: a text is the query, anything else the body. */
 export async function askRoute(
@@ -8,12 +14,15 @@ export async function askRoute(
   method: AdminRoute['method'],
   path: string,
   asked: unknown = '',
-): Promise<AdminReply> {
+): Promise<RouteReply> {
   const route = routes.find((each) => each.method === method && each.path === path);
   assert.ok(route !== undefined, `there is a route ${method} ${path}`);
   const isQuery = typeof asked === 'string';
-  return route.handle({
-    query: new URLSearchParams(isQuery ? asked : ''),
-    body: isQuery ? undefined : asked,
-  });
+  const query = new URLSearchParams(isQuery ? asked : '');
+  return replyOf(await route.handle({ query, body: isQuery ? undefined : asked }));
+}
+
+function replyOf(answer: AdminAnswer): RouteReply {
+  if (!(answer instanceof AdminRefusal)) return { status: 200, body: answer };
+  return { status: answer.status, body: { error: answer.error } };
 }

@@ -63,7 +63,7 @@ export function auditRoutes(directory: string, clock: Pick<Clock, 'wallMs'>): Ad
             after === undefined
               ? { lines: await readNewest(files, filter), next: placeText(files.end) }
               : await readBehind(files, filter, clock.wallMs());
-          return { status: 200, body };
+          return body;
         } finally {
           await files.close();
         }

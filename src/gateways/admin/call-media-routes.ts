@@ -10,7 +10,7 @@ import type { ViewerTickets } from '../../core/calls/viewers.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { MediaAddress, MediaView, StreamView } from '../../protocol/media-link/media-values.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
-import { type AdminReply, type AdminRoute, changeRoute, readRoute } from '../ops/admin-route.ts';
+import { type AdminAnswer, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
 import { encodeCall, type CallJson, noTicket, unknownSession } from './call-routes.ts';
 
 /** The dependencies of a description of a call. */
@@ -93,24 +93,22 @@ const asked = z.strictObject({ session: z.string().min(1) as unknown as z.ZodTyp
 export function callMediaRoutes(deps: CallMediaDeps): AdminRoute[] {
   return [
     readRoute('/v1/calls/media', asked, ({ session }) => describe(deps, session)),
-    changeRoute('/v1/calls/watch', asked, { asked: ['session'] }, async ({ session }) =>
-      handOut(deps, session),
-    ),
+    changeRoute('/v1/calls/watch', asked, async ({ session }) => handOut(deps, session)),
   ];
 }
 
-async function describe(deps: CallMediaDeps, sessionId: SessionId): Promise<AdminReply> {
+async function describe(deps: CallMediaDeps, sessionId: SessionId): Promise<AdminAnswer> {
   const described = await describeCarriedCall(deps, sessionId);
   if (described === null) return unknownSession(sessionId);
-  if (deps.media.address !== null) return { status: 200, body: described };
-  return { status: 503, body: { error: 'no media process is there at the moment' } };
+  if (deps.media.address !== null) return described;
+  return refuse(503, 'no media process is there at the moment');
 }
 
-function handOut(deps: CallMediaDeps, sessionId: SessionId): AdminReply {
+function handOut(deps: CallMediaDeps, sessionId: SessionId): AdminAnswer {
   if (deps.calls.find(sessionId) === null) return unknownSession(sessionId);
   const issued = deps.pageTickets.issue(sessionId);
   if (issued === null) return noTicket;
   const query = new URLSearchParams({ ticket: issued.ticket }).toString();
   const url = `${deps.opsOrigin()}/watch?${query}`;
-  return { status: 200, body: { url, expires_at: formatTimestamp(issued.expiresAtMs) } };
+  return { url, expires_at: formatTimestamp(issued.expiresAtMs) };
 }

@@ -14,7 +14,14 @@ import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { roomOf, type MediaCapacity } from '../../model/media/media-capacity.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
 import type { ViewerTickets } from '../../core/calls/viewers.ts';
-import { type AdminReply, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
+import {
+  type AdminAnswer,
+  type AdminRefusal,
+  type AdminRoute,
+  changeRoute,
+  readRoute,
+  refuse,
+} from '../ops/admin-route.ts';
 
 /** The legs connected now. */
 export interface CallLegs {
@@ -94,23 +101,18 @@ export function callRoutes(deps: CallDeps): AdminRoute[] {
   return [
     readRoute('/v1/calls', listQuery, (query) => list(deps, query)),
     readRoute('/v1/calls/capacity', z.strictObject({}), async () => answerCapacity(deps)),
-    changeRoute(
-      '/v1/calls/end',
-      endBody,
-      { asked: ['session'], answered: { device_id: 'device_id', reason: 'reason' } },
-      (body) => end(deps, body.session, body.reason),
-    ),
+    changeRoute('/v1/calls/end', endBody, (body) => end(deps, body.session, body.reason), {
+      answered: { device_id: 'device_id', reason: 'reason' },
+    }),
     // Issued to operators alone, and audited: a ticket shows a stranger's face.
-    changeRoute('/v1/calls/ticket', ticketBody, { asked: ['session'] }, async (body) =>
-      issueTicket(deps, body.session),
-    ),
+    changeRoute('/v1/calls/ticket', ticketBody, async (body) => issueTicket(deps, body.session)),
   ];
 }
 
 async function list(
   { clock, calls, bridges }: CallDeps,
   query: z.output<typeof listQuery>,
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const { device_id: deviceId, limit } = query;
   const found = deviceId === undefined ? firstOf(calls.sessions(), limit + 1) : calls.sessionsOf(deviceId);
   const shown = found.slice(0, limit);
@@ -121,7 +123,7 @@ async function list(
   });
   const committing = shown.flatMap(({ deviceId: of }) => calls.committed(of) ?? []);
   await settlesWithin(clock, callCommitMsMax, Promise.all(committing));
-  return { status: 200, body: { calls: encoded, more: found.length > limit } };
+  return { calls: encoded, more: found.length > limit };
 }
 
 /** A media process of the server, as JSON for operators. */
@@ -132,9 +134,9 @@ function encodeProcess({ soundEncoders, ...capacity }: MediaCapacity) {
   return { ...capacity, sound_encoders: soundEncoders, room: roomOf(capacity) };
 }
 
-function answerCapacity({ media }: CallDeps): AdminReply {
+function answerCapacity({ media }: CallDeps): AdminAnswer {
   const processes = media.capacity().map(encodeProcess);
-  return { status: 200, body: { processes, room: processes.reduce((sum, { room }) => sum + room, 0) } };
+  return { processes, room: processes.reduce((sum, { room }) => sum + room, 0) };
 }
 
 function firstOf(sessions: Iterable<CallSession>, limit: number): CallSession[] {
@@ -150,29 +152,26 @@ async function end(
   { clock, calls }: CallDeps,
   sessionId: SessionId,
   reason: CallEndReason,
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const ended = calls.find(sessionId);
   if (ended === null || !calls.end(sessionId, reason)) return unknownSession(sessionId);
   const committing = Promise.resolve(calls.committed(ended.deviceId));
   if (await settlesWithin(clock, callCommitMsMax, committing))
-    return { status: 200, body: { session: sessionId, device_id: ended.deviceId, reason } };
+    return { session: sessionId, device_id: ended.deviceId, reason };
   return refuse(503, 'the call has ended, and the store has not taken that yet');
 }
 
-function issueTicket(deps: CallDeps, sessionId: SessionId): AdminReply {
+function issueTicket(deps: CallDeps, sessionId: SessionId): AdminAnswer {
   if (deps.calls.find(sessionId) === null) return unknownSession(sessionId);
   const issued = deps.tickets.issue(sessionId);
   if (issued === null) return noTicket;
   const { ticket, expiresAtMs } = issued;
   const url = pictureLink(deps.mediaOrigin(sessionId), ticket);
-  return { status: 200, body: { ticket, url, expires_at: formatTimestamp(expiresAtMs) } };
+  return { ticket, url, expires_at: formatTimestamp(expiresAtMs) };
 }
 
-export const noTicket: AdminReply = {
-  status: 503,
-  body: { error: 'as many tickets are out as may be; one is free again in a minute' },
-};
+export const noTicket = refuse(503, 'as many tickets are out as may be; one is free again in a minute');
 
-export function unknownSession(sessionId: SessionId): AdminReply {
+export function unknownSession(sessionId: SessionId): AdminRefusal {
   return refuse(404, `no live call session ${JSON.stringify(sessionId)}`);
 }

@@ -14,10 +14,10 @@ import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import { generateSecret, type RegistryWriter } from '../../storage/registry/registry-write.ts';
 import {
   changeRoute,
-  entryReply,
+  answerEntry,
   refuse,
   refuseEntry,
-  type AdminReply,
+  type AdminAnswer,
   type AdminRoute,
 } from '../ops/admin-route.ts';
 
@@ -52,57 +52,42 @@ const setBody = z.looseObject({ device_id: deviceIdField, product_id: productIdF
 
 export function deviceChangeRoutes(deps: DeviceChangeDeps): AdminRoute[] {
   return [
-    changeRoute('/v1/device/add', deviceBody, { asked: ['device_id', 'product_id', 'disabled'] }, (body) =>
-      addDevice(deps, body),
-    ),
-    changeRoute(
-      '/v1/device/disable',
-      disableBody,
-      { asked: ['device_id'], answered: { disabled: 'device.disabled' } },
-      (body) => disableDevice(deps, body),
-    ),
-    changeRoute(
-      '/v1/device/set',
-      setBody,
-      { action: 'device.change', asked: ['device_id', 'product_id', 'disabled'] },
-      (body) => setDevice(deps, body),
-    ),
-    changeRoute(
-      '/v1/device/remove',
-      z.strictObject({ device_id: deviceIdField }),
-      { asked: ['device_id'] },
-      async (body) => {
-        const removed = await deps.writer.remove('device', body.device_id);
-        deps.changed();
-        return deviceReply(removed, false);
-      },
-    ),
+    changeRoute('/v1/device/add', deviceBody, (body) => addDevice(deps, body)),
+    changeRoute('/v1/device/disable', disableBody, (body) => disableDevice(deps, body), {
+      answered: { disabled: 'device.disabled' },
+    }),
+    changeRoute('/v1/device/set', setBody, (body) => setDevice(deps, body), { action: 'device.change' }),
+    changeRoute('/v1/device/remove', z.strictObject({ device_id: deviceIdField }), async (body) => {
+      const removed = await deps.writer.remove('device', body.device_id);
+      deps.changed();
+      return answerDevice(removed, false);
+    }),
   ];
 }
 
-async function addDevice(deps: DeviceChangeDeps, body: z.output<typeof deviceBody>): Promise<AdminReply> {
+async function addDevice(deps: DeviceChangeDeps, body: z.output<typeof deviceBody>): Promise<AdminAnswer> {
   const device = parseEntry('device', { ...body, secret: body.secret ?? generateSecret() }, deps.rules);
   if (!device.ok) return refuseEntry(device.error);
   const added = await deps.writer.putDevice(device.value);
   deps.changed();
-  return deviceReply(added, body.secret === undefined);
+  return answerDevice(added, body.secret === undefined);
 }
 
 /** A disabled device is one that does not exist, so its sessions and its calls end. */
 async function disableDevice(
   deps: DeviceChangeDeps,
   { device_id: id, disabled }: z.output<typeof disableBody>,
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const changed = await deps.writer.update('device', id, (device) => ({ ...device, disabled }));
   deps.changed();
-  return deviceReply(changed, false);
+  return answerDevice(changed, false);
 }
 
 /** By the rules of a change by an application, and also to another product. */
 async function setDevice(
   deps: DeviceChangeDeps,
   { product_id: productId, ...body }: z.output<typeof setBody>,
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const order = decodeModification(Buffer.from(JSON.stringify(body)), deps.rules);
   if (!order.ok) return refuse(400, order.error);
   let secret: string | null = null;
@@ -116,12 +101,12 @@ async function setDevice(
   });
   deps.changed();
   if (isRefused) return refuse(400, `labels ${tooManyLabels}`);
-  return deviceReply(set, secret !== null);
+  return answerDevice(set, secret !== null);
 }
 
 /** `isSecretFresh`: it was made just now, and no other answer has it. */
-function deviceReply(outcome: Result<Device, MissingEntry>, isSecretFresh: boolean): AdminReply {
-  return entryReply(outcome, (changed) => {
+function answerDevice(outcome: Result<Device, MissingEntry>, isSecretFresh: boolean): AdminAnswer {
+  return answerEntry(outcome, (changed) => {
     const device = writeEntry('device', changed);
     return { device: isSecretFresh ? device : maskSecrets(device) };
   });

@@ -5,16 +5,22 @@
  */
 import { z } from 'zod';
 import { nextTurn, wallSeconds, type Clock } from '../../lib/clock.ts';
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { DeviceLister } from '../../core/ports/device-registry.ts';
-import type { ConnectionRecords } from '../../core/ports/records.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
-import { parseDeviceId } from '../../model/ids.ts';
+import type { SharedConnection } from '../../model/cluster.ts';
+import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
 import { devicesAskedMax } from '../../model/provisioning-limits.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
-import { readRoute, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import { readRoute, refuse, type AdminRoute } from '../ops/admin-route.ts';
+import {
+  observeHere,
+  recordIn,
+  type ObservedConnection,
+  type ObservedConnections,
+  type ObservedHere,
+} from './device-routes.ts';
 
 /** `asleep`: its module is connected; `online`: its controller is, whatever the module; `offline`: neither is. */
 const deviceStates = ['online', 'asleep', 'offline', 'never'] as const;
@@ -26,12 +32,9 @@ export interface DeviceListJson {
   readonly next: string | null;
 }
 
-export interface DeviceListRouteDeps {
+export interface DeviceListRouteDeps extends ObservedHere {
   readonly clock: Clock;
   readonly registry: DeviceLister;
-  readonly directory: Pick<DeviceDirectory, 'find'>;
-  readonly sleepRecords: Pick<ConnectionRecords, 'read'>;
-  readonly signalRecords: Pick<ConnectionRecords, 'read'>;
   /** Null: alone. */
   readonly cluster: Pick<ClusterDeps, 'locator'> | null;
 }
@@ -54,11 +57,11 @@ const listQuery = z.strictObject({
 type ListQuery = z.output<typeof listQuery>;
 
 export function deviceListRoute(deps: DeviceListRouteDeps): AdminRoute {
-  return readRoute('/v1/device/list', listQuery, async (query): Promise<AdminReply> => {
+  return readRoute('/v1/device/list', listQuery, async (query) => {
     if (query.after !== undefined && parseDeviceId(query.after) === null)
       return refuse(400, 'after: 1-255 bytes of valid UTF-8');
     try {
-      return { status: 200, body: await readPage(deps, query) };
+      return await readPage(deps, query);
     } catch (error) {
       if (!(error instanceof SharedStateUnavailable)) throw error;
       return refuse(
@@ -95,19 +98,14 @@ async function readPage(deps: DeviceListRouteDeps, query: ListQuery): Promise<De
   return { devices: found, next: after };
 }
 
-/** One connection as it is written down, and what this process has of it. */
-interface Known {
-  readonly isOpen: boolean;
-  readonly epoch: number;
-  readonly seenAt: number;
-}
-
 export type ListedDeviceJson = Awaited<ReturnType<typeof listDevice>>;
 
 async function listDevice(deps: DeviceListRouteDeps, device: Device) {
   const { sleep, signal } =
-    deps.cluster === null ? ownConnections(deps, device) : await sharedConnections(deps.cluster, device);
-  const seenAt = Math.max(sleep.seenAt, signal.seenAt);
+    deps.cluster === null
+      ? observeHere(deps, device.deviceId)
+      : await observeRow(deps.cluster, device.deviceId);
+  const seenAt = Math.max(seenAtOf(sleep), seenAtOf(signal));
   return {
     device_id: device.deviceId,
     product_id: device.productId,
@@ -119,46 +117,26 @@ async function listDevice(deps: DeviceListRouteDeps, device: Device) {
   };
 }
 
-function stateOf(sleep: Known, signal: Known): ListedState {
-  if (signal.isOpen) return 'online';
-  if (sleep.isOpen) return 'asleep';
-  return sleep.epoch + signal.epoch === 0 ? 'never' : 'offline';
+function stateOf(sleep: ObservedConnection, signal: ObservedConnection): ListedState {
+  if (signal.isHeld) return 'online';
+  if (sleep.isHeld) return 'asleep';
+  return sleep.record.epoch + signal.record.epoch === 0 ? 'never' : 'offline';
 }
 
-type Connections = Readonly<Record<'sleep' | 'signal', Known>>;
-
-function ownConnections(deps: DeviceListRouteDeps, { deviceId }: Device): Connections {
-  const actor = deps.directory.find(deviceId);
-  const known = (kind: 'sleep' | 'signal'): Known => {
-    const records = kind === 'sleep' ? deps.sleepRecords : deps.signalRecords;
-    const record = records.read(deviceId);
-    const heartbeatAt = actor?.heartbeatAt(kind) ?? 0;
-    return {
-      isOpen: actor !== null && actor.epoch(kind) > 0,
-      epoch: record?.epoch ?? 0,
-      seenAt: Math.max(heartbeatAt, record === null ? 0 : latest(record)),
-    };
-  };
-  return { sleep: known('sleep'), signal: known('signal') };
-}
-
-/** Heartbeats as they were last written down: nobody is asked. */
-async function sharedConnections(
+/** By the shared row alone: no member is asked, and heartbeats are as they were last written. */
+async function observeRow(
   { locator }: Pick<ClusterDeps, 'locator'>,
-  { deviceId }: Device,
-): Promise<Connections> {
+  deviceId: DeviceId,
+): Promise<ObservedConnections> {
   const row = await locator.find(deviceId, ownerQueryMsMax);
-  const known = (kind: 'sleep' | 'signal'): Known => {
-    const { slots, epoch } = row[kind];
-    return { isOpen: slots.length > 0, epoch, seenAt: latest(row[kind]) };
+  const observe = (connection: SharedConnection): ObservedConnection => {
+    const record = recordIn(connection);
+    return { record, isHeld: record.openSession !== null, heartbeatAt: 0 };
   };
-  return { sleep: known('sleep'), signal: known('signal') };
+  return { sleep: observe(row.sleep), signal: observe(row.signal) };
 }
 
-function latest(times: {
-  readonly lastLoginAt: number | null;
-  readonly lastHeartbeatAt: number | null;
-  readonly lastOfflineAt: number | null;
-}): number {
-  return Math.max(times.lastLoginAt ?? 0, times.lastHeartbeatAt ?? 0, times.lastOfflineAt ?? 0);
+function seenAtOf({ record, heartbeatAt }: ObservedConnection): number {
+  const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = record;
+  return Math.max(heartbeatAt, lastLoginAt ?? 0, lastHeartbeatAt ?? 0, lastOfflineAt ?? 0);
 }

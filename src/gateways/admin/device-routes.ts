@@ -15,7 +15,7 @@ import {
   changeRoute,
   missingEntry,
   readRoute,
-  type AdminReply,
+  type AdminAnswer,
   type AdminRoute,
 } from '../ops/admin-route.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
@@ -41,34 +41,30 @@ const kickBody = z.strictObject({ device_id: deviceIdField });
 export function deviceRoutes(deps: DeviceRoutesDeps): readonly AdminRoute[] {
   return [
     readRoute('/v1/device/status', statusQuery, (query) => describe(deps, query.device_id)),
-    changeRoute(
-      '/v1/device/kick',
-      kickBody,
-      { asked: ['device_id'], answered: { kicked: 'kicked' } },
-      (body) => kick(deps, body.device_id),
-    ),
+    changeRoute('/v1/device/kick', kickBody, (body) => kick(deps, body.device_id), {
+      answered: { kicked: 'kicked' },
+    }),
   ];
 }
 
 /** How long an answer waits for the commit of what it describes; a store that takes nothing must not hide the rest. */
 const commitMsMax = 2000;
 
-async function describe(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminReply> {
+async function describe(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminAnswer> {
   await settlesWithin(deps.clock, commitMsMax, bothCommitted(deps, deviceId));
   const { registry, directory, cluster, events, clock } = deps;
   const device = registry.findDevice(deviceId);
   if (device === null) return missingEntry({ kind: 'device', id: deviceId });
   const connections =
-    cluster === null ? observe(deps, deviceId) : await observeTogether(cluster, directory, deviceId);
-  const body = describeDevice(device, connections, events.recentOf(deviceId), clock.wallMs());
-  return { status: 200, body };
+    cluster === null ? observeHere(deps, deviceId) : await observeTogether(cluster, directory, deviceId);
+  return describeDevice(device, connections, events.recentOf(deviceId), clock.wallMs());
 }
 
-async function kick(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminReply> {
+async function kick(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminAnswer> {
   const sessions = await disconnectEverywhere(deps, deviceId);
   if (sessions.length === 0 && deps.registry.findDevice(deviceId) === null)
     return missingEntry({ kind: 'device', id: deviceId });
-  return { status: 200, body: { kicked: sessions.length > 0, sessions } };
+  return { kicked: sessions.length > 0, sessions };
 }
 
 async function bothCommitted(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<void> {
@@ -76,14 +72,41 @@ async function bothCommitted(deps: DeviceRoutesDeps, deviceId: DeviceId): Promis
   await deps.sleepRecords.committed(deviceId);
 }
 
-function observe(deps: DeviceRoutesDeps, deviceId: DeviceId): Record<ConnectionKind, ObservedConnection> {
-  const actor = deps.directory.find(deviceId);
-  const connection = (kind: ConnectionKind, records: ConnectionRecords): ObservedConnection => ({
-    record: records.read(deviceId),
+/** A connection as the member that holds it sees it. */
+export interface ObservedConnection {
+  readonly record: ConnectionRecord;
+  /** A member holds its socket now. */
+  readonly isHeld: boolean;
+  /** Unix seconds of the latest heartbeat on the socket; 0: none, or no socket. */
+  readonly heartbeatAt: number;
+}
+
+export type ObservedConnections = Readonly<Record<ConnectionKind, ObservedConnection>>;
+
+export interface ObservedHere {
+  readonly directory: Pick<DeviceDirectory, 'find'>;
+  readonly signalRecords: Pick<ConnectionRecords, 'read'>;
+  readonly sleepRecords: Pick<ConnectionRecords, 'read'>;
+}
+
+/** By the sockets and the records of this process. */
+export function observeHere(
+  { directory, signalRecords, sleepRecords }: ObservedHere,
+  deviceId: DeviceId,
+): ObservedConnections {
+  const actor = directory.find(deviceId);
+  const connection = (kind: ConnectionKind, records: ObservedHere['sleepRecords']): ObservedConnection => ({
+    record: records.read(deviceId) ?? neverConnected,
     isHeld: actor !== null && actor.epoch(kind) > 0,
     heartbeatAt: actor?.heartbeatAt(kind) ?? 0,
   });
-  return { signal: connection('signal', deps.signalRecords), sleep: connection('sleep', deps.sleepRecords) };
+  return { signal: connection('signal', signalRecords), sleep: connection('sleep', sleepRecords) };
+}
+
+/** The record of the newest session in the shared row. */
+export function recordIn({ slots, ...row }: SharedConnection): ConnectionRecord {
+  const { epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt } = row;
+  return { epoch, openSession: slots.at(-1)?.session ?? null, lastLoginAt, lastHeartbeatAt, lastOfflineAt };
 }
 
 type Heartbeat = SessionHeartbeat | null;
@@ -93,7 +116,7 @@ async function observeTogether(
   { peers, locator }: ClusterDeps,
   directory: DeviceDirectory,
   deviceId: DeviceId,
-): Promise<Readonly<Record<ConnectionKind, ObservedConnection>>> {
+): Promise<ObservedConnections> {
   const row = await locator.find(deviceId, ownerQueryMsMax);
   const observe = async (kind: ConnectionKind): Promise<ObservedConnection> => {
     const slot = row[kind].slots.at(-1);
@@ -120,20 +143,9 @@ function ownHeartbeat(directory: DeviceDirectory, deviceId: DeviceId, kind: Conn
 
 /** `heartbeat`: the answer of its member about the newest session; null: none. */
 function observed(row: SharedConnection, heartbeat: Heartbeat): ObservedConnection {
-  const openSession = row.slots.at(-1)?.session ?? null;
-  const isHeld = heartbeat !== null && heartbeat.session === openSession;
-  const { epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt } = row;
-  const record = { epoch, openSession, lastLoginAt, lastHeartbeatAt, lastOfflineAt };
+  const record = recordIn(row);
+  const isHeld = heartbeat !== null && heartbeat.session === record.openSession;
   return { record, isHeld, heartbeatAt: isHeld ? heartbeat.heartbeatAt : 0 };
-}
-
-/** One connection as the member that holds it sees it. */
-interface ObservedConnection {
-  readonly record: ConnectionRecord | null;
-  /** A member holds its socket now. */
-  readonly isHeld: boolean;
-  /** Unix seconds of the latest heartbeat on the socket; 0: none, or no socket. */
-  readonly heartbeatAt: number;
 }
 
 export type DeviceStatus = ReturnType<typeof describeDevice>;
@@ -141,7 +153,7 @@ export type DeviceStatus = ReturnType<typeof describeDevice>;
 /** `transitions`: its latest events, newest first. */
 function describeDevice(
   { deviceId, productId, disabled, expiresAt }: Device,
-  { signal, sleep }: Record<ConnectionKind, ObservedConnection>,
+  { signal, sleep }: ObservedConnections,
   latest: readonly LoggedEvent[],
   nowMs: number,
 ) {
@@ -159,16 +171,15 @@ function describeDevice(
 export type ConnectionStatus = ReturnType<typeof describeConnection>;
 
 function describeConnection(
-  observed: ObservedConnection,
+  { record, isHeld, heartbeatAt }: ObservedConnection,
   latest: readonly LoggedEvent[],
   types: 'device.signal.' | 'device.sleep.',
 ) {
-  const record = observed.record ?? neverConnected;
   const { epoch, openSession, lastLoginAt, lastHeartbeatAt, lastOfflineAt } = record;
   const event = latest.find((each) => each.epoch === epoch && each.type.startsWith(types));
   const data = event?.data as { readonly node?: string; readonly reason?: string } | undefined;
   return {
-    state: stateOf(record, observed.isHeld),
+    state: stateOf(record, isHeld),
     // The session that is open or lost.
     session: openSession,
     epoch,
@@ -177,7 +188,7 @@ function describeConnection(
     // Why the latest session ended; null: it did not, or it is not known any more.
     reason: openSession === null ? (data?.reason ?? null) : null,
     last_login_at: lastLoginAt,
-    last_heartbeat_at: observed.heartbeatAt || lastHeartbeatAt,
+    last_heartbeat_at: heartbeatAt || lastHeartbeatAt,
     last_offline_at: lastOfflineAt,
   };
 }

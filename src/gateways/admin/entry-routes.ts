@@ -10,7 +10,8 @@ import {
   missingEntry,
   refuse,
   refuseEntry,
-  type AdminReply,
+  type AdminAnswer,
+  type AdminRefusal,
   type AdminRoute,
 } from '../ops/admin-route.ts';
 import {
@@ -42,30 +43,20 @@ const webhookNameBody = z.strictObject({ url: z.string(), app_id: z.string().nul
 
 export function entryRoutes(deps: EntryChangeDeps): AdminRoute[] {
   return [
-    changeRoute('/v1/application/add', entryBody, { asked: ['app_id', 'name', 'replace'] }, (body) =>
-      add(deps, 'application', body),
+    changeRoute('/v1/application/add', entryBody, (body) => add(deps, 'application', body)),
+    changeRoute('/v1/application/remove', z.strictObject({ app_id: z.string().min(1) }), ({ app_id: id }) =>
+      removeUsed(deps, 'application', id),
     ),
-    changeRoute(
-      '/v1/application/remove',
-      z.strictObject({ app_id: z.string().min(1) }),
-      { asked: ['app_id'] },
-      ({ app_id: id }) => removeUsed(deps, 'application', id),
-    ),
-    changeRoute('/v1/product/add', entryBody, { asked: ['product_id', 'app_ids', 'replace'] }, (body) =>
-      add(deps, 'product', body),
-    ),
+    changeRoute('/v1/product/add', entryBody, (body) => add(deps, 'product', body)),
     changeRoute(
       '/v1/product/remove',
       z.strictObject({ product_id: z.string().min(1) }),
-      { asked: ['product_id'] },
       ({ product_id: id }) => removeUsed(deps, 'product', id),
     ),
-    changeRoute('/v1/webhook/add', entryBody, { asked: ['url', 'app_id', 'replace'] }, (body) =>
+    changeRoute('/v1/webhook/add', entryBody, (body) =>
       add(deps, 'webhook', body, { secret: generateWebhookSecret() }),
     ),
-    changeRoute('/v1/webhook/remove', webhookNameBody, { asked: ['url', 'app_id'] }, (body) =>
-      removeOneWebhook(deps, body),
-    ),
+    changeRoute('/v1/webhook/remove', webhookNameBody, (body) => removeOneWebhook(deps, body)),
   ];
 }
 
@@ -81,7 +72,7 @@ async function add(
   kind: UsedKind | 'webhook',
   { replace, ...asked }: z.output<typeof entryBody>,
   made: Readonly<Record<string, string>> = {},
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const isMade = Object.keys(made).some((field) => asked[field] === undefined);
   const entry = parseEntry(kind, { ...made, ...asked }, deps.rules);
   if (!entry.ok) return refuseEntry(entry.error);
@@ -89,36 +80,36 @@ async function add(
   if (!added.ok) return refuseAddition(added.error);
   deps.changedEntry();
   const json = maskSecrets(writeEntry(kind, added.value));
-  return { status: 200, body: { [kind]: isMade ? { ...json, ...made } : json } };
+  return { [kind]: isMade ? { ...json, ...made } : json };
 }
 
-async function removeUsed(deps: EntryChangeDeps, kind: UsedKind, id: string): Promise<AdminReply> {
+async function removeUsed(deps: EntryChangeDeps, kind: UsedKind, id: string): Promise<AdminAnswer> {
   const removed = await deps.writer.removeUnused(kind, id);
   if (!removed.ok) return 'users' in removed.error ? refuseUsed(removed.error) : missingEntry(removed.error);
   deps.changedEntry();
-  return { status: 200, body: { removed: id } };
+  return { removed: id };
 }
 
 async function removeOneWebhook(
   deps: EntryChangeDeps,
   { url, app_id: appId }: z.output<typeof webhookNameBody>,
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const removed = await deps.writer.transact((tables) => removeWebhook(tables, url, appId));
   if (!removed.ok)
     return removed.error === 'several'
       ? refuse(409, severalNamed(maskUrl(url)))
       : missingEntry(removed.error);
   deps.changedEntry();
-  return { status: 200, body: { removed: maskUrl(url), app_id: removed.value.appId } };
+  return { removed: maskUrl(url), app_id: removed.value.appId };
 }
 
-function refuseAddition(refused: MissingEntry | TakenEntry): AdminReply {
+function refuseAddition(refused: MissingEntry | TakenEntry): AdminRefusal {
   if (!('isTaken' in refused)) return missingEntry(refused);
   const id = JSON.stringify(shownId(refused.id));
   return refuse(409, `${refused.kind} ${id} is in the registry already: replace it with --replace`);
 }
 
-function refuseUsed({ kind, id, users }: UsedEntry): AdminReply {
+function refuseUsed({ kind, id, users }: UsedEntry): AdminRefusal {
   const all = users.map(describeUsers).join(', ');
   return refuse(409, `${kind} ${JSON.stringify(id)} is in use by ${all}: remove those first`);
 }

@@ -1,83 +1,53 @@
 /** A query of the event log by an operator and its answer. */
-import { fail, succeed, type Result } from '../../lib/result.ts';
-import { parseDeviceId } from '../../model/ids.ts';
+import { z } from 'zod';
 import { eventsPageDefault, eventsPageMax, longPollSecondsMax } from '../../model/limits.ts';
-import {
-  type EventFilter,
-  findPlace,
-  readForward,
-  readNewest,
-  type EventPage,
-  type EventSource,
-} from './event-pages.ts';
+import { findPlace, readForward, readNewest, type EventPage, type EventSource } from './event-pages.ts';
 import { eventTypes, type EventType, type LoggedEvent } from '../../model/events.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { encodeEvent } from '../../protocol/rest/events.ts';
-
-/** The place at which reading begins. */
-export type EventStart =
-  /** Behind this sequence; null: with the oldest kept. */
-  | { readonly kind: 'after'; readonly after: number | null }
-  /** At this moment in Unix milliseconds, or behind the event of this id. */
-  | { readonly kind: 'since'; readonly since: number | string }
-  /** The newest so many, those before a sequence; null: before the end. */
-  | { readonly kind: 'last'; readonly count: number; readonly before: number | null };
-
-export interface EventsRequest {
-  readonly start: EventStart;
-  readonly filter: EventFilter;
-  readonly limit: number;
-  readonly waitMs: number;
-}
+import { deviceIdField } from './device-changes.ts';
 
 const typePatternsMax = 32;
 const numberForm = /^\d{1,15}$/;
 const eventIdForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const startKeys = ['after', 'since', 'last'] as const;
 
-class BadQuery extends Error {}
+const number = z.string().regex(numberForm, 'a whole number').transform(Number);
 
-/** Fails with what is wrong, in words. Unknown keys are ignored. */
-export function parseEventsRequest(query: URLSearchParams): Result<EventsRequest, string> {
-  try {
-    return succeed({
-      start: parseStart(query),
-      filter: parseFilter(query),
-      limit: readNumber(query, 'limit', 1, eventsPageMax) ?? eventsPageDefault,
-      waitMs: (readNumber(query, 'wait', 0, longPollSecondsMax) ?? 0) * 1000,
-    });
-  } catch (error) {
-    if (error instanceof BadQuery) return fail(error.message);
-    throw error;
-  }
+function wholeNumber(min: number, max = Infinity) {
+  return number.pipe(z.number().min(min).max(max));
 }
 
-function parseStart(query: URLSearchParams): EventStart {
-  const given = startKeys.filter((key) => query.has(key));
-  if (given.length > 1) throw new BadQuery(`${given.join(', ')}: one of them at a time`);
-  const count = readNumber(query, 'last', 0, eventsPageMax);
-  if (count !== null) return { kind: 'last', count, before: readNumber(query, 'before', 1) };
-  const since = query.get('since');
-  if (since === null) return { kind: 'after', after: readNumber(query, 'after', 0) };
-  if (!numberForm.test(since) && !eventIdForm.test(since))
-    throw new BadQuery('since: Unix milliseconds or the id of an event');
-  return { kind: 'since', since: numberForm.test(since) ? Number(since) : since };
-}
+const typeField = z.string().transform((pattern, context): readonly EventType[] => {
+  const types = parseTypePattern(pattern);
+  if (types === null) context.addIssue(`there is no ${JSON.stringify(pattern)}`);
+  return types ?? z.NEVER;
+});
 
-function parseFilter(query: URLSearchParams): EventFilter {
-  const id = query.get('device_id');
-  const deviceId = id === null ? null : parseDeviceId(id);
-  if (id !== null && deviceId === null) throw new BadQuery('device_id: 1-255 bytes of valid UTF-8');
-  const patterns = query.getAll('type');
-  if (patterns.length === 0) return { deviceId, types: null };
-  if (patterns.length > typePatternsMax) throw new BadQuery(`type: at most ${typePatternsMax} of them`);
-  const types = patterns.flatMap((pattern) => {
-    const found = parseTypePattern(pattern);
-    if (found === null) throw new BadQuery(`type: there is no ${JSON.stringify(pattern)}`);
-    return found;
+/** Reading begins behind `after`, a sequence, or with the oldest kept; at `since`; or with the `last` so many before a sequence. */
+export const eventsQuery = z
+  .object({
+    after: wholeNumber(0).optional(),
+    /** Unix milliseconds, or behind the event of this id. */
+    since: z
+      .union([number, z.string().regex(eventIdForm)], 'Unix milliseconds or the id of an event')
+      .optional(),
+    last: wholeNumber(0, eventsPageMax).optional(),
+    before: wholeNumber(1).optional(),
+    device_id: deviceIdField.optional(),
+    type: z.preprocess((given) => [given].flat(), z.array(typeField).max(typePatternsMax)).optional(),
+    limit: wholeNumber(1, eventsPageMax).default(eventsPageDefault),
+    wait: wholeNumber(0, longPollSecondsMax).default(0),
+  })
+  .refine(
+    ({ after, since, last }) => [after, since, last].filter((given) => given !== undefined).length <= 1,
+    'after, since, last: one of them at a time',
+  )
+  .transform(({ device_id: deviceId = null, type, limit, wait, ...start }) => {
+    const types = type === undefined ? null : new Set(type.flat());
+    return { start, filter: { deviceId, types }, limit, waitMs: wait * 1000 };
   });
-  return { deviceId, types: new Set(types) };
-}
+
+export type EventsRequest = z.output<typeof eventsQuery>;
 
 /** A type, or the beginning of some and `*`; null: there is no such type. */
 export function parseTypePattern(text: string): readonly EventType[] | null {
@@ -85,14 +55,6 @@ export function parseTypePattern(text: string): readonly EventType[] | null {
     ? eventTypes.filter((type) => type.startsWith(text.slice(0, -1)))
     : eventTypes.filter((type) => type === text);
   return types.length === 0 ? null : types;
-}
-
-function readNumber(query: URLSearchParams, key: string, min: number, max = Infinity): number | null {
-  const text = query.get(key);
-  if (text === null) return null;
-  const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  if (value >= min && value <= max) return value;
-  throw new BadQuery(`${key}: a whole number from ${min}${max === Infinity ? '' : ` to ${max}`}`);
 }
 
 /** An event as backends read it. Source: events.md, The log. */
@@ -110,11 +72,11 @@ export type EventsAnswer = ReturnType<typeof answerOf>;
 
 export async function answerEventsRequest(
   source: EventSource,
-  request: EventsRequest,
+  { start, filter, limit }: EventsRequest,
 ): Promise<EventsAnswer> {
-  const { start, filter, limit } = request;
-  if (start.kind === 'last') {
-    const newest = await readNewest(source, filter, start.count, start.before);
+  const { last, before = null } = start;
+  if (last !== undefined) {
+    const newest = await readNewest(source, filter, last, before);
     return answerOf(newest, newest.before, false);
   }
   const { place, isCut } = placeOf(source, start);
@@ -122,20 +84,19 @@ export async function answerEventsRequest(
   return answerOf(page, null, isCut || page.hasGap);
 }
 
-/** `isCut`: the place asked for is before the oldest event kept, or beyond the end. */
+/** `isCut`: the requested place is before the oldest event kept, or beyond the end. */
 function placeOf(
   source: EventSource,
-  start: Exclude<EventStart, { kind: 'last' }>,
+  { since, after }: EventsRequest['start'],
 ): { readonly place: number; readonly isCut: boolean } {
   const begin = source.oldest - 1;
-  if (start.kind === 'since') {
-    const place = findPlace(source, start.since);
+  if (since !== undefined) {
+    const place = findPlace(source, since);
     return { place, isCut: place === begin && begin > 0 };
   }
-  const after = start.after ?? begin;
   // A cursor beyond the end is of another log, or of events that a power cut took.
-  const place = Math.min(Math.max(after, begin), source.head);
-  return { place, isCut: place !== after };
+  const place = Math.min(Math.max(after ?? begin, begin), source.head);
+  return { place, isCut: after !== undefined && place !== after };
 }
 
 /**

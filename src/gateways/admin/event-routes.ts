@@ -8,15 +8,10 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId } from '../../model/ids.ts';
 import { operatorsReadingMax } from '../../model/limits.ts';
 import { WaitingReaders, type ReaderSlot } from '../../core/events/waiting-readers.ts';
-import { refuse, type AdminReply, type AdminRequest, type AdminRoute } from '../ops/admin-route.ts';
+import { readRoute, refuse, type AdminAnswer, type AdminRoute } from '../ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import { isWanted, type EventFilter } from './event-pages.ts';
-import {
-  answerEventsRequest,
-  type EventsAnswer,
-  parseEventsRequest,
-  type EventsRequest,
-} from './event-query.ts';
+import { answerEventsRequest, type EventsAnswer, eventsQuery, type EventsRequest } from './event-query.ts';
 
 export interface EventRoutesDeps {
   readonly clock: Clock;
@@ -49,7 +44,7 @@ export class EventRoutes {
   }
 
   get routes(): readonly AdminRoute[] {
-    return [{ method: 'GET', path: '/v1/events', handle: (request) => this.#handle(request) }];
+    return [readRoute('/v1/events', eventsQuery, (request) => this.#handle(request))];
   }
 
   /** For a drain: every wait is answered now, later ones at once; reading goes on. */
@@ -58,15 +53,13 @@ export class EventRoutes {
     this.#readers.wakeAll();
   }
 
-  async #handle({ query }: Pick<AdminRequest, 'query'>): Promise<AdminReply> {
-    const request = parseEventsRequest(query);
-    if (!request.ok) return refuse(400, request.error);
+  async #handle(request: EventsRequest): Promise<AdminAnswer> {
     const slot = this.#readers.enter(operators);
     if (slot === null) return refuse(503, 'too many follow the events already');
-    const following = { filter: request.value.filter, slot };
+    const following = { filter: request.filter, slot };
     this.#following.add(following);
     try {
-      return { status: 200, body: await this.#answer(request.value, slot) };
+      return await this.#answer(request, slot);
     } finally {
       this.#following.delete(following);
       slot.leave();
@@ -85,10 +78,7 @@ export class EventRoutes {
       if (isOver || leftMs <= 0 || this.#isDraining)
         return { ...answer, truncated, draining: this.#isDraining };
       await slot.wait(leftMs);
-      answer = await answerEventsRequest(this.#events, {
-        ...request,
-        start: { kind: 'after', after: answer.next },
-      });
+      answer = await answerEventsRequest(this.#events, { ...request, start: { after: answer.next } });
     }
   }
 

@@ -34,16 +34,12 @@ const entryQuery = z.strictObject({ kind, id: z.string().min(1) });
 
 export function registryListRoutes(registry: RegistryStore): AdminRoute[] {
   return [
-    readRoute('/v1/registry/counts', z.strictObject({}), async () => {
-      return { status: 200, body: registry.counts() };
-    }),
-    readRoute('/v1/registry/list', listQuery, async (query) => {
-      return { status: 200, body: await readPage(registry, query) };
-    }),
+    readRoute('/v1/registry/counts', z.strictObject({}), async () => registry.counts()),
+    readRoute('/v1/registry/list', listQuery, (query) => readPage(registry, query)),
     readRoute('/v1/registry/entry', entryQuery, async ({ kind, id }) => {
       const entry = findEntry(registry, kind, id);
       if (entry === null) return missingEntry({ kind, id });
-      return { status: 200, body: { entry: maskSecrets(writeEntry(kind, entry)) } };
+      return { entry: maskSecrets(writeEntry(kind, entry)) };
     }),
   ];
 }

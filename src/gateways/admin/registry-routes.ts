@@ -11,9 +11,9 @@ import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts
 import { generateBridgeKey, type RegistryWriter } from '../../storage/registry/registry-write.ts';
 import {
   changeRoute,
-  entryReply,
+  answerEntry,
   refuseEntry,
-  type AdminReply,
+  type AdminAnswer,
   type AdminRoute,
 } from '../ops/admin-route.ts';
 import { deviceChangeRoutes, type DeviceChangeDeps } from './device-changes.ts';
@@ -40,38 +40,21 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
     ...deviceChangeRoutes(deps),
     ...bridgeRoutes(deps),
     ...entryRoutes(deps),
-    changeRoute(
-      '/v1/credential/create',
-      credentialBody,
-      { asked: ['app_id', 'permissions'], answered: { access_key_id: 'credential.access_key_id' } },
-      (body) => createCredential(deps, body),
-    ),
-    changeRoute(
-      '/v1/credential/rotate',
-      rotateBody,
-      { asked: ['access_key_id', 'grace_s'], answered: { new_access_key_id: 'credential.access_key_id' } },
-      (body) => rotateCredential(deps, body),
-    ),
-    changeRoute(
-      '/v1/credential/revoke',
-      credentialName,
-      { asked: ['access_key_id'] },
-      async ({ access_key_id: id }) => {
-        const revoked = await deps.writer.update('credential', id, (credential) => ({
-          ...credential,
-          revoked: true,
-        }));
-        return credentialReply(deps, revoked, () => ({ revoked: id }));
-      },
-    ),
-    changeRoute(
-      '/v1/credential/remove',
-      credentialName,
-      { asked: ['access_key_id'] },
-      async ({ access_key_id: id }) => {
-        const removed = await deps.writer.remove('credential', id);
-        return credentialReply(deps, removed, () => ({ removed: id }));
-      },
+    changeRoute('/v1/credential/create', credentialBody, (body) => createCredential(deps, body), {
+      answered: { access_key_id: 'credential.access_key_id' },
+    }),
+    changeRoute('/v1/credential/rotate', rotateBody, (body) => rotateCredential(deps, body), {
+      answered: { new_access_key_id: 'credential.access_key_id' },
+    }),
+    changeRoute('/v1/credential/revoke', credentialName, async ({ access_key_id: id }) => {
+      const revoked = await deps.writer.update('credential', id, (credential) => ({
+        ...credential,
+        revoked: true,
+      }));
+      return answerCredential(deps, revoked, () => ({ revoked: id }));
+    }),
+    changeRoute('/v1/credential/remove', credentialName, async ({ access_key_id: id }) =>
+      answerCredential(deps, await deps.writer.remove('credential', id), () => ({ removed: id })),
     ),
   ];
 }
@@ -91,33 +74,33 @@ const rotateBody = z.strictObject({
 async function createCredential(
   deps: RegistryChangeDeps,
   body: z.output<typeof credentialBody>,
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const created = await deps.writer.createCredential({
     appId: body.app_id as ApplicationId,
     grants: body.permissions,
     notBefore: body.not_before,
     notAfter: body.not_after,
   });
-  return credentialReply(deps, created);
+  return answerCredential(deps, created);
 }
 
 async function rotateCredential(
   deps: RegistryChangeDeps,
   body: z.output<typeof rotateBody>,
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const oldNotAfter = Math.min(wallSeconds(deps.clock) + body.grace_s, unixSecondsMax);
   const rotated = await deps.writer.rotateCredential(body.access_key_id, oldNotAfter);
   const replaced = { replaced: body.access_key_id, replaced_not_after: oldNotAfter };
-  return credentialReply(deps, rotated, (fresh) => ({ ...encodeCredential(fresh), ...replaced }));
+  return answerCredential(deps, rotated, (fresh) => ({ ...encodeCredential(fresh), ...replaced }));
 }
 
-function credentialReply(
+function answerCredential(
   deps: RegistryChangeDeps,
   outcome: Result<Credential, MissingEntry>,
   bodyOf: (credential: Credential) => object = encodeCredential,
-): AdminReply {
+): AdminAnswer {
   deps.forgetDerivedKeys();
-  return entryReply(outcome, bodyOf);
+  return answerEntry(outcome, bodyOf);
 }
 
 function encodeCredential(credential: Credential): object {
@@ -135,32 +118,30 @@ const bridgeRevokeBody = z.strictObject({ bridge_id: z.string().min(1), revoked:
  */
 function bridgeRoutes(deps: RegistryChangeDeps): AdminRoute[] {
   return [
-    changeRoute('/v1/bridge/add', bridgeBody, { asked: ['bridge_id', 'app_ids'] }, (body) =>
-      addBridge(deps, body),
-    ),
+    changeRoute('/v1/bridge/add', bridgeBody, (body) => addBridge(deps, body)),
     changeRoute(
       '/v1/bridge/revoke',
       bridgeRevokeBody,
-      { asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
       async ({ bridge_id: id, revoked }) =>
-        bridgeReply(deps, await deps.writer.update('bridge', id, (bridge) => ({ ...bridge, revoked }))),
+        answerBridge(deps, await deps.writer.update('bridge', id, (bridge) => ({ ...bridge, revoked }))),
+      { answered: { revoked: 'bridge.revoked' } },
     ),
-    changeRoute('/v1/bridge/remove', bridgeRemoveBody, { asked: ['bridge_id'] }, async ({ bridge_id: id }) =>
-      bridgeReply(deps, await deps.writer.remove('bridge', id)),
+    changeRoute('/v1/bridge/remove', bridgeRemoveBody, async ({ bridge_id: id }) =>
+      answerBridge(deps, await deps.writer.remove('bridge', id)),
     ),
   ];
 }
 
-async function addBridge(deps: RegistryChangeDeps, body: z.output<typeof bridgeBody>): Promise<AdminReply> {
+async function addBridge(deps: RegistryChangeDeps, body: z.output<typeof bridgeBody>): Promise<AdminAnswer> {
   const { key, keySha256 } = generateBridgeKey();
   const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
   if (!parsed.ok) return refuseEntry(parsed.error);
   const added = await deps.writer.put('bridge', parsed.value);
   if (added.ok) deps.changed();
-  return entryReply(added, (bridge) => ({ bridge: writeEntry('bridge', bridge), key }));
+  return answerEntry(added, (bridge) => ({ bridge: writeEntry('bridge', bridge), key }));
 }
 
-function bridgeReply(deps: RegistryChangeDeps, changed: Result<Bridge, MissingEntry>): AdminReply {
+function answerBridge(deps: RegistryChangeDeps, changed: Result<Bridge, MissingEntry>): AdminAnswer {
   if (changed.ok) deps.changed();
-  return entryReply(changed, (bridge) => ({ bridge: writeEntry('bridge', bridge) }));
+  return answerEntry(changed, (bridge) => ({ bridge: writeEntry('bridge', bridge) }));
 }

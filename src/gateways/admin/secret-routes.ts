@@ -3,14 +3,7 @@
  * of operators, each in one answer only: that of its creation.
  */
 import { z } from 'zod';
-import {
-  type AdminReply,
-  type AdminRoute,
-  changeRoute,
-  orFileError,
-  readRoute,
-  refuse,
-} from '../ops/admin-route.ts';
+import { type AdminAnswer, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
 import type { TokenKeyRotation, StoredTokenKey, LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import { opsTokensMax } from '../../model/limits.ts';
 import { operatorNameForm, opsRoles, type Operator } from '../../model/audit.ts';
@@ -33,16 +26,11 @@ const retireBody = z.strictObject({ kid: z.string().min(1) });
 
 export function tokenKeyRoutes(live: Keys): AdminRoute[] {
   return [
-    readRoute('/v1/token-keys', z.strictObject({}), () => list(live)),
-    changeRoute(
-      '/v1/token-keys/rotate',
-      rotateBody,
-      { answered: { kid: 'keys.0.kid', dropped: 'dropped' } },
-      () => orFileError(() => rotate(live)),
-    ),
-    changeRoute('/v1/token-keys/retire', retireBody, { asked: ['kid'] }, ({ kid }) =>
-      orFileError(() => retire(live, kid)),
-    ),
+    readRoute('/v1/token-keys', z.strictObject({}), async () => listKeys(live.stored)),
+    changeRoute('/v1/token-keys/rotate', rotateBody, async () => encodeRotation(await live.rotate()), {
+      answered: { kid: 'keys.0.kid', dropped: 'dropped' },
+    }),
+    changeRoute('/v1/token-keys/retire', retireBody, ({ kid }) => retire(live, kid)),
   ];
 }
 
@@ -65,18 +53,15 @@ const retireRefusals = {
   last: (kid: string) => `${kid} is the only token key: rotate first`,
 } as const;
 
-async function list({ stored }: Keys): Promise<AdminReply> {
-  return { status: 200, body: { keys: encodeTokenKeys(stored) } satisfies TokenKeyListing };
+function listKeys(stored: readonly StoredTokenKey[]): TokenKeyListing {
+  return { keys: encodeTokenKeys(stored) };
 }
 
-async function rotate(live: Keys): Promise<AdminReply> {
-  return { status: 200, body: encodeRotation(await live.rotate()) };
-}
-
-async function retire(live: Keys, kid: string): Promise<AdminReply> {
+async function retire(live: Keys, kid: string): Promise<AdminAnswer> {
   const left = await live.retire(kid);
-  if (left.ok) return { status: 200, body: { keys: encodeTokenKeys(left.value) } satisfies TokenKeyListing };
-  return refuse(left.error === 'last' ? 409 : 404, retireRefusals[left.error](kid));
+  return left.ok
+    ? listKeys(left.value)
+    : refuse(left.error === 'last' ? 409 : 404, retireRefusals[left.error](kid));
 }
 
 export interface OpsTokenListing {
@@ -95,15 +80,11 @@ const revokeBody = z.strictObject({ name: z.string() });
 
 export function opsTokenRoutes(live: Live): AdminRoute[] {
   return [
-    readRoute('/v1/ops-tokens', z.strictObject({}), async () => {
-      return { status: 200, body: { tokens: encodeOpsTokens(live.stored) } satisfies OpsTokenListing };
+    readRoute('/v1/ops-tokens', z.strictObject({}), async (): Promise<OpsTokenListing> => {
+      return { tokens: encodeOpsTokens(live.stored) };
     }),
-    changeRoute('/v1/ops-tokens/create', createBody, { asked: ['name', 'role'] }, (operator) =>
-      orFileError(() => create(live, operator)),
-    ),
-    changeRoute('/v1/ops-tokens/revoke', revokeBody, { asked: ['name'] }, ({ name }) =>
-      orFileError(() => revoke(live, name)),
-    ),
+    changeRoute('/v1/ops-tokens/create', createBody, (operator) => create(live, operator)),
+    changeRoute('/v1/ops-tokens/revoke', revokeBody, ({ name }) => revoke(live, name)),
   ];
 }
 
@@ -121,19 +102,15 @@ const createRefusals: Readonly<Record<OpsTokenRefusal, (name: string) => string>
   full: () => `there are ${opsTokensMax} tokens already: revoke one first`,
 };
 
-function unknownToken(name: string): string {
-  return `no token ${JSON.stringify(name)}`;
-}
-
 const createStatuses = { name: 400, taken: 409, full: 409 } as const;
 
-async function create(live: Live, operator: Operator): Promise<AdminReply> {
+async function create(live: Live, operator: Operator): Promise<AdminAnswer> {
   const created = await live.create(operator);
   if (!created.ok) return refuse(createStatuses[created.error], createRefusals[created.error](operator.name));
-  return { status: 200, body: { ...operator, token: created.value.token } satisfies FreshOpsTokenJson };
+  return { ...operator, token: created.value.token } satisfies FreshOpsTokenJson;
 }
 
-async function revoke(live: Live, name: string): Promise<AdminReply> {
-  if (await live.revoke(name)) return { status: 200, body: { revoked: name } };
-  return refuse(404, unknownToken(name));
+async function revoke(live: Live, name: string): Promise<AdminAnswer> {
+  if (await live.revoke(name)) return { revoked: name };
+  return refuse(404, `no token ${JSON.stringify(name)}`);
 }

@@ -11,7 +11,14 @@ import type { WakeupCode } from '../../model/codes.ts';
 import { generateRequestId, type ApplicationId, type DeviceId, type RequestId } from '../../model/ids.ts';
 import type { WakeupReceipt } from '../../model/wakeup.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
-import { changeRoute, missingEntry, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import {
+  changeRoute,
+  missingEntry,
+  refuse,
+  type AdminAnswer,
+  type AdminRefusal,
+  type AdminRoute,
+} from '../ops/admin-route.ts';
 import { deviceIdField } from './device-changes.ts';
 
 export interface WakeRouteDeps extends OwnWakeupDeps {
@@ -25,8 +32,8 @@ export function wakeRoute(deps: WakeRouteDeps): AdminRoute {
   return changeRoute(
     '/v1/device/wake',
     wakeBody,
-    { asked: ['device_id'], answered: { app_id: 'app_id', request_id: 'request_id' } },
     ({ device_id: deviceId, app_id: appId }) => wake(deps, deviceId, appId),
+    { answered: { app_id: 'app_id', request_id: 'request_id' } },
   );
 }
 
@@ -34,7 +41,7 @@ async function wake(
   deps: WakeRouteDeps,
   deviceId: DeviceId,
   askedFor: string | undefined,
-): Promise<AdminReply> {
+): Promise<AdminAnswer> {
   const { clock, registry } = deps;
   const device = registry.findDevice(deviceId);
   if (device === null) return missingEntry({ kind: 'device', id: deviceId });
@@ -45,7 +52,7 @@ async function wake(
   const signed = ownSignature(clock, `wakeup by an operator ${requestId}`);
   const woken = await submitOwnWakeup(deps, { appId, deviceId, requestId, ...signed });
   if (!woken.ok) return refuseWake(woken.error.code, woken.error.message);
-  return { status: 200, body: encodeWoken(appId, requestId, woken.value) };
+  return encodeWoken(appId, requestId, woken.value);
 }
 
 export type WokenJson = ReturnType<typeof encodeWoken>;
@@ -70,6 +77,6 @@ const sentences: Partial<Record<WakeupCode, string>> = {
   50402: 'whether the 8 bytes reached the module is not known: look at its events',
 };
 
-function refuseWake(code: WakeupCode, message: string): AdminReply {
+function refuseWake(code: WakeupCode, message: string): AdminRefusal {
   return refuse(passing.has(code) ? 503 : 409, `${sentences[code] ?? message} (${code})`);
 }

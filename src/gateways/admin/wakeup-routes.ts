@@ -34,7 +34,7 @@ export function wakeupRoutes(deps: WakeupRoutesDeps): readonly AdminRoute[] {
   return [
     readRoute('/v1/wakeups', wakeupsQuery, async ({ request_id: requestId, device_id: deviceId = null }) => {
       const found = await findWakeups(deps, requestId, deviceId);
-      return { status: 200, body: await describeWakeups(deps.events, { requestId, deviceId }, found) };
+      return describeWakeups(deps.events, { requestId, deviceId }, found);
     }),
   ];
 }

@@ -6,7 +6,7 @@
 import type { WebhookAnswers, WebhookName } from '../../core/ports/webhook-admin.ts';
 import { z } from 'zod';
 import type { EventId } from '../../model/ids.ts';
-import { type AdminReply, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
+import { type AdminAnswer, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
 import type { WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
 import type { WebhookThread } from '../../webhooks/worker/webhook-thread.ts';
 
@@ -31,30 +31,29 @@ export function webhookRoutes(thread: Thread): AdminRoute[] {
     changeRoute(
       '/v1/webhook/test',
       nameBody,
-      { asked: ['url', 'app_id'], answered: { delivered: 'delivered' } },
-      async (body) => replyOf(await thread.ask({ kind: 'test', name: nameOf(body) }), (tested) => tested),
+      async (body) => answerOf(await thread.ask({ kind: 'test', name: nameOf(body) })),
+      { answered: { delivered: 'delivered' } },
     ),
     changeRoute(
       '/v1/webhook/replay',
       replayBody,
-      { asked: ['url', 'app_id', 'event_id'], answered: { replayed: 'replayed' } },
       async (body) => {
         const eventId = body.event_id as EventId | null;
-        const replayed = await thread.ask({ kind: 'replay', name: nameOf(body), eventId });
-        return replyOf(replayed, (answer) => answer);
+        return answerOf(await thread.ask({ kind: 'replay', name: nameOf(body), eventId }));
       },
+      { answered: { replayed: 'replayed' } },
     ),
-    changeRoute('/v1/webhook/enable', nameBody, { asked: ['url', 'app_id'] }, async (body) =>
-      replyOf(await thread.ask({ kind: 'enable', name: nameOf(body) }), (webhook) => ({ webhook })),
+    changeRoute('/v1/webhook/enable', nameBody, async (body) =>
+      answerOf(await thread.ask({ kind: 'enable', name: nameOf(body) }), (webhook) => ({ webhook })),
     ),
   ];
 }
 
-async function list(thread: Thread, query: z.output<typeof listQuery>): Promise<AdminReply> {
+async function list(thread: Thread, query: z.output<typeof listQuery>): Promise<AdminAnswer> {
   const { url, app_id: appId, after, limit } = query;
-  if (url === undefined) return replyOf(await thread.ask({ kind: 'list' }), (webhooks) => ({ webhooks }));
+  if (url === undefined) return answerOf(await thread.ask({ kind: 'list' }), (webhooks) => ({ webhooks }));
   const shown = await thread.ask({ kind: 'show', name: { url, appId }, after, limit });
-  return replyOf(shown, ({ webhook, parked }) => ({ webhooks: [webhook], parked }));
+  return answerOf(shown, ({ webhook, parked }) => ({ webhooks: [webhook], parked }));
 }
 
 function nameOf({ url, app_id: appId }: z.output<typeof nameBody>): WebhookName {
@@ -63,10 +62,10 @@ function nameOf({ url, app_id: appId }: z.output<typeof nameBody>): WebhookName 
 
 const refusalStatuses = { unknown: 404, ambiguous: 409, busy: 503, unavailable: 503 } as const;
 
-function replyOf<Kind extends keyof WebhookAnswers>(
+function answerOf<Kind extends keyof WebhookAnswers>(
   reply: WebhookReply<Kind>,
-  bodyOf: (answer: WebhookAnswers[Kind]) => object,
-): AdminReply {
-  if (reply.ok) return { status: 200, body: bodyOf(reply.value) };
+  bodyOf: (answer: WebhookAnswers[Kind]) => object = (answer) => answer,
+): AdminAnswer {
+  if (reply.ok) return bodyOf(reply.value);
   return refuse(refusalStatuses[reply.error.kind], reply.error.message);
 }

@@ -13,7 +13,8 @@ import {
   describeCarriedCall,
 } from '../admin/call-media-routes.ts';
 import { noTicket, pictureLink } from '../admin/call-routes.ts';
-import { type AdminReply, refuse } from '../ops/admin-route.ts';
+import { type AdminAnswer, refuse } from '../ops/admin-route.ts';
+import { sendAnswer } from '../ops/admin-service.ts';
 import { findBearer } from '../ops/operators.ts';
 import { refuseRequest, remoteOf } from '../ops/ops-admission.ts';
 import type { RefusedCredentials } from '../ops/refused-credentials.ts';
@@ -77,15 +78,15 @@ export class CallPage {
     const sessionId = pageTickets.take(parsed.data.ticket);
     if (sessionId === null)
       return this.#refuse(request, reply, 'this ticket is used up, or older than a minute');
-    if (calls.find(sessionId) === null) return send(reply, callEnded);
-    return send(reply, { status: 200, body: { key: keys.issue(sessionId) } satisfies OpenedCallJson });
+    if (calls.find(sessionId) === null) return sendAnswer(reply, callEnded);
+    return reply.send({ key: keys.issue(sessionId) } satisfies OpenedCallJson);
   }
 
-  #withKey(answer: (watched: WatchedCall) => Promise<AdminReply>) {
+  #withKey(answer: (watched: WatchedCall) => Promise<AdminAnswer>) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const watched = this.#deps.keys.find(findBearer(request.headers.authorization ?? '') ?? '');
       if (watched === null) return this.#refuse(request, reply, 'the key of an open page is needed');
-      return send(reply, await answer(watched));
+      return sendAnswer(reply, await answer(watched));
     };
   }
 
@@ -94,13 +95,13 @@ export class CallPage {
     return refuseRequest(reply, 401, sentence, { 'WWW-Authenticate': 'Bearer' });
   }
 
-  readonly #view = async ({ sessionId, endReason }: WatchedCall): Promise<AdminReply> => {
+  readonly #view = async ({ sessionId, endReason }: WatchedCall): Promise<WatchedCallJson> => {
     const described = await describeCarriedCall(this.#deps, sessionId);
-    return { status: 200, body: { ...described, end_reason: endReason } satisfies WatchedCallJson };
+    return { ...described, end_reason: endReason };
   };
 
   /** One ticket for each link. A page that requests links again replaces its own tickets, and none of others. */
-  readonly #links = async ({ key, sessionId }: WatchedCall): Promise<AdminReply> => {
+  readonly #links = async ({ key, sessionId }: WatchedCall): Promise<AdminAnswer> => {
     const { calls, tickets } = this.#deps;
     if (calls.find(sessionId) === null) return callEnded;
     const [live, source, output] = ['live', 'source', 'output'].map(
@@ -113,10 +114,6 @@ export class CallPage {
       source: pictureLink(origin, source, 'source'),
       output: pictureLink(origin, output, 'output'),
     };
-    return { status: 200, body: links };
+    return links;
   };
-}
-
-function send(reply: FastifyReply, { status, body }: AdminReply): FastifyReply {
-  return reply.code(status).send(body);
 }

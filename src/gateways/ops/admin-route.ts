@@ -2,18 +2,17 @@
  * An administrative route: what it declares of itself, how its query or body is checked, and what the audit log has of a
  * change. The listener does the rest.
  */
-import type {
-  AuditAction,
-  AuditId,
-  AuditIds,
-  AuditIntent,
-  AuditOutcome,
-  Operator,
+import {
+  auditIds,
+  type AuditAction,
+  type AuditId,
+  type AuditIntent,
+  type AuditOutcome,
+  type Operator,
 } from '../../model/audit.ts';
 import type { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { maskUrlsIn } from '../../model/registry.ts';
-import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import type { FieldError } from '../../storage/registry/entry-reader.ts';
 import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
 
@@ -23,24 +22,31 @@ export interface AdminRequest {
   readonly body: unknown;
 }
 
-export interface AdminReply {
+/** An answer that is no success. */
+export class AdminRefusal {
+  /** Of HTTP. */
   readonly status: number;
-  /** Sent as JSON. */
-  readonly body: unknown;
+  readonly error: string;
+
+  constructor(status: number, error: string) {
+    this.status = status;
+    this.error = error;
+  }
 }
 
-/** The parts of a change that the audit log has. */
+/** An object that is no refusal is a success, sent as JSON. */
+export type AdminAnswer = object | AdminRefusal;
+
+/** The parts of a change that the audit log has, as well as the ids of its body, or of the query of an upload. */
 export interface AuditTerms {
   readonly action: AuditAction;
-  /** Taken from the body, of an upload from the query, by the same names. */
-  readonly asked?: readonly AuditId[];
-  /** Taken from the body of the answer, each from where it stands there: `credential.access_key_id`. */
+  /** Taken from the answer, each from where it stands there: `credential.access_key_id`. */
   readonly answered?: Readonly<Partial<Record<AuditId, string>>>;
 }
 
 interface BaseRoute {
   readonly path: string;
-  handle(request: AdminRequest): Promise<AdminReply>;
+  handle(request: AdminRequest): Promise<AdminAnswer>;
 }
 
 /** Changes nothing, so that a viewer may ask it too. */
@@ -70,38 +76,45 @@ export interface UploadRoute {
 export interface Upload {
   /** Each is sent as a line of JSON. When the caller hangs up the iteration is ended where it stands. */
   readonly lines: AsyncIterable<unknown>;
-  /** How it ended, also for a caller that has hung up. Its body is the last line; undefined: there is none. */
-  readonly ended: Promise<AdminReply>;
+  /** How it ended, also for a caller that has hung up. It is the last line. */
+  readonly ended: Promise<AdminAnswer>;
 }
 
-/** A question; a query that is not of this schema is 400 and names the field. */
+/** A question; a query that is not of this schema is 400 and names the field. A key that is repeated has a list of values. */
 export function readRoute<Schema extends z.ZodType>(
   path: string,
   schema: Schema,
-  handle: (query: z.output<Schema>) => Promise<AdminReply>,
+  handle: (query: z.output<Schema>) => Promise<AdminAnswer>,
 ): ReadRoute {
   return {
     method: 'GET',
     path,
-    handle: async ({ query }) => checked(schema, Object.fromEntries(query), 'query', handle),
+    handle: async ({ query }) => checked(schema, valuesOf(query), 'query', handle),
   };
+}
+
+function valuesOf(query: URLSearchParams): Readonly<Record<string, string | readonly string[]>> {
+  const values = Array.from(new Set(query.keys()), (key) => [key, query.getAll(key)] as const);
+  return Object.fromEntries(values.map(([key, all]) => [key, all.length === 1 ? (all[0] ?? '') : all]));
 }
 
 /** `/v1/device/add` is `device.add` in the audit log, `/v1/calls/end` is `call.end`. */
 type ActionOf<Path> = Path extends `/v1/${infer Kinds}/${infer Verb}`
   ? `${Kinds extends `${infer Kind}s` ? Kind : Kinds}.${Verb}`
-  : never;
+  : '';
 
-/** The ids of a change that the audit log has; `action`: where it is not by the path. */
-type ChangeTerms<Path> = Omit<AuditTerms, 'action'> &
-  (ActionOf<Path> extends AuditAction ? object : Pick<AuditTerms, 'action'>);
+/** `action`: where it is not by the path. */
+type TermsOf<Path> =
+  ActionOf<Path> extends AuditAction
+    ? [Pick<AuditTerms, 'answered'>?]
+    : [AuditTerms & { action: AuditAction }];
 
 /** A change; a body that is not of this schema is 400 and names the field. */
 export function changeRoute<const Path extends string, Schema extends z.ZodType>(
   path: Path,
   schema: Schema,
-  terms: ChangeTerms<Path>,
-  handle: (body: z.output<Schema>) => Promise<AdminReply>,
+  handle: (body: z.output<Schema>) => Promise<AdminAnswer>,
+  ...[terms]: TermsOf<Path>
 ): ChangeRoute {
   const action = path.replace('/v1/', '').replace(/s?\//, '.') as AuditAction;
   return {
@@ -116,8 +129,8 @@ async function checked<Schema extends z.ZodType>(
   schema: Schema,
   asked: unknown,
   whole: 'query' | 'body',
-  handle: (asked: z.output<Schema>) => Promise<AdminReply>,
-): Promise<AdminReply> {
+  handle: (asked: z.output<Schema>) => Promise<AdminAnswer>,
+): Promise<AdminAnswer> {
   const parsed = schema.safeParse(asked);
   if (parsed.success) return handle(parsed.data);
   return refuse(400, explainIssues(parsed.error, whole));
@@ -128,36 +141,26 @@ export function explainIssues({ issues }: z.ZodError, whole: 'query' | 'body'): 
   return issues.map(({ path, message }) => `${path.join('.') || whole}: ${message}`).join('; ');
 }
 
-export function refuse(status: number, error: string): AdminReply {
-  return { status, body: { error } };
+export function refuse(status: number, error: string): AdminRefusal {
+  return new AdminRefusal(status, error);
 }
 
 /** Of an entry that cannot be in a registry. */
-export function refuseEntry({ field, reason }: FieldError): AdminReply {
+export function refuseEntry({ field, reason }: FieldError): AdminRefusal {
   return refuse(400, `${field} ${reason}`);
 }
 
-export function missingEntry({ kind, id }: MissingEntry): AdminReply {
+export function missingEntry({ kind, id }: MissingEntry): AdminRefusal {
   const shown = kind === 'webhook' ? maskUrlsIn(id) : id;
   return refuse(404, `no ${kind} ${JSON.stringify(shown)} in the registry`);
 }
 
 /** `bodyOf`: the answer where the entry is there. */
-export function entryReply<Entry>(
+export function answerEntry<Entry>(
   outcome: Result<Entry, MissingEntry>,
   bodyOf: (entry: Entry) => object,
-): AdminReply {
-  return outcome.ok ? { status: 200, body: bodyOf(outcome.value) } : missingEntry(outcome.error);
-}
-
-/** Answers 500 with the reason when the file behind a change cannot be used: the operator has to mend it. */
-export async function orFileError(change: () => Promise<AdminReply>): Promise<AdminReply> {
-  try {
-    return await change();
-  } catch (error) {
-    if (error instanceof StoreOpenError) return refuse(500, error.message);
-    throw error;
-  }
+): AdminAnswer {
+  return outcome.ok ? bodyOf(outcome.value) : missingEntry(outcome.error);
 }
 
 /** The operator of a request and its origin. */
@@ -170,23 +173,20 @@ export interface OpsCaller {
 }
 
 /** The intent of a change from its request. `asked`: the body, or the query of an upload. */
-export function intentOf({ operator, from }: OpsCaller, terms: AuditTerms, asked: unknown): AuditIntent {
-  const ids = Object.fromEntries((terms.asked ?? []).map((name) => [name, valueAt(asked, name)]));
-  return { operator: operator.name, role: operator.role, from, action: terms.action, ids };
+export function intentOf({ operator, from }: OpsCaller, { action }: AuditTerms, asked: unknown): AuditIntent {
+  const ids = Object.fromEntries(auditIds.map((name) => [name, valueAt(asked, name)]));
+  return { operator: operator.name, role: operator.role, from, action, ids };
 }
 
 /** The outcome of a change from its answer. */
-export function outcomeOf({ status, body }: AdminReply, { answered = {} }: AuditTerms): AuditOutcome {
-  if (status >= 400) {
-    const reason = valueAt(body, 'error');
-    return {
-      result: status >= 500 ? 'failed' : 'refused',
-      ...(typeof reason === 'string' && { reason }),
-    };
-  }
-  const places = Object.entries(answered) as [AuditId, string][];
-  const ids: AuditIds = Object.fromEntries(places.map(([name, place]) => [name, valueAt(body, place)]));
-  return { result: 'ok', ids };
+export function outcomeOf(answer: AdminAnswer, { answered = {} }: AuditTerms): AuditOutcome {
+  if (answer instanceof AdminRefusal)
+    return { result: answer.status >= 500 ? 'failed' : 'refused', reason: answer.error };
+  const places = Object.entries(answered);
+  return {
+    result: 'ok',
+    ids: Object.fromEntries(places.map(([name, place]) => [name, valueAt(answer, place)])),
+  };
 }
 
 /** `place`: keys with dots between them. Undefined: nothing is there. */

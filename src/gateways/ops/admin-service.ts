@@ -13,7 +13,8 @@ import type { Log } from '../../lib/log.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import { explainFault } from '../../storage/lmdb/store-fault.ts';
 import {
-  type AdminReply,
+  AdminRefusal,
+  type AdminAnswer,
   type AdminRequest,
   type AdminRoute,
   type ChangeRoute,
@@ -76,18 +77,18 @@ export class AdminService {
   async #call(request: FastifyRequest, reply: FastifyReply, route: AdminRoute): Promise<FastifyReply> {
     const caller = callerOf(request);
     const asked = { query: queryOf(request), body: request.body };
-    const { status, body } = await (route.method === 'GET'
+    const answer = await (route.method === 'GET'
       ? read(caller, route, asked)
       : this.#change(caller, route, asked));
-    return reply.code(status).send(body);
+    return sendAnswer(reply, answer);
   }
 
-  #change(caller: OpsCaller, route: ChangeRoute, request: AdminRequest): Promise<AdminReply> {
+  #change(caller: OpsCaller, route: ChangeRoute, request: AdminRequest): Promise<AdminAnswer> {
     const { audit: terms } = route;
     return this.#deps.audit.record(
       intentOf(caller, terms, request.body),
       () => route.handle(request),
-      (reply) => outcomeOf(reply, terms),
+      (answer) => outcomeOf(answer, terms),
     );
   }
 
@@ -121,15 +122,15 @@ export class AdminService {
   ): Promise<void> {
     const { audit: terms } = route;
     const query = queryOf(request);
-    const act = async (): Promise<AdminReply> => {
+    const act = async (): Promise<AdminAnswer> => {
       const { lines, ended } = route.upload({ query }, file, answer.gone);
       // The iteration ends where it stands when the caller hangs up.
       for await (const line of lines) if (!(await answer.send(line))) break;
       return ended;
     };
     const intent = intentOf(callerOf(request), terms, Object.fromEntries(query));
-    const { body } = await this.#deps.audit.record(intent, act, (reply) => outcomeOf(reply, terms));
-    if (body !== undefined) await answer.send(body);
+    const last = await this.#deps.audit.record(intent, act, (ended) => outcomeOf(ended, terms));
+    await answer.send(last instanceof AdminRefusal ? { error: last.error } : last);
   }
 }
 
@@ -138,10 +139,15 @@ function callerOf({ opsCaller }: FastifyRequest): OpsCaller {
   return opsCaller;
 }
 
+export function sendAnswer(reply: FastifyReply, answer: AdminAnswer): FastifyReply {
+  if (answer instanceof AdminRefusal) return refuseRequest(reply, answer.status, answer.error);
+  return reply.send(answer);
+}
+
 /** The answer may have taken long: a caller whose token was revoked meanwhile gets 401. */
-async function read(caller: OpsCaller, route: ReadRoute, request: AdminRequest): Promise<AdminReply> {
-  const reply = await route.handle(request);
-  return caller.holds() ? reply : refuse(401, 'the token was revoked meanwhile');
+async function read(caller: OpsCaller, route: ReadRoute, request: AdminRequest): Promise<AdminAnswer> {
+  const answer = await route.handle(request);
+  return caller.holds() ? answer : refuse(401, 'the token was revoked meanwhile');
 }
 
 /**

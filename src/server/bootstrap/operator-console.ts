@@ -56,7 +56,5 @@ const figuresQuery = z.strictObject({ after: z.coerce.number().int().nonnegative
 
 /** `GET /v1/figures`: the figures of the last hour, or those behind the `next` of an earlier answer. */
 function figuresRoute(history: FigureHistory): AdminRoute {
-  return readRoute('/v1/figures', figuresQuery, async ({ after }) => {
-    return { status: 200, body: history.read(after) };
-  });
+  return readRoute('/v1/figures', figuresQuery, async ({ after }) => history.read(after));
 }

@@ -9,7 +9,7 @@ import type { Log } from '../../lib/log.ts';
 import {
   changeRoute,
   refuse,
-  type AdminReply,
+  type AdminAnswer,
   type AdminRoute,
   type Upload,
   type UploadRoute,
@@ -83,7 +83,6 @@ export class RegistryRefresh {
         path: '/v1/registry/import',
         audit: {
           action: 'registry.import',
-          asked: ['replace', 'dry_run', 'import'],
           answered: { counts: 'result.counts', sha256: 'result.sha256', deleted: 'result.deleted' },
         },
         upload: ({ query }, file, gone) => this.#upload(query, file, gone),
@@ -91,11 +90,7 @@ export class RegistryRefresh {
       changeRoute(
         '/v1/registry/cancel-import',
         z.strictObject({ import: importIdField }),
-        { asked: ['import'] },
-        async ({ import: importId }) => {
-          const cancelled = this.#cancel(this.#switchOf(importId));
-          return { status: 200, body: { cancelled } };
-        },
+        async ({ import: importId }) => ({ cancelled: this.#cancel(this.#switchOf(importId)) }),
       ),
     ];
   }
@@ -169,7 +164,7 @@ class Progress {
 }
 
 /** The spool file's own name means nothing to who sent it. */
-function lastLine(result: ImportResult): AdminReply {
+function lastLine(result: ImportResult): AdminAnswer {
   if (!result.ok) return refuse(409, result.error.message.replace(result.error.file, 'the file'));
-  return { status: 200, body: { result: encodeImportReport(result.value) } };
+  return { result: encodeImportReport(result.value) };
 }

@@ -51,9 +51,7 @@ export interface SettingsSeen {
 }
 
 export function settingsRoute(seen: SettingsSeen): AdminRoute {
-  return readRoute('/v1/settings', z.strictObject({}), async () => {
-    return { status: 200, body: listSettings(seen) };
-  });
+  return readRoute('/v1/settings', z.strictObject({}), async () => listSettings(seen));
 }
 
 export function listSettings({ settings, configured, sharers = () => 1 }: SettingsSeen): SettingsJson {

@@ -7,11 +7,10 @@ export function clusterRoute(
   read: () => Promise<readonly MemberJson[]>,
   ageMs: () => number | null = () => 0,
 ): AdminRoute {
-  const handle = async (): ReturnType<AdminRoute['handle']> => {
+  const handle = async (): Promise<ClusterJson> => {
     const members = await read();
     const age = ageMs();
-    const body: ClusterJson = { age_ms: age, stale: age === null || age > memberKnowledgeMsMax, members };
-    return { status: 200, body };
+    return { age_ms: age, stale: age === null || age > memberKnowledgeMsMax, members };
   };
   return { method: 'GET', path: '/v1/cluster', handle };
 }

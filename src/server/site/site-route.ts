@@ -38,10 +38,9 @@ interface SiteParts {
 
 /** `hasMedia`: the server has media processes. */
 export function siteRoute(parts: SiteParts, hasMedia: boolean): AdminRoute {
-  return readRoute('/v1/site', z.strictObject({}), async () => {
+  return readRoute('/v1/site', z.strictObject({}), async (): Promise<SiteJson> => {
     const media = hasMedia ? mediaOf(parts) : [];
-    const body: SiteJson = { processes: [...siteProcesses(parts), ...media] };
-    return { status: 200, body };
+    return { processes: [...siteProcesses(parts), ...media] };
   });
 }
 

@@ -5,13 +5,7 @@
 import { z } from 'zod';
 import { readVersion } from '../../lib/package-version.ts';
 import { fail, type Result } from '../../lib/result.ts';
-import {
-  changeRoute,
-  readRoute,
-  refuse,
-  type AdminRoute,
-  type AuditTerms,
-} from '../../gateways/ops/admin-route.ts';
+import { changeRoute, readRoute, refuse, type AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { UpgradeControl } from './core-task.ts';
 
 /** As `GET /v1/upgrade` answers it. */
@@ -30,22 +24,26 @@ export interface UpgradeBegunJson {
   readonly version: string;
 }
 
-const audit: AuditTerms = { action: 'server.upgrade' };
 const bodyForm = z.strictObject({ edges: z.boolean().default(false) });
 
 export function upgradeRoutes(control: UpgradeControl): AdminRoute[] {
   const { pid } = process;
   const version = readVersion();
   return [
-    readRoute('/v1/upgrade', z.strictObject({}), async () => {
+    readRoute('/v1/upgrade', z.strictObject({}), async (): Promise<UpgradeJson> => {
       const { isUnderWay: upgrading, failure } = control.state;
-      return { status: 200, body: { pid, version, upgrading, failure } satisfies UpgradeJson };
+      return { pid, version, upgrading, failure };
     }),
-    changeRoute('/v1/upgrade', bodyForm, audit, async ({ edges }) => {
-      const begun = control.begin(edges);
-      if (!begun.ok) return refuse(409, begun.error);
-      return { status: 200, body: { upgrading: true, pid, version } satisfies UpgradeBegunJson };
-    }),
+    changeRoute(
+      '/v1/upgrade',
+      bodyForm,
+      async ({ edges }) => {
+        const begun = control.begin(edges);
+        if (!begun.ok) return refuse(409, begun.error);
+        return { upgrading: true, pid, version } satisfies UpgradeBegunJson;
+      },
+      { action: 'server.upgrade' },
+    ),
   ];
 }
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { auditRoutes, type AuditAnswer } from '../../../../src/gateways/admin/audit-routes.ts';
 import { auditResultMsMax } from '../../../../src/model/limits.ts';
 import type { AuditAction, AuditLine } from '../../../../src/model/audit.ts';
+import { askRoute } from '../../../support/ask-route.ts';
 import { anIntent, openAudit } from '../../../support/audit-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
@@ -13,10 +14,10 @@ function scene(t: Ending) {
   const directory = temporaryDirectory(t);
   const clock = new DrivenClock();
   const { audit } = openAudit(directory, clock, { fileBytesMax: 1500, oldFilesMax: 3 });
-  const [route] = auditRoutes(directory, clock);
+  const routes = auditRoutes(directory, clock);
   const ask = async (query: Record<string, string>): Promise<AuditAnswer> => {
-    const reply = await route?.handle({ query: new URLSearchParams(query), body: undefined });
-    assert.equal(reply?.status, 200, JSON.stringify(reply?.body));
+    const reply = await askRoute(routes, 'GET', '/v1/audit', new URLSearchParams(query).toString());
+    assert.equal(reply.status, 200, JSON.stringify(reply.body));
     return reply.body as AuditAnswer;
   };
   const change = (id: string, act = () => Promise.resolve()): Promise<void> =>

@@ -1,12 +1,11 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import { callMediaRoutes } from '../../../../src/gateways/admin/call-media-routes.ts';
-import { askRoute } from '../../../support/ask-route.ts';
+import { askRoute, type RouteReply } from '../../../support/ask-route.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { WatchScene } from '../../../support/watch-scene.ts';
 
-async function ask(scene: WatchScene, path: string, session: string): Promise<AdminReply> {
+async function ask(scene: WatchScene, path: string, session: string): Promise<RouteReply> {
   const isQuery = path === '/v1/calls/media';
   const asked = isQuery ? new URLSearchParams({ session }).toString() : { session };
   return askRoute(callMediaRoutes(scene), isQuery ? 'GET' : 'POST', path, asked);

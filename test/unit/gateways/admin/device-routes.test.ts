@@ -1,10 +1,9 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { type DeviceStatus, deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
-import { askRoute } from '../../../support/ask-route.ts';
+import { askRoute, type RouteReply } from '../../../support/ask-route.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeConnection, FakeLog, FakeRecords, FakeRegistry, testDevice } from '../../../support/fakes.ts';
@@ -38,7 +37,7 @@ class Scene {
     return connection;
   }
 
-  ask(query: string): Promise<AdminReply> {
+  ask(query: string): Promise<RouteReply> {
     return askRoute(deviceRoutes(this), 'GET', '/v1/device/status', query);
   }
 

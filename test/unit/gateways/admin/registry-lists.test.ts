@@ -5,6 +5,7 @@ import { registryListRoutes, type RegistryPage } from '../../../../src/gateways/
 import type { JsonObject } from '../../../../src/model/json.ts';
 import { importRegistry } from '../../../../src/storage/registry/registry-import.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
+import { askRoute } from '../../../support/ask-route.ts';
 import { temporaryStore, writeBeside, type Ending } from '../../../support/temporary-store.ts';
 
 /** Asks the route for a page of this registry. */
@@ -14,9 +15,9 @@ function pagesOf(t: Ending, registry: object): (query: Record<string, string>) =
   assert.ok(importRegistry(store.registry, { file, replace: false, skipUnchanged: false }).ok);
   const routes = registryListRoutes(new RegistryStore(store.registry));
   return async (query) => {
-    const route = routes.find(({ path }) => path === '/v1/registry/list');
-    const reply = await route?.handle({ query: new URLSearchParams(query), body: undefined });
-    assert.equal(reply?.status, 200);
+    const asked = new URLSearchParams(query).toString();
+    const reply = await askRoute(routes, 'GET', '/v1/registry/list', asked);
+    assert.equal(reply.status, 200);
     return reply.body as RegistryPage;
   };
 }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import type { WebhookAdminRefusal, WebhookJson } from '../../../../src/core/ports/webhook-admin.ts';
 import type { WebhookQuestion, WebhookReply } from '../../../../src/webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import type { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';
-import { askRoute } from '../../../support/ask-route.ts';
+import { askRoute, type RouteReply } from '../../../support/ask-route.ts';
 
 const url = 'https://backend.example/hook';
 const status: WebhookJson = {
@@ -27,7 +26,7 @@ async function ask(
   path: string,
   asked: { readonly query?: Record<string, string>; readonly body?: unknown },
   reply: WebhookReply = { ok: true, value: [] },
-): Promise<AdminReply & { readonly questions: readonly WebhookQuestion[] }> {
+): Promise<RouteReply & { readonly questions: readonly WebhookQuestion[] }> {
   const questions: WebhookQuestion[] = [];
   const thread = {
     ask: async (question: WebhookQuestion) => {
@@ -99,18 +98,3 @@ for (const [kind, code] of Object.entries(refusals) as [WebhookAdminRefusal['kin
       assert.deepEqual([refused.status, refused.body], [code, { error: 'why' }]);
     }
   });
-
-test('what cannot be is answered 400 and asks nothing', async () => {
-  for (const [method, path, asked] of [
-    ['GET', '/v1/webhook/list', { query: { url, limit: 'many' } }],
-    ['GET', '/v1/webhook/list', { query: { uri: url } }],
-    ['POST', '/v1/webhook/test', {}],
-    ['POST', '/v1/webhook/test', { body: { url: 5 } }],
-    ['POST', '/v1/webhook/replay', { body: { url, event_id: '' } }],
-    ['POST', '/v1/webhook/enable', { body: { url, more: true } }],
-  ] as const) {
-    const refused = await ask(method, path, asked);
-    assert.equal(refused.status, 400, JSON.stringify(asked));
-    assert.deepEqual(refused.questions, []);
-  }
-});

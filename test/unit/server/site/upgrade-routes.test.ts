@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { succeed } from '../../../../src/lib/result.ts';
-import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import type { UpgradeControl } from '../../../../src/server/site/core-task.ts';
 import { refusedUpgrade, upgradeRoutes } from '../../../../src/server/site/upgrade-routes.ts';
+import { askRoute, type RouteReply } from '../../../support/ask-route.ts';
 
-function ask(control: UpgradeControl, method: 'GET' | 'POST', body?: object): Promise<AdminReply> {
-  const route = upgradeRoutes(control).find((one) => one.method === method);
-  return route?.handle({ query: new URLSearchParams(), body }) ?? assert.fail(method);
+function ask(control: UpgradeControl, method: 'GET' | 'POST', body?: object): Promise<RouteReply> {
+  return askRoute(upgradeRoutes(control), method, '/v1/upgrade', body);
 }
 
 const state = { isUnderWay: true, failure: 'the new release ended' };
