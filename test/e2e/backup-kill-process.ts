@@ -5,7 +5,8 @@
 import { createReadStream, writeSync } from 'node:fs';
 import { restoreBackup } from '../../src/storage/backup/backup-restore.ts';
 import { verifyBackup } from '../../src/storage/backup/backup-verification.ts';
-import { writeBackupFile } from '../../src/storage/backup/backup-writer.ts';
+import { writeBackupFile } from '../../src/storage/backup/backup-file.ts';
+import { openBackupSource } from '../../src/cli/backup/backup-source.ts';
 
 const [verb = '', phase = '', least = '', directory = '', file = ''] = process.argv.slice(2);
 
@@ -18,12 +19,11 @@ function stopAt(reached: string, done: number): void {
 const deps = {
   name: file,
   bytes: null,
-  nowMs: 0,
   onProgress: (progress: { readonly phase: string; readonly rows?: number; readonly done?: number }) =>
     stopAt(progress.phase, progress.rows ?? progress.done ?? 0),
 };
 const acts: Readonly<Record<string, () => Promise<unknown>>> = {
-  backup: () => writeBackupFile(directory, file, deps),
+  backup: async () => writeBackupFile(file, await openBackupSource(directory, 0), deps),
   restore: () => restoreBackup(createReadStream(file), directory, deps),
   verify: () => verifyBackup(createReadStream(file), file, deps),
 };

@@ -1,14 +1,13 @@
 /** A server is backed up while it serves, and another goes on from the backup; `kill -9` in the midst of it. Source: docs/upgrading.md, Backups. */
 import assert from 'node:assert/strict';
 import { spawnSync, spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync, copyFileSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync, copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { once } from 'node:events';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
-import { StoreMoment } from '../../src/storage/backup/store-moment.ts';
-import { openStore, openStoreReadOnly } from '../../src/storage/lmdb/open-store.ts';
+import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { mainArgs, runCli, type CliResult } from '../support/cli-process.ts';
 import { CrashLoad, emptyMemory, readEvents } from '../support/crash-load.ts';
@@ -151,11 +150,6 @@ test('a backup goes through a pipe, and back', async (t) => {
   assert.equal(await server.command.stop('SIGTERM'), 0);
 });
 
-const momentWriter = runArgs(moduleBeside('moment-writer-process', import.meta.url));
-
-/** Different ones: so often the writer has written meanwhile. */
-const momentsWanted = 50;
-
 /** A store at rest and a backup of it. */
 async function backedUp(
   t: Ending,
@@ -205,7 +199,7 @@ for (const at of [
     assert.match(serve.stderr, /a restore into .* was not finished: run it again/);
     const { exitCode, stderr } = await runCli(['restore', file, '--data-dir', restored]);
     assert.equal(exitCode, 0, stderr);
-    await openStoreReadOnly(restored).close();
+    await openStore(restored).close();
     assert.deepEqual(await backupOf(restored), await backupOf(data));
   });
 
@@ -221,34 +215,3 @@ test('a verification killed has changed nothing, and the next removes what it le
   assert.deepEqual(readdirSync(folder), ['store.backup']);
   assert.deepEqual(readFileSync(file), readFileSync(copy));
 });
-
-test('a moment of a store is one of all its files, while another process writes one after the other', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
-  mkdirSync(directory, { mode: 0o700 });
-  const writer = spawn(process.execPath, [...momentWriter, directory], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  t.after(() => void writer.kill('SIGKILL'));
-  await once(writer.stdout, 'data');
-  const seen = new Set<number>();
-  while (seen.size < momentsWanted) {
-    const moment = await StoreMoment.take(directory);
-    const [registry = NaN, state = NaN] = ['registry', 'state'].map((file) => {
-      const [row] = Array.from(moment.tables.find((table) => table.file === file)?.read() ?? []);
-      return numberIn(row?.value);
-    });
-    await moment.close();
-    assert.ok(
-      state === registry || state === registry + 1,
-      `${state} in the first file, ${registry} in the second`,
-    );
-    seen.add(state);
-  }
-});
-
-/** As msgpack has a whole number. */
-function numberIn(value: Buffer | undefined): number {
-  const first = value?.[0] ?? NaN;
-  if (value === undefined || first < 0x80) return first;
-  return first === 0xcd ? value.readUInt16BE(1) : first === 0xcc ? value.readUInt8(1) : value.readUInt32BE(1);
-}

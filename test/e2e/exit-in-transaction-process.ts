@@ -7,7 +7,7 @@ const [directory = '', where] = process.argv.slice(2);
 
 /** Both files, as a server has them: the thread's own is not the first that the process opens. */
 function transact(name: string, act: () => void): void {
-  const environment = new Environment(join(directory, name), 'write');
+  const environment = new Environment(join(directory, name));
   const table = environment.table<number>('numbers');
   void environment.transaction(() => {
     void table.put(Buffer.from('number'), 1);

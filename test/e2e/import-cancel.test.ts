@@ -11,7 +11,7 @@ import { startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const countDevices = (directory: string): Promise<number> =>
-  lookIntoRegistry(directory, (registry) => registry.counts().device);
+  lookIntoRegistry(directory, async (registry) => (await registry.counts()).device);
 
 test('an import is off when it is cancelled, or its connection goes, before the commit', async (t) => {
   const parent = temporaryDirectory(t);

@@ -38,9 +38,9 @@ function awaitPanic(beside: Environment, table: Table<unknown>): void {
 
 /** Resolves to what came of it; null: LMDB has not panicked, or too late. */
 async function fillUnderFlush(path: string): Promise<string[] | null> {
-  const environment = new Environment(path, 'write');
+  const environment = new Environment(path);
   const table = environment.table<Buffer | string>('values');
-  const beside = new Environment(path, 'write');
+  const beside = new Environment(path);
   // Opened before the panic, which would refuse it.
   const tableBeside = beside.table<unknown>('values');
   const said: string[] = [];

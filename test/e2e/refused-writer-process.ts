@@ -2,7 +2,7 @@
 import { Environment } from '../../src/storage/lmdb/environment.ts';
 import { limitProcess } from '../support/process-limit.ts';
 
-const environment = new Environment(process.argv[2] ?? '', 'write');
+const environment = new Environment(process.argv[2] ?? '');
 const table = environment.table<number>('numbers');
 const write = (number: number): Promise<void> =>
   environment.transaction(() => void table.put(Buffer.from('number'), number));

@@ -99,7 +99,7 @@ test(
     const writer = runArgs(moduleBeside('refused-writer-process', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [...writer, path]);
     assert.equal(stdout, 'refused\nclosed\n');
-    const environment = new Environment(path, 'write');
+    const environment = new Environment(path);
     t.after(() => environment.close());
     assert.equal(environment.table<number>('numbers').get(Buffer.from('number')), 1);
   },

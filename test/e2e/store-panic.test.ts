@@ -25,7 +25,7 @@ for (const [whether, said, signal] of [
       });
       const [path = '', ...rest] = result.stdout.trimEnd().split('\n');
       assert.deepEqual([rest, result.signal], [said, signal], result.stderr);
-      const environment = new Environment(path, 'write');
+      const environment = new Environment(path);
       t.after(() => environment.close());
       const table = environment.table<Buffer | string>('values');
       assert.ok(table.get(Buffer.from('first')) !== undefined, 'what was committed is there');

@@ -27,7 +27,7 @@ class Delivery {
   constructor(t: Ending, urls: readonly string[]) {
     this.#directory = temporaryDirectory(t);
     for (const url of urls) this.registry.hooks.push(webhook({ url, secret: receiverSecret }));
-    this.#tables = new WebhookTables(this.#directory, 'write');
+    this.#tables = new WebhookTables(this.#directory);
     this.#engine = this.#begin();
     t.after(() => this.#end());
   }
@@ -45,7 +45,7 @@ class Delivery {
   /** Closes the store and opens it again. */
   async restart(): Promise<void> {
     await this.#end();
-    this.#tables = new WebhookTables(this.#directory, 'write');
+    this.#tables = new WebhookTables(this.#directory);
     this.#engine = this.#begin();
   }
 

@@ -180,7 +180,7 @@ function finalLog({ topology, nats, places, timeline }: Site): FinalEvent[] {
     }));
   const [first] = places;
   if (first === undefined) return [];
-  const { state } = first.disk.open(timeline, new Host('reader'), 'write');
+  const { state } = first.disk.open(timeline, new Host('reader'));
   return new StoredEvents(state).read(0, 1_000_000);
 }
 
@@ -197,10 +197,7 @@ function checkOrder({ evidence, topology, places, timeline }: Site, events: read
   }
   if (topology !== 'nodes') return;
   for (const { name, disk } of places) {
-    const mirrored = new StoredEvents(disk.open(timeline, new Host('reader'), 'write').state).read(
-      0,
-      1_000_000,
-    );
+    const mirrored = new StoredEvents(disk.open(timeline, new Host('reader')).state).read(0, 1_000_000);
     const differs = mirrored.findIndex(({ id, seq }, at) => id !== events[at]?.id || seq !== events[at].seq);
     if (differs !== -1) evidence.violated(1, `${name} has another event ${differs + 1} than the stream`);
   }

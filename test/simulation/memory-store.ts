@@ -4,7 +4,7 @@
  * Everything above it is the server's own: tables, journal, records, log and outbox.
  */
 import { Packr } from 'msgpackr';
-import type { Environment, EnvironmentMode, Sight } from '../../src/storage/lmdb/environment.ts';
+import type { Environment, Sight } from '../../src/storage/lmdb/environment.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
 import { WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
@@ -136,23 +136,19 @@ export class Disk {
   /** The delivery store of the webhooks, which a thread has for itself. */
   openWebhooks(timeline: Timeline, host: Host): WebhookTables {
     const { faults, webhooks: file } = this;
-    const own = { file, name: 'webhooks', timeline, host, faults, mode: 'write' } as const;
-    return new WebhookTables('', 'write', new MemoryEnvironment(own) as unknown as Environment);
+    const own = { file, name: 'webhooks', timeline, host, faults } as const;
+    return new WebhookTables('', new MemoryEnvironment(own) as unknown as Environment);
   }
 
-  open(
-    timeline: Timeline,
-    host: Host,
-    mode: EnvironmentMode,
-  ): Store & { readonly openCommits: () => number } {
+  open(timeline: Timeline, host: Host): Store & { readonly openCommits: () => number } {
     const files = (['state', 'registry'] as const).map(
-      (name) => new MemoryEnvironment({ file: this[name], name, timeline, host, faults: this.faults, mode }),
+      (name) => new MemoryEnvironment({ file: this[name], name, timeline, host, faults: this.faults }),
     );
     const [state, registry] = files as unknown as [Environment, Environment];
     return {
       directory: '',
-      state: new StateTables('', mode, state),
-      registry: new RegistryTables('', mode, registry),
+      state: new StateTables('', state),
+      registry: new RegistryTables('', registry),
       modeBefore: null,
       openCommits: () => files.reduce((sum, { underWay }) => sum + underWay, 0),
       close: () => Promise.resolve(),
@@ -166,12 +162,10 @@ interface MemoryEnvironmentDeps {
   readonly timeline: Timeline;
   readonly host: Host;
   readonly faults: DiskFaults;
-  readonly mode: EnvironmentMode;
 }
 
 /** A process's way to a file, with the methods of `Environment` that a running server calls. */
 class MemoryEnvironment {
-  readonly mode: EnvironmentMode;
   readonly directory = '';
   readonly path = '';
   readonly #deps: MemoryEnvironmentDeps;
@@ -181,7 +175,6 @@ class MemoryEnvironment {
   underWay = 0;
 
   constructor(deps: MemoryEnvironmentDeps) {
-    this.mode = deps.mode;
     this.#deps = deps;
   }
 

@@ -200,7 +200,7 @@ export class Site {
     const name = `${place.name}#${place.lives}`;
     const host = new Host(name);
     const clock = new HostClock(this.timeline, host, place.wall);
-    const store = place.disk.open(this.timeline, host, 'write');
+    const store = place.disk.open(this.timeline, host);
     this.canary?.store?.(store, this);
     const log = new SimulatedLog(name, this.evidence);
     const { membership, nats } = this.#membershipOf(place, { host, clock });
@@ -400,7 +400,7 @@ export class Site {
   }
 
   #fillRegistry(disk: Disk): void {
-    const { registry } = disk.open(this.timeline, new Host('import'), 'write');
+    const { registry } = disk.open(this.timeline, new Host('import'));
     registry.environment.transactionSync(() => {
       registry.put('application', { appId: app, name: 'simulated' });
       registry.put('application', { appId: otherApp, name: 'other' });

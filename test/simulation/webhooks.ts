@@ -121,7 +121,7 @@ class WebhookThread extends EventEmitter {
     this.#site = site;
     this.#life = life;
     this.#clock = new MortalClock(clock);
-    const { registry, state } = place.disk.open(timeline, host, 'read-only');
+    const { registry, state } = place.disk.open(timeline, host);
     const sender: WebhookSender = {
       send: (webhook, message) => site.receivers.send(this, this.#clock, webhook, message),
       close: () => undefined,

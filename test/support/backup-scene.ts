@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApplicationId, DeviceId, ProductId } from '../../src/model/ids.ts';
-import { streamBackup } from '../../src/storage/backup/backup-writer.ts';
+import { openBackup } from '../../src/storage/backup/backup-writer.ts';
 import {
   backupDigestBytes,
   encodeBackupHead,
@@ -16,7 +16,7 @@ import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
 import { temporaryStore, type Ending } from './temporary-store.ts';
 import { draftOf, openJournal } from './test-journal.ts';
 
-const takenAtMs = Date.parse('2026-11-23T22:00:00.000Z');
+export const takenAtMs = Date.parse('2026-11-23T22:00:00.000Z');
 
 export const filesBeside: Readonly<Record<string, string>> = {
   'ops.token': 'a token\n',
@@ -48,12 +48,10 @@ export async function filledStore(t: Ending): Promise<Store> {
 }
 
 export async function backupOf(directory: string): Promise<Buffer> {
+  const backup = await openBackup(directory, takenAtMs);
   const pieces: Buffer[] = [];
-  const keep = (piece: Buffer): Promise<void> => {
-    pieces.push(Buffer.from(piece));
-    return Promise.resolve();
-  };
-  await streamBackup(directory, keep, { nowMs: takenAtMs });
+  for await (const piece of backup.pieces) pieces.push(piece);
+  await backup.close();
   return Buffer.concat(pieces);
 }
 

@@ -1,7 +1,6 @@
-/** Damage of a store's file behind whoever has it open: pages that a disk writes over, and a lock file of older commits. */
+/** Damage of a store's file that is open: pages that a disk writes over. */
 import assert from 'node:assert/strict';
-import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
-import type { TestContext } from 'node:test';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
 const pageBytes = 4096;
 
@@ -20,19 +19,4 @@ export function wipePages(file: string, text: string, kept: readonly string[] = 
   closeSync(descriptor);
   assert.ok(wiped > 0, `no page of ${file} has ${text} alone`);
   return wiped;
-}
-
-const newestCommitAt = 8;
-
-/**
- * Notes as the newest commit one that is `behind` too old. Who closes the lock file gives up LMDB's lock on it, so it
- * stays open until the test ends.
- */
-export function setBack(t: TestContext, path: string, behind: number): void {
-  const file = openSync(`${path}-lock`, 'r+');
-  t.after(() => closeSync(file));
-  const newest = Buffer.alloc(8);
-  readSync(file, newest, 0, 8, newestCommitAt);
-  newest.writeBigUInt64LE(newest.readBigUInt64LE() - BigInt(behind));
-  writeSync(file, newest, 0, 8, newestCommitAt);
 }

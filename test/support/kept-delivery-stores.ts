@@ -15,8 +15,8 @@ import { lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts
 export async function storedDeliveries(t: Ending): Promise<KeptDeliveryStore> {
   const ending = lastFirst(t);
   const directory = temporaryDirectory(ending);
-  const deliveries = openDeliveryStore(ending, directory, 'write');
-  return { deliveries, next: async () => openDeliveryStore(ending, directory, 'read-only') };
+  const deliveries = openDeliveryStore(ending, directory);
+  return { deliveries, next: async () => openDeliveryStore(ending, directory) };
 }
 
 /** `next`: another node, which takes over. */
@@ -26,11 +26,11 @@ export async function sharedDeliveryStore(t: Ending, kv: KvStore): Promise<KeptD
   await repository.load(async () => undefined);
   const keep: KeepChanges = (changes) => repository.keep(changes);
   return {
-    deliveries: openDeliveryStore(ending, temporaryDirectory(ending), 'write', keep),
+    deliveries: openDeliveryStore(ending, temporaryDirectory(ending), keep),
     async next() {
       const directory = temporaryDirectory(ending);
-      await seedDeliveryStore(new WebhookTables(directory, 'write'), (take) => repositoryOn(kv).load(take));
-      return openDeliveryStore(ending, directory, 'write');
+      await seedDeliveryStore(new WebhookTables(directory), (take) => repositoryOn(kv).load(take));
+      return openDeliveryStore(ending, directory);
     },
   };
 }
@@ -42,10 +42,9 @@ function repositoryOn(kv: KvStore): NatsDeliveryStore {
 function openDeliveryStore(
   ending: Ending,
   directory: string,
-  mode: 'write' | 'read-only',
   keep: KeepChanges | null = null,
 ): LmdbDeliveryStore {
-  const tables = new WebhookTables(directory, mode);
+  const tables = new WebhookTables(directory);
   ending.after(() => tables.environment.close());
   return new LmdbDeliveryStore(tables, keep);
 }

@@ -20,7 +20,7 @@ export interface OnlookerAnswer {
 const port = parentPort;
 assert(port !== null, 'an onlooker runs in a thread');
 const { directory, deviceId } = workerData as OnlookerTask;
-const tables = new StateTables(directory, 'read-only');
+const tables = new StateTables(directory);
 const stored = new StoredEvents(tables);
 
 port.on('message', (head: number) => {

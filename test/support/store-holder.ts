@@ -13,7 +13,7 @@ export interface HoldTask {
 }
 
 const { directory, file, released } = workerData as HoldTask;
-const tables = new (file === 'state' ? StateTables : RegistryTables)(directory, 'write');
+const tables = new (file === 'state' ? StateTables : RegistryTables)(directory);
 tables.environment.transactionSync(() => {
   assert(parentPort !== null, 'the holder is a thread');
   parentPort.postMessage('held');

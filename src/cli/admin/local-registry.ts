@@ -1,7 +1,7 @@
 /**
- * The registry of a data directory, as commands on its own machine open it: a look into it, with its secrets and also while a
- * server runs, and changes while none does, each a line of the audit log. A change holds the lock of the directory, so that no
- * server starts meanwhile.
+ * The registry of a data directory, as commands on its own machine use it: a look into it, with its secrets, through the running
+ * server or at rest; and changes at rest, each a line of the audit log. Who opens the store holds the lock of the directory, so
+ * that no server starts meanwhile.
  */
 import { rm } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -11,31 +11,96 @@ import {
   type ImportReportJson,
   type ImportTerms,
 } from '../../gateways/admin/import-query.ts';
+import { assert } from '../../lib/assert.ts';
 import type { AuditAction, AuditIds, AuditOutcome } from '../../model/audit.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { importOutcome } from '../../server/bootstrap/unasked-changes.ts';
 import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
-import { openStore, openStoreAtRest, openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
+import { openFoundStore, openStore, openStoreAtRest, type Store } from '../../storage/lmdb/open-store.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
 import { importInWorker } from '../../storage/registry/registry-thread.ts';
+import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
+import { exportRegistry, type ExportRequest } from '../../storage/registry/registry-export.ts';
+import { kindNames, type EntryOf, type KindName } from '../../storage/registry/registry-kinds.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { CommandError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { nothingChanged, type FileWatch } from './ops-client.ts';
+import { nothingChanged, type FileWatch, type OpsClient } from './ops-client.ts';
+import { findOpsClient } from './running-server.ts';
 
-/** Throws a StoreOpenError when there is no store. The result of `look` must not refer to the store, which is closed. */
+/** Of the running server, or of a store at rest. */
+export interface LocalRegistry {
+  counts(): Promise<Readonly<Record<KindName, number>>>;
+  /** One entry, as a registry file has it; its secret may be masked. */
+  find(kind: KindName, id: string): Promise<JsonObject | null>;
+  /** One moment of it, as a registry file. */
+  export(request: ExportRequest): AsyncIterable<Uint8Array>;
+}
+
+/** Rejects with a StoreOpenError when there is no store, with an OpsUnavailableError while its server starts or stops. */
 export async function lookIntoRegistry<Result>(
   dataDirectory: string,
-  look: (registry: RegistryStore, tables: RegistryTables) => Result | Promise<Result>,
+  look: (registry: LocalRegistry, store: Store | null) => Promise<Result>,
 ): Promise<Result> {
-  const store = openStoreReadOnly(dataDirectory);
+  const ops = findOpsClient({ profile: null, dataDirectory });
+  if (ops !== null) return look(registryOf(ops), null);
+  const store = openFoundStore(dataDirectory);
   try {
-    return await look(new RegistryStore(store.registry), store.registry);
+    return await look(registryAtRest(store.registry), store);
   } finally {
     await store.close();
   }
+}
+
+function registryOf(ops: OpsClient): LocalRegistry {
+  return {
+    counts: () => ops.ask('/v1/registry/counts'),
+    find: (kind, id) => ops.findEntry(kind, id),
+    async *export({ form, withSecrets }) {
+      const query = new URLSearchParams({ form, with_secrets: String(withSecrets) });
+      yield* (await ops.open('/v1/registry/export', query)).pieces;
+    },
+  };
+}
+
+function registryAtRest(tables: RegistryTables): LocalRegistry {
+  return {
+    counts: async () => new RegistryStore(tables).counts(),
+    find: async (kind, id) => {
+      const entry = tables.find(kind, id);
+      return entry === null ? null : writeEntry(kind, entry);
+    },
+    async *export(request) {
+      for (const piece of exportRegistry(tables, request)) yield Buffer.from(piece);
+    },
+  };
+}
+
+/** Its entries of one kind, with secrets: those of the kinds before it are passed over. */
+export async function* entriesOf<Kind extends KindName>(
+  registry: Pick<LocalRegistry, 'export'>,
+  kind: Kind,
+): AsyncGenerator<EntryOf[Kind], void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of registry.export({ form: 'ndjson', withSecrets: true })) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const { kind: found, ...json } = JSON.parse(line) as JsonObject;
+      if (found === kind) yield readEntry(kind, json);
+      else if (kindNames.indexOf(found as KindName) > kindNames.indexOf(kind)) return;
+    }
+  }
+}
+
+function readEntry<Kind extends KindName>(kind: Kind, json: JsonObject): EntryOf[Kind] {
+  const entry = parseEntry(kind, json, { allowShortSecrets: true });
+  assert(entry.ok, 'an export has what an import takes');
+  return entry.value;
 }
 
 export type RestingStore = Pick<CommandContext, 'clock' | 'dataDirectory' | 'settings'>;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { request, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { createInterface } from 'node:readline';
@@ -16,8 +16,9 @@ import {
   type ImportReportJson,
   type ImportTerms,
 } from '../../gateways/admin/import-query.ts';
+import type { JsonObject } from '../../model/json.ts';
 import type { ImportProgress } from '../../storage/registry/registry-import.ts';
-import { kindNames, listNames } from '../../storage/registry/registry-kinds.ts';
+import { kindNames, listNames, type KindName } from '../../storage/registry/registry-kinds.ts';
 
 /** The sending of the file to a server, or a phase of its import. */
 export type FileProgress = ImportProgress | { readonly phase: 'uploading'; readonly share: number };
@@ -85,6 +86,28 @@ export class OpsClient {
   async ask<Answer>(path: string, query: OpsQuery = {}, signal?: AbortSignal): Promise<Answer> {
     const address = `${path}?${query instanceof URLSearchParams ? query.toString() : queryOf(query)}`;
     return this.#read<Answer>(await this.#send(address, { method: 'GET', signal }, (sent) => sent.end()));
+  }
+
+  /** An entry of its registry, secrets masked; null: there is none. */
+  async findEntry(kind: KindName, id: string): Promise<JsonObject | null> {
+    const query = new URLSearchParams({ kind, id });
+    try {
+      return (await this.ask<{ entry: JsonObject }>('/v1/registry/entry', query)).entry;
+    } catch (error) {
+      if (error instanceof MissingError) return null;
+      throw error;
+    }
+  }
+
+  /** An answer of any size: its headers, and its pieces, which throw an OpsUnavailableError when they do not come to their end. */
+  async open(
+    path: string,
+    query = new URLSearchParams(),
+    signal?: AbortSignal,
+  ): Promise<{ readonly headers: IncomingHttpHeaders; readonly pieces: AsyncIterable<Buffer> }> {
+    const address = `${path}?${query.toString()}`;
+    const response = await this.#send(address, { method: 'GET', signal }, (sent) => sent.end());
+    return { headers: response.headers, pieces: this.#piecesOf(response) };
   }
 
   /** The answer to one change, which is a line in the audit log. */
@@ -160,6 +183,14 @@ export class OpsClient {
       // An answer before the end of the body breaks the upload; the answer says more than that error.
       Promise.resolve(write(sent)).catch(() => undefined);
     });
+  }
+
+  async *#piecesOf(response: IncomingMessage): AsyncGenerator<Buffer> {
+    try {
+      yield* response as AsyncIterable<Buffer>;
+    } catch (error) {
+      throw this.#silence(error as Error);
+    }
   }
 
   async #read<Answer>(response: IncomingMessage): Promise<Answer> {

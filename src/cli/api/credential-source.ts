@@ -6,20 +6,18 @@ import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { readJsonFile } from '../../lib/text-file.ts';
-import type { DeviceId } from '../../model/ids.ts';
 import {
   holdsPermission,
   isCredentialValid,
   type Credential,
   type Permission,
 } from '../../model/registry.ts';
-import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { StoredCredential } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import type { SettingsSources } from '../../server/config/settings.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
-import { lookIntoRegistry } from '../admin/local-registry.ts';
+import { entriesOf, lookIntoRegistry, type LocalRegistry } from '../admin/local-registry.ts';
 
 export interface CredentialOptions {
   /** Path. */
@@ -91,8 +89,8 @@ export function readCredentialFile(path: string): StoredCredential {
 
 async function findInRegistry(context: CommandContext, need: CredentialNeed): Promise<SigningCredential> {
   const nowS = wallSeconds(context.clock);
-  const found = await lookIntoRegistry(context.dataDirectory, (registry, tables) =>
-    chooseCredential(registry, tables.entries('credential'), need, nowS),
+  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
+    chooseCredential(registry, need, nowS),
   );
   if (found !== null) return found;
   const withAll = need.permissions.length === 0 ? '' : ` with ${need.permissions.join(' and ')}`;
@@ -102,17 +100,17 @@ async function findInRegistry(context: CommandContext, need: CredentialNeed): Pr
   );
 }
 
-/** The first of `credentials` that is valid now and permitted, preferably of an application that has the device. */
-export function chooseCredential(
-  registry: Pick<RegistryStore, 'findDevice' | 'findProduct'>,
-  credentials: Iterable<Credential>,
+/** The first credential that is valid now and permitted, preferably of an application that has the device. */
+export async function chooseCredential(
+  registry: Pick<LocalRegistry, 'find' | 'export'>,
   { permissions, deviceId }: CredentialNeed,
   nowS: number,
-): Credential | null {
-  const device = deviceId === null ? null : registry.findDevice(deviceId as DeviceId);
-  const appIds = device === null ? null : (registry.findProduct(device.productId)?.appIds ?? null);
+): Promise<Credential | null> {
+  const device = deviceId === null ? null : await registry.find('device', deviceId);
+  const product = device === null ? null : await registry.find('product', String(device['product_id']));
+  const appIds = product === null ? null : (product['app_ids'] as readonly string[]);
   let secondBest: Credential | null = null;
-  for (const credential of credentials) {
+  for await (const credential of entriesOf(registry, 'credential')) {
     if (!isCredentialValid(credential, nowS)) continue;
     if (!permissions.every((permission) => holdsPermission(credential, permission))) continue;
     if (appIds === null || appIds.includes(credential.appId)) return credential;

@@ -2,11 +2,12 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import {
-  streamBackup,
+  passBackup,
   writeBackupFile,
   type BackupDeps,
   type WrittenBackup,
-} from '../../storage/backup/backup-writer.ts';
+} from '../../storage/backup/backup-file.ts';
+import type { OpenBackup } from '../../storage/backup/backup-writer.ts';
 import {
   newCommand,
   inLocalContext,
@@ -15,8 +16,8 @@ import {
 } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import { Pace, rowsInWords } from '../shell/pace.ts';
-import { type BackupManifest, countRows } from '../../storage/backup/backup-format.ts';
-import { counted } from '../shell/option-values.ts';
+import { openBackupSource } from './backup-source.ts';
+import { describeContent, sizeInWords } from './backup-view.ts';
 
 /** In place of a file: standard output, or standard input. */
 export const standardPipe = '-';
@@ -43,29 +44,31 @@ async function backUp(context: CommandContext, file: string): Promise<void> {
   const startedMs = clock.monotonicMs();
   await untilInterrupted(async (signal) => {
     const deps: BackupDeps = {
-      nowMs: clock.wallMs(),
       signal,
       onProgress: ({ rows, rowsInAll }) => {
         if (!output.wantsJson) line.show(rowsInWords(pace, 'copying', rows, rowsInAll));
       },
     };
+    let source: OpenBackup | null = null;
     try {
-      const written = isPipe
-        ? await streamBackup(dataDirectory, writeToPipe, deps)
-        : await writeBackupFile(dataDirectory, file, deps);
+      source = await openBackupSource(dataDirectory, clock.wallMs(), signal);
+      const written = await (isPipe
+        ? passBackup(source.pieces, writeToPipe, deps)
+        : writeBackupFile(file, source, deps));
       line.clear();
       report(context, file, written, clock.monotonicMs() - startedMs);
     } catch (error) {
       line.clear();
       if (signal.aborted) throw new CommandError('no backup was written', 'it was cancelled');
       throw error;
+    } finally {
+      await source?.close();
     }
   });
 }
 
 async function writeToPipe(piece: Buffer): Promise<void> {
-  // What it was made of is used again.
-  if (!process.stdout.write(Buffer.from(piece))) await once(process.stdout, 'drain');
+  if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
 }
 
 function report(

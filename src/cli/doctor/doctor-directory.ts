@@ -85,7 +85,7 @@ function checkDataDirectory(directory: string): Finding {
   try {
     stats = statSync(directory, { throwIfNoEntry: false });
     if (stats !== undefined) accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    checkStoreAccess(directory, 'write');
+    checkStoreAccess(directory);
   } catch (error) {
     const denied = error instanceof StoreOpenError ? error : accessError(error as Error, directory, 'use');
     return failing(check, denied.message, elsewhere);

@@ -82,7 +82,7 @@ async function checkStorePackage(): Promise<Finding> {
   try {
     // Loaded only here: without its binary the doctor still says so.
     const { Environment } = await import('../../storage/lmdb/environment.ts');
-    await new Environment(join(directory, 'doctor.mdb'), 'write').close();
+    await new Environment(join(directory, 'doctor.mdb')).close();
     return ok('lmdb', 'its binary loads and opens a store');
   } catch (error) {
     const [fault = ''] = messageOf(error).split('\n');

@@ -6,23 +6,26 @@ import { StoreFormatError } from '../../storage/lmdb/store-format.ts';
 import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { lookIntoRegistry } from '../admin/local-registry.ts';
+import { OpsUnavailableError } from '../admin/ops-client.ts';
 import { chooseCredential } from '../api/credential-source.ts';
 import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { describeCounts } from '../registry/import-view.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
-import { openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
-import { RegistryStore } from '../../storage/registry/registry-store.ts';
 
 /** What the doctor sees in a store. */
 export interface SeenRegistry {
   readonly counts: Readonly<Record<KindName, number>>;
   /** The first that is valid now; null: none is. */
   readonly credential: Credential | null;
-  /** When the newest event happened; 0: nothing happened yet. */
-  readonly newestMs: number;
-  /** Of the memory maps of its files. */
-  readonly mapBytes: number;
+  /** Null: a running server has it open. */
+  readonly store: {
+    /** When the newest event happened; 0: nothing happened yet. */
+    readonly newestMs: number;
+    /** Of the memory maps of its files. */
+    readonly mapBytes: number;
+  } | null;
 }
 
 /** `look` resolves to null where there is no store yet; rejects when it does not open. */
@@ -31,12 +34,12 @@ export async function checkRegistry(context: CommandContext, look = seeRegistry)
     const seen = await look(context);
     if (seen === null) return [warn('store', 'there is none yet', firstStoreAdvice)];
     return [
-      ok('store', `opens; its map of ${inMegabytes(seen.mapBytes)} grows with it`),
-      ...judgeStoreClock(seen.newestMs, context.clock.wallMs()),
+      ...judgeStore(seen.store, context.clock.wallMs()),
       ...judgeRegistry(seen, wallSeconds(context.clock)),
     ];
   } catch (error) {
-    return [judgeStoreError(error as Error)];
+    // The check of the server has the rest to say.
+    return error instanceof OpsUnavailableError ? [] : [judgeStoreError(error as Error)];
   }
 }
 
@@ -46,27 +49,26 @@ const firstStoreAdvice =
 async function seeRegistry({ clock, dataDirectory }: CommandContext): Promise<SeenRegistry | null> {
   if (!hasStore(dataDirectory)) return null;
   const need = { permissions: [], deviceId: null };
-  const store = openStoreReadOnly(dataDirectory);
-  try {
-    const registry = new RegistryStore(store.registry);
-    return {
-      counts: registry.counts(),
-      credential: chooseCredential(registry, store.registry.entries('credential'), need, wallSeconds(clock)),
+  return lookIntoRegistry(dataDirectory, async (registry, store) => ({
+    counts: await registry.counts(),
+    credential: await chooseCredential(registry, need, wallSeconds(clock)),
+    store: store && {
       newestMs: new StoredEvents(store.state).newest().idMs,
       mapBytes: store.registry.environment.mapBytes + store.state.environment.mapBytes,
-    };
-  } finally {
-    await store.close();
-  }
+    },
+  }));
 }
 
 /** Clocks of a cluster may differ a little. */
 const clockToleranceMs = 60_000;
 
-function judgeStoreClock(newestMs: number, nowMs: number): Finding[] {
-  if (newestMs <= nowMs + clockToleranceMs) return [];
+function judgeStore(store: SeenRegistry['store'], nowMs: number): Finding[] {
+  if (store === null) return [];
+  const { newestMs, mapBytes } = store;
+  const opens = ok('store', `opens; its map of ${inMegabytes(mapBytes)} grows with it`);
+  if (newestMs <= nowMs + clockToleranceMs) return [opens];
   const found = `the store has an event of ${new Date(newestMs).toISOString()}, which is to come: the clock was set back`;
-  return [failing('store clock', found, 'set the clock and keep it by NTP')];
+  return [opens, failing('store clock', found, 'set the clock and keep it by NTP')];
 }
 
 /** The sentence of a format says what to do; what else keeps a store from opening is damage. */

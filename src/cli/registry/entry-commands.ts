@@ -11,7 +11,6 @@ import {
   listNames,
   type KindName,
 } from '../../storage/registry/registry-kinds.ts';
-import { MissingError } from '../admin/ops-client.ts';
 import { opsClient } from '../admin/running-server.ts';
 import { shellWord } from '../shell/command-error.ts';
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
@@ -54,13 +53,7 @@ export async function findEntry<Entry>(context: CommandContext, kind: KindName, 
 }
 
 export async function isInRegistry(context: CommandContext, kind: KindName, id: string): Promise<boolean> {
-  try {
-    await findEntry(context, kind, id);
-    return true;
-  } catch (error) {
-    if (error instanceof MissingError) return false;
-    throw error;
-  }
+  return (await opsClient(context).findEntry(kind, id)) !== null;
 }
 
 export interface ListOptions {

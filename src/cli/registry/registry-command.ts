@@ -4,7 +4,6 @@ import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
-import { exportRegistry } from '../../storage/registry/registry-export.ts';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
 import { examples, type CommandContext, inContext, inLocalContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
@@ -56,11 +55,11 @@ async function exportRegistryFile(
   { output: file, withSecrets = false, format }: ExportOptions,
 ): Promise<void> {
   const form = format === 'json' ? 'document' : 'ndjson';
-  await lookIntoRegistry(dataDirectory, async (registry, tables) => {
-    const pieces = Readable.from(exportRegistry(tables, { form, withSecrets }));
+  await lookIntoRegistry(dataDirectory, async (registry) => {
+    const pieces = Readable.from(registry.export({ form, withSecrets }), { objectMode: false });
     if (file === undefined) return pipeline(pieces, process.stdout, { end: false });
     await writeWhole(pieces, file);
-    const counts = registry.counts();
+    const counts = await registry.counts();
     const masked = withSecrets ? '' : '; secrets are masked: it cannot be imported';
     output.answer(
       { file, with_secrets: withSecrets, counts },

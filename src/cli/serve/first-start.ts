@@ -31,10 +31,16 @@ export async function seedFirstStart(
       '--demo is not for a server whose registry comes from registry.file or from other nodes',
       'leave --demo out',
     );
-  if (!hasStore(dataDirectory) || (await lookIntoRegistry(dataDirectory, (registry) => registry.isEmpty())))
+  if (!hasStore(dataDirectory) || (await isEmpty(dataDirectory)))
     return seedStore({ clock, dataDirectory }, demoEntries);
   if (isAsked) log.warn({}, '--demo makes nothing: the registry is not empty');
   return null;
+}
+
+function isEmpty(dataDirectory: string): Promise<boolean> {
+  return lookIntoRegistry(dataDirectory, async (registry) =>
+    Object.values(await registry.counts()).every((count) => count === 0),
+  );
 }
 
 /** A server that has been given a place, a registry, others or strangers must not invent a credential. */

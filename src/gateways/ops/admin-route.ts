@@ -10,6 +10,7 @@ import {
   type AuditOutcome,
   type Operator,
 } from '../../model/audit.ts';
+import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { maskUrlsIn } from '../../model/registry.ts';
@@ -78,6 +79,18 @@ export interface Upload {
   readonly lines: AsyncIterable<unknown>;
   /** How it ended, also for a caller that has hung up. It is the last line. */
   readonly ended: Promise<AdminAnswer>;
+}
+
+/** Content of the data directory with its secrets, for the holder of `ops.token` alone: the token lies in that directory. */
+export interface DirectoryRoute {
+  readonly method: 'GET';
+  readonly path: string;
+  open(request: Pick<AdminRequest, 'query'>): Promise<AdminRefusal | DirectoryContent>;
+}
+
+export interface DirectoryContent {
+  readonly pieces: Readable;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A question; a query that is not of this schema is 400 and names the field. A key that is repeated has a list of values. */

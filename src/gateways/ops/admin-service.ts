@@ -10,6 +10,7 @@ import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { uploadBytesMax, uploadsAtOnceMax } from '../../model/console-limits.ts';
 import type { Log } from '../../lib/log.ts';
+import { localOperator } from '../../model/audit.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import { explainFault } from '../../storage/lmdb/store-fault.ts';
 import {
@@ -18,6 +19,7 @@ import {
   type AdminRequest,
   type AdminRoute,
   type ChangeRoute,
+  type DirectoryRoute,
   type OpsCaller,
   type ReadRoute,
   type UploadRoute,
@@ -30,7 +32,7 @@ import { queryOf, refuseRequest } from './ops-admission.ts';
 const ndjsonType = 'application/x-ndjson';
 
 export interface AdminServiceDeps {
-  readonly routes: readonly (AdminRoute | UploadRoute)[];
+  readonly routes: readonly (AdminRoute | DirectoryRoute | UploadRoute)[];
   readonly spoolDirectory: string;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
@@ -58,7 +60,8 @@ export class AdminService {
           method: route.method,
           url: route.path,
           config: { isChange: 'audit' in route },
-          handler: (request, reply) => this.#call(request, reply, route),
+          handler: (request, reply) =>
+            'open' in route ? sendContent(request, reply, route) : this.#call(request, reply, route),
         });
     await app.register(async (uploads) => {
       uploads.removeAllContentTypeParsers();
@@ -132,6 +135,18 @@ export class AdminService {
     const last = await this.#deps.audit.record(intent, act, (ended) => outcomeOf(ended, terms));
     await answer.send(last instanceof AdminRefusal ? { error: last.error } : last);
   }
+}
+
+async function sendContent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: DirectoryRoute,
+): Promise<FastifyReply> {
+  if (callerOf(request).operator.name !== localOperator.name)
+    return refuseRequest(reply, 403, 'it has secrets: only the token in ops.token opens it');
+  const content = await route.open({ query: queryOf(request) });
+  if (content instanceof AdminRefusal) return sendAnswer(reply, content);
+  return reply.headers(content.headers).type('application/octet-stream').send(content.pieces);
 }
 
 function callerOf({ opsCaller }: FastifyRequest): OpsCaller {

@@ -1,14 +1,16 @@
 /** The routes by which operators read and change the registry, devices, wakeups, tokens and keys, whatever the topology. */
 import { auditRoutes } from '../../gateways/admin/audit-routes.ts';
 import { deviceListRoute } from '../../gateways/admin/device-list-route.ts';
+import { directoryRoutes } from '../../gateways/admin/directory-routes.ts';
 import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
 import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
 import { registryRoutes, type RegistryChangeDeps } from '../../gateways/admin/registry-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
 import { wakeRoute } from '../../gateways/admin/wake-route.ts';
 import { wakeupRoutes } from '../../gateways/admin/wakeup-routes.ts';
-import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
+import type { AdminRoute, DirectoryRoute } from '../../gateways/ops/admin-route.ts';
 import type { Operators } from '../../gateways/ops/operators.ts';
+import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import type { ServerContext } from './server-context.ts';
 
 export interface AdminRoutesDeps extends Pick<
@@ -16,16 +18,18 @@ export interface AdminRoutesDeps extends Pick<
   'writer' | 'changed' | 'changedEntry' | 'forgetDerivedKeys'
 > {
   readonly dataDirectory: string;
+  readonly tables: RegistryTables;
   readonly operators: Operators;
 }
 
-export function adminRoutes(server: ServerContext, deps: AdminRoutesDeps): AdminRoute[] {
+export function adminRoutes(server: ServerContext, deps: AdminRoutesDeps): (AdminRoute | DirectoryRoute)[] {
   const { settings, records, tokenKeys, clock, registry } = server;
   const { sleep: sleepRecords, signal: signalRecords, events } = records;
   const rules = { allowShortSecrets: settings.registry.allow_short_secrets };
   return [
     ...registryRoutes({ ...server, ...deps, rules }),
     ...registryListRoutes(registry),
+    ...directoryRoutes(deps.dataDirectory, deps.tables, clock),
     ...auditRoutes(deps.dataDirectory, clock),
     ...deviceRoutes({ ...server, sleepRecords, signalRecords, events }),
     deviceListRoute({ ...server, sleepRecords, signalRecords }),

@@ -82,7 +82,6 @@ export class ControlPlane {
     this.provisioner = this.#writing.provisioner;
     this.refresh = new RegistryRefresh({
       directory,
-      mode: tables.environment.mode,
       allowShortSecrets: settings.registry.allow_short_secrets,
       registry,
       signingKeys,
@@ -169,10 +168,11 @@ export class ControlPlane {
     await this.operators.close();
   }
 
-  #composeOps({ dataDirectory, upgrade }: ControlPlaneDeps): OpsListener {
+  #composeOps({ dataDirectory, tables, upgrade }: ControlPlaneDeps): OpsListener {
     const { settings, readiness, clock, log, signingKeys, connections, metrics } = this.#context;
     const administration = adminRoutes(this.#context, {
       dataDirectory,
+      tables,
       writer: this.writer,
       operators: this.operators,
       changed: () => this.#review(),

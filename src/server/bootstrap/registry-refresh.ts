@@ -16,7 +16,6 @@ import {
 } from '../../gateways/ops/admin-route.ts';
 import { encodeImportReport, importIdField, parseImportQuery } from '../../gateways/admin/import-query.ts';
 import type { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
-import type { EnvironmentMode } from '../../storage/lmdb/environment.ts';
 import { importInWorker } from '../../storage/registry/registry-thread.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
 import type {
@@ -29,8 +28,6 @@ import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 
 export interface RefreshDeps {
   readonly directory: string;
-  /** In which this process has the store open. */
-  readonly mode: EnvironmentMode;
   readonly allowShortSecrets: boolean;
   readonly registry: RegistryStore;
   readonly signingKeys: SigningKeyCache;
@@ -55,10 +52,10 @@ export class RegistryRefresh {
     request: Omit<ImportRequest, 'allowShortSecrets'>,
     watch?: ImportWatch,
   ): Promise<ImportResult> {
-    const { directory, mode, allowShortSecrets, registry, signingKeys, log, changed } = this.#deps;
+    const { directory, allowShortSecrets, registry, signingKeys, log, changed } = this.#deps;
     const { file, replace, dryRun = false } = request;
     log.info({ file, replace, dry_run: dryRun }, 'registry import begins');
-    const result = await importInWorker(directory, { ...request, allowShortSecrets }, watch, mode);
+    const result = await importInWorker(directory, { ...request, allowShortSecrets }, watch);
     if (result.ok && !dryRun) {
       registry.purge();
       signingKeys.purgeAll();

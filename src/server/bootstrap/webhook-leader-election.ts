@@ -98,7 +98,7 @@ export class WebhookLeaderElection implements WebhookService {
   async #begin(): Promise<void> {
     if (!this.#turns.isHeld || this.#webhooks !== null) return;
     const { deliveries, log, dataDirectory } = this.#deps;
-    const { openTables = () => new WebhookTables(dataDirectory, 'write') } = this.#deps;
+    const { openTables = () => new WebhookTables(dataDirectory) } = this.#deps;
     const cursor = await seedDeliveryStore(openTables(), (take) => deliveries.load(take));
     await this.#reached(cursor);
     if (!this.#turns.isHeld) return;

@@ -70,13 +70,14 @@ export class BackupReader {
     }
   }
 
-  /** The last call: the checksum is right, and nothing stands behind it. */
-  async finish(): Promise<void> {
+  /** The last call: the checksum is right, and nothing stands behind it. Resolves to it, in lowercase hex. */
+  async finish(): Promise<string> {
     const expected = this.#hash.digest();
     await this.#fill(backupDigestBytes + 1);
     if (this.#window.length < backupDigestBytes) throw cutBackup(this.#name);
     if (this.#window.length > backupDigestBytes) throw damagedBackup(this.#name, 'it goes on behind its end');
     if (!expected.equals(this.#window)) throw damagedBackup(this.#name, 'its checksum is another');
+    return expected.toString('hex');
   }
 
   /** Gives the source back. */

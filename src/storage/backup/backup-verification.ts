@@ -1,6 +1,6 @@
 /** Verifies a backup: by its checksum, and by reading through the store that is made of it in a directory of its own. */
 import { rmSync } from 'node:fs';
-import { openStoreReadOnly } from '../lmdb/open-store.ts';
+import { openStore } from '../lmdb/open-store.ts';
 import { walkStore } from '../lmdb/store-damage.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 import { damageWalkOfBackupMsMax } from '../lmdb/store-limits.ts';
@@ -31,5 +31,5 @@ async function readThrough(directory: string, name: string): Promise<void> {
     throw new StoreOpenError(`the store in ${name} is damaged, use another backup: ${walk.damage}`);
   if (walk.state !== 'whole')
     throw new StoreOpenError(`the store in ${name} could not be read to its end: try again`);
-  await openStoreReadOnly(directory).close();
+  await openStore(directory).close();
 }

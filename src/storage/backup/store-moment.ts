@@ -1,6 +1,6 @@
 /**
- * One moment of a store: what its files hold together between two commits, while others go on writing them. LMDB has no
- * transaction over several files, so a reading transaction of each is begun, and begun anew if any file had a commit meanwhile.
+ * One moment of a store: what its files hold together between two commits, while other threads of this process, which holds
+ * the directory, write them. LMDB has no transaction over several files, so a reading transaction of each is begun, and begun anew if any file had a commit meanwhile.
  *
  * Who holds it keeps every page of that moment from being written again: the files grow with what is written meanwhile.
  */
@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { unpack } from 'msgpackr';
 import { nextTurn } from '../../lib/clock.ts';
-import { CommitOrder } from '../lmdb/commit-order.ts';
 import { environmentOptions } from '../lmdb/environment.ts';
 import { openingStore } from '../lmdb/open-store.ts';
 import { hasStore, noStore } from '../lmdb/store-access.ts';
@@ -20,7 +19,7 @@ import {
   storeFormatName,
   StoreOpenError,
 } from '../lmdb/store-format.ts';
-import { momentTriesMax, storeReadersMax } from '../lmdb/store-limits.ts';
+import { momentTriesMax } from '../lmdb/store-limits.ts';
 import type { BackupRow } from './backup-reader.ts';
 
 type FileKind = keyof typeof storeFileNames;
@@ -48,7 +47,7 @@ export class StoreMoment {
   /** Rejects with a StoreOpenError: there is no store of this release's format, or it never stands still for long enough. */
   static async take(directory: string): Promise<StoreMoment> {
     if (!hasStore(directory)) throw noStore(directory);
-    const files = openingStore(directory, 'read', () => openFiles(directory));
+    const files = openingStore(directory, () => openFiles(directory));
     try {
       for (let tries = 0; tries < momentTriesMax; tries++) {
         if (beginTogether(files)) return new StoreMoment(files);
@@ -72,11 +71,9 @@ export class StoreMoment {
 
 /** False: one of them was written meanwhile, and no transaction is left. */
 function beginTogether(files: readonly MomentFile[]): boolean {
-  const before = files.map((file) => file.readable());
+  const before = files.map((file) => file.newestCommit);
   for (const file of files) file.begin();
-  const isMoment = files.every(
-    (file, i) => file.isSeenWhole && before[i] !== null && file.readable() === before[i],
-  );
+  const isMoment = files.every((file, i) => file.isSeenWhole && file.newestCommit === before[i]);
   if (!isMoment) for (const file of files) file.end();
   return isMoment;
 }
@@ -105,24 +102,20 @@ class MomentFile {
   readonly format: number | null;
   readonly #kind: FileKind;
   readonly #root: RootDatabase<Buffer, Buffer>;
-  readonly #order: CommitOrder;
   readonly #tables = new Map<string, Rows>();
   #transaction: ReturnType<RootDatabase['useReadTransaction']> | null = null;
 
   constructor(directory: string, kind: FileKind) {
     const path = join(directory, storeFileNames[kind]);
-    const options = { ...environmentOptions, encoding: 'binary', maxReaders: storeReadersMax } as const;
     this.#kind = kind;
-    this.#root = open<Buffer, Buffer>({ ...options, path, readOnly: true });
-    this.#order = new CommitOrder(this.#root, path);
+    // Not read-only: a thread that writes may open the file next, and shares this environment.
+    this.#root = open<Buffer, Buffer>({ ...environmentOptions, encoding: 'binary', path });
     const format = this.#root.get(Buffer.from(storeFormatName));
     this.format = format === undefined ? null : (unpack(format) as number);
   }
 
-  /** The newest commit, if a transaction that begins now sees it; null: an opener has put it out of sight. */
-  readable(): number | null {
-    this.#order.restore();
-    return this.#order.readable;
+  get newestCommit(): number {
+    return (this.#root as unknown as Inside).env.info().lastTxnId;
   }
 
   /** Tables are opened before the transaction that is to read them. */
@@ -172,6 +165,10 @@ class MomentFile {
 }
 
 /** What the package has beside its types. */
+interface Inside {
+  readonly env: { info(): { readonly lastTxnId: number } };
+}
+
 interface TableStats {
   readonly entryCount: number;
   readonly pageSize: number;

@@ -10,7 +10,7 @@ import { nextTurn } from '../../lib/clock.ts';
 import { countEntries, environmentOptions } from '../lmdb/environment.ts';
 import { syncDirectory } from '../keys/private-file.ts';
 import { storeFileNames, storeFormat, StoreFormatError, storeFormatName } from '../lmdb/store-format.ts';
-import { restoredRowsSlice, storeReadersMax } from '../lmdb/store-limits.ts';
+import { restoredRowsSlice } from '../lmdb/store-limits.ts';
 import { damagedBackup, type BackupManifest, type BackupTable } from './backup-format.ts';
 import type { BackupReader, BackupRow } from './backup-reader.ts';
 
@@ -48,7 +48,7 @@ async function unpackStoreFile(
   tables: readonly BackupTable[],
 ): Promise<void> {
   const path = join(unpacking.directory, fileName);
-  const options = { ...environmentOptions, encoding: 'binary', maxReaders: storeReadersMax } as const;
+  const options = { ...environmentOptions, encoding: 'binary' } as const;
   // Nobody reads it before it is whole, and it is flushed then.
   const root = open<Buffer, Buffer>({ ...options, path, noSync: true, overlappingSync: false });
   try {

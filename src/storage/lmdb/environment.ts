@@ -8,8 +8,8 @@
  * nobody holds, and a full disk would end the process with an unhandled rejection. A synchronous write blocks
  * its thread for as long as anybody else writes: it is for worker threads and for a store at rest.
  *
- * One process writes a file. Commands that only read it can put commits out of order (CommitOrder): each transaction checks
- * that it is in order.
+ * One process has a file open, by as many of its threads as need it: in lmdb 3.5.6 another process that opens it, read-only
+ * too, can roll back a commit.
  *
  * LMDB trusts the pages that it maps. A page that it cannot follow makes a read throw, which is told (`onFault`), and makes a
  * transaction of the package one that can neither be committed nor given up, which would end the process: each looks for that
@@ -19,17 +19,13 @@ import { dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
 import { transactionBegins, transactionEnds } from './abrupt-exit.ts';
-import { CommitOrder, outOfOrder } from './commit-order.ts';
 import { checkMapRoom } from './map-room.ts';
 import { PanicWatch } from './panic-watch.ts';
 import { isDamage } from './store-fault.ts';
 import { storeFormat, StoreFormatError, storeFormatName } from './store-format.ts';
-import { storeReadersMax } from './store-limits.ts';
 import { watchReads } from './watched-reads.ts';
 
 export type Table<Row> = Database<Row, Buffer>;
-
-export type EnvironmentMode = 'write' | 'read-only';
 
 const formatKey = Buffer.from(storeFormatName);
 
@@ -59,10 +55,7 @@ export interface Sight {
 
 export class Environment {
   readonly #root: RootDatabase<unknown, Buffer>;
-  readonly mode: EnvironmentMode;
   readonly #path: string;
-  /** Null: read-only, and without a transaction to check. */
-  readonly #order: CommitOrder | null;
   /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #panic: PanicWatch;
@@ -73,21 +66,18 @@ export class Environment {
   #isClosing = false;
 
   /**
-   * Makes the file where there is none, unless read-only, and notes its format in a new one. Throws a StoreFormatError when
+   * Makes the file where there is none, and notes its format in a new one. Throws a StoreFormatError when
    * it has another format than this release's, and what LMDB throws.
    */
-  constructor(path: string, mode: EnvironmentMode) {
+  constructor(path: string) {
     this.#path = path;
-    this.mode = mode;
-    const options = { ...environmentOptions, path, maxReaders: storeReadersMax };
-    this.#root = open(mode === 'read-only' ? { ...options, readOnly: true } : options);
+    this.#root = open({ ...environmentOptions, path });
     this.#panic = new PanicWatch(this.#root, {
       path,
       look: () => void this.#format,
       told: (error) => this.#onFault(error),
     });
-    this.#order = mode === 'read-only' ? null : new CommitOrder(this.#root, path);
-    const found = this.#order === null ? this.#format : this.transactionSync(() => this.#noteFormat());
+    const found = this.transactionSync(() => this.#noteFormat());
     if (found === storeFormat) return;
     void this.close();
     throw new StoreFormatError(dirname(path), found);
@@ -128,12 +118,11 @@ export class Environment {
     return this.#format;
   }
 
-  /** Makes the table where there is none, unless read-only: then throws. */
+  /** Makes the table where there is none. */
   table<Row>(name: string): Table<Row> {
     const encoder = new Packr({ useRecords: false });
     const options = { name, keyEncoding: 'binary', encoder } as const;
-    const table: Table<Row> | undefined = this.#root.openDB<Row, Buffer>(options);
-    if (table === undefined) throw new Error(`${this.#path} has no table ${name}`);
+    const table = this.#root.openDB<Row, Buffer>(options);
     watchReads(table, (error) => this.#readFailed(error));
     return table;
   }
@@ -151,13 +140,6 @@ export class Environment {
     return this.#tracked(this.#transact(act, sight));
   }
 
-  async #transact<Result>(act: () => Result, sight: Sight | null): Promise<Result> {
-    for (;;) {
-      const result = await this.#transactOnce(act, sight);
-      if (result !== outOfOrder) return result;
-    }
-  }
-
   /** The error of a read whose answer cannot be right, told as damage. */
   damaged(fault: string): Error {
     const error = new Error(`${this.#path}: ${fault}`);
@@ -173,15 +155,15 @@ export class Environment {
     if (isDamage(error)) this.#onFault(error);
   }
 
-  async #transactOnce<Result>(act: () => Result, sight: Sight | null): Promise<Result | typeof outOfOrder> {
+  async #transact<Result>(act: () => Result, sight: Sight | null): Promise<Result> {
     this.#panic.check();
     this.#checkMap();
     let look: Looking | null = null;
     let hasActed = false;
     const commit = this.#root.childTransaction(() => {
-      const result = this.#inOrder(act);
+      const result = this.#checked(act);
       hasActed = true;
-      if (sight !== null && result !== outOfOrder) look = this.#lookForIt(sight);
+      if (sight !== null) look = this.#lookForIt(sight);
       return result;
     });
     try {
@@ -211,13 +193,11 @@ export class Environment {
   async #tracked<Result>(commit: Promise<Result>): Promise<Result> {
     this.#underWay.add(commit);
     transactionBegins();
-    this.#order?.watch();
     try {
       return await commit;
     } finally {
       transactionEnds();
       this.#underWay.delete(commit);
-      if (this.#underWay.size === 0) this.#order?.rest();
     }
   }
 
@@ -226,13 +206,11 @@ export class Environment {
     this.refresh();
     this.#panic.check();
     this.#checkMap();
-    let result = this.#root.transactionSync(() => this.#inOrder(act));
-    while (result === outOfOrder) result = this.#root.transactionSync(() => this.#inOrder(act));
-    return result;
+    return this.#root.transactionSync(() => this.#checked(act));
   }
 
-  #inOrder<Result>(act: () => Result): Result | typeof outOfOrder {
-    const result = this.#order === null ? act() : this.#order.inOrder(act);
+  #checked<Result>(act: () => Result): Result {
+    const result = act();
     // Throws where a put of `act` has failed.
     void this.#format;
     return result;

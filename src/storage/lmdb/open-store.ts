@@ -1,13 +1,12 @@
 /**
- * The store of one data directory: its lock and its two files. One process has it open to write. The command line may read
- * it meanwhile, which LMDB allows between processes. Source: running.md, Data.
+ * The store of one data directory: its lock and its two files. One process has it open; others ask that one.
+ * Source: running.md, Data.
  */
 import { resolve } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import { prepareDataDirectory, ServerLock } from './data-directory.ts';
 import { clearDataDirectory } from './leftovers.ts';
 import { RegistryTables } from '../registry/registry-tables.ts';
-import type { EnvironmentMode } from './environment.ts';
 import { StateTables } from './state-tables.ts';
 import { checkStoreAccess, hasStore, noStore, requireStorePlace } from './store-access.ts';
 import { adviceBehind } from './store-fault.ts';
@@ -33,7 +32,7 @@ export function openStore(path: string): Store {
   const own = new ServerLock(directory);
   try {
     clearDataDirectory(directory);
-    const tables = openTables(directory, 'write');
+    const tables = openTables(directory);
     const close = async (): Promise<void> => {
       await tables.close();
       own.release();
@@ -51,11 +50,10 @@ export function openStoreAtRest(path: string): Store {
   return openStore(path);
 }
 
-/** To look on, also while a server runs; nothing is made, changed or locked. Throws a StoreOpenError. */
-export function openStoreReadOnly(path: string): Store {
-  const directory = resolve(path);
-  if (!hasStore(directory)) throw noStore(directory);
-  return { directory, modeBefore: null, ...openTables(directory, 'read-only') };
+/** The same for a store that is to be read: makes none. */
+export function openFoundStore(path: string): Store {
+  if (!hasStore(path)) throw noStore(path);
+  return openStore(path);
 }
 
 /** Says what opening the store has changed. */
@@ -66,9 +64,9 @@ export function logOpened({ directory, modeBefore }: Store, log: Log): void {
 
 type OpenTables = Pick<Store, 'registry' | 'state' | 'close'>;
 
-function openTables(directory: string, mode: EnvironmentMode): OpenTables {
-  return openingStore(directory, mode === 'read-only' ? 'read' : 'write', () => {
-    const [registry, state] = [new RegistryTables(directory, mode), new StateTables(directory, mode)];
+function openTables(directory: string): OpenTables {
+  return openingStore(directory, () => {
+    const [registry, state] = [new RegistryTables(directory), new StateTables(directory)];
     const close = async (): Promise<void> => {
       await Promise.all([registry.environment.close(), state.environment.close()]);
     };
@@ -77,13 +75,9 @@ function openTables(directory: string, mode: EnvironmentMode): OpenTables {
 }
 
 /** Runs `open`, which opens files of the store; whatever is in the way of it becomes a StoreOpenError. */
-export function openingStore<Opened>(
-  directory: string,
-  intent: 'read' | 'write',
-  open: () => Opened,
-): Opened {
+export function openingStore<Opened>(directory: string, open: () => Opened): Opened {
   try {
-    checkStoreAccess(directory, intent);
+    checkStoreAccess(directory);
     return open();
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;

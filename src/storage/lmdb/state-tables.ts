@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { CallTable } from '../records/call-rows.ts';
 import type { ConnectionTables } from '../records/connection-rows.ts';
-import { Environment, type EnvironmentMode, type Table } from './environment.ts';
+import { Environment, type Table } from './environment.ts';
 import type { EventTables } from '../events/event-rows.ts';
 import type { OutboxTables } from '../journal/outbox-rows.ts';
 import type { WakeupTables } from '../records/wakeup-rows.ts';
@@ -24,11 +24,7 @@ export class StateTables {
   /** Only one of several nodes puts anything here. */
   readonly outbox: OutboxTables;
 
-  constructor(
-    directory: string,
-    mode: EnvironmentMode,
-    environment = new Environment(join(directory, storeFileNames.state), mode),
-  ) {
+  constructor(directory: string, environment = new Environment(join(directory, storeFileNames.state))) {
     this.environment = environment;
     this.connections = { sleep: this.#connectionTables('sleep'), signal: this.#connectionTables('signal') };
     this.events = {

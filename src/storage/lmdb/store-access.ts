@@ -43,25 +43,18 @@ export function requireStorePlace(directory: string): void {
 /** The folder of a data directory in which a restore makes its files: while it is there, they are not all in their places. */
 export const unfinishedRestore = 'restore.unfinished';
 
-/** Throws a StoreOpenError that names the first file that this user may not use so, or of a restore that was not finished. */
-export function checkStoreAccess(directory: string, intent: 'read' | 'write'): void {
+/** Throws a StoreOpenError that names the first file that this user may not use, or a restore that was not finished. */
+export function checkStoreAccess(directory: string): void {
   if (existsSync(join(directory, unfinishedRestore)))
     throw new StoreOpenError(
       `a restore into ${directory} was not finished: run it again, or name another directory with --data-dir`,
     );
-  const { R_OK, W_OK } = constants;
   const files = Object.values(storeFileNames).map((name) => join(directory, name));
-  // Who looks on is entered in the lock file, too.
-  const places = [
-    ...(intent === 'write' ? [{ path: directory, verb: 'write', bits: R_OK | W_OK }] : []),
-    ...files.map((path) => ({ path, verb: intent, bits: intent === 'write' ? R_OK | W_OK : R_OK })),
-    ...files.map((path) => ({ path: `${path}-lock`, verb: 'write', bits: R_OK | W_OK })),
-  ];
-  for (const { path, verb, bits } of places) {
+  for (const path of [directory, ...files, ...files.map((file) => `${file}-lock`)]) {
     try {
-      if (existsSync(path)) accessSync(path, bits);
+      if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
     } catch (error) {
-      throw accessError(error as Error, path, verb);
+      throw accessError(error as Error, path, 'write');
     }
   }
 }

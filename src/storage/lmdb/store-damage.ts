@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
-import { livingPid, wasLeftLocked } from './data-directory.ts';
+import { livingPid, ServerLock, wasLeftLocked } from './data-directory.ts';
 import { checkStoreAccess, hasStore } from './store-access.ts';
 import { damageAdvice } from './store-fault.ts';
 import { StoreOpenError } from './store-format.ts';
@@ -26,9 +26,19 @@ const faultSignals: ReadonlySet<string | null> = new Set([
 
 /**
  * `msMax`: a bound of the reading. What keeps the files from being opened at all is said by whoever opens them, and a
- * machine that can start no other process has its store read by nobody.
+ * machine that can start no other process has its store read by nobody. Holds the directory's lock, so that no server opens
+ * the files meanwhile. Rejects with a StoreOpenError where another process has it.
  */
 export async function walkStore(directory: string, msMax: number): Promise<StoreWalk> {
+  const own = new ServerLock(directory);
+  try {
+    return await walk(directory, msMax);
+  } finally {
+    own.release();
+  }
+}
+
+async function walk(directory: string, msMax: number): Promise<StoreWalk> {
   const module = fileURLToPath(moduleBeside('./store-walker', import.meta.url));
   const child = spawn(process.execPath, [...process.execArgv, module, directory, String(msMax)], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -57,8 +67,8 @@ export function judgeWalk(directory: string, said: string, signal: string | null
 /** Before a start opens the store: throws a StoreOpenError where it is damaged, and looks longer where a crash left it. */
 export async function refuseDamage(directory: string): Promise<void> {
   if (!hasStore(directory) || livingPid(directory) !== null) return;
-  checkStoreAccess(directory, 'write');
+  checkStoreAccess(directory);
   const msMax = wasLeftLocked(directory) ? damageWalkAfterCrashMsMax : damageWalkMsMax;
-  const walk = await walkStore(directory, msMax);
-  if (walk.state === 'damaged') throw new StoreOpenError(`${walk.damage}: ${damageAdvice}`);
+  const walked = await walkStore(directory, msMax);
+  if (walked.state === 'damaged') throw new StoreOpenError(`${walked.damage}: ${damageAdvice}`);
 }

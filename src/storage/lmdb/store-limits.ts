@@ -58,10 +58,6 @@ export const mapGrowthBytesMax = 256 * 1024 * 1024;
 export const addressLimitMs = 1000;
 /** A transaction that puts more looks for room of the map after so many entries. */
 export const mapCheckEntries = 200;
-/** A commit that takes longer is asked whether it waits for an order that somebody has disturbed. */
-export const restoreOrderMs = 250;
-/** Readers of a file: of the server's threads, and of commands that look on. Full: no more is opened. */
-export const storeReadersMax = 1024;
 /**
  * How long a store is read to see whether it is damaged: by a start, by one behind a crash, and by the doctor. Devices wait
  * for a start, and one that fails has 2 s.

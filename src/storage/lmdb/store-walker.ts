@@ -13,7 +13,6 @@ import { SystemClock } from '../../lib/system-clock.ts';
 import { environmentOptions } from './environment.ts';
 import { isDamage } from './store-fault.ts';
 import { storeFileNames, storeFormatName } from './store-format.ts';
-import { storeReadersMax } from './store-limits.ts';
 
 const [directory = '', msMax = ''] = argv.slice(2);
 const clock = new SystemClock();
@@ -51,8 +50,7 @@ for (const name of Object.values(storeFileNames)) {
   if (!existsSync(path)) continue;
   say(name);
   try {
-    const options = { ...environmentOptions, encoding: 'binary', maxReaders: storeReadersMax } as const;
-    const root = open<Buffer, Buffer>({ ...options, path, readOnly: true });
+    const root = open<Buffer, Buffer>({ ...environmentOptions, encoding: 'binary', path, readOnly: true });
     walk(root);
     const tables = [...root.getKeys()].map(String).filter((table) => table !== storeFormatName);
     for (const table of tables) walk(root.openDB({ name: table, keyEncoding: 'binary', encoding: 'binary' }));

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { asBinary } from 'lmdb';
 import type { ApplicationId } from '../../model/ids.ts';
-import { Environment, type EnvironmentMode, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
+import { Environment, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
 import { DeviceCounts } from './device-counts.ts';
 import { packEntry, UnsharedEntries } from './mirrored-rows.ts';
 import { RegistryNotices } from './registry-notices.ts';
@@ -39,11 +39,7 @@ export class RegistryTables {
   readonly #imported: Table<readonly ImportedFile[]>;
   readonly #deviceCounts: DeviceCounts;
 
-  constructor(
-    directory: string,
-    mode: EnvironmentMode,
-    environment = new Environment(join(directory, storeFileNames.registry), mode),
-  ) {
+  constructor(directory: string, environment = new Environment(join(directory, storeFileNames.registry))) {
     this.environment = environment;
     const tablesByKind = kindNames.map((kind) => [kind, this.environment.table<Row>(listNames[kind])]);
     this.kinds = Object.fromEntries(tablesByKind) as KindTables;

@@ -6,7 +6,6 @@
 import { assert } from '../../lib/assert.ts';
 import { runModuleWorker } from '../../lib/module-worker.ts';
 import type { Result } from '../../lib/result.ts';
-import type { EnvironmentMode } from '../lmdb/environment.ts';
 import { CommitSwitch } from './commit-switch.ts';
 import type { MissingEntry, UsedEntry, UsedKind } from './entry-changes.ts';
 import type { ImportProgress, ImportRequest, ImportResult, ImportWatch } from './registry-import.ts';
@@ -14,8 +13,6 @@ import type { ImportProgress, ImportRequest, ImportResult, ImportWatch } from '.
 /** To the worker, as its data. */
 export interface RegistryTask {
   readonly directory: string;
-  /** The one in which the server has the store open. */
-  readonly mode: EnvironmentMode;
   readonly change:
     | {
         readonly kind: 'import';
@@ -36,18 +33,17 @@ export type RegistryMessage =
 /** Directories whose import is under way: a second one would wait for the first holding a thread. */
 const importing = new Set<string>();
 
-/** `mode` is the store's. Resolves when it is committed or nothing has changed; never rejects. One at a time for each store. */
+/** Resolves when it is committed or nothing has changed; never rejects. One at a time for each store. */
 export async function importInWorker(
   directory: string,
   request: ImportRequest,
   { onProgress, commitSwitch = new CommitSwitch() }: ImportWatch = {},
-  mode: EnvironmentMode = 'write',
 ): Promise<ImportResult> {
   if (importing.has(directory)) return failed(request.file, 'is not imported: another import is under way');
   importing.add(directory);
   const change = { kind: 'import', request, commitSwitch: commitSwitch.shared } as const;
   try {
-    return await runWorker<ImportResult>({ directory, mode, change }, onProgress);
+    return await runWorker<ImportResult>({ directory, change }, onProgress);
   } catch (error) {
     return failed(request.file, `is not imported: ${(error as Error).message}`);
   } finally {
@@ -56,12 +52,8 @@ export async function importInWorker(
 }
 
 /** Removes an application or a product. Rejects when the store refuses. */
-export function removeInWorker(
-  store: Pick<RegistryTask, 'directory' | 'mode'>,
-  of: UsedKind,
-  id: string,
-): Promise<RemovalResult> {
-  return runWorker<RemovalResult>({ ...store, change: { kind: 'removal', of, id } });
+export function removeInWorker(directory: string, of: UsedKind, id: string): Promise<RemovalResult> {
+  return runWorker<RemovalResult>({ directory, change: { kind: 'removal', of, id } });
 }
 
 /** Resolves once the thread is gone, and with it its hold on the store. */

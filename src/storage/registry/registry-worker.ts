@@ -12,7 +12,7 @@ assert(port !== null, 'a registry worker runs in a thread');
 const task = workerData as RegistryTask;
 const send = (message: RegistryMessage): void => port.postMessage(message);
 
-const tables = new RegistryTables(task.directory, task.mode);
+const tables = new RegistryTables(task.directory);
 try {
   send({ kind: 'result', result: perform() });
 } finally {

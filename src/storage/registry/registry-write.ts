@@ -142,8 +142,8 @@ export class RegistryWriter implements DeviceRegistry {
 
   /** Refused as long as something refers to it. Rejects when the store refuses. */
   async removeUnused(kind: UsedKind, id: string): Promise<RemovalResult> {
-    const { directory, mode } = this.#tables.environment;
-    const result = await this.#removals.run(() => removeInWorker({ directory, mode }, kind, id));
+    const { directory } = this.#tables.environment;
+    const result = await this.#removals.run(() => removeInWorker(directory, kind, id));
     this.#told();
     return result;
   }

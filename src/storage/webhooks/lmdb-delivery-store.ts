@@ -1,6 +1,5 @@
 /**
- * The webhooks' delivery store in LMDB: a hook's cursor and its failed and parked events. One thread writes it; others may
- * look on. Source: events.md, Webhooks.
+ * The webhooks' delivery store in LMDB: a hook's cursor and its failed and parked events. One thread has it. Source: events.md, Webhooks.
  */
 import { join } from 'node:path';
 import { nextTurn } from '../../lib/clock.ts';
@@ -13,7 +12,7 @@ import type {
   DeliveryStore,
   DeliveryFailure,
 } from '../../core/ports/delivery-store.ts';
-import { type Table, Environment, type EnvironmentMode } from '../lmdb/environment.ts';
+import { type Table, Environment } from '../lmdb/environment.ts';
 import { decodeEvent, encodeEvent, eventKey, sequenceOf, type EventRow } from '../events/event-rows.ts';
 import { storeFileNames } from '../lmdb/store-format.ts';
 
@@ -101,11 +100,7 @@ export class WebhookTables {
   readonly failed: Table<FailedRow>;
   readonly parked: Table<ParkedRow>;
 
-  constructor(
-    directory: string,
-    mode: EnvironmentMode,
-    environment = new Environment(join(directory, storeFileNames.webhooks), mode),
-  ) {
+  constructor(directory: string, environment = new Environment(join(directory, storeFileNames.webhooks))) {
     this.environment = environment;
     this.hooks = this.environment.table('hooks');
     this.failed = this.environment.table('failed');

@@ -1,12 +1,12 @@
 /**
- * The simulated devices: devices of the local registry, or made-up ids with one secret; and the addresses they come
+ * The simulated devices: those of the local registry, or made-up ids with one secret; and the addresses they come
  * from.
  */
 import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError, reveilleCommand, usageError } from '../../cli/shell/command-error.ts';
-import { lookIntoRegistry } from '../../cli/admin/local-registry.ts';
+import { entriesOf, lookIntoRegistry } from '../../cli/admin/local-registry.ts';
 
 export interface SimulatedDevice {
   readonly deviceId: string;
@@ -30,8 +30,8 @@ export async function chooseDevices(
     return Array.from({ length: count }, (_, i) => ({ deviceId: `${prefix}${i + 1}`, secret }));
   if (secret !== undefined) throw usageError('--secret is given with --prefix');
   const nowS = wallSeconds(context.clock);
-  const found = await lookIntoRegistry(context.dataDirectory, (_registry, tables) =>
-    findUsable(tables.entries('device'), choice, nowS),
+  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
+    findUsable(entriesOf(registry, 'device'), choice, nowS),
   );
   if (found.length === count) return found;
   const which = product === undefined ? '' : ` of product ${product}`;
@@ -42,13 +42,13 @@ export async function chooseDevices(
 }
 
 /** The first that can log in: neither disabled nor expired. */
-function findUsable(
-  devices: Iterable<Device>,
+async function findUsable(
+  devices: AsyncIterable<Device>,
   { devices: count, product, prefix = '' }: DeviceChoice,
   nowS: number,
-): SimulatedDevice[] {
+): Promise<SimulatedDevice[]> {
   const usable: SimulatedDevice[] = [];
-  for (const device of devices) {
+  for await (const device of devices) {
     const { deviceId, productId, secret, disabled } = device;
     if (disabled || isExpired(device, nowS) || !deviceId.startsWith(prefix)) continue;
     if (product !== undefined && productId !== product) continue;

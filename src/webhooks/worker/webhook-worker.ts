@@ -21,9 +21,9 @@ assert(port !== null, 'webhooks are served on a thread');
 const task = workerData as WebhookTask;
 
 const clock = new SystemClock();
-const registry = new RegistryTables(task.directory, 'read-only');
-const state = new StateTables(task.directory, 'read-only');
-const tables = new WebhookTables(task.directory, 'write');
+const registry = new RegistryTables(task.directory);
+const state = new StateTables(task.directory);
+const tables = new WebhookTables(task.directory);
 const send = (message: FromWebhooks): void => port.postMessage(message);
 for (const { environment } of [registry, state, tables])
   environment.onFault((error) =>

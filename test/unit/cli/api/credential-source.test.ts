@@ -6,28 +6,27 @@ import {
   type CredentialNeed,
 } from '../../../../src/cli/api/credential-source.ts';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
-import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../../../src/model/ids.ts';
-import type { Credential } from '../../../../src/model/registry.ts';
-import type { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
-
-const deviceId = 'DOOR-1' as DeviceId;
-const productId = 'doorbell' as ProductId;
+import type { LocalRegistry } from '../../../../src/cli/admin/local-registry.ts';
+import type { JsonObject } from '../../../../src/model/json.ts';
 
 /** Device DOOR-1 is of a product of application `other`. */
-const registry: Pick<RegistryStore, 'findDevice' | 'findProduct'> = {
-  findDevice: (id) =>
-    id === deviceId ? { deviceId, productId, secret: 's', expiresAt: null, disabled: false } : null,
-  findProduct: (id) => (id === productId ? { productId, appIds: ['other' as ApplicationId] } : null),
-};
-
-function chosen(credentials: readonly Credential[], need: CredentialNeed): string | undefined {
-  return chooseCredential(registry, credentials, need, nowS)?.accessKeyId;
+async function chosen(credentials: readonly object[], need: CredentialNeed): Promise<string | undefined> {
+  const entries: Readonly<Record<string, JsonObject>> = {
+    'device DOOR-1': { device_id: 'DOOR-1', product_id: 'doorbell' },
+    'product doorbell': { product_id: 'doorbell', app_ids: ['other'] },
+  };
+  const registry: Pick<LocalRegistry, 'find' | 'export'> = {
+    find: async (kind, id) => entries[`${kind} ${id}`] ?? null,
+    async *export() {
+      for (const entry of credentials)
+        yield Buffer.from(`${JSON.stringify({ kind: 'credential', ...entry })}\n`);
+    },
+  };
+  return (await chooseCredential(registry, need, nowS))?.accessKeyId;
 }
 
-function credential(accessKeyId: string, more: Partial<Credential> = {}): Credential {
-  const base = { secretKey: 's', notBefore: null, notAfter: null, revoked: false };
-  const appId = 'app' as ApplicationId;
-  return { ...base, accessKeyId: accessKeyId as AccessKeyId, appId, grants: ['*'], ...more };
+function credential(id: string, more: object = {}): object {
+  return { access_key_id: id, secret_key: 's', app_id: 'app', permissions: ['*'], ...more };
 }
 
 const nowS = 1000;
@@ -46,21 +45,21 @@ test('the environment has the credential, whole or not at all', async () => {
 
 const wake = { permissions: ['wakeup:write'], deviceId: null } as const;
 
-test('what is revoked, over, too early or without the permission is passed over', () => {
+test('what is revoked, over, too early or without the permission is passed over', async () => {
   const none = [
     credential('AK1', { revoked: true }),
-    credential('AK2', { notAfter: nowS }),
-    credential('AK3', { notBefore: nowS + 1 }),
-    credential('AK4', { grants: ['connectivity:read'] }),
+    credential('AK2', { not_after: nowS }),
+    credential('AK3', { not_before: nowS + 1 }),
+    credential('AK4', { permissions: ['connectivity:read'] }),
   ];
-  assert.equal(chosen(none, wake), undefined);
-  const good = [credential('AK5', { grants: ['wakeup:write'] }), credential('AK6')];
-  assert.equal(chosen([...none, ...good], wake), 'AK5');
+  assert.equal(await chosen(none, wake), undefined);
+  const good = [credential('AK5', { permissions: ['wakeup:write'] }), credential('AK6')];
+  assert.equal(await chosen([...none, ...good], wake), 'AK5');
 });
 
-test('a credential whose application has the device goes first, any other before none', () => {
-  const [any, its] = [credential('AK1'), credential('AK2', { appId: 'other' as ApplicationId })];
-  assert.equal(chosen([any, its], { ...wake, deviceId }), 'AK2');
-  assert.equal(chosen([any], { ...wake, deviceId }), 'AK1');
-  assert.equal(chosen([any, its], { ...wake, deviceId: 'UNKNOWN' }), 'AK1');
+test('a credential whose application has the device goes first, any other before none', async () => {
+  const [any, its] = [credential('AK1'), credential('AK2', { app_id: 'other' })];
+  assert.equal(await chosen([any, its], { ...wake, deviceId: 'DOOR-1' }), 'AK2');
+  assert.equal(await chosen([any], { ...wake, deviceId: 'DOOR-1' }), 'AK1');
+  assert.equal(await chosen([any, its], { ...wake, deviceId: 'UNKNOWN' }), 'AK1');
 });

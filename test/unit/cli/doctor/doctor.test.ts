@@ -123,8 +123,7 @@ async function judged(counts: typeof one, credential: Credential | null, newestM
   const [store, ...findings] = await checkRegistry(context, async () => ({
     counts,
     credential,
-    newestMs,
-    mapBytes: 8192,
+    store: { newestMs, mapBytes: 8192 },
   }));
   assert.deepEqual([store?.check, store?.state], ['store', 'ok']);
   assert.doesNotMatch(JSON.stringify(findings), /s3cret/);

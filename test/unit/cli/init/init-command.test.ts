@@ -59,14 +59,14 @@ test('init writes a file that only its owner reads, and a store with an applicat
   assert.deepEqual([api.listen.host, api.tls_cert_file, ops.listen.host], ['127.0.0.1', null, '127.0.0.1']);
   assert.equal(data.dir, dataDirectory);
   const { secrets, next } = output.json as InitAnswer;
-  await lookIntoRegistry(dataDirectory, (registry) => {
-    assert.deepEqual(registry.find('application', 'acme'), { appId: 'acme', name: 'acme' });
-    assert.deepEqual(registry.find('product', 'bell'), { productId: 'bell', appIds: ['acme'] });
-    const credential = registry.find('credential', secrets.access_key_id) as { secretKey: string };
-    assert.equal(credential.secretKey, secrets.secret_key);
-    const device = registry.find('device', 'DOOR-1') as { productId: string; secret: string };
-    assert.equal(device.productId, 'bell');
-    assert.ok(output.text.includes(device.secret) && output.text.includes(secrets.secret_key));
+  await lookIntoRegistry(dataDirectory, async (registry) => {
+    assert.deepEqual(await registry.find('application', 'acme'), { app_id: 'acme', name: 'acme' });
+    assert.deepEqual(await registry.find('product', 'bell'), { product_id: 'bell', app_ids: ['acme'] });
+    const credential = await registry.find('credential', secrets.access_key_id);
+    assert.equal(credential?.['secret_key'], secrets.secret_key);
+    const device = await registry.find('device', 'DOOR-1');
+    assert.equal(device?.['product_id'], 'bell');
+    assert.ok(output.text.includes(String(device['secret'])) && output.text.includes(secrets.secret_key));
   });
   assert.equal(next.length, 3);
   assert.deepEqual(
@@ -240,10 +240,10 @@ test('a person is asked for what no option says, and again where an answer canno
   assert.match(asked[0] ?? '', /^Address to listen on .* \[127\.0\.0\.1\]:$/);
   assert.equal(asked.at(-1), `Write ${file}, and make a store in ${dataDirectory} [yes]:`);
   assert.ok(!asked.some((question) => question.includes('product')), 'an option says it');
-  await lookIntoRegistry(dataDirectory, (registry) => {
-    assert.ok(registry.find('application', 'acme'));
-    assert.ok(registry.find('product', 'bell'));
-    assert.ok(registry.find('device', 'DOOR-1'));
+  await lookIntoRegistry(dataDirectory, async (registry) => {
+    assert.ok(await registry.find('application', 'acme'));
+    assert.ok(await registry.find('product', 'bell'));
+    assert.ok(await registry.find('device', 'DOOR-1'));
   });
 });
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
+import { entriesOf, lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
 import { addRegistryCommand } from '../../../../src/cli/registry/registry-command.ts';
 import { auditPath } from '../../../../src/storage/audit/audit-files.ts';
 import { AuditRefusal } from '../../../../src/storage/audit/audit-log.ts';
@@ -39,9 +39,11 @@ function importScene(t: Ending, answer?: (question: string) => boolean): ImportS
       await scene.run('registry', 'import', file, ...options);
     },
     devices: () =>
-      lookIntoRegistry(scene.dataDirectory, (registry) =>
-        registry.page('device', 100).map(({ deviceId }) => deviceId),
-      ),
+      lookIntoRegistry(scene.dataDirectory, async (registry) => {
+        const ids: string[] = [];
+        for await (const { deviceId } of entriesOf(registry, 'device')) ids.push(deviceId);
+        return ids;
+      }),
   };
 }
 

@@ -129,14 +129,14 @@ function hook(number: number, cursor: number): HookChanges {
 
 test('a node whose turn comes takes the shared delivery store over, and nothing of its own stays', async (t) => {
   const scene = new Scene(t);
-  const before = new WebhookTables(scene.directory, 'write');
+  const before = new WebhookTables(scene.directory);
   await new LmdbDeliveryStore(before).commit([hook(1, 3), hook(2, 3)]);
   await before.environment.close();
   scene.shared = [hook(2, 7)];
   scene.events.head = 9;
   scene.turns.gain();
   await scene.begins();
-  const after = new WebhookTables(scene.directory, 'read-only');
+  const after = new WebhookTables(scene.directory);
   t.after(() => after.environment.close());
   assert.deepEqual(Array.from(new LmdbDeliveryStore(after).hooks()), [['hook-2', hook(2, 7).record]]);
   await scene.election.stop();

@@ -6,7 +6,7 @@ import { restoreBackup, type RestoreDeps } from '../../../../src/storage/backup/
 import { verifyBackup } from '../../../../src/storage/backup/backup-verification.ts';
 import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
 import { ServerLock } from '../../../../src/storage/lmdb/data-directory.ts';
-import { openStore, openStoreReadOnly, type Store } from '../../../../src/storage/lmdb/open-store.ts';
+import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { storeFormat, StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import { backupOf, filesBeside, filledStore, inPieces, withManifest } from '../../../support/backup-scene.ts';
@@ -53,7 +53,7 @@ test('an empty directory is restored into, one of a new volume too', async (t) =
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'lost+found'));
   await restore(bytes, directory);
-  await openStoreReadOnly(directory).close();
+  await openStore(directory).close();
 });
 
 test('a directory with anything in it is refused, and nothing is changed', async (t) => {
@@ -110,10 +110,9 @@ test('an unfinished restore is refused by whoever opens the store, and repeated'
   const directory = temporaryDirectory(t);
   await restore(bytes, directory);
   mkdirSync(join(directory, 'restore.unfinished'));
-  for (const open of [openStore, openStoreReadOnly])
-    assert.throws(() => open(directory), saying(/a restore into .* was not finished: run it again/));
+  assert.throws(() => openStore(directory), saying(/a restore into .* was not finished: run it again/));
   await restore(bytes, directory);
-  await openStoreReadOnly(directory).close();
+  await openStore(directory).close();
 });
 
 test('what no restore makes is not removed with an unfinished one', async (t) => {

@@ -1,16 +1,36 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { once } from 'node:events';
 import { test } from 'node:test';
-import { writeBackupFile, type BackupDeps } from '../../../../src/storage/backup/backup-writer.ts';
+import { unpack } from 'msgpackr';
+import { moduleBeside, startModuleWorker } from '../../../../src/lib/module-worker.ts';
+import {
+  writeBackupFile,
+  type BackupDeps,
+  type WrittenBackup,
+} from '../../../../src/storage/backup/backup-file.ts';
+import { backupInWorker } from '../../../../src/storage/backup/backup-thread.ts';
+import { openBackup } from '../../../../src/storage/backup/backup-writer.ts';
 import { StoreMoment } from '../../../../src/storage/backup/store-moment.ts';
-import { CommitOrder } from '../../../../src/storage/lmdb/commit-order.ts';
 import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
-import { filledStore, inPieces, readBackup } from '../../../support/backup-scene.ts';
+import { backupOf, filledStore, inPieces, readBackup, takenAtMs } from '../../../support/backup-scene.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 import { draftOf, openJournal } from '../../../support/test-journal.ts';
 
-const deps: BackupDeps = { nowMs: 0 };
+async function backUp(
+  directory: string,
+  file: string,
+  deps: BackupDeps = {},
+  nowMs = 0,
+): Promise<WrittenBackup> {
+  const backup = await openBackup(directory, nowMs);
+  try {
+    return await writeBackupFile(file, backup, deps);
+  } finally {
+    await backup.close();
+  }
+}
 
 function saying(sentence: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof StoreOpenError && sentence.test(error.message);
@@ -20,10 +40,10 @@ test('a backup is a file of its owner alone, in place of an older one, with noth
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
   const file = join(folder, 'store.backup');
-  const first = await writeBackupFile(directory, file, deps);
+  const first = await backUp(directory, file);
   assert.equal(first.bytes, statSync(file).size);
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  const second = await writeBackupFile(directory, file, { nowMs: 1 });
+  const second = await backUp(directory, file, {}, 1);
   assert.notEqual(first.sha256, second.sha256);
   assert.equal((await readBackup(inPieces(readFileSync(file)))).manifest.at, '1970-01-01T00:00:00.001Z');
   assert.deepEqual(readdirSync(folder), ['store.backup']);
@@ -33,16 +53,16 @@ test('a file that is no backup is not replaced', async (t) => {
   const { directory } = await filledStore(t);
   const file = join(temporaryDirectory(t), 'thesis.txt');
   writeFileSync(file, 'years of work');
-  await assert.rejects(writeBackupFile(directory, file, deps), saying(/is there and is no backup/));
+  await assert.rejects(backUp(directory, file), saying(/is there and is no backup/));
   assert.equal(readFileSync(file, 'utf8'), 'years of work');
 });
 
 test('a disk without room is told before anything is written', async (t) => {
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
-  const full = { ...deps, freeBytes: () => 1000 };
+  const full = { freeBytes: () => 1000 };
   await assert.rejects(
-    writeBackupFile(directory, join(folder, 'store.backup'), full),
+    backUp(directory, join(folder, 'store.backup'), full),
     saying(/the backup takes up to \d+ bytes and the disk of .* has 1000/),
   );
   assert.deepEqual(readdirSync(folder), []);
@@ -52,12 +72,12 @@ test('a cancelled backup leaves the older one', async (t) => {
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
   const file = join(folder, 'store.backup');
-  await writeBackupFile(directory, file, deps);
+  await backUp(directory, file);
   const before = readFileSync(file);
   const cancelling = new AbortController();
   const onProgress = (): void => cancelling.abort(new Error('enough'));
   const { signal } = cancelling;
-  await assert.rejects(writeBackupFile(directory, file, { nowMs: 1, signal, onProgress }), /enough/);
+  await assert.rejects(backUp(directory, file, { signal, onProgress }, 1), /enough/);
   assert.deepEqual(readFileSync(file), before);
   assert.deepEqual(readdirSync(folder), ['store.backup']);
 });
@@ -72,7 +92,7 @@ test('what a backup of a process that is gone has left is removed, and what one 
     'other.4294967295.partial',
   ])
     writeFileSync(join(folder, name), '');
-  await writeBackupFile(directory, join(folder, 'store.backup'), deps);
+  await backUp(directory, join(folder, 'store.backup'));
   assert.deepEqual(readdirSync(folder).toSorted(), [
     'other.4294967295.partial',
     'store.backup',
@@ -84,7 +104,7 @@ test('a folder in place of a file of tokens is a failure, not a backup without t
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
   mkdirSync(join(directory, 'ops-tokens.json'));
-  await assert.rejects(writeBackupFile(directory, join(folder, 'store.backup'), deps), /EISDIR/);
+  await assert.rejects(backUp(directory, join(folder, 'store.backup')), /EISDIR/);
   assert.deepEqual(readdirSync(folder), []);
 });
 
@@ -103,8 +123,41 @@ test('a moment stays as it was while the store is written', async (t) => {
   await later.close();
 });
 
-test('a store whose newest commit is never in sight is given up with a sentence', async (t) => {
+/** Different ones: so often the writer has written meanwhile. */
+const momentsWanted = 50;
+
+test('a moment is one of all files, while another thread writes one after the other', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  mkdirSync(directory, { mode: 0o700 });
+  const caller = moduleBeside('../../../support/caller', import.meta.url).href;
+  const writer = startModuleWorker('moment-writer-worker', caller, directory);
+  await once(writer, 'message');
+  const seen = new Set<number>();
+  while (seen.size < momentsWanted) {
+    const moment = await StoreMoment.take(directory);
+    const [registry = NaN, state = NaN] = ['registry', 'state'].map((file) => {
+      const [row] = Array.from(moment.tables.find((table) => table.file === file)?.read() ?? []);
+      return Number(unpack(row?.value ?? Buffer.of()));
+    });
+    await moment.close();
+    assert.ok(state === registry || state === registry + 1, `${state} and ${registry}`);
+    seen.add(state);
+  }
+  const gone = once(writer, 'exit');
+  writer.postMessage('stop');
+  await gone;
+});
+
+test('a backup on a thread is the same, comes as it is asked for, and ends when it is given up', async (t) => {
   const { directory } = await filledStore(t);
-  t.mock.getter(CommitOrder.prototype, 'readable', () => null);
-  await assert.rejects(StoreMoment.take(directory), saying(/is written all the time/));
+  const { bytesMax, pieces } = await backupInWorker({ directory, nowMs: takenAtMs });
+  const bytes = Buffer.concat(await pieces.toArray());
+  assert.deepEqual(bytes, await backupOf(directory));
+  assert.ok(bytesMax > 1000);
+  const { pieces: unwanted } = await backupInWorker({ directory, nowMs: takenAtMs });
+  unwanted.destroy();
+  await assert.rejects(
+    backupInWorker({ directory: join(directory, 'none'), nowMs: 0 }),
+    saying(/^no store at/),
+  );
 });

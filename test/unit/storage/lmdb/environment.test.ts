@@ -6,14 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { Environment } from '../../../../src/storage/lmdb/environment.ts';
 import { faultOf } from '../../../../src/storage/lmdb/store-fault.ts';
-import { setBack, wipePages } from '../../../support/damaged-store.ts';
+import { wipePages } from '../../../support/damaged-store.ts';
 
 const key = Buffer.from('key');
 
 function openEnvironment(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-test-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const environment = new Environment(join(directory, 'x.mdb'), 'write');
+  const environment = new Environment(join(directory, 'x.mdb'));
   return { environment, table: environment.table<number>('numbers') };
 }
 
@@ -70,71 +70,6 @@ test('a batch that begins while its environment is closed is refused, and the on
   await closed;
 });
 
-/** Two processes' worth of environments on one file. */
-function openShared(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), 'reveille-test-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const path = join(directory, 'x.mdb');
-  const environments = [1, 2].map(() => new Environment(path, 'write'));
-  t.after(() => Promise.all(environments.map((environment) => environment.close())));
-  return {
-    path,
-    parts: environments.map((environment) => ({ environment, table: environment.table<number>('numbers') })),
-  };
-}
-
-const keyOf = (number: number): Buffer => Buffer.from([number]);
-
-for (const behind of [1, 2, 3])
-  test(`what was committed while another process opened the file, ${behind} of them, is not overwritten`, async (t) => {
-    const { path, parts } = openShared(t);
-    const [one, other] = parts;
-    assert(one !== undefined && other !== undefined);
-    for (let i = 1; i <= 4; i++) await one.environment.transaction(() => void one.table.put(keyOf(i), i));
-    setBack(t, path, behind);
-    let calls = 0;
-    await other.environment.transaction(() => {
-      calls += 1;
-      void other.table.put(keyOf(5), 5);
-    });
-    assert.equal(calls, 1);
-    one.environment.refresh();
-    assert.deepEqual(
-      [1, 2, 3, 4, 5].map((i) => one.table.get(keyOf(i))),
-      [1, 2, 3, 4, 5],
-    );
-  });
-
-test('a process that opens a file sets right what it has put out of order itself', async (t) => {
-  const { path, parts } = openShared(t);
-  const [one] = parts;
-  assert(one !== undefined);
-  await one.environment.transaction(() => void one.table.put(key, 1));
-  setBack(t, path, 1);
-  one.environment.refresh();
-  assert.equal(one.table.get(key), undefined);
-  const next = new Environment(path, 'write');
-  one.environment.refresh();
-  assert.equal(one.table.get(key), 1);
-  await next.close();
-});
-
-test('a batch, and what a thread writes at once, are in order too', async (t) => {
-  const { path, parts } = openShared(t);
-  const [one, other] = parts;
-  assert(one !== undefined && other !== undefined);
-  await one.environment.transaction(() => void one.table.put(keyOf(1), 1));
-  setBack(t, path, 1);
-  await other.environment.transaction(() => void other.table.put(keyOf(2), 2));
-  setBack(t, path, 1);
-  other.environment.transactionSync(() => void other.table.put(keyOf(3), 3));
-  one.environment.refresh();
-  assert.deepEqual(
-    [1, 2, 3].map((i) => one.table.get(keyOf(i))),
-    [1, 2, 3],
-  );
-});
-
 test('a transaction that throws has changed nothing', async (t) => {
   const { environment, table } = openEnvironment(t);
   const failing = environment.transaction(() => {
@@ -147,15 +82,15 @@ test('a transaction that throws has changed nothing', async (t) => {
 });
 
 test('an environment that is closed waits for its transactions', async (t) => {
-  const { parts } = openShared(t);
-  const [one, other] = parts;
-  assert(one !== undefined && other !== undefined);
+  const { environment, table } = openEnvironment(t);
+  const beside = new Environment(environment.path);
+  t.after(() => beside.close());
   let isCommitted = false;
-  void one.environment.transaction(() => void one.table.put(key, 1)).then(() => (isCommitted = true));
-  await one.environment.close();
+  void environment.transaction(() => void table.put(key, 1)).then(() => (isCommitted = true));
+  await environment.close();
   assert.equal(isCommitted, true);
-  other.environment.refresh();
-  assert.equal(other.table.get(key), 1);
+  beside.refresh();
+  assert.equal(beside.table('numbers').get(key), 1);
 });
 
 test('a page that is damaged fails the reads that meet it and each commit, is told, and ends no process', async (t) => {

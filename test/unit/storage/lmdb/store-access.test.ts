@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStore, openStoreAtRest, openStoreReadOnly } from '../../../../src/storage/lmdb/open-store.ts';
+import { openFoundStore, openStore, openStoreAtRest } from '../../../../src/storage/lmdb/open-store.ts';
 import { accessError, hasStore } from '../../../../src/storage/lmdb/store-access.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
@@ -26,7 +26,7 @@ test('a directory that this user may not enter is no directory without a store',
   if (process.geteuid?.() !== 0) chmodSync(directory, 0);
   withoutRights(() => {
     const denied = /^permission denied: user .* may not read .*registry\.mdb: run as its owner$/;
-    for (const look of [hasStore, openStoreReadOnly, openStoreAtRest])
+    for (const look of [hasStore, openFoundStore, openStoreAtRest])
       assert.throws(() => look(directory), { name: 'StoreOpenError', message: denied });
   });
   chmodSync(directory, 0o700);

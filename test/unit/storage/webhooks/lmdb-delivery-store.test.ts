@@ -42,10 +42,10 @@ function countFailed(deliveries: LmdbDeliveryStore, number: number): number {
 
 test('what was committed is there when the store is opened again, also for who only looks', async (t) => {
   const directory = temporaryDirectory(t);
-  const tables = new WebhookTables(directory, 'write');
+  const tables = new WebhookTables(directory);
   await new LmdbDeliveryStore(tables).commit([changesOf(3)]);
   await tables.environment.close();
-  const looked = new WebhookTables(directory, 'read-only');
+  const looked = new WebhookTables(directory);
   t.after(() => looked.environment.close());
   const deliveries = new LmdbDeliveryStore(looked);
   assert.deepEqual([...deliveries.hooks()], [['app\nurl', record]]);
@@ -54,7 +54,7 @@ test('what was committed is there when the store is opened again, also for who o
 });
 
 test('sweeping and searching go through more than a slice', async (t) => {
-  const tables = new WebhookTables(temporaryDirectory(t), 'write');
+  const tables = new WebhookTables(temporaryDirectory(t));
   t.after(() => tables.environment.close());
   const deliveries = new LmdbDeliveryStore(tables);
   await deliveries.commit([
@@ -70,7 +70,7 @@ test('sweeping and searching go through more than a slice', async (t) => {
 });
 
 test('a number that only a parked or a failed event still has is not free', async (t) => {
-  const tables = new WebhookTables(temporaryDirectory(t), 'write');
+  const tables = new WebhookTables(temporaryDirectory(t));
   t.after(() => tables.environment.close());
   const deliveries = new LmdbDeliveryStore(tables);
   await deliveries.commit([changesOf(1, { number: 4, parked: new Map() })]);
@@ -80,7 +80,7 @@ test('a number that only a parked or a failed event still has is not free', asyn
 });
 
 test('nothing is committed that was not kept elsewhere first, where each trimmed event is named', async (t) => {
-  const tables = new WebhookTables(temporaryDirectory(t), 'write');
+  const tables = new WebhookTables(temporaryDirectory(t));
   t.after(() => tables.environment.close());
   const kept: HookChanges[] = [];
   let isAway = true;

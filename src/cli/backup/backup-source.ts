@@ -1,0 +1,26 @@
+/** The backup that a command writes: taken by the running server, else of the store at rest. */
+import { backupRoomHeader } from '../../gateways/admin/directory-routes.ts';
+import { openBackup, type OpenBackup } from '../../storage/backup/backup-writer.ts';
+import { openFoundStore } from '../../storage/lmdb/open-store.ts';
+import { findOpsClient } from '../admin/running-server.ts';
+
+/** `nowMs`: wall time. Rejects with a StoreOpenError, or with an OpsUnavailableError while the server starts or stops. */
+export async function openBackupSource(
+  dataDirectory: string,
+  nowMs: number,
+  signal?: AbortSignal,
+): Promise<OpenBackup> {
+  const ops = findOpsClient({ profile: null, dataDirectory });
+  if (ops !== null) {
+    const { headers, pieces } = await ops.open('/v1/backup', undefined, signal);
+    return { bytesMax: Number(headers[backupRoomHeader]), pieces, close: async () => undefined };
+  }
+  const store = openFoundStore(dataDirectory);
+  try {
+    const backup = await openBackup(store.directory, nowMs);
+    return { ...backup, close: () => backup.close().finally(() => store.close()) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * A backup that comes as pieces, passed on and read on its way, so that a cut or damaged one is noticed; as a file it appears
+ * under its name when it is whole and the disk has it. Source: docs/adr/0026.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { syncDirectory } from '../keys/private-file.ts';
+import { freeBytesOf } from '../lmdb/free-bytes.ts';
+import { removeLeftovers } from '../lmdb/leftovers.ts';
+import { StoreOpenError } from '../lmdb/store-format.ts';
+import { backupMagic, countRows, type BackupManifest } from './backup-format.ts';
+import { BackupReader } from './backup-reader.ts';
+import { refuseFull } from './backup-room.ts';
+import type { OpenBackup } from './backup-writer.ts';
+
+export interface BackupProgress {
+  /** `placing`: all of it is written, and nothing has the file's name yet. */
+  readonly phase: 'copying' | 'placing';
+  readonly rows: number;
+  readonly rowsInAll: number;
+}
+
+export interface BackupDeps {
+  readonly onProgress?: (progress: BackupProgress) => void;
+  /** Aborted: the backup ends, with the signal's reason, and leaves nothing. */
+  readonly signal?: AbortSignal;
+  /** Bytes that the disk of a directory has for us. */
+  readonly freeBytes?: (directory: string) => number;
+}
+
+export interface WrittenBackup {
+  readonly manifest: BackupManifest;
+  readonly bytes: number;
+  /** Of all that stands before it in the file; lowercase hex. */
+  readonly sha256: string;
+}
+
+/** In place of what has the name now, if that is a backup. Mode 0600. Rejects with a StoreOpenError or the system's error. */
+export async function writeBackupFile(
+  file: string,
+  { pieces, bytesMax }: Omit<OpenBackup, 'close'>,
+  deps: BackupDeps,
+): Promise<WrittenBackup> {
+  const path = resolve(file);
+  const folder = dirname(path);
+  refuseOther(path);
+  removeLeftovers(path, '.partial');
+  refuseFull('the backup', bytesMax, folder, (deps.freeBytes ?? freeBytesOf)(folder));
+  const own = `${path}.${process.pid}.partial`;
+  const target = await open(own, 'wx', 0o600);
+  try {
+    const written = await passBackup(pieces, (piece) => writeAll(target, piece), deps);
+    await target.sync();
+    await target.close();
+    const rows = countRows(written.manifest);
+    deps.onProgress?.({ phase: 'placing', rows, rowsInAll: rows });
+    await rename(own, path);
+    await syncDirectory(folder);
+    return written;
+  } catch (error) {
+    await target.close();
+    await rm(own, { force: true });
+    throw error;
+  }
+}
+
+/** `write`: resolves when the next piece may come. */
+export async function passBackup(
+  pieces: AsyncIterable<Buffer>,
+  write: (piece: Buffer) => Promise<void>,
+  { onProgress, signal }: BackupDeps,
+): Promise<WrittenBackup> {
+  let bytes = 0;
+  async function* passed(): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      signal?.throwIfAborted();
+      await write(piece);
+      bytes += piece.length;
+      yield piece;
+    }
+  }
+  const reader = new BackupReader(passed(), 'the backup');
+  const manifest = await reader.manifest();
+  const progress = { phase: 'copying', rowsInAll: countRows(manifest) } as const;
+  let rows = 0;
+  for (const table of manifest.tables)
+    for await (const batch of reader.rows(table.rows)) {
+      rows += batch.length;
+      onProgress?.({ ...progress, rows });
+    }
+  for (const file of manifest.files) for await (const _piece of reader.bytes(file.bytes));
+  return { manifest, sha256: await reader.finish(), bytes };
+}
+
+async function writeAll(target: FileHandle, piece: Buffer): Promise<void> {
+  for (let at = 0; at < piece.length;) at += (await target.write(piece, at)).bytesWritten;
+}
+
+/** A mistyped name must cost nobody a file. Throws a StoreOpenError. */
+function refuseOther(path: string): void {
+  const begins = beginningOf(path);
+  if (begins === null || begins.equals(backupMagic)) return;
+  throw new StoreOpenError(`${path} is there and is no backup: name another file, or remove that one`);
+}
+
+function beginningOf(path: string): Buffer | null {
+  const head = Buffer.alloc(backupMagic.length);
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    return head.subarray(0, readSync(file, head));
+  } finally {
+    closeSync(file);
+  }
+}
