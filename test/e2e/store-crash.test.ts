@@ -64,12 +64,15 @@ const everybody = (): boolean => true;
 
 function partsOf(store: Store) {
   const { journal, events } = openJournal(store, { clock });
-  const batch = (write: () => void): Promise<void> => store.state.environment.transaction(write);
+  const { state } = store;
+  const batch = (write: () => void): Promise<void> => state.environment.transaction(write);
+  const sleep = new ConnectionRecordStore(state, 'sleep', journal);
+  const signal = new ConnectionRecordStore(state, 'signal', journal);
   return {
     events,
-    records: new ConnectionRecordStore(store.state, 'sleep', journal),
-    lost: new LostSessions(store.state, journal, 'node-2'),
-    wakeups: new WakeupRecordStore(store.state, journal, { clock, knownMax: 10_000_000, batch }),
+    records: sleep,
+    lost: new LostSessions({ state, records: { sleep, signal }, node: 'node-2' }),
+    wakeups: new WakeupRecordStore(state, journal, { clock, knownMax: 10_000_000, batch }),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { pauseUnless } from '../shell/command-context.ts';
-import { OpsUnavailableError } from './ops-client.ts';
+import { OpsUnavailableError } from './ops-refusal.ts';
 
 /** The interval at which an unavailable or stopping server is asked again. */
 export const retryMs = 1000;

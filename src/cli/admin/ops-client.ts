@@ -8,7 +8,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { queryOf } from '../../client/request-sender.ts';
-import { CommandError, reveilleCommand } from '../shell/command-error.ts';
+import { CommandError } from '../shell/command-error.ts';
 import { explainConnectionFailure } from '../shell/connection-failure.ts';
 import {
   encodeImportQuery,
@@ -18,7 +18,8 @@ import {
 } from '../../gateways/admin/import-query.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { ImportProgress } from '../../storage/registry/registry-import.ts';
-import { kindNames, listNames, type KindName } from '../../storage/registry/registry-kinds.ts';
+import type { KindName } from '../../storage/registry/registry-kinds.ts';
+import { MissingError, noOpsListener, OpsUnavailableError, refusalOf } from './ops-refusal.ts';
 
 /** The sending of the file to a server, or a phase of its import. */
 export type FileProgress = ImportProgress | { readonly phase: 'uploading'; readonly share: number };
@@ -32,32 +33,6 @@ export interface FileWatch {
 
 /** The longest silence: a change is answered at once, and an import reports its progress more often. */
 const silentMsMax = 60_000;
-
-/** The server could not be reached, or could not answer now: the request may be sent again. */
-export class OpsUnavailableError extends CommandError {}
-
-/** There is no such thing as was asked for. */
-export class MissingError extends CommandError {}
-
-/** The error for a refusal; a status of 500 or above is no fault of the request. */
-function refusalOf(status: number, message: string): CommandError {
-  if (status >= 500) return new OpsUnavailableError(message);
-  return status === 404 ? new MissingError(message, adviceToList(message)) : new CommandError(message);
-}
-
-/** The commands that list what may be missing, by the words for it. */
-const listCommands: readonly (readonly [words: string, command: string])[] = [
-  ['live call session', 'calls list'],
-  ['token key', 'token-key list'],
-  ['token', 'ops-token list'],
-  ...kindNames.map((kind) => [kind, `registry list ${listNames[kind]}`] as const),
-];
-
-/** Null: the missing thing is none that a command lists. */
-function adviceToList(message: string): string | null {
-  const [, command] = listCommands.find(([words]) => message.startsWith(`no ${words} `)) ?? [];
-  return command === undefined ? null : `see which there are: ${reveilleCommand(command)}`;
-}
 
 /** A field that is undefined is not sent. */
 export type OpsQuery = URLSearchParams | Readonly<Record<string, string | number | undefined>>;
@@ -287,11 +262,4 @@ async function readRefusal(response: IncomingMessage): Promise<CommandError> {
   } catch {
     return noOpsListener(response);
   }
-}
-
-/** For what was answered by something else: another server at the address, or a proxy before it. */
-function noOpsListener({ statusCode: status = 0 }: IncomingMessage): CommandError {
-  const message = `what answers there is no ops listener: HTTP ${status}`;
-  const advice = 'look at the address of the profile, and at the proxy where there is one';
-  return status >= 500 ? new OpsUnavailableError(message, advice) : new CommandError(message, advice);
 }

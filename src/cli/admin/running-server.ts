@@ -20,7 +20,8 @@ import { trustingAuthority } from '../shell/server-trust.ts';
 import type { ChosenProfile } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { findOpsToken } from '../../gateways/ops/ops-token.ts';
-import { OpsClient, OpsUnavailableError } from './ops-client.ts';
+import { OpsClient } from './ops-client.ts';
+import { OpsUnavailableError } from './ops-refusal.ts';
 
 /** Null when the store is at rest. Throws an OpsUnavailableError while the server starts or stops. */
 export function findRunningServer(dataDirectory: string): Runtime | null {

@@ -6,7 +6,8 @@ import { pause } from '../../lib/clock.ts';
 import { newCommand, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { isYes } from '../shell/dialogue.ts';
-import { nothingChanged, OpsUnavailableError } from './ops-client.ts';
+import { nothingChanged } from './ops-client.ts';
+import { OpsUnavailableError } from './ops-refusal.ts';
 import { opsClient } from './running-server.ts';
 
 export function addUpgradeCommand(program: Command): void {

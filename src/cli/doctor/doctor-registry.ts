@@ -7,9 +7,9 @@ import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { lookIntoRegistry } from '../admin/local-registry.ts';
-import { OpsUnavailableError } from '../admin/ops-client.ts';
+import { OpsUnavailableError } from '../admin/ops-refusal.ts';
 import { chooseCredential } from '../api/credential-source.ts';
-import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
+import { failing, ok, warn, type Finding } from './finding.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { describeCounts } from '../registry/import-view.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
@@ -19,13 +19,8 @@ export interface SeenRegistry {
   readonly counts: Readonly<Record<KindName, number>>;
   /** The first that is valid now; null: none is. */
   readonly credential: Credential | null;
-  /** Null: a running server has it open. */
-  readonly store: {
-    /** When the newest event happened; 0: nothing happened yet. */
-    readonly newestMs: number;
-    /** Of the memory maps of its files. */
-    readonly mapBytes: number;
-  } | null;
+  /** When the newest event happened; 0: nothing happened yet; null: a running server has the store open. */
+  readonly newestMs: number | null;
 }
 
 /** `look` resolves to null where there is no store yet; rejects when it does not open. */
@@ -34,7 +29,7 @@ export async function checkRegistry(context: CommandContext, look = seeRegistry)
     const seen = await look(context);
     if (seen === null) return [warn('store', 'there is none yet', firstStoreAdvice)];
     return [
-      ...judgeStore(seen.store, context.clock.wallMs()),
+      ...judgeStore(seen.newestMs, context.clock.wallMs()),
       ...judgeRegistry(seen, wallSeconds(context.clock)),
     ];
   } catch (error) {
@@ -52,20 +47,16 @@ async function seeRegistry({ clock, dataDirectory }: CommandContext): Promise<Se
   return lookIntoRegistry(dataDirectory, async (registry, store) => ({
     counts: await registry.counts(),
     credential: await chooseCredential(registry, need, wallSeconds(clock)),
-    store: store && {
-      newestMs: new StoredEvents(store.state).newest().idMs,
-      mapBytes: store.registry.environment.mapBytes + store.state.environment.mapBytes,
-    },
+    newestMs: store && new StoredEvents(store.state).newest().idMs,
   }));
 }
 
 /** Clocks of a cluster may differ a little. */
 const clockToleranceMs = 60_000;
 
-function judgeStore(store: SeenRegistry['store'], nowMs: number): Finding[] {
-  if (store === null) return [];
-  const { newestMs, mapBytes } = store;
-  const opens = ok('store', `opens; its map of ${inMegabytes(mapBytes)} grows with it`);
+function judgeStore(newestMs: number | null, nowMs: number): Finding[] {
+  if (newestMs === null) return [];
+  const opens = ok('store', 'opens');
   if (newestMs <= nowMs + clockToleranceMs) return [opens];
   const found = `the store has an event of ${new Date(newestMs).toISOString()}, which is to come: the clock was set back`;
   return [opens, failing('store clock', found, 'set the clock and keep it by NTP')];

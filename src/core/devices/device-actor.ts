@@ -188,6 +188,8 @@ export class DeviceActor {
       if (login.secretMark !== this.#secretMark)
         this.#disconnectUnproven(login.to === 'sleep' ? 'signal' : 'sleep', login.event.atMs);
       this.#secretMark = login.secretMark;
+      // Without a connection, the session that the record had open may have ended as lost meanwhile: it is read again.
+      if (this.connection(login.to) === null) this.#forget(login.to);
     }
     const state = this.#state(message.to);
     const { connection: previous } = state;
@@ -199,6 +201,11 @@ export class DeviceActor {
     for (const effect of effects)
       if (effect.kind === 'save') this.#deps.changed(message.to, this.deviceId, record, effect.change, media);
       else closePrevious(previous, effect.reason);
+  }
+
+  #forget(kind: ConnectionKind): void {
+    if (kind === 'sleep') this.#sleep = null;
+    else this.#signal = null;
   }
 
   #open(login: LoginMessage<'sleep'> | LoginMessage<'signal'>): void {

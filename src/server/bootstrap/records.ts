@@ -81,10 +81,13 @@ export function openRecords(
   const stops = [wakeups.start(), retention.start()];
   notifyEvents(events, deps);
   const bare = new JournalSlot<EventTransition>(journal, () => undefined);
-  const lost = new LostSessions(state, journal, deps.node);
-  return {
+  const connections = {
     sleep: new ConnectionRecordStore(state, 'sleep', journal),
     signal: new ConnectionRecordStore(state, 'signal', journal),
+  };
+  const lost = new LostSessions({ state, records: connections, node: deps.node });
+  return {
+    ...connections,
     wakeups,
     calls: new CallRecordStore(state, journal),
     events,
@@ -108,7 +111,7 @@ export function openRecords(
     async close(): Promise<void> {
       for (const stop of stops) stop();
       const isWhole = await settlesWithin(clock, health.stopWaitMsMax, journal.allCommitted());
-      if (!isWhole) health.lost(journal.waiting());
+      if (!isWhole) health.stopsWithoutStore();
     },
   };
 }

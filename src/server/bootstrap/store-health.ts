@@ -4,7 +4,6 @@
  * docs/alerts.md.
  */
 import type { Log } from '../../lib/log.ts';
-import type { WaitingEntries } from '../../storage/journal/journal.ts';
 import type { Environment } from '../../storage/lmdb/environment.ts';
 import {
   adviceOf,
@@ -109,10 +108,9 @@ export class StoreHealth {
   }
 
   /** The server stops, and the store still refuses. */
-  lost(lost: WaitingEntries): void {
-    const changes = Object.values(lost).reduce((sum, count) => sum + count, 0);
-    const message = `stopping without ${changes} changes that the store refuses to take: they are lost`;
-    this.#deps.log.error({ waited_ms: this.stopWaitMsMax, lost, means: lossMeans }, message);
+  stopsWithoutStore(): void {
+    const message = `stopping without ${this.#waiting()} changes that the store refuses to take: they are lost`;
+    this.#deps.log.error({ waited_ms: this.stopWaitMsMax, means: lossMeans }, message);
   }
 }
 

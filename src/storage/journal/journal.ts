@@ -97,13 +97,6 @@ export class Journal implements EntryTaker {
     return this.#loginsAreClosed;
   }
 
-  /** How many entries of each kind are in memory only. */
-  waiting(): WaitingEntries {
-    const waiting = { logins: 0, ends: 0, heartbeats: 0, wakeups: 0, calls: 0, registry: 0, events: 0 };
-    for (const { transition } of [...this.#batch, ...this.#pending.items()]) waiting[kindOf(transition)] += 1;
-    return waiting;
-  }
-
   /** Entries in memory that are not committed. */
   get backlog(): number {
     return this.#pending.length + this.#batch.length;
@@ -245,18 +238,6 @@ export class Journal implements EntryTaker {
     this.#loginsAreClosed = areClosed;
     this.#deps.onLogins?.(areClosed);
   }
-}
-
-/** Entries by what they say. */
-export type WaitingEntries = Readonly<
-  Record<'logins' | 'ends' | 'heartbeats' | 'wakeups' | 'calls' | 'registry' | 'events', number>
->;
-
-function kindOf(transition: Transition): keyof WaitingEntries {
-  if (transition.kind === 'wakeup') return 'wakeups';
-  if (transition.kind !== 'connection') return transition.kind;
-  if (transition.session === null) return 'heartbeats';
-  return transition.session.kind === 'login' ? 'logins' : 'ends';
 }
 
 const unsettled = (): void => undefined;

@@ -25,7 +25,9 @@ export class ConnectionRecordStore implements ConnectionRecords {
     this.#tables = tables;
     this.#journal = journal;
     this.#kind = kind;
-    this.#slot = new JournalSlot(journal, (key, { record }) => putConnectionRecord(tables, key, record));
+    this.#slot = new JournalSlot(journal, (key, { record, session }) =>
+      putConnectionRecord(tables, key, record, session !== null || record.openSession === null),
+    );
   }
 
   read(deviceId: DeviceId): ConnectionRecord | null {

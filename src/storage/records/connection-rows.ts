@@ -18,24 +18,23 @@ export interface ConnectionTables {
   readonly open: Table<true>;
 }
 
-/** The committed record, for the server and for who looks on. Throws when the store cannot be read. */
+/** The committed record. Throws when the store cannot be read. */
 export function findConnectionRecord(tables: ConnectionTables, deviceId: DeviceId): ConnectionRecord | null {
   const row = tables.records.get(Buffer.from(deviceId));
   return row === undefined ? null : decodeRow(row);
 }
 
-/** Inside a transaction only: the record and its mark among the open ones. `wasOpen`: it has one; null: that is not known. */
+/** Inside a transaction only: the record and its mark among the open ones. `mayTurn` false: the mark is right already. */
 export function putConnectionRecord(
   tables: ConnectionTables,
   deviceId: string,
   record: ConnectionRecord,
-  wasOpen: boolean | null = null,
+  mayTurn = true,
 ): void {
   const key = Buffer.from(deviceId);
   void tables.records.put(key, encodeRow(record));
-  const isOpen = record.openSession !== null;
-  if (isOpen === wasOpen) return;
-  if (isOpen) void tables.open.put(key, true);
+  if (!mayTurn) return;
+  if (record.openSession !== null) void tables.open.put(key, true);
   else void tables.open.remove(key);
 }
 

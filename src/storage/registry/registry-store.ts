@@ -23,9 +23,9 @@ import {
 export class RegistryStore implements RegistryReader, DeviceLister {
   readonly #tables: RegistryTables;
   readonly #bridgesMax: number;
-  readonly #credentials = new EntryCache<AccessKeyId, Credential>(credentialsCachedMax);
-  readonly #devices = new EntryCache<DeviceId, Device>(devicesCachedMax);
-  readonly #products = new EntryCache<ProductId, Product>(productsCachedMax);
+  readonly #credentials = new LRUCache<AccessKeyId, Credential>({ max: credentialsCachedMax });
+  readonly #devices = new LRUCache<DeviceId, Device>({ max: devicesCachedMax });
+  readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
   /** Null: not needed since the last change. */
   #bridges: BridgesByKey | null = null;
 
@@ -110,33 +110,6 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     this.#devices.clear();
     this.#bridges = null;
     this.#tables.environment.refresh();
-  }
-}
-
-/** Has its memory from the first entry on: a cache takes the room for all at once, and not every reader asks for every kind. */
-class EntryCache<Id extends string, Entry extends object> {
-  readonly #max: number;
-  #entries: LRUCache<Id, Entry> | null = null;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  get(id: Id): Entry | undefined {
-    return this.#entries?.get(id);
-  }
-
-  peek(id: Id): Entry | undefined {
-    return this.#entries?.peek(id);
-  }
-
-  set(id: Id, entry: Entry): void {
-    this.#entries ??= new LRUCache<Id, Entry>({ max: this.#max });
-    this.#entries.set(id, entry);
-  }
-
-  clear(): void {
-    this.#entries?.clear();
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { follow, retryMs, type Shown } from '../../../../src/cli/admin/follow.ts';
-import { OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
+import { OpsUnavailableError } from '../../../../src/cli/admin/ops-refusal.ts';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 

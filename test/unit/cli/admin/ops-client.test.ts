@@ -6,7 +6,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { OpsClient, OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
+import { OpsClient } from '../../../../src/cli/admin/ops-client.ts';
+import { OpsUnavailableError } from '../../../../src/cli/admin/ops-refusal.ts';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 

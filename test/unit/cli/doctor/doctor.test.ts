@@ -123,7 +123,7 @@ async function judged(counts: typeof one, credential: Credential | null, newestM
   const [store, ...findings] = await checkRegistry(context, async () => ({
     counts,
     credential,
-    store: { newestMs, mapBytes: 8192 },
+    newestMs,
   }));
   assert.deepEqual([store?.check, store?.state], ['store', 'ok']);
   assert.doesNotMatch(JSON.stringify(findings), /s3cret/);

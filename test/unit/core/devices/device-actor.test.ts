@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ActorMessage, DeviceActor } from '../../../../src/core/devices/device-actor.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
-import type { ConnectionTimes } from '../../../../src/model/connectivity.ts';
+import { neverConnected, type ConnectionTimes } from '../../../../src/model/connectivity.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { mailboxMessagesMax } from '../../../../src/model/limits.ts';
 import type { WakeMode } from '../../../../src/model/sleep.ts';
@@ -69,6 +69,19 @@ test('a new session is written down before the connection that it replaces is cl
   actor.post(sleepLogin(old));
   actor.post(sleepLogin(new FakeConnection(), { atMs: 200_000 }));
   assert.deepEqual(order, ['replaced after 2 events']);
+});
+
+test('a login replaces nothing when the open session of its record has ended as lost meanwhile', () => {
+  const { directory, sleepRecords } = new Scene();
+  const open = { ...neverConnected, epoch: 1, openSession: 'lost' as SessionId };
+  sleepRecords.records.set(testDevice, open);
+  const actor = directory.claim(testDevice);
+  actor.post(signalLogin(new FakeSignalConnection()));
+  actor.times('sleep');
+  sleepRecords.records.set(testDevice, { ...open, openSession: null });
+  actor.post(sleepLogin(new FakeConnection()));
+  assert.equal(sleepRecords.events[0]?.type, 'device.sleep.login');
+  assert.deepEqual(sleepRecords.events[0].data, { session: 's100000', node: 'node-1', replaced: false });
 });
 
 const wakes = [

@@ -67,7 +67,8 @@ test('closed logins, and what a stop loses, are in the log with their numbers', 
   const { health, log } = watched();
   health.loginsTurned(true);
   health.loginsTurned(false);
-  health.lost({ logins: 2, ends: 1, heartbeats: 0, wakeups: 4, calls: 0, registry: 0, events: 0 });
+  health.count(() => 7);
+  health.stopsWithoutStore();
   assert.deepEqual(
     log.lines.map(({ level }) => level),
     ['error', 'info', 'error'],

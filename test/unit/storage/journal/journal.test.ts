@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import type { EventDraft, LoggedEvent } from '../../../../src/model/events.ts';
-import { neverConnected } from '../../../../src/model/connectivity.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import type { Journal, JournalDeps } from '../../../../src/storage/journal/journal.ts';
 import { JournalSlot } from '../../../../src/storage/journal/journal-slot.ts';
@@ -15,8 +14,6 @@ import {
   turnsBetweenMax,
   waitedTurnsMax,
 } from '../../../../src/storage/lmdb/store-limits.ts';
-import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
-import { loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { temporaryStore } from '../../../support/temporary-store.ts';
@@ -418,23 +415,6 @@ test('logins are closed past their limit, and open again when half of it is comm
   assert.deepEqual([journal.loginsAreClosed, journal.isOverloaded, logins], [true, false, [true]]);
   await commits.succeed();
   assert.deepEqual([journal.loginsAreClosed, logins], [false, [true, false]]);
-});
-
-test('what is in memory only is counted by what it says', async (t) => {
-  const { store, journal, slot } = scripted(t);
-  slot.write('k', 1, null, true);
-  const sleep = new ConnectionRecordStore(store.state, 'sleep', journal);
-  sleep.write('one' as DeviceId, neverConnected, loginOf());
-  sleep.write('two' as DeviceId, neverConnected, null);
-  assert.deepEqual(journal.waiting(), {
-    logins: 1,
-    ends: 0,
-    heartbeats: 1,
-    wakeups: 0,
-    calls: 1,
-    registry: 0,
-    events: 0,
-  });
 });
 
 test('a store that refused is asked before it is tried again, and says so when the reason changes', async (t) => {

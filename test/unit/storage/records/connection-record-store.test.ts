@@ -82,7 +82,7 @@ test('sleep and signal records are apart, and their events in one log', async (t
     events.read(0, 10).map(({ seq }) => seq),
     [1, 2, 3],
   );
-  const lost = new LostSessions(store.state, journal, 'node-1');
+  const lost = new LostSessions({ state: store.state, records: { sleep, signal }, node: 'node-1' });
   assert.equal(await lost.close('signal', () => true, 500_000), 0);
 });
 
