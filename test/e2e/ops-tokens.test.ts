@@ -56,6 +56,14 @@ test('a viewer asks everything and changes nothing, nor watches a call', async (
   });
 });
 
+test('the token in ops.token alone opens a backup and an export', async () => {
+  const operator = await clientOf('olga', 'operator');
+  for (const path of ['/v1/backup', '/v1/registry/export'])
+    await assert.rejects(operator.open(path), /only the token in ops\.token opens it/);
+  const query = new URLSearchParams({ form: 'xml', with_secrets: 'true' });
+  await assert.rejects(local.open('/v1/registry/export', query), /^CommandError: form: /);
+});
+
 test("an operator's changes stand under his name, and his last use is told", async () => {
   const operator = await clientOf('otto', 'operator');
   const startS = Math.floor(Date.now() / 1000);

@@ -193,6 +193,8 @@ class MemoryEnvironment {
   /** Memory has no pages that could be damaged. */
   onFault(): void {}
 
+  checkRoom(): void {}
+
   transactionSync<Result>(act: () => Result): Result {
     const { result, changes } = this.#run(act);
     this.file.apply(changes);

@@ -5,7 +5,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 export const noPrlimit =
   spawnSync('prlimit', ['--version']).status !== 0 && 'prlimit limits the files of a process';
 
-/** By its number of bytes: `fsize` of each of its files, `data` of its writable memory. Writes and maps beyond it fail. */
-export function limitProcess(pid: number, resource: 'fsize' | 'data', bytes: number | 'unlimited'): void {
+/** By its number of bytes: `fsize` of each of its files, `as` of its address space, `data` of its writable memory. Writes and maps beyond it fail. */
+export function limitProcess(
+  pid: number,
+  resource: 'fsize' | 'as' | 'data',
+  bytes: number | 'unlimited',
+): void {
   execFileSync('prlimit', ['--pid', String(pid), `--${resource}=${bytes}:`]);
 }

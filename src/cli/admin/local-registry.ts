@@ -6,6 +6,7 @@
 import { rm } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import type { EventsAnswer } from '../../gateways/admin/event-query.ts';
 import {
   encodeImportReport,
   type ImportReportJson,
@@ -13,19 +14,21 @@ import {
 } from '../../gateways/admin/import-query.ts';
 import { assert } from '../../lib/assert.ts';
 import type { AuditAction, AuditIds, AuditOutcome } from '../../model/audit.ts';
+import type { EventId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { importOutcome } from '../../server/bootstrap/unasked-changes.ts';
 import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
 import { openFoundStore, openStore, openStoreAtRest, type Store } from '../../storage/lmdb/open-store.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
+import { eventIdMs } from '../../storage/events/event-rows.ts';
+import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
 import { importInWorker } from '../../storage/registry/registry-thread.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import { exportRegistry, type ExportRequest } from '../../storage/registry/registry-export.ts';
 import { kindNames, type EntryOf, type KindName } from '../../storage/registry/registry-kinds.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
-import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { CommandError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { nothingChanged, type FileWatch, type OpsClient } from './ops-client.ts';
@@ -34,6 +37,10 @@ import { findOpsClient } from './running-server.ts';
 /** Of the running server, or of a store at rest. */
 export interface LocalRegistry {
   counts(): Promise<Readonly<Record<KindName, number>>>;
+  /** When the newest event of the store happened, in wall milliseconds; 0: nothing happened yet. */
+  newestEventMs(): Promise<number>;
+  /** Of the memory maps of the store's files; null: the running server has them. */
+  readonly mapBytes: number | null;
   /** One entry, as a registry file has it; its secret may be masked. */
   find(kind: KindName, id: string): Promise<JsonObject | null>;
   /** One moment of it, as a registry file. */
@@ -43,13 +50,13 @@ export interface LocalRegistry {
 /** Rejects with a StoreOpenError when there is no store, with an OpsUnavailableError while its server starts or stops. */
 export async function lookIntoRegistry<Result>(
   dataDirectory: string,
-  look: (registry: LocalRegistry, store: Store | null) => Promise<Result>,
+  look: (registry: LocalRegistry) => Promise<Result>,
 ): Promise<Result> {
   const ops = findOpsClient({ profile: null, dataDirectory });
-  if (ops !== null) return look(registryOf(ops), null);
+  if (ops !== null) return look(registryOf(ops));
   const store = openFoundStore(dataDirectory);
   try {
-    return await look(registryAtRest(store.registry), store);
+    return await look(registryAtRest(store));
   } finally {
     await store.close();
   }
@@ -57,7 +64,13 @@ export async function lookIntoRegistry<Result>(
 
 function registryOf(ops: OpsClient): LocalRegistry {
   return {
+    mapBytes: null,
     counts: () => ops.ask('/v1/registry/counts'),
+    newestEventMs: async () => {
+      const query = new URLSearchParams({ last: '1' });
+      const { events } = await ops.ask<EventsAnswer>('/v1/events', query);
+      return events[0] === undefined ? 0 : eventIdMs(events[0].id as EventId);
+    },
     find: (kind, id) => ops.findEntry(kind, id),
     async *export({ form, withSecrets }) {
       const query = new URLSearchParams({ form, with_secrets: String(withSecrets) });
@@ -66,9 +79,11 @@ function registryOf(ops: OpsClient): LocalRegistry {
   };
 }
 
-function registryAtRest(tables: RegistryTables): LocalRegistry {
+function registryAtRest({ registry: tables, state }: Store): LocalRegistry {
   return {
+    mapBytes: tables.environment.mapBytes + state.environment.mapBytes,
     counts: async () => new RegistryStore(tables).counts(),
+    newestEventMs: async () => new StoredEvents(state).newest().idMs,
     find: async (kind, id) => {
       const entry = tables.find(kind, id);
       return entry === null ? null : writeEntry(kind, entry);

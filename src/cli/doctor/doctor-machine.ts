@@ -11,6 +11,7 @@ import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts
 import { messageOf } from '../../lib/result.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
+import { readAddressSpaceLimit } from '../../storage/lmdb/map-room.ts';
 import { isLoopback } from '../../lib/connections/listen-address.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
@@ -136,17 +137,10 @@ function checkOpenFiles(wanted: number, limit: number): Finding {
   return bounded === 0 ? failing('open files', found, advice) : warn('open files', found, advice);
 }
 
-/** The soft limit of the address space of this process, in bytes; Infinity: there is none. */
-function readAddressSpaceLimit(): number {
-  if (process.platform !== 'linux') return Infinity;
-  const soft = /^Max address space\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1];
-  return soft === undefined ? Infinity : Number(soft);
-}
-
-/** The store's memory map grows with it, to twice its size; LMDB ends a process whose map cannot grow. */
+/** The store's memory map grows with it, and takes more of the address space than of memory. */
 function checkAddressSpace(limitBytes: number): Finding[] {
   if (limitBytes === Infinity) return [];
-  const found = `limited to ${inMegabytes(limitBytes)}: a store that grows to it ends the server`;
+  const found = `limited to ${inMegabytes(limitBytes)}: a store that grows to it takes no changes`;
   return [warn('address space', found, 'LimitAS and ulimit -v unlimited')];
 }
 

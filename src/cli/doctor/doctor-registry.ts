@@ -7,20 +7,20 @@ import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { lookIntoRegistry } from '../admin/local-registry.ts';
-import { OpsUnavailableError } from '../admin/ops-refusal.ts';
 import { chooseCredential } from '../api/credential-source.ts';
-import { failing, ok, warn, type Finding } from './finding.ts';
-import { reveilleCommand } from '../shell/command-error.ts';
+import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
+import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { describeCounts } from '../registry/import-view.ts';
-import { StoredEvents } from '../../storage/events/stored-events.ts';
 
 /** What the doctor sees in a store. */
 export interface SeenRegistry {
   readonly counts: Readonly<Record<KindName, number>>;
   /** The first that is valid now; null: none is. */
   readonly credential: Credential | null;
-  /** When the newest event happened; 0: nothing happened yet; null: a running server has the store open. */
-  readonly newestMs: number | null;
+  /** When the newest event happened; 0: nothing happened yet. */
+  readonly newestMs: number;
+  /** Of the memory maps of its files; null: a running server has them. */
+  readonly mapBytes: number | null;
 }
 
 /** `look` resolves to null where there is no store yet; rejects when it does not open. */
@@ -29,12 +29,13 @@ export async function checkRegistry(context: CommandContext, look = seeRegistry)
     const seen = await look(context);
     if (seen === null) return [warn('store', 'there is none yet', firstStoreAdvice)];
     return [
-      ...judgeStore(seen.newestMs, context.clock.wallMs()),
+      ok('store', seen.mapBytes === null ? 'is open in the server' : describeMap(seen.mapBytes)),
+      ...judgeStoreClock(seen.newestMs, context.clock.wallMs()),
       ...judgeRegistry(seen, wallSeconds(context.clock)),
     ];
   } catch (error) {
-    // The check of the server has the rest to say.
-    return error instanceof OpsUnavailableError ? [] : [judgeStoreError(error as Error)];
+    // The check of the server says the same.
+    return error instanceof CommandError ? [] : [judgeStoreError(error as Error)];
   }
 }
 
@@ -44,22 +45,25 @@ const firstStoreAdvice =
 async function seeRegistry({ clock, dataDirectory }: CommandContext): Promise<SeenRegistry | null> {
   if (!hasStore(dataDirectory)) return null;
   const need = { permissions: [], deviceId: null };
-  return lookIntoRegistry(dataDirectory, async (registry, store) => ({
+  return lookIntoRegistry(dataDirectory, async (registry) => ({
     counts: await registry.counts(),
     credential: await chooseCredential(registry, need, wallSeconds(clock)),
-    newestMs: store && new StoredEvents(store.state).newest().idMs,
+    newestMs: await registry.newestEventMs(),
+    mapBytes: registry.mapBytes,
   }));
+}
+
+function describeMap(bytes: number): string {
+  return `opens; its map of ${inMegabytes(bytes)} grows with it`;
 }
 
 /** Clocks of a cluster may differ a little. */
 const clockToleranceMs = 60_000;
 
-function judgeStore(newestMs: number | null, nowMs: number): Finding[] {
-  if (newestMs === null) return [];
-  const opens = ok('store', 'opens');
-  if (newestMs <= nowMs + clockToleranceMs) return [opens];
+function judgeStoreClock(newestMs: number, nowMs: number): Finding[] {
+  if (newestMs <= nowMs + clockToleranceMs) return [];
   const found = `the store has an event of ${new Date(newestMs).toISOString()}, which is to come: the clock was set back`;
-  return [opens, failing('store clock', found, 'set the clock and keep it by NTP')];
+  return [failing('store clock', found, 'set the clock and keep it by NTP')];
 }
 
 /** The sentence of a format says what to do; what else keeps a store from opening is damage. */

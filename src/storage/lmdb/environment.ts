@@ -19,6 +19,7 @@ import { dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
 import { transactionBegins, transactionEnds } from './abrupt-exit.ts';
+import { checkMapRoom } from './map-room.ts';
 import { PanicWatch } from './panic-watch.ts';
 import { isDamage } from './store-fault.ts';
 import { storeFormat, StoreFormatError, storeFormatName } from './store-format.ts';
@@ -35,6 +36,14 @@ export const environmentOptions = {
   // Of the files; missing in lmdb's types.
   permissionsMode: 0o600,
 } as const;
+
+/** What the package has beside its types. */
+interface Inside {
+  readonly env: { info(): { readonly mapSize: number; readonly lastPageNumber: number } };
+}
+
+/** Of a file, by default of the package. */
+const pageBytes = 4096;
 
 /** Who wants to know when a transaction can be seen, and by what. */
 export interface Sight {
@@ -86,6 +95,11 @@ export class Environment {
 
   get path(): string {
     return this.#path;
+  }
+
+  /** In a transaction of many entries, every `mapCheckEntries` of them: throws a MapFullError where there is no room. */
+  checkRoom(): void {
+    checkMapRoom({ mapBytes: this.mapBytes, usedBytes: null });
   }
 
   /** In which the file is. */
@@ -143,6 +157,7 @@ export class Environment {
 
   async #transact<Result>(act: () => Result, sight: Sight | null): Promise<Result> {
     this.#panic.check();
+    this.#checkMap();
     let look: Looking | null = null;
     let hasActed = false;
     const commit = this.#root.childTransaction(() => {
@@ -190,6 +205,7 @@ export class Environment {
   transactionSync<Result>(act: () => Result): Result {
     this.refresh();
     this.#panic.check();
+    this.#checkMap();
     return this.#root.transactionSync(() => this.#checked(act));
   }
 
@@ -198,6 +214,11 @@ export class Environment {
     // Throws where a put of `act` has failed.
     void this.#format;
     return result;
+  }
+
+  #checkMap(): void {
+    const { mapSize, lastPageNumber } = (this.#root as unknown as Inside).env.info();
+    checkMapRoom({ mapBytes: mapSize, usedBytes: (lastPageNumber + 1) * pageBytes });
   }
 
   /** Reads in `act` and in what it yields see one moment of the store. */

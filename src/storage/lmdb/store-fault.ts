@@ -4,10 +4,11 @@
  */
 import { constants } from 'node:os';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
+import { MapFullError } from './map-room.ts';
 import { StoreOpenError } from './store-format.ts';
 
 export type StoreFault =
-  'full' | 'file-size' | 'read-only' | 'denied' | 'disk' | 'damaged' | 'panic' | 'other';
+  'full' | 'file-size' | 'read-only' | 'denied' | 'disk' | 'map' | 'damaged' | 'panic' | 'other';
 
 const { errno } = constants;
 const { EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN, EIO, EINVAL } = errno;
@@ -48,6 +49,7 @@ const otherCodes: ReadonlySet<unknown> = new Set([...machineCodes, readersFull, 
 
 /** `error`: of the file system, whose code is a name, or of LMDB, whose code is a number. */
 export function faultOf(error: unknown): StoreFault {
+  if (error instanceof MapFullError) return 'map';
   const code: unknown = (error as { readonly code?: unknown } | null)?.code;
   if (typeof code === 'string') return faults[code] ?? 'other';
   if (damageCodes.has(code)) return 'damaged';
@@ -94,6 +96,7 @@ const advices: Readonly<Record<StoreFault, string>> = {
   'read-only': `mount it for writing again, or go on with a copy of the data directory on another disk; where a disk fails the kernel mounts it so (${kernelLog})`,
   denied: 'run as the owner of the data directory',
   disk: `the disk fails (${kernelLog}): bring the data directory to another one`,
+  map: 'raise the limit of the address space (LimitAS, ulimit -v); none is best',
   damaged: damagedAdvice,
   panic: panicAdvice,
   other: 'reveille doctor looks at the disk and the store',

@@ -50,6 +50,15 @@ export const diskProbeBytes = 256 * 1024;
 /** A store that refused a commit is asked again after this. */
 export const commitRetryMs = 1000;
 /**
+ * More than a transaction of the journal makes a file longer by; one whose file is nearer to the end of its map is begun only
+ * where the map can grow. A limit of the address space has to leave that, and twice the map: the rest of the process needs some, too.
+ */
+export const mapGrowthBytesMax = 256 * 1024 * 1024;
+/** How often a process whose address space has no limit looks whether it has one now: a look takes longer than a commit. */
+export const addressLimitMs = 1000;
+/** A transaction that puts more looks for room of the map after so many entries. */
+export const mapCheckEntries = 200;
+/**
  * How long a store is read to see whether it is damaged: by a start, by one behind a crash, and by the doctor. Devices wait
  * for a start, and one that fails has 2 s.
  */

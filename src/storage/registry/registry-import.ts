@@ -24,7 +24,7 @@ import { readDocument, readLines, describePlace, detectForm, type RegistryItem }
 import { parseEntry } from './registry-entry.ts';
 import { idKeys, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
-import { importedFilesMax, importProgressEntries } from '../lmdb/store-limits.ts';
+import { importedFilesMax, importProgressEntries, mapCheckEntries } from '../lmdb/store-limits.ts';
 
 export interface ImportRequest {
   /** JSON document or NDJSON. */
@@ -187,6 +187,7 @@ class RegistryImport {
       const fault = item.ok ? this.#putItem(item, entries, references) : item;
       if (fault !== null) return fault;
       read += 1;
+      if (read % mapCheckEntries === 0) this.#tables.environment.checkRoom();
       if (read % importProgressEntries !== 0) continue;
       if (this.#commitSwitch.isCancelled) return cancelledFault;
       this.#onProgress({ phase: 'reading', entries: read, share: this.#window.share });

@@ -124,6 +124,7 @@ async function judged(counts: typeof one, credential: Credential | null, newestM
     counts,
     credential,
     newestMs,
+    mapBytes: 8192,
   }));
   assert.deepEqual([store?.check, store?.state], ['store', 'ok']);
   assert.doesNotMatch(JSON.stringify(findings), /s3cret/);

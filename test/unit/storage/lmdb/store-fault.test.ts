@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { test } from 'node:test';
 import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
 import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
+import { MapFullError } from '../../../../src/storage/lmdb/map-room.ts';
 import {
   adviceBehind,
   adviceOf,
@@ -26,6 +27,7 @@ test('a fault is known by the code of the file system as by that of LMDB, and sa
     [coded(errno.EROFS), 'read-only', /mount it for writing/],
     [coded(errno.EIO), 'disk', /disk fails/],
     [coded('EACCES'), 'denied', /owner/],
+    [new MapFullError('full'), 'map', /LimitAS/],
     [coded(-30_797), 'damaged', /reveille restore/],
     [new StorePanicError('state.mdb'), 'panic', /reveille upgrade/],
     [new Error('said'), 'other', /reveille doctor/],
@@ -36,12 +38,11 @@ test('a fault is known by the code of the file system as by that of LMDB, and sa
   assert.deepEqual([adviceBehind(coded('EISDIR')), adviceBehind(coded('EIO'))[0]], ['', ':']);
 });
 
-test('a disk can be asked whether it takes writes again, a damaged file cannot', () => {
-  assert.deepEqual([coded(errno.ENOSPC), coded(errno.EROFS), coded(-30_797)].map(isDiskFault), [
-    true,
-    true,
-    false,
-  ]);
+test('a disk can be asked whether it takes writes again, a damaged file and a map cannot', () => {
+  assert.deepEqual(
+    [coded(errno.ENOSPC), coded(errno.EROFS), coded(-30_797), new MapFullError('full')].map(isDiskFault),
+    [true, true, false, false],
+  );
 });
 
 test('a read is damaged by what it finds, not by a machine that is in its way or a read before it', () => {
@@ -67,6 +68,7 @@ test('an operator is told the cause that the system, LMDB or the cluster reports
     [coded(-30_790), /^said: reveille doctor looks/],
     [coded(-30_797), /^said: stop the server and restore/],
     [coded('ERR_DLOPEN_FAILED'), /^said: npm ci mends it; reveille doctor/],
+    [new MapFullError('the map is full'), /^the map is full: raise the limit of the address space/],
     [new StoreOpenError('ops-tokens.json: is no JSON'), /^ops-tokens\.json: is no JSON$/],
     [new SharedStateUnavailable('NATS is away'), /^NATS is away: reveille doctor asks the NATS/],
     [new Error('wrapped', { cause: system('ENOSPC') }), /^said: make room/],
