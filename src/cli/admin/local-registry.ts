@@ -1,7 +1,7 @@
 /**
  * The registry of a data directory, as commands on its own machine use it: a look into it, with its secrets, through the running
- * server or at rest; and changes at rest, each a line of the audit log. Who opens the store holds the lock of the directory, so
- * that no server starts meanwhile.
+ * server or at rest; and changes at rest, each a line of the audit log. A command that opens the store holds the lock of the
+ * directory, so that no server starts meanwhile.
  */
 import { rm } from 'node:fs/promises';
 import { userInfo } from 'node:os';

@@ -7,18 +7,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
-import { unpack } from 'msgpackr';
 import { nextTurn } from '../../lib/clock.ts';
 import { environmentOptions } from '../lmdb/environment.ts';
 import { openingStore } from '../lmdb/open-store.ts';
-import { hasStore, noStore } from '../lmdb/store-access.ts';
-import {
-  storeFileNames,
-  storeFormat,
-  StoreFormatError,
-  storeFormatName,
-  StoreOpenError,
-} from '../lmdb/store-format.ts';
+import { storeFileNames, storeFormatName, StoreOpenError } from '../lmdb/store-format.ts';
 import { momentTriesMax } from '../lmdb/store-limits.ts';
 import type { BackupRow } from './backup-reader.ts';
 
@@ -44,9 +36,8 @@ export class StoreMoment {
     this.tables = files.flatMap((file) => file.tables());
   }
 
-  /** Rejects with a StoreOpenError: there is no store of this release's format, or it never stands still for long enough. */
+  /** `directory`: of a store that this process has open. Rejects with a StoreOpenError: it never stands still for long enough. */
   static async take(directory: string): Promise<StoreMoment> {
-    if (!hasStore(directory)) throw noStore(directory);
     const files = openingStore(directory, () => openFiles(directory));
     try {
       for (let tries = 0; tries < momentTriesMax; tries++) {
@@ -73,7 +64,7 @@ export class StoreMoment {
 function beginTogether(files: readonly MomentFile[]): boolean {
   const before = files.map((file) => file.newestCommit);
   for (const file of files) file.begin();
-  const isMoment = files.every((file, i) => file.isSeenWhole && file.newestCommit === before[i]);
+  const isMoment = files.every((file, i) => file.newestCommit === before[i]);
   if (!isMoment) for (const file of files) file.end();
   return isMoment;
 }
@@ -84,8 +75,6 @@ function openFiles(directory: string): MomentFile[] {
   try {
     for (const kind of kinds)
       if (existsSync(join(directory, storeFileNames[kind]))) files.push(new MomentFile(directory, kind));
-    const other = files.find(({ format }) => format !== storeFormat);
-    if (other !== undefined) throw new StoreFormatError(directory, other.format);
     return files;
   } catch (error) {
     void closeAll(files);
@@ -98,8 +87,6 @@ async function closeAll(files: readonly MomentFile[]): Promise<void> {
 }
 
 class MomentFile {
-  /** Null: the file has no number. */
-  readonly format: number | null;
   readonly #kind: FileKind;
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #tables = new Map<string, Rows>();
@@ -110,27 +97,19 @@ class MomentFile {
     this.#kind = kind;
     // Not read-only: a thread that writes may open the file next, and shares this environment.
     this.#root = open<Buffer, Buffer>({ ...environmentOptions, encoding: 'binary', path });
-    const format = this.#root.get(Buffer.from(storeFormatName));
-    this.format = format === undefined ? null : (unpack(format) as number);
+    // The package ends the name of a table with a zero byte.
+    const names = Array.from(this.#root.getKeys(), (key) => key.toString().replace(/\0$/, ''));
+    for (const name of names.filter((key) => key !== storeFormatName))
+      this.#tables.set(name, this.#root.openDB({ name, keyEncoding: 'binary', encoding: 'binary' }));
   }
 
   get newestCommit(): number {
     return (this.#root as unknown as Inside).env.info().lastTxnId;
   }
 
-  /** Tables are opened before the transaction that is to read them. */
   begin(): void {
     this.#root.resetReadTxn();
-    for (const name of this.#names())
-      if (!this.#tables.has(name))
-        this.#tables.set(name, this.#root.openDB({ name, keyEncoding: 'binary', encoding: 'binary' }));
-    this.#root.resetReadTxn();
     this.#transaction = this.#root.useReadTransaction();
-  }
-
-  /** False: it has a table that was made a moment ago. */
-  get isSeenWhole(): boolean {
-    return this.#names().every((name) => this.#tables.has(name));
   }
 
   end(): void {
@@ -150,12 +129,6 @@ class MomentFile {
 
   async close(): Promise<void> {
     await this.#root.close();
-  }
-
-  /** The package ends the name of a table with a zero byte. */
-  #names(): string[] {
-    const names = Array.from(this.#root.getKeys(), (key) => key.toString().replace(/\0$/, ''));
-    return names.filter((name) => name !== storeFormatName);
   }
 
   #read(table: Rows): Iterable<BackupRow> {

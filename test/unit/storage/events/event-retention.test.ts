@@ -192,22 +192,6 @@ test('a gap that the store opened before it said so is seen by whoever asks for 
   assert.equal(events.oldest, 16);
 });
 
-test('writers and forgetting go on beside each other, and the log stays at its bound', async (t) => {
-  const { events, stored, retention, happen } = scene(t, { maxCount: 1000 });
-  for (let round = 0; round < 20; round++) {
-    const forgetting = retention.forget();
-    await happen(300);
-    await forgetting;
-  }
-  await retention.forget();
-  assert.equal(events.head, 6000);
-  assert.equal(events.oldest, 5001);
-  assert.deepEqual(
-    sequences(stored.read(0, 10_000)),
-    Array.from({ length: 1000 }, (_, i) => 5001 + i),
-  );
-});
-
 test('forgetting runs by the clock until it is cancelled, one round at a time', async (t) => {
   const { clock, commits, events, retention, happen } = scene(t, { maxCount: 1 }, true);
   await happen(3);
