@@ -8,10 +8,10 @@ const files = [storeFileNames.state, storeFileNames.registry].map((name) => {
   const environment = new Environment(join(workerData as string, name));
   return { environment, table: environment.table<number>('numbers') };
 });
-let isStopped = false;
-parentPort?.once('message', () => (isStopped = true));
+const stop = new AbortController();
+parentPort?.once('message', () => stop.abort());
 
-for (let number = 0; !isStopped; number++) {
+for (let number = 0; !stop.signal.aborted; number++) {
   for (const { environment, table } of files)
     await environment.transaction(() => void table.put(Buffer.from('number'), number));
   if (number === 0) parentPort?.postMessage('written');

@@ -18,7 +18,11 @@ export async function openBackupSource(
   const store = openFoundStore(dataDirectory);
   try {
     const backup = await openBackup(store.directory, nowMs);
-    return { ...backup, close: () => backup.close().finally(() => store.close()) };
+    const close = async (): Promise<void> => {
+      await backup.close();
+      await store.close();
+    };
+    return { ...backup, close };
   } catch (error) {
     await store.close();
     throw error;
