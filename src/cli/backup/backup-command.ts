@@ -16,8 +16,9 @@ import {
 } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import { Pace, rowsInWords } from '../shell/pace.ts';
+import { type BackupManifest, countRows } from '../../storage/backup/backup-format.ts';
+import { counted } from '../shell/option-values.ts';
 import { openBackupSource } from './backup-source.ts';
-import { describeContent, sizeInWords } from './backup-view.ts';
 
 /** In place of a file: standard output, or standard input. */
 export const standardPipe = '-';
