@@ -67,7 +67,8 @@ async function main(): Promise<number> {
       isOurs ? join(folder, relative(root, file).replace(/\.ts$/, '.js')) : file;
     const code = await runNode([...alone.map(run), ...groupFiles(sharing.map(run), folder)], report, isOurs);
     if (code !== 0) return code;
-    const { passed, seen, empty } = JSON.parse(readFileSync(report, 'utf8')) as Report;
+    const { passed, seen, empty, took } = JSON.parse(readFileSync(report, 'utf8')) as Report;
+    if (isDefault) printSlowest(took);
     const named = (file: string): boolean => empty.includes(run(file));
     const without = [...sharing.filter((file) => !seen.includes(file)), ...alone.filter(named)];
     return judge(passed, without);
@@ -152,6 +153,16 @@ interface Report {
   readonly passed: number;
   readonly seen: readonly string[];
   readonly empty: readonly string[];
+  /** Files and the milliseconds of their tests. */
+  readonly took: readonly (readonly [file: string, ms: number])[];
+}
+
+const slowestShown = 20;
+
+function printSlowest(took: Report['took']): void {
+  console.log('slowest files, seconds:');
+  for (const [file, ms] of took.toSorted(([, one], [, other]) => other - one).slice(0, slowestShown))
+    console.log(`${(ms / 1000).toFixed(1).padStart(7)} ${relative(root, file)}`);
 }
 
 /** A run that passed: whether it saw anything. `without`: files that had no test. */

@@ -73,7 +73,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       'e2e/signal-gateway.test.ts',
       'e2e/media-path.test.ts',
       'e2e/webrtc-peer.test.ts',
-      'e2e/webhook-delivery.test.ts',
+      'e2e/webhooks.test.ts',
       'e2e/real-ports.test.ts',
     ],
   },

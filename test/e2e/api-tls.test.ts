@@ -1,36 +1,28 @@
 /** The API with a certificate, and with another one later. Source: running.md, Settings; issue 14. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ReveilleClient } from '../../src/client/reveille-client.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { runCli } from '../support/cli-process.ts';
-import { metric, metricsOf } from '../support/driven-server.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestSite } from '../support/test-site.ts';
 import { certificateShown, noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 const skip = noOpenssl;
 
-let directory: string;
-let certificate: TestCertificate;
+const certificate = new TestCertificate(temporaryDirectory({ after }));
 let running: TestServer;
 const clients: { close(): void }[] = [];
 
 before(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'reveille-api-tls-'));
-  certificate = new TestCertificate(directory);
   if (skip) return;
   certificate.use('first');
   running = await startTestServer({ overrides: certificate.overrides('api') });
 });
 after(async () => {
   if (!skip) await running.stop();
-  rmSync(directory, { recursive: true });
 });
 
 beforeEach(async () => {
@@ -88,21 +80,6 @@ test('a reload shows newcomers the new certificate, and an older connection goes
 });
 
 test(
-  'a pair that is not in order leaves the one in force, says so, and lets no start',
-  { skip },
-  async () => {
-    certificate.spoil();
-    await running.server.reload();
-    assert.equal(await certificateShown(running.ports.api), 'first');
-    assert.ok(running.log.lines.some(({ message }) => message.startsWith('certificate not reloaded')));
-    await assert.rejects(startTestServer({ overrides: certificate.overrides('api') }));
-    certificate.use('second');
-    await running.server.reload();
-    assert.equal(await certificateShown(running.ports.api), 'second');
-  },
-);
-
-test(
   'the command line beside a server meets its certificate, whatever name that has',
   { skip },
   async (t) => {
@@ -117,45 +94,6 @@ test(
     certificate.use('other.example');
     const refused = await runCli(['call', 'GET', target, '--data-dir', data]);
     assert.equal(refused.exitCode, 1, 'a certificate that is not the one in the file');
-  },
-);
-
-test('a command trusts the certificates that it is told, or anybody with a warning', { skip }, async () => {
-  const { accessKeyId, secretKey, appId } = testCredentials.all;
-  const env = { REVEILLE_ACCESS_KEY_ID: accessKeyId, REVEILLE_SECRET_KEY: secretKey, REVEILLE_APP_ID: appId };
-  const url = `https://127.0.0.1:${running.ports.api}`;
-  const status = (...trust: string[]): ReturnType<typeof runCli> =>
-    runCli(['status', 'SLEEPING01', '--url', url, ...trust], env);
-  const [told, anybody, nobody] = await Promise.all([
-    status('--ca', certificate.certFile),
-    status('--insecure'),
-    status(),
-  ]);
-  assert.equal(told.exitCode, 0, told.stderr);
-  assert.equal(anybody.exitCode, 0, anybody.stderr);
-  assert.match(anybody.stderr, /^warning: --insecure/);
-  assert.equal(nobody.exitCode, 1);
-  assert.match(nobody.stderr, /not trusted: self-signed certificate\n {2}.*--ca/);
-});
-
-test(
-  'metrics say when the certificate in force expires, and files that are not in order change nothing',
-  { skip },
-  async () => {
-    const expiryS = (name: string): number => {
-      const { validTo } = new X509Certificate(certificate.certificateOf(name));
-      return Date.parse(validTo) / 1000;
-    };
-    const shownS = async (): Promise<number | null> =>
-      metric(await metricsOf(running), 'reveille_certificate_expiry_timestamp_seconds{listener="api"}');
-    assert.equal(await shownS(), expiryS('first'));
-    certificate.use('renewed', 9);
-    await running.server.reload();
-    assert.equal(await shownS(), expiryS('renewed'));
-    assert.notEqual(expiryS('renewed'), expiryS('first'));
-    certificate.spoil();
-    await running.server.reload();
-    assert.equal(await shownS(), expiryS('renewed'));
   },
 );
 

@@ -10,8 +10,9 @@ import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { mainArgs, runCli, type CliResult } from '../support/cli-process.ts';
-import { CrashLoad, emptyMemory, readEvents } from '../support/crash-load.ts';
-import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
+import { CrashLoad } from '../support/crash-load.ts';
+import { checkLog } from '../support/event-log-check.ts';
+import { readLog } from '../support/event-reader.ts';
 import { chanceFrom } from '../support/seeded-random.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { secretOf, siteAppId, siteCredential, siteDevice, siteRegistry } from '../support/site-server.ts';
@@ -39,16 +40,6 @@ async function killIn(
 }
 
 const deviceIds = Array.from({ length: 24 }, (_, i) => siteDevice(i));
-
-async function readWholeLog(api: ApiClient): Promise<ToldEvent[]> {
-  const events: ToldEvent[] = [];
-  for (let cursor: string | null = null; ;) {
-    const page = await readEvents(api, cursor, 1000);
-    if (page.events.length === 0) return events;
-    events.push(...page.events);
-    cursor = page.next;
-  }
-}
 
 async function run(...args: readonly string[]): Promise<CliResult> {
   const result = await runCli(args);
@@ -82,12 +73,11 @@ test('a backup taken under load has all that was shown before; the server restor
   ];
   const server = await startServerProcess(t, [...overrides, `data.dir=${data}`]);
   const api = new ApiClient(server.ports.api, siteCredential);
-  const memory = emptyMemory();
-  const load = new CrashLoad({ api, ports: server.ports, deviceIds }, memory, chanceFrom(20));
+  const load = new CrashLoad({ api, ports: server.ports, deviceIds }, chanceFrom(20));
   await run('ops-token', 'create', 'alice', '--role', 'operator', '--data-dir', data);
   await load.happened(600);
-  const shown = [...memory.shown];
-  const wakeups = memory.wakeupsSent;
+  const shown = [...load.shown];
+  const wakeups = load.wakeupsSent;
   assert.ok(shown.length > 50);
   await killIn('backup', ['copying', 1], data, file);
   assert.ok(!existsSync(file), 'a killed backup has no file');
@@ -95,7 +85,7 @@ test('a backup taken under load has all that was shown before; the server restor
   const taken = JSON.parse((await run('backup', file, '--data-dir', data, '--json')).stdout) as {
     readonly tables: readonly { readonly name: string; readonly rows: number }[];
   };
-  assert.ok(memory.wakeupsSent > wakeups, 'nothing was woken meanwhile');
+  assert.ok(load.wakeupsSent > wakeups, 'nothing was woken meanwhile');
   const standing = await standingOf(data);
   load.end();
   await server.command.stop('SIGKILL');
@@ -114,7 +104,7 @@ test('a backup taken under load has all that was shown before; the server restor
   assert.deepEqual(await standingOf(restored), standing);
   const again = new ApiClient(second.ports.api, siteCredential);
   t.after(() => again.close());
-  const events = await readWholeLog(again);
+  const events = await readLog(again);
   assert.deepEqual(events.slice(0, shown.length), shown, 'an event that was shown before the backup is gone');
   const rows = taken.tables.find(({ name }) => name === 'events')?.rows ?? 0;
   assert.ok(rows >= shown.length && rows <= events.length);

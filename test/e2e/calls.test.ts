@@ -14,12 +14,10 @@ import {
   msgSessionKey,
   msgSessionToken,
 } from '../support/call-actions.ts';
-import { metricsOf, opsOf, startDrivenServer } from '../support/driven-server.ts';
+import { metricsOf, opsOf } from '../support/driven-server.ts';
 import { EventReader } from '../support/event-reader.ts';
-import { withMedia } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
-import { startTestSite } from '../support/test-site.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 let server: TestServer;
@@ -161,49 +159,6 @@ test('a backend ends a ringing call: both legs are told and closed, the token is
   );
 });
 
-test('a device that is online turns a call down without joining it, and the bridge is told', async () => {
-  const controller = await server.controller('TESTDEVICE01');
-  for (const reason of ['rejected', 'busy'] as const) {
-    const { session, token } = await issueCall(server, aRoom());
-    const bridge = await connectBridge(server, { session });
-    bridge.report('ringing');
-    controller.rejectCall('no-such-session', reason);
-    controller.rejectCall(session, reason);
-    const told = { type: 'state', session, state: 'ended', reason };
-    assert.deepEqual(await bridge.next('state'), told);
-    assert.equal((await bridge.closed).code, 1000);
-    assert.equal((await ended({ session })).reason, reason);
-    await assert.rejects(
-      connectDevice(server, token),
-      (error) => error instanceof LegRefused && error.status === 401,
-    );
-  }
-  const metrics = await metricsOf(server);
-  assert.match(metrics, /reveille_call_rejections_total\{result="taken"\} 2/);
-  assert.match(metrics, /reveille_call_rejections_total\{result="stray"\} 2/);
-  await controller.close();
-});
-
-/** A lease that is over is noticed within two ticks of the wheel. */
-const noticedMs = 1000;
-
-test('a connected call lives by pings, and ends 60 s after the last', async (t) => {
-  const driven = await startDrivenServer();
-  t.after(() => driven.stop());
-  const { session, token } = await issueCall(driven);
-  const device = await connectDevice(driven, token);
-  const bridge = await connectBridge(driven, { session });
-  bridge.report('connected');
-  await device.next('state');
-  for (let minute = 0; minute < 3; minute += 1) {
-    driven.clock.advance(59_000);
-    await device.ping();
-  }
-  assert.equal(await isInCall(driven), true);
-  driven.clock.advance(60_000 + noticedMs);
-  assert.equal((await bridge.next('state'))['reason'], 'lost');
-});
-
 test('an orderly restart takes the call up again: legs come back with what they have', async (t) => {
   const first = await startTestServer();
   const { session, token } = await issueCall(first);
@@ -222,29 +177,6 @@ test('an orderly restart takes the call up again: legs come back with what they 
   bridgeBack.report('ended');
   assert.equal((await back.next('state'))['reason'], 'hangup_phone');
   assert.equal(await isInCall(second), false);
-});
-
-test('after kill -9 a call that was answered is there, its token works, and it ends once', async (t) => {
-  const site = await startTestSite(t, ...withMedia);
-  const { session, token } = await issueCall(site);
-  const device = await connectDevice(site, token);
-  assert.equal(await isInCall(site), true);
-  await site.kill();
-  await device.closed;
-
-  await site.start();
-  assert.equal(await isInCall(site), true);
-  const back = await connectDevice(site, token);
-  const bridge = await connectBridge(site, { session });
-  bridge.report('ended', 'rejected');
-  await back.closed;
-  assert.equal(await isInCall(site), false);
-  const events = await new EventReader(site.api).until(({ type }) => type === 'call.ended');
-  assert.deepEqual(
-    events.map(({ type }) => type),
-    ['call.started', 'call.ended'],
-  );
-  assert.equal(await site.stop(), 0);
 });
 
 test('settings say that credentials wait for an idle bridge, which is asked late, and that formats may not be mixed', async (t) => {

@@ -66,12 +66,6 @@ test('devices are added, listed page by page, changed and removed', async (t) =>
   await assert.rejects(foreign.next(), { name: 'ReveilleRefusedError', code: 40302 });
 });
 
-test('device ids of every kind arrive as they are', async (t) => {
-  const found = await clientOf(t).connectivity('a b c+');
-  assert.ok(found.ok, found.message);
-  assert.equal(found.data.device_id, 'a b c+');
-});
-
 test('each wakeup goes out, also under an id that was used before, and its outcome is known by id and device', async (t) => {
   const client = clientOf(t);
   const module = await server.module(sleepingModule);
@@ -94,40 +88,6 @@ test('each wakeup goes out, also under an id that was used before, and its outco
   assert.ok(next.ok, next.message);
   assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c0001', 'nothing in between');
   await Promise.all([controller.close(), module.close()]);
-});
-
-test('two wakeups of one second that say the same are two, and each has its outcome', async (t) => {
-  const clock = new DrivenClock(Date.now());
-  const client = clientOf(t, { clock });
-  const module = await server.module(another);
-  for (let wakes = 0; wakes < 2; wakes += 1) {
-    const woken = await client.wake(another);
-    assert.ok(woken.ok, woken.message);
-    await module.nextPacket();
-    const outcome = await client.wakeupOutcome(woken.requestId);
-    assert.equal(outcome.ok && outcome.data.status, 'accepted');
-  }
-  await module.close();
-});
-
-test('two messages of one second that say the same are both sent, and acknowledged', async (t) => {
-  const client = clientOf(t, { clock: new DrivenClock(Date.now()) });
-  const controller = await server.controller(device);
-  const ids: string[] = [];
-  for (let sent = 0; sent < 2; sent += 1) {
-    const asked = client.sendMessage(device, 'hello', { room: 'r' });
-    const { id, payload } = await controller.nextMessage();
-    assert.deepEqual(payload, { room: 'r' });
-    controller.acknowledge(id);
-    const result = await asked;
-    assert.ok(result.ok, result.message);
-    assert.equal(result.data.id, id);
-    ids.push(id);
-  }
-  assert.equal(new Set(ids).size, 2);
-  await controller.close();
-  const result = await client.sendMessage(device, 'hello', {});
-  assert.equal(!result.ok && result.code, 40412);
 });
 
 test('call credentials, and the status of a call that nobody has joined', async (t) => {

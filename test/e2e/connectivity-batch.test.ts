@@ -67,27 +67,6 @@ for (const [name, body, message] of wrong)
     assert.match(String(json['message']), message);
   });
 
-test('an id that is none is 40003 in its own entry, whatever is in it, and the others are answered', async () => {
-  const ids = ['', 'TESTDEVICE01', 'é'.repeat(128), 'L'.repeat(255), '"\\\u0000'];
-  const entries = entriesOf(await ask(ids));
-  assert.deepEqual(
-    entries.map(({ device_id: id, code, data }) => [id, code, data === undefined]),
-    [
-      ['', 40003, true],
-      ['TESTDEVICE01', 0, false],
-      ['é'.repeat(128), 40003, true],
-      ['L'.repeat(255), 0, false],
-      ['"\\\u0000', 40403, true],
-    ],
-  );
-});
-
-test('as many devices as there may be are answered, a repeated one each time', async () => {
-  const entries = entriesOf(await ask(Array(batchDevicesMax).fill('TESTDEVICE01')));
-  assert.equal(entries.length, batchDevicesMax);
-  assert.ok(entries.every(({ code }) => code === 0));
-});
-
 test('a batch counts as many queries as it has ids, and owes those beyond the burst; one that is wrong counts as one', async () => {
   const limited = await startTestServer({ overrides: ['limits.queries_per_second=0.01'] });
   try {

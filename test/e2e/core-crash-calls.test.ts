@@ -1,11 +1,11 @@
 /** Calls whose core is killed: their media processes hold the legs, and bring them to the next core. Source: scale-out.md, Edges. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { callStatus, issueCall } from '../support/call-actions.ts';
 import { EdgesSite } from '../support/edges-site.ts';
-import { untouchedFrame, untouchedVideo } from '../support/media-process-scene.ts';
+import { EventReader } from '../support/event-reader.ts';
+import { seesFrames, untouchedFrame, untouchedVideo } from '../support/media-process-scene.ts';
 import { withMedia } from '../support/server-process.ts';
 import { siteDevice } from '../support/site-server.ts';
 import { lastFirst } from '../support/temporary-store.ts';
@@ -14,10 +14,6 @@ import { developmentKey } from '../support/wire-call.ts';
 /** The longest gap between two pictures that a kill of the core may make. */
 const gapMsMax = 2000;
 const pictureMs = 20;
-
-interface EventsData {
-  readonly events: readonly { readonly type: string; readonly data: Readonly<Record<string, unknown>> }[];
-}
 
 test('a call with flowing pictures goes on over a killed core, and ends once', async (t) => {
   const settings = [...withMedia, `media.bridge_keys=${developmentKey}`];
@@ -56,8 +52,7 @@ test('a call with flowing pictures goes on over a killed core, and ends once', a
     assert.equal(json.data?.['in_call'], true, JSON.stringify(json));
   }
   assert.equal((await site.process('media-0')).pid, media.pid);
-  const framesBefore = device.counts.videoFrames;
-  while (device.counts.videoFrames < framesBefore + 10) await wait(pictureMs);
+  await seesFrames(device, device.counts.videoFrames + 10);
   assert.ok(gapMs < gapMsMax, `no picture for ${Math.round(gapMs)} ms`);
 
   const api = site.newApi();
@@ -69,21 +64,18 @@ test('a call with flowing pictures goes on over a killed core, and ends once', a
   const ended = await bridge.until((text) => text.type === 'state' && text.state === 'ended');
   assert.equal(ended['reason'], 'hangup_device');
   assert.deepEqual((await device.closed).code, 1000);
-  const told = async (): Promise<readonly unknown[][]> => {
-    const { json } = await api.call({ path: '/v1/events', query: 'limit=100' });
-    const { events } = json.data as unknown as EventsData;
-    return events
+  const told = await new EventReader(api).until(({ type }) => type === 'call.ended');
+  assert.deepEqual(
+    told
       .filter(({ type, data }) => type.startsWith('call.') && data['session'] === session)
-      .map(({ type, data }) => [type, data['state'], data['reason']]);
-  };
-  // A leg is told before the event is committed.
-  while (!(await told()).some(([type]) => type === 'call.ended')) await wait(pictureMs);
-  assert.deepEqual(await told(), [
-    ['call.started', 'establishing', null],
-    ['call.state', 'ringing', null],
-    ['call.state', 'attempting', null],
-    ['call.state', 'connected', null],
-    ['call.ended', 'ended', 'hangup_device'],
-  ]);
+      .map(({ type, data }) => [type, data['state'], data['reason']]),
+    [
+      ['call.started', 'establishing', null],
+      ['call.state', 'ringing', null],
+      ['call.state', 'attempting', null],
+      ['call.state', 'connected', null],
+      ['call.ended', 'ended', 'hangup_device'],
+    ],
+  );
   assert.equal((await idle.close()).code, 1000);
 });

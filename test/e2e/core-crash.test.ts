@@ -10,6 +10,7 @@ test('a killed core loses no session, no acknowledged wakeup and no event, and w
     edges: 2,
     sessions: 200,
     tls: 0,
+    controllers: 20,
     wakeups: 100,
     queries: 50,
     lifeMs: 500,

@@ -8,7 +8,6 @@ import { jpegSize } from '../../src/media/geometry/jpeg.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { freeListens, settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
-import { withoutNodeAv } from '../support/without-node-av.ts';
 
 /** What has to be said, in this order. */
 const steps: readonly RegExp[] = [
@@ -102,17 +101,3 @@ test(
     assert.equal(await server.stop('SIGTERM'), 0);
   },
 );
-
-test('without the package that decodes, the demo says why its call has no pictures, and goes on', async (t) => {
-  const directory = temporaryDirectory(t);
-  const args = ['demo', '--data-dir', join(directory, 'data'), '--pictures', directory];
-  const { exitCode, stdout, stderr } = await runCli(args, withoutNodeAv);
-  assert.equal(exitCode, 0, stdout + stderr);
-  assert.match(
-    stdout,
-    /demo +the call carries no pictures: .*node-av, which has FFmpeg, is not installed \(npm ci/,
-  );
-  assert.match(stdout, /asked for audio alaw at 8000 Hz/);
-  assert.match(stdout, /device leg +closed with 1000 ended/);
-  assert.match(stdout, /demo +the story went as it should/);
-});

@@ -8,10 +8,11 @@ import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { EdgeProcessScene } from '../support/edge-process-scene.ts';
 import { EdgesSite } from '../support/edges-site.ts';
+import { readLog } from '../support/event-reader.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { settingArguments } from '../support/server-process.ts';
-import { siteIdentity } from '../support/site-server.ts';
-import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { hasCode, siteDevice, siteIdentity, until, wake } from '../support/site-server.ts';
+import { lastFirst, temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 
 interface StartOptions {
   readonly name?: string;
@@ -28,7 +29,7 @@ function startEdge(t: Ending, scene: EdgeProcessScene, options: StartOptions = {
 
 const away = 'not linked to the core; retrying';
 
-test('it is ready once its core has answered, holds sessions, and drains them when it is stopped', async (t) => {
+test('it is ready once its core has answered, holds sessions without a native module, and drains them when it is stopped', async (t) => {
   const scene = await EdgeProcessScene.open(t);
   const edge = startEdge(t, scene);
   const { listeners } = await edge.logged<{ listeners: { sleep: string } }>('ready');
@@ -36,6 +37,11 @@ test('it is ready once its core has answered, holds sessions, and drains them wh
   const { peer } = await scene.logIn();
   assert.equal(await scene.sessions.connection().wake(null), 'written');
   assert.equal((await scene.listening('north')).isLocal, false);
+  if (process.platform === 'linux')
+    assert.ok(
+      !readFileSync(`/proc/${edge.pid}/maps`, 'latin1').includes('.node'),
+      'a native module is loaded',
+    );
   assert.equal(await edge.stop('SIGTERM'), 0);
   assert.equal(await peer.gone, 'end');
   assert.equal((await scene.sessions.endedSessions())[0]?.reason, 'drain');
@@ -61,16 +67,6 @@ test('it says once why it has no link to its core, and that it has one again; it
   assert.equal(new Set(faults).size, faults.length, 'each fault once');
 });
 
-test('one without its core is not ready, and stops all the same', async (t) => {
-  const scene = await EdgeProcessScene.open(t);
-  await scene.loseCore();
-  const edge = startEdge(t, scene);
-  const { fault } = await edge.logged<{ fault: string }>(away);
-  assert.match(fault, /no link to 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
-  assert.equal(await edge.stop('SIGTERM'), 0);
-  assert.ok(!edge.lines.some((line) => line.includes('"msg":"ready"')));
-});
-
 test('another key, and a name that another edge has, are refused with a sentence on both sides', async (t) => {
   const scene = await EdgeProcessScene.open(t);
   const keyFile = join(temporaryDirectory(t), 'other.key');
@@ -80,6 +76,7 @@ test('another key, and a name that another edge has, are refused with a sentence
   assert.match(fault, /it has another key: give both ends the same key file/);
   await scene.logged(/the port of the edges: .* has another key for the link/);
   assert.equal(await stranger.stop('SIGTERM'), 0);
+  assert.ok(!stranger.lines.some((line) => line.includes('"msg":"ready"')));
 
   await startEdge(t, scene).logged('ready');
   const second = startEdge(t, scene, { port: 0 });
@@ -105,12 +102,20 @@ test('what is missing or taken is named', async (t) => {
   assert.match(taken.stderr, /cannot listen on 127\.0\.0\.1:\d+: in use, or not an address of this machine/);
 });
 
-test('a controller is given the sleep servers that are live, and its device logs in at another when one is gone', async (t) => {
+/** A server that edges elsewhere may come to, and the command line of one of them. */
+async function openSite(t: Ending): Promise<{ readonly site: EdgesSite; readonly edge: readonly string[] }> {
   const keyFile = join(temporaryDirectory(t), 'edge.key');
-  writeFileSync(keyFile, randomBytes(32));
+  writeFileSync(keyFile, randomBytes(32), { mode: 0o600 });
   const core = `127.0.0.1:${await findFreePort('127.0.0.1')}`;
   const settings = [`edges.listen=${core}`, `edges.key_file=${keyFile}`];
-  const site = await EdgesSite.open(t, { edges: 1, devices: 1, settings });
+  const site = await EdgesSite.open(t, { edges: 1, devices: 2, settings });
+  const edge = ['edge', '--core', core, '--key-file', keyFile, ...settingArguments(['edge.name=north'])];
+  return { site, edge };
+}
+
+test('a server that is stopped leaves edges elsewhere their sessions; a controller is given the servers that are live', async (context) => {
+  const t = lastFirst(context);
+  const { site, edge } = await openSite(t);
   const own = `127.0.0.1:${site.ports.sleep}`;
   const servers = async (): Promise<readonly string[]> => {
     const controller = await site.controller(0);
@@ -120,27 +125,32 @@ test('a controller is given the sleep servers that are live, and its device logs
   assert.deepEqual(await servers(), [own]);
 
   const north = `127.0.0.1:${await findFreePort('127.0.0.1')}`;
-  const place = ['--core', core, '--key-file', keyFile];
-  const edge = new LongCommand(t, [
-    'edge',
-    ...place,
-    ...settingArguments(['edge.name=north', `edge.listen=${north}`]),
-  ]);
+  const command = new LongCommand(t, [...edge, ...settingArguments([`edge.listen=${north}`])]);
   await site.hasState('north', 'up');
   assert.deepEqual(await servers(), [own, north].sort());
-  const module = await SleepingModule.connect(Number(north.split(':')[1]), siteIdentity(0));
+  const elsewhere = await SleepingModule.connect(Number(north.split(':')[1]), siteIdentity(0));
+  const local = await site.module(1);
 
-  await edge.stop('SIGKILL');
-  await module.closed;
+  assert.equal(await site.stop(), 0);
+  await local.closed;
+  await site.start();
+  await until(() => wake(site.api, 0), hasCode(0));
+  assert.equal((await elsewhere.nextPacket()).length, 8);
+  const told = await readLog(site.api);
+  assert.deepEqual(
+    told
+      .filter(({ type }) => type.startsWith('device.sleep'))
+      .map(({ type, device_id, data }) => [type, device_id, data['reason']]),
+    [
+      ['device.sleep.login', siteDevice(0), undefined],
+      ['device.sleep.login', siteDevice(1), undefined],
+      ['device.sleep.offline', siteDevice(1), 'drain'],
+    ],
+  );
+
+  await command.stop('SIGKILL');
+  await elsewhere.closed;
   await site.hasState('north', 'away');
-  assert.deepEqual(await servers(), [own]);
+  assert.deepEqual(await servers(), [`127.0.0.1:${site.ports.sleep}`]);
   await site.module(0);
-});
-
-test('it loads no native module', { skip: process.platform !== 'linux' }, async (t) => {
-  const scene = await EdgeProcessScene.open(t);
-  const edge = startEdge(t, scene);
-  await edge.logged('ready');
-  await scene.logIn();
-  assert.ok(!readFileSync(`/proc/${edge.pid}/maps`, 'latin1').includes('.node'), 'a native module is loaded');
 });

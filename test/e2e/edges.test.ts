@@ -7,10 +7,9 @@ import { readdirSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { runCli } from '../support/cli-process.ts';
-import { readEvents } from '../support/crash-load.ts';
 import { EdgesSite } from '../support/edges-site.ts';
 import type { ToldEvent } from '../support/event-log-check.ts';
-import { EventReader } from '../support/event-reader.ts';
+import { EventReader, readEvents, readLog } from '../support/event-reader.ts';
 import { serveArguments } from '../support/server-process.ts';
 import { hasCode, isAsleep, secretOf, siteDevice, until, wake } from '../support/site-server.ts';
 import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
@@ -143,25 +142,13 @@ test('a wakeup to an edge that hangs is answered 50402, and the edge is replaced
   await sleep(modules);
 });
 
-test('the core is killed: no sleeping device is disconnected, and each is woken afterwards', async () => {
-  const before = new Map(modules);
-  const { pid } = await site.process('core');
-  const { next } = await readEvents(site.api, 'latest', 1);
-  process.kill(pid, 'SIGKILL');
-  await site.replaced('core', pid);
-  assert.deepEqual([...modules], [...before]);
-  await wakes(modules);
-  const told = await new EventReader(site.newApi(), next).rest();
-  assert.deepEqual(told.filter(isOfSleep), []);
-});
-
 test('a controller of a killed core is told as offline before the next core serves', async () => {
   const { next } = await readEvents(site.api, 'latest', 1);
   const controller = await site.controller(0);
   const { pid } = await site.process('core');
   process.kill(pid, 'SIGKILL');
   await Promise.all([controller.closed, site.replaced('core', pid)]);
-  const told = await new EventReader(site.newApi(), next).rest();
+  const told = await readLog(site.newApi(), next);
   assert.deepEqual(
     told
       .filter(({ type }) => type.startsWith('device.signal'))

@@ -1,5 +1,5 @@
 /**
- * Peers that mean harm at the sleep port, some 1 700 beside 2 000 good sessions that stay and heartbeat: none of the good ones is
+ * Peers that mean harm at the sleep port, some 1 200 beside 1 000 good sessions that stay and heartbeat: none of the good ones is
  * lost, and every heartbeat is seen, in one process and through edges. `npm run soak -- hostile` does the same beside 10 000 of
  * them, and for long.
  */
@@ -15,7 +15,7 @@ import { RawPeer } from '../support/raw-peer.ts';
 import { secretOf, siteDevice, siteRegistry, SiteServer } from '../support/site-server.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
-const goodSessions = 2000;
+const goodSessions = 1000;
 const atOnce = 250;
 /** Of the kinds that must be closed; each kind comes from an address of its own. */
 const silent = 200;
@@ -24,7 +24,7 @@ const endless = 200;
 const garbled = 200;
 const flooding = 50;
 const notReading = 50;
-const halfDone = 1000;
+const halfDone = 500;
 
 function logIn(port: number, i: number): Promise<SleepingModule> {
   const deviceId = siteDevice(i);

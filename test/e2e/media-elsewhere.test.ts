@@ -78,48 +78,33 @@ async function playCall(
   t: Ending,
   { server }: Scene,
   url: string,
+  change: object = {},
 ): Promise<{ device: DeviceLeg; bridge: BridgeLeg }> {
   const api = new ApiClient(server.ports.api, testCredentials.all);
   t.after(() => api.close());
-  const { device, bridge } = await openLegs({ api, url });
+  const { device, bridge } = await openLegs({ api, url }, change);
   await showFrame(device, bridge);
   return { device, bridge };
 }
 
 const draining = { code: 4503, reason: 'draining' };
 
-test('a call is carried elsewhere, and the end of the server sends its legs away', async (t) => {
-  const scene = await open(t);
-  const media = startMedia(t, scene);
-  const { device, bridge } = await playCall(t, scene, await mediaUrl(media));
-  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
-  assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
-  await media.logged('the link to the server has ended');
-  assert.equal(await media.stop('SIGTERM'), 0);
-});
-
-test('devices are told where a media process elsewhere listens, once it has said so', async (t) => {
+test('devices are told where a media process elsewhere listens, once it has said so; the end of the server closes its legs', async (t) => {
   const scene = await open(t);
   const api = new ApiClient(scene.server.ports.api, testCredentials.all);
   t.after(() => api.close());
   const before = await askCredentials({ api });
   assert.deepEqual([before.json.code, before.json.data?.['media_url']], [0, undefined]);
-  const url = await mediaUrl(startMedia(t, scene));
+  const media = startMedia(t, scene);
+  const url = await mediaUrl(media);
   await scene.server.command.logged(isUp);
   assert.equal((await askCredentials({ api })).json.data?.['media_url'], url);
-});
-
-test('the end of the media process sends its legs away, and it can come again', async (t) => {
-  const scene = await open(t);
-  const media = startMedia(t, scene);
-  const { device, bridge } = await playCall(t, scene, await mediaUrl(media));
-  assert.equal(await media.stop('SIGTERM'), 0);
-  assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
-  await scene.server.command.logged('the link to a media process has ended');
-  const again = startMedia(t, scene);
-  await playCall(t, scene, await mediaUrl(again));
-  await scene.server.command.logged(isUp, 2);
+  const another = { device_id: 'SLEEPING01', msg_room_id: 'room-2' };
+  const { device, bridge } = await playCall(t, scene, url, another);
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+  assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
+  await media.logged('the link to the server has ended');
+  assert.equal(await media.stop('SIGTERM'), 0);
 });
 
 test('a media process outlives its server, and comes to the next one', async (t) => {
@@ -219,10 +204,4 @@ test('what is missing is named, and is a matter of usage', async (t) => {
     [keyless.exitCode, /^media\.link_key_file: .*none\.key: no such file/.test(keyless.stderr)],
     [1, true],
   );
-});
-
-test('it stops while it still looks for its server', async (t) => {
-  const media = startMedia(t, { gate: '127.0.0.1:1', keyFile: newKey(temporaryDirectory(t)) });
-  await media.logged('not linked to the server; it is tried again');
-  assert.equal(await media.stop('SIGTERM'), 0);
 });

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { openMediaScene } from '../support/media-process-scene.ts';
 import { mediaChild } from '../support/server-process.ts';
-import { lastFirst, type Ending } from '../support/temporary-store.ts';
+import { lastFirst } from '../support/temporary-store.ts';
 
 const skip = process.platform === 'linux' ? false : 'open files are looked at in /proc';
 
@@ -54,16 +54,9 @@ const secretive = {
   REVEILLE_API_LISTEN: '127.0.0.1:0',
 };
 
-const ways: readonly (readonly [string, 'compiled' | 'source'])[] = [
-  ['as production runs it', 'compiled'],
-  ['from the source', 'source'],
-];
-test('the media process holds nothing of its server', { skip, concurrency: true }, async (t) => {
-  await Promise.all(ways.map(([how, run]) => t.test(how, (own) => holdNothing(lastFirst(own), run))));
-});
-
-async function holdNothing(t: Ending, run: 'compiled' | 'source'): Promise<void> {
-  const { server } = await openMediaScene(t, [], secretive, [], { run });
+test('the media process holds nothing of its server', { skip }, async (context) => {
+  const t = lastFirst(context);
+  const { server } = await openMediaScene(t, [], secretive);
   const { pid } = await mediaChild(server);
   const family = familyOf(pid);
   assert.ok(
@@ -76,7 +69,7 @@ async function holdNothing(t: Ending, run: 'compiled' | 'source'): Promise<void>
     [],
   );
   assert.equal(await server.command.stop('SIGTERM'), 0);
-}
+});
 
 /** The processes above it, up to the one that the test started. */
 function familyOf(pid: number): number[] {

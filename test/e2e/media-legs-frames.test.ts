@@ -16,7 +16,7 @@ import { until } from '../support/event-loop.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
 import { downlinkPath, legUpgrade, type MediaPeer, plainRequest } from '../support/media-peer.ts';
 import type { PictureRequest } from '../support/picture-stream.ts';
-import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
+import { SignalPeer } from '../support/signal-peer.ts';
 
 let scene: MediaListenerScene;
 let clock: DrivenClock;
@@ -81,20 +81,6 @@ for (const side of ['device', 'bridge'] as const)
     );
     assert.deepEqual(new Set(opened.signs), new Set(['media']));
   });
-
-test('a frame in fragments is one frame', async () => {
-  const raw = await scene.rawPeer(legUpgrade());
-  await new SignalPeer(raw).readHead();
-  const joined = await relay.leg();
-  const message = Buffer.concat([header, payloadOf(1000)]);
-  for (let at = 0; at < message.length; at += 100) {
-    const [opcode, fin] = [at === 0 ? opcodes.binary : opcodes.continuation, at + 100 >= message.length];
-    raw.send(encodeFrame(message.subarray(at, at + 100), { opcode, fin }));
-    raw.send(encodeFrame('', { opcode: opcodes.ping }));
-  }
-  await relay.until(() => joined.frames.length === 1);
-  assert.ok(payloadOf(1000).equals(joined.frames[0]?.payload ?? Buffer.alloc(0)));
-});
 
 test('what the relay sends is one message each, unfragmented, whatever its length', async () => {
   const raw = await scene.rawPeer(legUpgrade());
@@ -278,22 +264,6 @@ for (const [refusal, sentence] of refusals)
       assert.deepEqual([...telemetry.counts], [[`media login ${refusal}`, 1]]);
       assert.deepEqual([listener.legCount, service.legs.filter(({ goneTimes }) => goneTimes === 0)], [0, []]);
     });
-
-test('a device that finds the last place taken when it is in is told so, and closed as media_full', async () => {
-  relay.joinRefusal = 'load';
-  const device = await scene.connect();
-  assert.match((await device.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
-  assert.equal(await device.closed, '4503 media_full');
-  assert.equal((await service.leg()).goneTimes, 1);
-  assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
-});
-
-test('a device without WebSocket that finds the last place taken is answered 503, and the server knows', async () => {
-  relay.joinRefusal = 'load';
-  const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
-  assert.equal((await scene.ask(request)).status, '503 Service Unavailable');
-  assert.equal((await service.leg()).goneTimes, 1);
-});
 
 test('a reader of pictures who takes nothing of one for two heartbeats is cut; one who takes some stays', async () => {
   const stream = await scene.watch();

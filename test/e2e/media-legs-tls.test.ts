@@ -1,33 +1,24 @@
 /** The media listener with a certificate, and with another one later. Source: running.md, Processes and listeners. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { legRequestMsMax } from '../../src/model/limits.ts';
 import type { MediaLegsSettings, MediaListener } from '../../src/media/legs/listener.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import type { FakeLegService } from '../support/fake-leg-service.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
-import { downlinkPath, type MediaPeer, plainRequest } from '../support/media-peer.ts';
+import type { MediaPeer } from '../support/media-peer.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { until } from '../support/event-loop.ts';
-import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { certificateShown, noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
 
-let directory: string;
-let certificate: TestCertificate;
+const certificate = new TestCertificate(temporaryDirectory({ after }));
 let scene: MediaListenerScene;
 let clock: DrivenClock;
 let service: FakeLegService;
 let listener: MediaListener;
-
-before(() => {
-  directory = mkdtempSync(join(tmpdir(), 'reveille-media-tls-'));
-  certificate = new TestCertificate(directory);
-});
-after(() => rmSync(directory, { recursive: true }));
 
 beforeEach(() => {
   scene = new MediaListenerScene();
@@ -48,15 +39,6 @@ async function listen(): Promise<void> {
 
 function connect(trusted = 'first'): Promise<MediaPeer> {
   return scene.connect({ ca: certificate.certificateOf(trusted) });
-}
-
-/** The name in the certificate that a newcomer is shown. */
-async function certificateShown(): Promise<string> {
-  const socket = connectTls({ host: '127.0.0.1', port: scene.port, rejectUnauthorized: false });
-  await new Promise((secured, failed) => socket.once('secureConnect', secured).once('error', failed));
-  const { CN } = socket.getPeerCertificate().subject;
-  socket.destroy();
-  return CN;
 }
 
 test('a leg is let in, told and closed over TLS', { skip }, async () => {
@@ -86,20 +68,6 @@ test('half TLS handshakes of many addresses yield to a newcomer, and a leg does 
   for (const { socket } of crowd) socket.destroy();
 });
 
-test('a person watches over TLS until the call ends', { skip }, async () => {
-  await listen();
-  const ca = certificate.certificateOf('first');
-  const socket = connectTls({ host: '127.0.0.1', port: scene.port, ca });
-  let received = '';
-  socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
-  socket.write(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
-  const { leg } = await service.leg();
-  leg.close('ended');
-  while (!received.endsWith('0\r\n\r\n')) await new Promise((turned) => setImmediate(turned));
-  assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
-  socket.destroy();
-});
-
 test(
   'a reload serves the new certificate to newcomers, and those who are here live on',
   { skip },
@@ -108,7 +76,7 @@ test(
     const [older, { port }] = [await connect('first'), scene];
     certificate.use('second');
     listener.reloadTls();
-    assert.equal(await certificateShown(), 'second');
+    assert.equal(await certificateShown(scene.port), 'second');
     assert.equal(scene.port, port);
     await older.ping();
     const newer = await connect('second');

@@ -243,23 +243,6 @@ test('every refusal of the server has its status and a sentence of its own, is c
   assert.deepEqual(scene.log.lines, []);
 });
 
-test('a leg whose call is at another media process is answered 421 with the address of that one', async () => {
-  const mediaUrl = 'ws://media-2.example:8084';
-  service.refusals.set('the-secret', { mediaUrl });
-  const bearer = { Authorization: 'Bearer the-secret' };
-  for (const request of [
-    legUpgrade(bearer),
-    legUpgrade(bearer, `GET ${bridgePath}`),
-    plainRequest(`GET ${downlinkPath}`, bearer),
-    plainRequest(`GET ${downlinkPath}?ticket=the-secret`),
-  ]) {
-    const answer = await scene.ask(request);
-    assert.equal(answer.status, '421 Misdirected Request');
-    const error = `the call is at another media listener of this service: connect to ${mediaUrl}`;
-    assert.deepEqual(JSON.parse(answer.body), { error, media_url: mediaUrl });
-  }
-});
-
 for (const protocols of ['chat, reveille.media.v1', ', not a list'])
   test(`the upgrade picks no extension, and no subprotocol of "${protocols}"`, async () => {
     const leg = await scene.rawPeer(
@@ -347,16 +330,6 @@ test('text that is not understood is told what is expected, and the leg stays', 
   assert.deepEqual(opened.signs, []);
 });
 
-test('with the hundredth message that is not understood the leg is closed as malformed', async () => {
-  const device = await scene.connect();
-  const opened = await service.leg();
-  for (let i = 0; i < 100; i++) device.send(i % 2 === 0 ? 'nonsense' : Buffer.from('nonsense'));
-  assert.equal(await device.closed, '4400 malformed');
-  assert.equal(opened.goneTimes, 1);
-  for (let i = 0; i < 100; i++) assert.notEqual(await device.nextText(), null);
-  assert.equal(await device.nextText(), null);
-});
-
 test('1 MiB is a message, and a byte more reads an honest 1009', async () => {
   const [device, bridge] = [await scene.connect(), await scene.connectBridge()];
   const message = Buffer.concat([frame, Buffer.alloc(1024 * 1024 + 1 - frame.length)]);
@@ -411,18 +384,6 @@ test('a leg that does not read what it is told is cut, and another loses nothing
   second.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
   assert.notEqual(await other.nextText(), null);
   assert.deepEqual([opened.goneTimes, second.goneTimes], [1, 0]);
-});
-
-test('a leg that pings and does not read is cut too', async () => {
-  const unwakeable = await scene.connect();
-  const opened = await service.leg();
-  unwakeable.socket.pause();
-  const ping = Buffer.alloc(125);
-  while (opened.goneTimes === 0) {
-    for (let i = 0; i < 500; i++) unwakeable.socket.ping(ping);
-    await new Promise((turned) => setImmediate(turned));
-  }
-  assert.equal(opened.goneTimes, 1);
 });
 
 test('a leg that answers nothing, not even a ping of ours, is gone; one that only answers them stays', async () => {
@@ -486,22 +447,6 @@ test('a device without WebSocket is a leg until its call ends, which ends the an
   assert.deepEqual([opened.goneTimes, scene.listener.legCount], [0, 0]);
 });
 
-test('a person watches by a ticket, once, and hangs up', async () => {
-  const request = plainRequest(`GET ${downlinkPath}?ticket=good-ticket`, {
-    Authorization: 'Bearer good-token',
-  });
-  const person = await scene.rawPeer(request);
-  assert.equal((await readHead(person)).status, '200 OK');
-  assert.deepEqual(service.asked, ['good-ticket'], 'a ticket goes before a token');
-  const opened = await service.leg();
-  assert.equal(opened.kind, 'viewer');
-  assert.equal((await scene.ask(request)).status, '401 Unauthorized');
-  person.socket.end();
-  await service.until(() => opened.goneTimes === 1);
-  opened.leg.close('ended');
-  await until(() => scene.listener.socketCount === 0);
-});
-
 const inTheMiddle: readonly (readonly [string, (peer: RawPeer) => void])[] = [
   ['hangs up', ({ socket }) => socket.end()],
   ['breaks off', ({ socket }) => socket.resetAndDestroy()],
@@ -560,20 +505,6 @@ test('more checks under way than may be are busy before the server is asked', as
   release();
   await scene.connect();
   assert.equal(telemetry.count('media login busy'), 1);
-});
-
-test('a connection beyond those that may not have asked yet is closed, and legs are not among them', async () => {
-  await scene.listen({ handshakesMax: 2 });
-  const legs = [await scene.connect(), await scene.connect(), await scene.connect()];
-  const silent = [await scene.rawPeer(), await scene.rawPeer()];
-  await until(() => scene.listener.socketCount === 5);
-  await (
-    await scene.rawPeer()
-  ).gone;
-  silent[0]?.socket.destroy();
-  await until(() => scene.listener.socketCount === 4);
-  legs.push(await scene.connect());
-  assert.equal(scene.listener.legCount, legs.length);
 });
 
 test('a full listener is busy, whoever comes, and has room again after an end', async () => {
@@ -637,20 +568,6 @@ test('the last place is given once, however many wait for their answer', async (
     'in',
   ]);
   assert.equal(service.legs.length, 1);
-});
-
-test('legs whose answers come while the library handles the request of another are let in, and heard', async () => {
-  const release = service.hold();
-  const connecting = [scene.connect(), scene.connect(), scene.connect()];
-  // It goes on within the handler of the third.
-  await service.until(() => service.asked.length === 3);
-  release();
-  const legs = await Promise.all(connecting);
-  await Promise.all(legs.map((leg) => leg.ping()));
-  assert.deepEqual(
-    service.legs.map(({ signs }) => signs),
-    [['ping'], ['ping'], ['ping']],
-  );
 });
 
 test('where descriptors run out newcomers are answered that it is busy, and then not at all', async () => {

@@ -19,11 +19,11 @@ import {
   ownSize,
   planarFrame,
 } from '../support/coded-frames.ts';
-import { metric, metricsOf, opsOf } from '../support/driven-server.ts';
+import { metric, metricsOf } from '../support/driven-server.ts';
 import { engineTest } from '../support/engine-test.ts';
 import { jpegStructure } from '../support/jpeg-structure.ts';
 import { issueCall } from '../support/call-actions.ts';
-import { MediaPeer, MediaRefused } from '../support/media-peer.ts';
+import { MediaPeer } from '../support/media-peer.ts';
 import { PictureStream } from '../support/picture-stream.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 import {
@@ -128,43 +128,6 @@ function pictureOfEither(
   return device.framesCome(count).then(() => readWireFrame(device.frames[count - 1] ?? Buffer.alloc(12)));
 }
 
-engineTest('a header that lies about the size changes nothing of the picture', async (engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server);
-  const [first] = h264Film(engine, portrait, 1);
-  const [second] = jpegFilm(engine, portrait, 1);
-  assert(first !== undefined && second !== undefined);
-  for (const [index, frame] of [first, second].entries()) {
-    bridge.send(video(frame, index * 100, { width: 4096, height: 3 }));
-    assert.equal(sizeOf(await pictureOf(device, index + 1)), '74x100');
-  }
-});
-
-engineTest('an odd source is sent in its own size under auto', async (_engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server, { video_res_mode: 'auto' });
-  const size = { width: 241, height: 133 };
-  bridge.send(video(planarFrame(size), 0, size));
-  assert.equal(sizeOf(await pictureOf(device, 1)), '241x133');
-});
-
-engineTest('a size that changes with every frame is the size of every picture', async (engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server);
-  const fitted = { '240x320': '74x100', '640x480': '132x100', '176x144': '122x100', '100x90': '100x90' };
-  let sent = 0;
-  for (let round = 0; round < 3; round += 1)
-    for (const [source, expected] of Object.entries(fitted)) {
-      const [width = 0, height = 0] = source.split('x').map(Number);
-      const size = { width, height };
-      const [coded] = h264Film(engine, size, 1);
-      const [jpeg] = jpegFilm(engine, size, 1);
-      for (const frame of [coded, jpeg, planarFrame(size)]) {
-        assert(frame !== undefined);
-        bridge.send(video(frame, sent * 100, size));
-        sent += 1;
-        assert.equal(sizeOf(await pictureOf(device, sent)), expected, `of ${frame.format} ${source}`);
-      }
-    }
-});
-
 engineTest(
   'of 30 frames a second every second one is shown, and all of them are decoded',
   async (engine, t) => {
@@ -185,16 +148,6 @@ engineTest(
     );
   },
 );
-
-engineTest('what is passed on is not paced', async (engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server, { video_res_mode: 'auto' });
-  const [frame] = jpegFilm(engine, portrait, 1);
-  assert(frame !== undefined);
-  for (let index = 0; index < 30; index += 1) {
-    bridge.send(video(frame, index));
-    await device.framesCome(index + 1);
-  }
-});
 
 engineTest(
   'behind a corrupt frame a key frame is wanted, and what comes with it is right',
@@ -223,70 +176,6 @@ engineTest(
   },
 );
 
-engineTest('parameter sets may come in a message of their own, before the key frame', async (engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server);
-  const film = h264Film(engine, portrait, 2);
-  const [key, next] = film;
-  assert(key !== undefined && next !== undefined);
-  const at = Buffer.from(key.payload).indexOf(Buffer.from('00000165', 'hex'));
-  assert(at > 0, 'its slice is behind its parameter sets');
-  bridge.send(video({ ...key, payload: key.payload.slice(0, at) }, 0));
-  bridge.send(video({ ...key, payload: key.payload.slice(at) }, 0));
-  bridge.send(video(next, 100));
-  await pictureOf(device, 2);
-  const expected = picturesOf(engine, film, fitScreen);
-  const shown = device.frames.map((frame) => readWireFrame(frame).payload);
-  assert(expected.every((picture, index) => picture.equals(shown[index] ?? Buffer.of())));
-});
-
-engineTest(
-  'a frame that is too large is dropped by its own header, and the next one is shown',
-  async (engine, t) => {
-    const { device, bridge } = await placeWireCall(t, server);
-    const [jpeg] = jpegFilm(engine, portrait, 1);
-    const [huge] = h264Film(engine, { width: 1936, height: 1088 }, 1);
-    const [coded] = h264Film(engine, portrait, 1);
-    assert(jpeg !== undefined && huge !== undefined && coded !== undefined);
-    const large = Buffer.from(jpeg.payload);
-    large.writeUInt16BE(4000, large.indexOf(Buffer.from('ffc0', 'hex')) + 5);
-    const before = await dropped('too_large');
-    bridge.send(video({ format: 'mjpeg', payload: new Uint8Array(large) }, 0));
-    bridge.send(video(huge, 100));
-    bridge.send(video(jpeg, 200));
-    await pictureOf(device, 1);
-    bridge.send(video(coded, 300));
-    await pictureOf(device, 2);
-    assert.deepEqual(timestampsOf(device.frames), [200, 300]);
-    while ((await dropped('too_large')) < before + 2);
-  },
-);
-
-async function dropped(result: string): Promise<number> {
-  return metric(await metricsOf(server), `reveille_media_frames_total{result="${result}"}`) ?? 0;
-}
-
-engineTest('a side that would be 0 drops the frame', async (_engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server);
-  const flat = { width: 1000, height: 4 };
-  bridge.send(video(planarFrame(flat), 0, flat));
-  bridge.send(video(planarFrame(portrait), 100));
-  assert.equal((await pictureOf(device, 1)).timestamp, 100);
-  while ((await dropped('too_small')) < 1);
-});
-
-engineTest('messages of 20 bytes and what is no frame at all do a call no harm', async (_engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server);
-  for (const format of Object.values(videoFormats))
-    for (const fill of [0x00, 0x01, 0xff])
-      bridge.send(wireFrame({ format, width: 4, height: 4 }, Buffer.alloc(8, fill)));
-  for (const message of [Buffer.alloc(0), Buffer.alloc(12), Buffer.alloc(20), Buffer.alloc(20, 0xff)]) {
-    bridge.send(message);
-    await textOf(bridge, 'error');
-  }
-  bridge.send(video(planarFrame(portrait), 1000));
-  assert.equal((await pictureOf(device, 1)).timestamp, 1000);
-});
-
 function coded(engine: Engine, timestamp: number): Buffer {
   const [key] = h264Film(engine, portrait, 1);
   return wireFrame({ timestamp, flags: 1, ...portrait }, key?.payload ?? Buffer.of());
@@ -304,15 +193,6 @@ function planar(timestamp: number): Buffer {
 function shownSize(picture: Uint8Array): string {
   const { width, height } = jpegStructure(picture);
   return `${width}x${height}`;
-}
-
-/** A picture that is shown now is made of what comes now. */
-async function flows(
-  { device, bridge }: { device: MediaPeer; bridge: MediaPeer },
-  timestamp: number,
-): Promise<void> {
-  bridge.send(planar(timestamp));
-  while (timestampsOf(device.frames).at(-1) !== timestamp) await device.framesCome(device.frames.length + 1);
 }
 
 test('what a device sends comes to the bridge byte by byte, and in its order', async (t) => {
@@ -363,16 +243,6 @@ engineTest('a device of H.264 is passed it byte by byte', async (engine, t) => {
   assert.deepEqual(device.frames, [first, last]);
 });
 
-test('a message over 1 MiB closes its leg, and the call has room for it again', async (t) => {
-  const { device, bridge, connectDevice } = await placeWireCall(t, server);
-  device.send(Buffer.alloc(messageBytesMax + 1));
-  assert.match(await device.closed, /^1009/);
-  const again = await connectDevice();
-  again.send(audioFrame(0, 'still there'));
-  await bridge.framesCome(1);
-  again.socket.terminate();
-});
-
 engineTest(
   'frames before both legs are there are lost, and a late device makes a key frame be asked for',
   async (engine, t) => {
@@ -400,44 +270,6 @@ engineTest(
     device.socket.terminate();
   },
 );
-
-test('a second device takes the place of the first, and a second bridge too', async (t) => {
-  const { device, bridge, connectDevice, connectBridge } = await placeWireCall(t, server);
-  await flows({ device, bridge }, 0);
-  const secondDevice = await connectDevice();
-  assert.equal(await device.closed, '4409 replaced');
-  await flows({ device: secondDevice, bridge }, 100);
-  const secondBridge = await connectBridge();
-  assert.equal(await bridge.closed, '4409 replaced');
-  await flows({ device: secondDevice, bridge: secondBridge }, 200);
-  secondDevice.send(audioFrame(0, 'up'));
-  await secondBridge.framesCome(1);
-  assert.equal(device.frames.length, 1, 'the first one is sent nothing more');
-  for (const leg of [secondDevice, secondBridge]) leg.socket.terminate();
-});
-
-test('two people watch what is shown and what was sent, each once by a ticket, and replace nobody', async (t) => {
-  const { session, device, bridge } = await placeWireCall(t, server);
-  const ticket = async (): Promise<string> => {
-    const { url } = await opsOf(server).change<{ url: string }>('/v1/calls/ticket', { session });
-    return new URL(url).search;
-  };
-  const watch = (query: string): Promise<PictureStream> =>
-    PictureStream.open(server.ports.media, { query, bearer: null });
-  const used = await ticket();
-  const output = await watch(used);
-  const source = await watch(`${await ticket()}&picture=source`);
-  await assert.rejects(watch(used), /no pictures: 401/);
-  await assert.rejects(watch(await ticket()), /no pictures: 409/);
-  await flows({ device, bridge }, 0);
-  await Promise.all([output.picturesCome(1), source.picturesCome(1)]);
-  assert.deepEqual(
-    [output, source].map(({ pictures: [first] }) => shownSize(first ?? Buffer.of())),
-    ['74x100', '240x320'],
-  );
-  output.hangUp();
-  source.hangUp();
-});
 
 test('a device without WebSocket reads the pictures over HTTP, and takes the place of the other', async (t) => {
   const { token, device, bridge } = await placeWireCall(t, server);
@@ -475,21 +307,6 @@ engineTest('a device that does not read holds up nobody, and then has the newest
     shown.toSorted((one, other) => one - other),
   );
   assert.equal(shown.at(-2), frames - 1, 'of those that waited the last two are there');
-});
-
-test('a token of nobody, a key of nobody and a session of nobody are refused', async () => {
-  const port = server.ports.media;
-  const statusOf = async (connecting: Promise<unknown>): Promise<number> => {
-    const error = await connecting.then(
-      () => null,
-      (failure: unknown) => failure,
-    );
-    return error instanceof MediaRefused ? error.status : 0;
-  };
-  const path = '/media/v1/bridge?session=nobody';
-  assert.equal(await statusOf(MediaPeer.connect(port, { bearer: 'no.token' })), 401);
-  assert.equal(await statusOf(MediaPeer.connect(port, { path, bearer: 'no key' })), 401);
-  assert.equal(await statusOf(MediaPeer.connect(port, { path, bearer: developmentKey })), 404);
 });
 
 test('calls that end in the middle of their frames end in order, and no leg of them stays', async () => {

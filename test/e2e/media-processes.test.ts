@@ -5,10 +5,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { issueCall, type IssuedCall } from '../support/call-actions.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
 import {
   openMediaScene,
+  seesFrames,
   showFrame,
   untouchedFrame,
   untouchedVideo,
@@ -106,7 +108,7 @@ test('a bridge at the other process takes a call that no leg has come to, and it
   await showFrame(await DeviceLeg.connect({ url, token: call.token }), bridge);
 });
 
-test('of two media processes one dies: its calls come back, and those of the other go on', async () => {
+test('of two media processes one dies: its calls come back, those of the other go on, and no sleeping device notices', async () => {
   const lost = await newCall(scene, devices[0]);
   let other = await newCall(scene, devices[1]);
   // Each that is on its way to a process makes the other one more likely for the next.
@@ -117,17 +119,21 @@ test('of two media processes one dies: its calls come back, and those of the oth
   ];
   const [lostLegs, [device, bridge]] = [await open(lost), await open(other)];
   await showFrame(device, bridge);
+  const asleep = { deviceId: 'SLEEPING02', secret: 'secret of SLEEPING02' };
+  const module = await SleepingModule.connect(scene.server.ports.sleep, asleep);
   let isUndisturbed = true;
-  for (const leg of [device, bridge]) void leg.closed.then(() => (isUndisturbed = false));
+  for (const leg of [device, bridge, module]) void leg.closed.then(() => (isUndisturbed = false));
   const pid = scene.pids.get(lost.url) ?? assert.fail('it is known');
   process.kill(pid, 'SIGSEGV');
+  assert.equal((await scene.api.wake({ device_id: asleep.deviceId })).status, 202);
+  await module.nextPacket();
   await Promise.all(lostLegs.map((leg) => leg.closed));
   const again = await comesAgain(() => DeviceLeg.connect({ url: lost.url, token: lost.token }));
   const back = await comesAgain(() => BridgeLeg.connect({ url: lost.url, key, session: lost.session }));
   await showFrame(again, back);
   const shown = device.counts.videoFrames;
   bridge.frame(untouchedFrame());
-  while (device.counts.videoFrames === shown) await device.ping();
+  await seesFrames(device, shown + 1);
   assert.ok(isUndisturbed);
   const died = 'the media process died; it is started again';
   assert.equal(scene.server.command.lines.filter((line) => line.includes(died)).length, 1);

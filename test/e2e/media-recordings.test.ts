@@ -15,6 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
@@ -24,7 +25,7 @@ import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { issueCall, openCallPage } from '../support/call-actions.ts';
 import { h264Film, jpegFilm } from '../support/coded-frames.ts';
 import { engineTest } from '../support/engine-test.ts';
-import { openMediaScene, type MediaScene } from '../support/media-process-scene.ts';
+import { openMediaScene, seesFrames, type MediaScene } from '../support/media-process-scene.ts';
 import { PictureStream } from '../support/picture-stream.ts';
 import { mediaChild } from '../support/server-process.ts';
 import { lastFirst, temporaryDirectory, type Ending } from '../support/temporary-store.ts';
@@ -160,11 +161,11 @@ async function carryCall(t: Ending, scene: MediaScene, engine: Engine): Promise<
     bridge.frame(soundOf(index));
     device.frame(videoOf('mjpeg', jpeg, index, true));
     device.frame(soundOf(index));
-    while (device.counts.videoFrames < came) await device.ping();
+    await seesFrames(device, came);
     await stream.picturesCome(watched);
   }
-  while (bridge.counts.videoFrames < frames || bridge.counts.audioPackets < frames) await bridge.ping();
-  while (device.counts.audioPackets < frames) await device.ping();
+  while (bridge.counts.videoFrames < frames || bridge.counts.audioPackets < frames) await pause(5);
+  while (device.counts.audioPackets < frames) await pause(5);
   const end = async (): Promise<void> => {
     device.hangup();
     await Promise.all([bridge.closed, device.closed, stream.closed]);

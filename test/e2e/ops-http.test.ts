@@ -194,19 +194,3 @@ test('a refusal of a body that is not read ends the connection', async () => {
   const answer = await ask(request('POST /v1/nowhere', authorization, json, 'Content-Length: 1000000'));
   assert.deepEqual([answer.status, headerOf(answer, 'Connection')], [404, 'close']);
 });
-
-test('a connection that has shown a token is kept when silent ones fill the listener', async (t) => {
-  const small = await startDrivenServer({ overrides: ['ops.connections_max=8'] });
-  t.after(() => small.stop());
-  const token = findOpsToken(small.dataDirectory);
-  const bytes = `GET /v1/registry/counts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`;
-  const operator = await RawPeer.connect(small.ports.ops);
-  operator.send(bytes);
-  assert.match(await operator.read(12), /^HTTP\/1\.1 200/);
-  const silent = [];
-  for (let i = 0; i < 20; i++) silent.push(await RawPeer.connect(small.ports.ops, '127.0.3.1'));
-  operator.send(bytes);
-  const rest = await operator.readAll();
-  assert.match(rest, /HTTP\/1\.1 200/, 'it is answered, and closed while the listener is crowded');
-  for (const peer of [...silent, operator]) peer.socket.destroy();
-});

@@ -229,14 +229,6 @@ test('a device is changed in what is said, and its labels are merged', async () 
   );
 });
 
-test('labels that are laid over others are not more than a device may have', async () => {
-  const few = (from: number): object =>
-    Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`label-${from + at}`, '']));
-  await addOne({ device_id: 'FULL', ...doorbell, labels: few(0) });
-  const { status, json } = await change({ device_id: 'FULL', labels: few(10) });
-  assert.deepEqual([status, json.code, json['message']], [400, 40003, 'labels must be at most 16']);
-});
-
 test('an expiry in milliseconds is refused, where a device is added and where it is changed', async () => {
   const reason = /^expires_at must be at most 253402300799.* not milliseconds$/;
   const devices = [{ device_id: 'MILLIS', ...doorbell, expires_at: 1_795_163_400_000 }];

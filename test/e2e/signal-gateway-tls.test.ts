@@ -1,6 +1,5 @@
 /** The signal listener with a certificate, and with another one later. Source: signal-wire.md. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
@@ -138,22 +137,3 @@ test('a drain ends the sessions of every certificate there was', { skip }, async
   assert.deepEqual(await older.closed, { code: 4503, reason: 'draining' });
   await assert.rejects(controller('second'), { code: 'ECONNREFUSED' });
 });
-
-const badFiles: readonly (readonly [string, () => void])[] = [
-  ['no certificate', () => certificate.spoil()],
-  ["another's key", () => certificate.mix('first', 'second')],
-  ['a file that is gone', () => rmSync(certificate.certFile)],
-];
-for (const [name, spoil] of badFiles)
-  test(`${name} is refused at the start, and changes nothing at a reload`, { skip }, async () => {
-    await listen();
-    const online = await controller();
-    spoil();
-    assert.throws(() => listener.reloadTls());
-    assert.throws(newListener);
-    assert.equal(await certificateShown(listener.address.port), 'first');
-    assert.equal(await delivers(online, 'm'), 'acknowledged');
-    certificate.use('second');
-    listener.reloadTls();
-    assert.equal(await certificateShown(listener.address.port), 'second');
-  });

@@ -3,10 +3,7 @@
  * Source: signal-wire.md.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
-import { WebSocket } from 'ws';
-import { provingGraceMs } from '../../src/lib/connections/crowd.ts';
 import { readOpenFilesLimit } from '../../src/lib/open-files-limit.ts';
 import {
   SignalController,
@@ -18,8 +15,7 @@ import {
   signalMessagesBurstMax,
   controllerReportsBurstMax,
 } from '../../src/model/limits.ts';
-import type { MessageId } from '../../src/model/ids.ts';
-import { signalPiecesMax, type DeviceMessage } from '../../src/model/signal.ts';
+import { signalPiecesMax } from '../../src/model/signal.ts';
 import type { SignalListener } from '../../src/gateways/signal/listener.ts';
 import type { SignalSettings } from '../../src/gateways/signal/settings.ts';
 import { makeSignalListener } from '../support/signal-listener.ts';
@@ -35,7 +31,7 @@ import {
   SignalPeer,
   upgradeRequest,
 } from '../support/signal-peer.ts';
-import { nextTurn, until } from '../support/event-loop.ts';
+import { until } from '../support/event-loop.ts';
 
 let clock: DrivenClock;
 let sessions: FakeSignalSessions;
@@ -119,10 +115,6 @@ async function answerTo(request: string): Promise<{ status: string; head: string
   return { status, head: head.toLowerCase(), body: await peer.raw.readAll() };
 }
 
-function message(id: string): DeviceMessage {
-  return { id: id as MessageId, name: 'msga_join_voip_room', payload: { room: 7 } };
-}
-
 const nowS = Date.UTC(2026, 10, 20, 8, 30, 0) / 1000;
 
 test('the server speaks first: a challenge of 32 characters, and another for everybody', async () => {
@@ -161,15 +153,6 @@ test('the upgrade echoes the subprotocol and no extension', async () => {
   assert.match(head, /\r\nsec-websocket-protocol: reveille\.signal\.v1\r\n/);
   assert.match(head, /\r\nsec-websocket-accept: s3pplmbitxaq9kygzzhzrbk\+xoo=\r\n/);
   assert.doesNotMatch(head, /extensions/);
-});
-
-test('a subprotocol offered in a second header is offered', async () => {
-  await listen();
-  const upgrading = new SignalPeer(await rawPeer());
-  upgrading.raw.send(
-    upgradeRequest({ 'Sec-WebSocket-Protocol': 'chat\r\nSec-WebSocket-Protocol: reveille.signal.v1' }),
-  );
-  assert.match(await upgrading.readHead(), /^HTTP\/1\.1 101 /);
 });
 
 test('what is no upgrade of ours is told why, and its connection closed', async () => {
@@ -217,21 +200,6 @@ test('an upgrade is accepted however HTTP lets it be written', async () => {
     upgrading.raw.send(request.replace('dghlihnhbxbszsbub25jzq==', 'dGhlIHNhbXBsZSBub25jZQ=='));
     assert.match(await upgrading.readHead(), /^HTTP\/1\.1 101 /, request);
   }
-});
-
-test('a HEAD has the head of the answer to a GET, and no body', async () => {
-  await listen();
-  const plain = { Upgrade: null, 'Sec-WebSocket-Key': null };
-  const withoutDate = (head: string): string => head.replace(/date: .*\r\n/, '');
-  for (const path of ['/v1/signal', '/']) {
-    const get = await answerTo(upgradeRequest(plain, `GET ${path}`));
-    const head = await answerTo(upgradeRequest(plain, `HEAD ${path}`));
-    assert.equal(head.body, '');
-    assert.equal(withoutDate(head.head), withoutDate(get.head));
-    assert.match(head.head, new RegExp(`\r\ncontent-length: ${get.body.length}\r\n`));
-  }
-  const upgrade = await answerTo(upgradeRequest({}, 'HEAD /v1/signal'));
-  assert.deepEqual([upgrade.status, upgrade.body], ['400 Bad Request', '']);
 });
 
 test('every other method, an expectation and bytes that are no request are answered, and close', async () => {
@@ -396,14 +364,6 @@ test('frames that break the protocol read bye and the code of RFC 6455, and end 
   );
 });
 
-test('a login in single bytes is a login', async () => {
-  await listen();
-  const slow = await peer();
-  const bytes = encodeFrame(loginText(await slow.readSessionKey()));
-  for (const byte of bytes) slow.raw.send(Buffer.from([byte]));
-  assert.match(await slow.readText(), /^\{"type":"welcome"/);
-});
-
 test('a message is read the same however its frames and their bytes are cut', async () => {
   await listen();
   const online = await onlinePeer();
@@ -469,35 +429,6 @@ test('a heartbeat is answered, stamped in whole seconds, and a ping counts as we
   assert.equal(sessions.connection().lastHeartbeatAt, nowS + 6);
 });
 
-test('90 s of silence end the session, never early and at most two ticks late', async () => {
-  await listen();
-  const online = await onlinePeer();
-  clock.advance(60_000);
-  online.send('{"type":"heartbeat"}');
-  await online.readText();
-  clock.advance(89_999);
-  assert.deepEqual(sessions.ends, []);
-  clock.advance(1001);
-  assert.deepEqual(await online.readToEnd(), dismissal(4408, 'heartbeat_timeout'));
-  assert.deepEqual(
-    sessions.ends.map(({ reason, lastHeartbeatAt }) => [reason, lastHeartbeatAt]),
-    [['heartbeat_timeout', nowS + 60]],
-  );
-});
-
-test('a message is delivered and acknowledged by its id', async () => {
-  await listen();
-  const online = await onlinePeer();
-  const result = sessions.connection().deliver(message('m-1'));
-  assert.equal(
-    await online.readText(),
-    '{"type":"message","id":"m-1","name":"msga_join_voip_room","payload":{"room":7}}',
-  );
-  online.send('{"type":"ack","id":"another"}');
-  online.send('{"type":"ack","id":"m-1"}');
-  assert.equal(await result, 'acknowledged');
-});
-
 test("a device's bye ends its session as bye, and the close is 1000", async () => {
   await listen();
   const online = await onlinePeer();
@@ -551,54 +482,11 @@ test('a peer that leaves before its login is told to nobody', async () => {
   assert.equal(telemetry.counts.size, 0);
 });
 
-test('a bye and a heartbeat in one read end with the bye', async () => {
-  await listen();
-  const online = await onlinePeer();
-  online.raw.send(
-    Buffer.concat([encodeFrame('{"type":"bye","reason":"x"}'), encodeFrame('{"type":"heartbeat"}')]),
-  );
-  assert.equal((await online.readToEnd()).close, '1000 bye');
-  assert.deepEqual(
-    sessions.ends.map(({ reason, lastHeartbeatAt }) => [reason, lastHeartbeatAt]),
-    [['bye', 0]],
-  );
-});
-
 test('a login and a FIN in one go are a session that was', async () => {
   await listen();
   const hasty = await peer();
   hasty.socket.end(encodeFrame(loginText(await hasty.readSessionKey())));
   assert.equal((await sessions.endedSessions())[0]?.reason, 'peer_closed');
-});
-
-test('the welcome waits for the commit, and messages and the answer to a heartbeat wait for the welcome', async () => {
-  await listen();
-  let commit = (): void => undefined;
-  sessions.commit = new Promise((resolve) => (commit = resolve));
-  const online = await peer();
-  online.send(loginText(await online.readSessionKey()));
-  await sessions.loggedIn();
-  const result = sessions.connection().deliver(message('m-1'));
-  online.raw.send(Buffer.concat([encodeFrame('{"type":"heartbeat"}'), encodeFrame('p', { opcode: 9 })]));
-  assert.equal((await online.readFrame())?.opcode, opcodes.pong, 'nothing was said before it');
-  commit();
-  assert.match(await online.readText(), /^\{"type":"welcome","epoch":1,/);
-  assert.match(await online.readText(), /^\{"type":"heartbeat_ack"/);
-  assert.match(await online.readText(), /^\{"type":"message","id":"m-1"/);
-  online.send('{"type":"ack","id":"m-1"}');
-  assert.equal(await result, 'acknowledged');
-});
-
-test('a login that cannot be committed is told to come again', async () => {
-  await listen();
-  let fail: (error: Error) => void = () => undefined;
-  sessions.commit = new Promise((_, reject) => (fail = reject));
-  const unlucky = await peer();
-  unlucky.send(loginText(await unlucky.readSessionKey()));
-  await sessions.loggedIn();
-  fail(new Error('the store is closed'));
-  assert.deepEqual(await unlucky.readToEnd(), dismissal(4503, 'busy'));
-  assert.equal((await sessions.endedSessions())[0]?.reason, 'drain');
 });
 
 test('a registry that cannot be read is busy, and is logged once a second at most', async () => {
@@ -610,21 +498,6 @@ test('a registry that cannot be read is busy, and is logged once a second at mos
   await assert.rejects(controller(), { code: 4503 });
   assert.equal(log.lines.filter(({ level }) => level === 'error').length, 2);
   assert.equal(telemetry.count('signal login busy'), 4);
-});
-
-test('a controller is told the advice of its product, and to come again while that cannot be read', async () => {
-  await listen();
-  sessions.defaults = {
-    heartbeat_s: 300,
-    sleep: { servers: ['far.example:8081'], retry: { min_s: 9, max_s: 99, jitter: 0 } },
-  };
-  const { welcome } = await controller();
-  assert.deepEqual([welcome.sleep.servers, welcome.sleep.heartbeat_s], [['far.example:8081'], 300]);
-  assert.deepEqual(welcome.sleep.retry, { min_s: 9, max_s: 99, jitter: 0 });
-  assert.equal(welcome.heartbeat_s, 30);
-  sessions.defaults = new Error('the store is gone');
-  await assert.rejects(controller(), { code: 4503, reason: 'busy' });
-  assert.equal((await sessions.endedSessions())[0]?.reason, 'drain');
 });
 
 test('a full listener is busy but for a login that replaces, and has room again after an end', async () => {
@@ -662,29 +535,6 @@ test('beyond the handshakes of one address its upgrades are answered 503, and ot
   await peer('127.0.0.2');
 });
 
-test('silent connections of one address are bounded exactly, and yield to its newcomers after their grace', async () => {
-  await listen({ handshakes_per_address_max: 3 });
-  const silent = [];
-  for (let n = 1; n <= 3; n++) {
-    silent.push(await rawPeer('127.0.0.2'));
-    await until(() => listener.socketCount === n);
-  }
-  for (let n = 0; n < 7; n++) assert.equal(await (await rawPeer('127.0.0.2')).readAll(), '');
-  await until(() => listener.socketCount === 3);
-  assert.match(await (await peer('127.0.0.3')).logIn(), /welcome/);
-  clock.advance(provingGraceMs);
-  assert.match(await (await peer('127.0.0.2')).logIn(), /welcome/);
-  await silent[0]?.gone;
-  await until(() => listener.socketCount === 4);
-  for (const one of silent.slice(1)) assert.equal(one.socket.destroyed, false);
-});
-
-test('without a bound per address none is kept', async () => {
-  await listen({ handshakes_per_address_max: 0 });
-  await Promise.all(Array.from({ length: 20 }, () => peer('127.0.0.2')));
-  assert.equal(listener.handshakeCount, 20);
-});
-
 test('descriptors that others hold leave room for a replacing login, then for none', async () => {
   await listen();
   sessions.secrets.set('other', 'device-secret');
@@ -696,30 +546,6 @@ test('descriptors that others hold leave room for a replacing login, then for no
   await assert.rejects(controller(), { code: 503 });
   otherSockets += 300;
   await assert.rejects(controller(), { code: 'ECONNRESET' });
-});
-
-test('a controller that does not read is reset, and nobody else loses anything', async () => {
-  await listen();
-  sessions.secrets.set('other', 'device-secret');
-  const other = await controller({ deviceId: 'other' });
-  const unwakeable = await onlinePeer();
-  unwakeable.socket.pause();
-  const payload = { text: 'x'.repeat(8000) };
-  const connection = sessions.connection();
-  for (let round = 0; sessions.ends.length === 0 && round < 6000; round++) {
-    const deliveries = Array.from({ length: 16 }, (_, i) =>
-      connection.deliver({ ...message(`m-${round}-${i}`), payload }),
-    );
-    clock.advance(5000);
-    for (const result of await Promise.all(deliveries)) assert.equal(result, 'unknown');
-    other.heartbeat();
-    unwakeable.raw.send(encodeFrame('{"type":"heartbeat"}'));
-    await nextTurn();
-  }
-  assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
-  const result = sessions.connection('other').deliver(message('m'));
-  other.acknowledge((await other.nextMessage()).id);
-  assert.equal(await result, 'acknowledged');
 });
 
 test('as many messages as the burst are taken at once, one more is 4429, and the session ends as flood', async () => {
@@ -757,25 +583,6 @@ test('a peer that sends frames as fast as it can gets one turn of the loop for e
   await until(() => sessions.rejections.length === rejects.length);
   isOver = true;
   for (const [n, seen] of turns.entries()) assert.ok(seen - (turns[n - 1] ?? 0) <= 1, `turn ${n}`);
-});
-
-test('a flood behind the limit is neither read nor answered', async () => {
-  await listen();
-  const online = await onlinePeer();
-  const ping = encodeFrame('x', { opcode: opcodes.ping });
-  const isTaken = (): Promise<void> =>
-    new Promise((resolve) =>
-      online.socket.write(Buffer.concat(Array.from({ length: 10_000 }, () => ping)), () => resolve()),
-    );
-  await isTaken();
-  let pongs = 0;
-  for (;;) {
-    const frame = await online.readFrame();
-    if (frame?.opcode !== opcodes.pong) break;
-    pongs += 1;
-  }
-  assert.equal(pongs, signalMessagesBurstMax);
-  assert.equal((await sessions.endedSessions())[0]?.reason, 'flood');
 });
 
 test('a wake report beyond their own rate is 4429', async () => {
@@ -862,15 +669,4 @@ test('a port that another server has is not shared', async () => {
   const second = makeSignalListener(deps, { listen: { host: '127.0.0.1', port } });
   await assert.rejects(second.listen(), /in use/);
   second.close();
-});
-
-test('a client library with compression on offer goes without it', async () => {
-  await listen();
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/signal/`, ['reveille.signal.v1'], {
-    perMessageDeflate: true,
-  });
-  const [challenge] = (await once(socket, 'message')) as [Buffer];
-  assert.match(challenge.toString(), /challenge/);
-  assert.deepEqual([socket.extensions, socket.protocol], ['', 'reveille.signal.v1']);
-  socket.terminate();
 });

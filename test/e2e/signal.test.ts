@@ -12,7 +12,7 @@ import {
   type DrivenServer,
 } from '../support/driven-server.ts';
 import { nextTurn } from '../support/event-loop.ts';
-import { EventReader } from '../support/event-reader.ts';
+import { EventReader, readLog } from '../support/event-reader.ts';
 import { HeldStore } from '../support/held-store.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { dismissal, loginText, SignalPeer } from '../support/signal-peer.ts';
@@ -403,7 +403,7 @@ test('what the time of a drain does not suffice for is ended and told all the sa
   await module.closed;
   const { clock, dataDirectory } = first;
   const second = await startDrivenServer({ clock, dataDirectory });
-  const told = await new EventReader(second.api).rest();
+  const told = await readLog(second.api);
   assert.deepEqual(
     told.map(({ type, data }) => [type, data['reason']]),
     [

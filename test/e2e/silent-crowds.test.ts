@@ -80,7 +80,7 @@ test('api: wrong signatures over large bodies cost nobody else an answer', async
   t.after(() => server.stop());
   const requests = Array.from({ length: 100 }, (_, n) => wrongRequest(testCredentials.other, n));
   const statuses = new Map<string | null, number>();
-  const attacks = Array.from({ length: 300 }, async (_, client) => {
+  const attacks = Array.from({ length: 150 }, async (_, client) => {
     for (let i = 0; i < 5; i++) {
       const bytes = requests[(client + i) % requests.length] as Buffer;
       const status = await statusOf(server.ports.api, hostile[client % 3] as string, bytes);
@@ -94,6 +94,6 @@ test('api: wrong signatures over large bodies cost nobody else an answer', async
     const asked = Array.from({ length: 10 }, () => server.api.connectivity('TESTDEVICE01'));
     for (const { json } of await Promise.all(asked)) codes.set(json.code, (codes.get(json.code) ?? 0) + 1);
   }
-  assert.ok((statuses.get('401') ?? 0) > 500, JSON.stringify([...statuses]));
+  assert.ok((statuses.get('401') ?? 0) > 250, JSON.stringify([...statuses]));
   assert.deepEqual([...codes.keys()], [0], JSON.stringify([...codes]));
 });

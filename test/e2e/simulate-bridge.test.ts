@@ -108,38 +108,6 @@ test(
   },
 );
 
-test('a size that changes in the call is followed, MJPEG as well as H.264', { skip }, async (t) => {
-  for (const format of ['h264', 'mjpeg']) {
-    const issued = await issue();
-    const sizing = ['--size', '320x240,240x320', '--session', issued.session];
-    const bridge = startBridge(t, '--video', format, ...sizing);
-    const { device, sizes, until } = await joinCall(issued);
-    await until(() => sizes.includes('132x100') && sizes.includes('74x100'));
-    device.hangup();
-    assert.equal(await bridge.ended, 0, 'its call was the one that it came for');
-  }
-});
-
-test('after a call it takes the next, and Ctrl-C hangs up', { skip }, async (t) => {
-  const bridge = startBridge(t);
-  for (const reason of [1, 5]) {
-    const idle = (text: string): boolean => (JSON.parse(text) as Said)['event'] === 'connected';
-    await bridge.line((text) => idle(text) && bridge.lines.filter(idle).length >= (reason === 1 ? 1 : 2));
-    const { device, sizes, until } = await joinCall(await issue());
-    await until(() => sizes.length > 0);
-    if (reason === 1) device.hangup();
-    else {
-      const ended = device.until(({ state }) => state === 'ended');
-      const stopped = bridge.stop('SIGINT');
-      assert.equal((await ended)['reason'], 'hangup_phone');
-      assert.equal(await stopped, 0);
-    }
-    await device.closed;
-  }
-  const summary = JSON.parse(bridge.lines.at(-1) ?? '') as Said;
-  assert.deepEqual([summary['event'], summary['calls']], ['summary', 2]);
-});
-
 test(
   'a film is played in the size that is asked for, and what is no film is refused before any call',
   { skip },

@@ -1,6 +1,5 @@
 /** `reveille simulate --call` as a process, against a server as a first start makes it. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openEngine } from '../../src/media/codec/engine.ts';
@@ -105,29 +104,6 @@ test(
       ['of-others'],
     );
     assert.equal(await bridge.stop('SIGINT'), 0);
-  },
-);
-
-test(
-  'a call is held on the server of a profile, too; it ends when nobody reads of it any more, and its bridge is gone',
-  { skip },
-  async (t) => {
-    const env = { XDG_CONFIG_HOME: temporaryDirectory(t) };
-    const keyFile = join(env.XDG_CONFIG_HOME, 'key.json');
-    const { stdout: key } = await cli('credential', 'create', '--app', '2818153', '--json');
-    writeFileSync(keyFile, key, { mode: 0o600 });
-    const ready = server.lines.find((line) => line.includes('"msg":"ready"')) ?? '';
-    const { listeners } = JSON.parse(ready) as { listeners: Record<'api' | 'ops', string> };
-    const ops = ['--ops', `http://${listeners.ops}`, '--token-file', join(directory, 'ops.token')];
-    const api = ['--api', `http://${listeners.api}`, '--credential-file', keyFile];
-    const added = await runCli(['profile', 'add', 'lab', ...ops, ...api], env);
-    assert.equal(added.exitCode, 0, added.stderr);
-    const call = new LongCommand(t, ['simulate', '--call', device, '--json', '--profile', 'lab'], env);
-    await told(call, isConnected);
-    assert.match((await cli('registry', 'list', 'bridges')).stdout, /SIMULATED-BRIDGE-/);
-    call.hangUp();
-    assert.equal(await call.ended, 0);
-    assert.doesNotMatch((await cli('registry', 'list', 'bridges')).stdout, /SIMULATED-BRIDGE-/);
   },
 );
 

@@ -160,13 +160,6 @@ for (const { name, make } of sleepFronts)
       },
     );
 
-    test('a reload of a bad certificate changes nothing', { skip }, async () => {
-      await listenTls();
-      certificate.spoil();
-      assert.throws(() => listener.reloadTls());
-      await logIn(await securePeer());
-    });
-
     test('behind a balancer the header comes first, and the key after it', async () => {
       await listen({ proxy_protocol: true });
       const module = await peer();

@@ -5,11 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import {
-  LoginRefused,
-  SleepingModule,
-  type SleepingModuleOptions,
-} from '../../src/tools/simulator/sleeping-module.ts';
+import { SleepingModule, type SleepingModuleOptions } from '../../src/tools/simulator/sleeping-module.ts';
 import { sleepEndsPerTurnMax, type WakeMode } from '../../src/model/sleep.ts';
 import type { SleepListener } from '../../src/edge/listener.ts';
 import type { SleepSettings } from '../../src/edge/settings.ts';
@@ -19,7 +15,7 @@ import { FakeSleepSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { until } from '../support/event-loop.ts';
-import { fillKernel, sleepFronts, type SleepFront } from '../support/sleep-fronts.ts';
+import { sleepFronts, type SleepFront } from '../support/sleep-fronts.ts';
 
 for (const { name, make } of sleepFronts)
   describe(`the sleep port ${name}`, () => {
@@ -79,66 +75,11 @@ for (const { name, make } of sleepFronts)
       return encodeLoginLine(credentials, sessionKey);
     }
 
-    /** A peer that is logged in as firmware is: no reply, 5 s between heartbeats. */
-    async function asleepPeer(): Promise<RawPeer> {
-      const sleepingModule = await peer();
-      sleepingModule.send(line(await sleepingModule.read(32)));
-      await sessions.loggedIn();
-      return sleepingModule;
-    }
-
     test('the server speaks first: 32 characters, in one segment', async () => {
       await listen();
       const caller = await peer();
       const chunk = await new Promise<Buffer>((arrived) => caller.socket.once('data', arrived));
       assert.match(chunk.toString('latin1'), /^[A-Za-z0-9_-]{32}$/);
-    });
-
-    test('a module that asked for it reads OK, and its login is told to the server', async () => {
-      await listen();
-      const caller = await peer();
-      caller.send(line(await caller.read(32), { wantsReply: true }));
-      assert.equal(await caller.read(3), 'OK\n');
-      assert.equal(sessions.logins[0]?.heartbeatSeconds, 5);
-      assert.equal(telemetry.count('login accepted'), 1);
-      assert.equal(listener.sessionCount, 1);
-      assert.equal(listener.handshakeCount, 0);
-    });
-
-    test('firmware reads exactly the 8 bytes of its wakeups and nothing else', async () => {
-      await listen();
-      const sleepingModule = await asleepPeer();
-      assert.equal(await sessions.connection().wake(null), 'written');
-      assert.equal(Buffer.from(await sleepingModule.read(8), 'latin1').toString('hex'), '983b16f8f39c0000');
-      assert.equal(await sessions.connection().wake(Buffer.from([0x12, 0xab])), 'written');
-      sessions.connection().close('kicked');
-      assert.equal(Buffer.from(await sleepingModule.readAll(), 'latin1').toString('hex'), '983b16f8f39c12ab');
-      assert.equal(telemetry.count('wakeup write'), 2);
-    });
-
-    test('a login line in single bytes is a login', async () => {
-      await listen();
-      const caller = await peer();
-      for (const character of line(await caller.read(32), { wantsReply: true })) caller.send(character);
-      assert.equal(await caller.read(3), 'OK\n');
-    });
-
-    test('a wrong mac and an unknown device are denied in the same words', async () => {
-      await listen();
-      await assert.rejects(module({ secret: 'wrong' }), { reason: 'denied' });
-      await assert.rejects(
-        module({ deviceId: 'nobody' }),
-        (error) => error instanceof LoginRefused && error.reason === 'denied',
-      );
-      assert.equal(telemetry.count('login denied'), 2);
-    });
-
-    test("a mac over another connection's session key is denied", async () => {
-      await listen();
-      const [caller, other] = [await peer(), await peer()];
-      caller.send(line(await other.read(32), { wantsReply: true }));
-      await caller.read(32);
-      assert.equal(await caller.readAll(), 'ERR denied\n');
     });
 
     test('firmware that is refused reads nothing but the close', async () => {
@@ -228,16 +169,6 @@ for (const { name, make } of sleepFronts)
       assert.equal(log.lines.filter((entry) => entry.level === 'error').length, 2);
     });
 
-    test('a full port is busy, and has room again after an end', async () => {
-      await listen({ max_sessions: 1 });
-      sessions.secrets.set('other', 'device-secret');
-      const first = await module();
-      await assert.rejects(module({ deviceId: 'other' }), { reason: 'busy' });
-      await first.close();
-      await sessions.endedSessions();
-      await module({ deviceId: 'other' });
-    });
-
     test('beyond sessions and the reserve for handshakes a socket is closed without a word', async () => {
       await listen({ max_sessions: 2 });
       const callers = await Promise.all(Array.from({ length: 2 + 256 }, () => peer()));
@@ -245,27 +176,6 @@ for (const { name, make } of sleepFronts)
       const tooMany = await peer();
       assert.equal(await tooMany.readAll(), '');
       assert.equal(telemetry.count('login busy'), 1);
-    });
-
-    test('a newer login replaces the older one, whose late close changes nothing', async () => {
-      await listen();
-      const older = await module();
-      const newer = await module();
-      await older.closed;
-      assert.deepEqual(sessions.ends, []);
-      assert.equal(telemetry.count('end replaced'), 1);
-      assert.equal(listener.sessionCount, 1);
-      assert.equal(await sessions.connection().wake(null), 'written');
-      await newer.nextPacket();
-    });
-
-    test('a FIN ends the session as peer_closed, with the last heartbeat', async () => {
-      await listen();
-      const sleepingModule = await asleepPeer();
-      sleepingModule.socket.end('heartbeat');
-      const [end] = await sessions.endedSessions();
-      assert.equal(end?.reason, 'peer_closed');
-      assert.equal(end.lastHeartbeatAt, Math.floor(clock.wallMs() / 1000));
     });
 
     test('peers that all hang up in the same moment end as peer_closed, however long it takes', async () => {
@@ -281,33 +191,6 @@ for (const { name, make } of sleepFronts)
       await until(() => sessions.ends.length === modules.length);
       assert.equal(telemetry.count('end peer_closed'), modules.length);
       assert.equal(listener.socketCount, 0);
-    });
-
-    test('a login line and a FIN in one go are a session that was', async () => {
-      await listen();
-      const caller = await peer();
-      caller.socket.end(line(await caller.read(32), { wantsReply: true }));
-      assert.equal(await caller.readAll(), 'OK\n');
-      assert.equal((await sessions.endedSessions())[0]?.reason, 'peer_closed');
-    });
-
-    test('an RST ends the session as reset', async () => {
-      await listen();
-      const sleepingModule = await module();
-      await sleepingModule.reset();
-      assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
-      assert.equal(await sessions.connection().wake(null), 'refused');
-    });
-
-    test('a packet that was still waiting for the kernel when the peer reset is refused, not written', async (t) => {
-      await listen();
-      const sleepingModule = await asleepPeer();
-      sleepingModule.socket.pause();
-      const stuck = await fillKernel(front.connection());
-      if (stuck === null) return t.skip('the kernel here holds more than this test will write');
-      sleepingModule.socket.resetAndDestroy();
-      assert.equal(await stuck.answer, 'refused');
-      assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
     });
 
     test('an address full of half handshakes delays nobody else', async () => {

@@ -12,7 +12,7 @@ import { Environment } from '../../src/storage/lmdb/environment.ts';
 import { runArgs } from '../support/checkout.ts';
 import { runCli } from '../support/cli-process.ts';
 import { checkLog } from '../support/event-log-check.ts';
-import { EventReader } from '../support/event-reader.ts';
+import { EventReader, readLog } from '../support/event-reader.ts';
 import { limitProcess, noPrlimit } from '../support/process-limit.ts';
 import type { SiteServer } from '../support/site-server.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -80,7 +80,7 @@ test(
       seen += (await reader.rest()).filter(({ type }) => type === 'device.wakeup.accepted').length;
     await site.kill();
     await site.start();
-    const told = await new EventReader(site.api).rest();
+    const told = await readLog(site.api);
     checkLog(told);
     const accepted = told.filter(({ type }) => type === 'device.wakeup.accepted');
     assert.deepEqual(

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { runCli } from '../support/cli-process.ts';
+import { askPaced } from '../support/paced-requests.ts';
 import { siteDevice, siteRegistry, SiteServer } from '../support/site-server.ts';
 import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
-import { Load, sameRelease, UpgradeSite } from '../support/upgrade-site.ts';
+import { sameRelease, UpgradeSite } from '../support/upgrade-site.ts';
 
 const devices = 60;
 const ending = lastFirst({ after });
@@ -21,21 +22,21 @@ ending.after(() => clearInterval(heartbeats));
 
 test('upgrades under load close no sleep session, fail no request, and lose no wakeup', async () => {
   const pids = new Set([await upgraded.corePid()]);
-  const load = new Load();
-  ending.after(() => load.stop());
-  let turn = 0;
-  load.run(
-    4,
-    20,
-    () => upgraded.wakes((turn += 1) % devices),
-    ({ status }) => status === 202,
+  let isOver = false;
+  ending.after(() => void (isOver = true));
+  const wakeups = askPaced(
+    50,
+    () => isOver,
+    async (turn) => void (await upgraded.wakes(turn % devices)),
   );
   // A connection each: the kernel chooses the core that has it.
-  load.run(
-    4,
-    20,
-    () => site.newApi().connectivity(siteDevice((turn += 1) % devices)),
-    ({ status }) => status === 200,
+  const queries = askPaced(
+    50,
+    () => isOver,
+    async (turn) => {
+      const answer = await site.newApi().connectivity(siteDevice(turn % devices));
+      assert.equal(answer.status, 200, answer.text);
+    },
   );
   const controller = await site.controller(0);
   for (const which of [1, 2]) {
@@ -45,9 +46,11 @@ test('upgrades under load close no sleep session, fail no request, and lose no w
     await Promise.all(Array.from({ length: devices }, (_, device) => upgraded.wakes(device)));
   }
   await controller.closed;
-  await load.stop();
-  assert.deepEqual(load.failures, []);
-  assert.ok(load.done > 20, `${load.done}`);
+  isOver = true;
+  for (const { asked, failures } of await Promise.all([wakeups, queries])) {
+    assert.deepEqual([...failures], []);
+    assert.ok(asked > 10, `${asked}`);
+  }
   assert.equal(pids.size, 3);
   assert.deepEqual(upgraded.closed, []);
   assert.equal(await upgraded.offlineEvents(), '');
@@ -96,6 +99,8 @@ test('a release that does not start, or has wrong settings, leaves the old one s
 
 test('edges are replaced behind the core, and say how many sessions they close', async () => {
   const before = await site.processes();
+  // Edges report their sessions a few times a second.
+  await site.metrics((text) => text.includes(`\nreveille_sleep_sessions ${devices}\n`));
   const asked = await upgraded.command('--edges');
   assert.equal(asked.exitCode, 1);
   assert.match(asked.stderr, new RegExp(`--edges closes ${devices} sleep sessions of 2 edges`));

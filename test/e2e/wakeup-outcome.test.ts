@@ -1,10 +1,9 @@
 /** What became of a wakeup, from the bytes at the module to the controller's login, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { wakeupResetGraceMs, wakeupToOnlineMsMax } from '../../src/model/limits.ts';
-import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import { wakeupToOnlineMsMax } from '../../src/model/limits.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
-import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
+import { checkLog } from '../support/event-log-check.ts';
 import {
   clearDevices,
   metric,
@@ -13,7 +12,7 @@ import {
   type DrivenServer,
 } from '../support/driven-server.ts';
 import { nextTurn } from '../support/event-loop.ts';
-import { EventReader } from '../support/event-reader.ts';
+import { EventReader, readLog } from '../support/event-reader.ts';
 
 let server: DrivenServer;
 before(async () => {
@@ -21,7 +20,7 @@ before(async () => {
 });
 afterEach(() => clearDevices(server, [device]));
 after(async () => {
-  checkLog(await new EventReader(server.api).rest());
+  checkLog(await readLog(server.api));
   await server.stop();
   assert.deepEqual(
     server.log.lines.filter(({ level }) => level === 'error'),
@@ -67,11 +66,6 @@ function stamp(wallMs: number): string {
 /** An allowance used up by one test must not refuse the next one's. */
 function rest(): void {
   server.clock.advance(5000);
-}
-
-async function endOf(reader: EventReader, type: string): Promise<ToldEvent> {
-  const events = await reader.until((event) => event.type === type);
-  return events.at(-1) as ToldEvent;
 }
 
 async function leave(...connections: { close(): Promise<unknown> }[]): Promise<void> {
@@ -139,39 +133,6 @@ async function answered(controller: Awaited<ReturnType<DrivenServer['controller'
   while (controller.heartbeatAcks === acks) await nextTurn();
 }
 
-/** The module is gone, and the server has told so. */
-async function reset(module: SleepingModule, reader: EventReader): Promise<void> {
-  await module.reset();
-  const { data } = await endOf(reader, 'device.sleep.offline');
-  assert.equal(data['reason'], 'reset');
-}
-
-test('a wakeup whose sleep session is reset has failed when no login came for five seconds', async () => {
-  const reader = await EventReader.fromNow(server.api);
-  const module = await server.module(device);
-  const requestId = await wake();
-  await module.nextPacket();
-  server.clock.advance(1000);
-  await reset(module, reader);
-  server.clock.advance(wakeupResetGraceMs - 1);
-  assert.equal((await outcome(requestId))['status'], 'accepted');
-  const waiting = outcome(requestId, 5);
-  await underWay();
-  server.clock.advance(1000);
-  const failed = await waiting;
-  assert.deepEqual(
-    [failed['status'], failed['completed_at'], failed['woke_after_ms']],
-    ['failed', null, null],
-  );
-  assert.deepEqual((await endOf(reader, 'device.wakeup.failed')).data, {
-    request_id: requestId,
-    reason: 'reset',
-  });
-  const late = await server.controller(device);
-  assert.equal((await outcome(requestId))['status'], 'failed', 'a login that comes later changes nothing');
-  await leave(late);
-});
-
 test('a caller that hangs up while it waits harms nobody', async () => {
   const module = await server.module(device);
   const requestId = await wake();
@@ -223,7 +184,7 @@ test('an orderly restart in the middle of a wait answers who waits, and the outc
   clock.advance(acceptedMs + wakeupToOnlineMsMax + 500 - clock.monotonicMs());
   assert.equal((await outcome(expires, 5, second))['status'], 'expired');
   await controller.close();
-  const told = await new EventReader(second.api).rest();
+  const told = await readLog(second.api);
   const { wakeups } = checkLog(told);
   assert.deepEqual(
     [...wakeups],

@@ -202,7 +202,7 @@ function kept(text: string): number | null {
 test('a reader keeps no more of a large offer than it has bytes, in time that does not multiply', () => {
   const chance = chanceFrom(seed);
   let [read, slowestMs] = [0, 0];
-  for (let i = 0; i < 1500; i += 1) {
+  for (let i = 0; i < 400; i += 1) {
     const text = largeOffer(chance);
     const startedMs = performance.now();
     const count = kept(text);
@@ -211,7 +211,7 @@ test('a reader keeps no more of a large offer than it has bytes, in time that do
     read += 1;
     assert(count <= text.length, `${count} values of ${text.length} bytes`);
   }
-  assert(read > 300, `${read} offers were read`);
+  assert(read > 80, `${read} offers were read`);
   assert(slowestMs < 500, `${slowestMs} ms`);
 });
 

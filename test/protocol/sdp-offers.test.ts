@@ -11,13 +11,17 @@ import { readIceFragment } from '../../src/protocol/sdp/ice-fragment.ts';
 import { readOffer } from '../../src/protocol/sdp/media-offer.ts';
 import { chanceFrom } from '../support/seeded-random.ts';
 import { answer, refusalOf, sectionsOf, shapes } from '../support/sdp-answers.ts';
-import { stackOffers, transportLines } from '../support/whip-offers.ts';
+import { readFromRoot } from '../support/checkout.ts';
 
 const crlf = (lines: readonly string[]): string => lines.map((line) => `${line}\r\n`).join('');
 const head = ['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 't=0 0'];
 const opus = ['a=rtpmap:111 opus/48000/2'];
 const h264 = ['a=rtpmap:96 H264/90000', 'a=fmtp:96 packetization-mode=1;profile-level-id=42e01f'];
-const [ufrag, password, fingerprint, setup] = transportLines;
+const sha256 = Array.from({ length: 32 }, (_, index) => (index + 16).toString(16).toUpperCase()).join(':');
+const [ufrag, password] = ['a=ice-ufrag:u+/4', 'a=ice-pwd:0123456789abcdefghijk+/'];
+const [fingerprint, setup] = [`a=fingerprint:sha-256 ${sha256}`, 'a=setup:actpass'];
+/** A transport, as media sections or sessions have it. */
+const transportLines = [ufrag, password, fingerprint, setup];
 const bytes = (count: number): string => Array.from({ length: count }, () => 'AB').join(':');
 
 /** A section with a transport of its own, and these lines more. */
@@ -69,10 +73,58 @@ const [sendrecv, rejected] = ['a=sendrecv', 'a=inactive'];
 const [audioLine, videoLine] = ['m=audio 9 UDP/TLS/RTP/SAVPF 111', 'm=video 9 UDP/TLS/RTP/SAVPF 96'];
 const [noAudio, noVideo] = ['m=audio 0 UDP/TLS/RTP/SAVPF 111', 'm=video 0 UDP/TLS/RTP/SAVPF 96'];
 
-for (const [stack, expected] of stackOffers)
-  test(`an offer is answered: ${stack}`, () => {
-    assert.deepEqual(shapes(expected.text), expected.shapes);
-    assert.equal(groupOf(expected.text), `a=group:BUNDLE ${expected.group}`);
+/**
+ * Offers in the manner of the stacks of browsers, encoders and devices (`offers/NAME.sdp`), written from the RFCs and the habits of
+ * each; the media lines, each with its direction, and the group of the answer. Credentials are made up.
+ */
+const stackOffers: readonly (readonly [name: string, answered: readonly string[], group: string])[] = [
+  // Session-level fingerprint, names in braces, mids in RTP, bundle-only video without a transport.
+  ['firefox', ['audio UDP/TLS/RTP/SAVPF 109 recvonly', 'video UDP/TLS/RTP/SAVPF 126 recvonly'], '0 1'],
+  // Candidates with mDNS names and TCP, several H.264 profiles, simulcast.
+  ['safari', ['audio UDP/TLS/RTP/SAVPF 111 sendrecv', 'video UDP/TLS/RTP/SAVPF 98 recvonly'], '0 1'],
+  // Mids with a kind and a number, transport-cc, one codec of each section.
+  [
+    'gstreamer',
+    ['video UDP/TLS/RTP/SAVPF 96 recvonly', 'audio UDP/TLS/RTP/SAVPF 98 recvonly'],
+    'video0 audio1',
+  ],
+  // OBS on libdatachannel: fingerprint and options at session level, level in the profile.
+  ['obs', ['audio UDP/TLS/RTP/SAVPF 111 recvonly', 'video UDP/TLS/RTP/SAVPF 96 recvonly'], '0 1'],
+  // Transport in each section, data channels first in the group, no rtcp-mux with them.
+  [
+    'pion',
+    [
+      'video UDP/TLS/RTP/SAVPF 125 sendrecv',
+      'audio UDP/TLS/RTP/SAVPF 111 sendrecv',
+      'application UDP/DTLS/SCTP webrtc-datachannel',
+    ],
+    '2 0 1',
+  ],
+  // Named mids, candidates in each section, an RTCP line and addresses.
+  ['janus', ['audio UDP/TLS/RTP/SAVPF 111 recvonly', 'video UDP/TLS/RTP/SAVPF 102 recvonly'], 'a v'],
+  // Line feeds only, A-law by its number, active setup, no directions, data channels of an older profile.
+  [
+    'esp32',
+    [
+      'video UDP/TLS/RTP/SAVPF 96 sendrecv',
+      'audio UDP/TLS/RTP/SAVP 8 sendrecv',
+      'application DTLS/SCTP 5000',
+    ],
+    '0 1 2',
+  ],
+  // Passive setup and one session-level transport, IPv6.
+  ['ffmpeg', ['audio UDP/TLS/RTP/SAVPF 111 recvonly', 'video UDP/TLS/RTP/SAVPF 106 recvonly'], '0 1'],
+];
+for (const [name, answered, group] of stackOffers)
+  test(`an offer in the manner of ${name} is answered`, () => {
+    const file = readFromRoot(`test/protocol/offers/${name}.sdp`);
+    const text = name === 'esp32' ? file : file.replaceAll('\n', '\r\n');
+    const [, ...sections] = shapes(text).join(' ').split(/ ?m=/);
+    assert.deepEqual(
+      sections.map((section) => section.replace(' 9 ', ' ').replace(' a=', ' ')),
+      answered,
+    );
+    assert.equal(groupOf(text), `a=group:BUNDLE ${group}`);
   });
 
 for (const protocol of [

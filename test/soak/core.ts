@@ -3,7 +3,16 @@ import { runCoreCrashes } from '../support/core-crashes.ts';
 import type { Ending } from '../support/temporary-store.ts';
 import { readNumbers } from './plan-options.ts';
 
-const defaults = { kills: 50, edges: 2, sessions: 5000, tls: 500, wakeups: 500, queries: 200, seconds: 6 };
+const defaults = {
+  kills: 50,
+  edges: 2,
+  sessions: 5000,
+  tls: 500,
+  controllers: 200,
+  wakeups: 500,
+  queries: 200,
+  seconds: 6,
+};
 
 export async function run(args: readonly string[], t: Ending): Promise<readonly string[]> {
   const plan = readNumbers(args, { ...defaults, seed: Date.now() % 1_000_000 });

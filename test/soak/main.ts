@@ -16,11 +16,6 @@ const soaks: Readonly<Record<string, Soak>> = {
     guards: 'memory, descriptors and timers of a server stay flat, under its whole load and over upgrades',
     load: () => import('./server.ts'),
   },
-  crash: {
-    options: '[--rounds 50] [--seed 1]',
-    guards: 'no event is lost by `kill -9` under load',
-    load: () => import('./crash.ts'),
-  },
   upgrade: {
     options:
       '[--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--calls 10] [--seconds 15] [--upgrades 3]',
@@ -29,7 +24,7 @@ const soaks: Readonly<Record<string, Soak>> = {
   },
   core: {
     options:
-      '[--kills 50] [--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--seconds 6] [--seed 1]',
+      '[--kills 50] [--edges 2] [--sessions 5000] [--tls 500] [--controllers 200] [--wakeups 500] [--queries 200] [--seconds 6] [--seed 1]',
     guards: 'no sleeping device notices that the core is killed under load, and nothing acknowledged is lost',
     load: () => import('./core.ts'),
   },

@@ -5,16 +5,18 @@
  * JSON, with the longest hold of requests.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import { ReveilleClient } from '../../src/client/reveille-client.ts';
+import { openEngine } from '../../src/media/codec/engine.ts';
 import { askPaced, type Asked } from '../support/paced-requests.ts';
 import { bridgeKey } from './media/call-server.ts';
 import { withMedia } from '../support/server-process.ts';
-import { siteDevice, siteIdentity, wake } from '../support/site-server.ts';
+import { siteCredential, siteDevice, wake } from '../support/site-server.ts';
 import type { Ending } from '../support/temporary-store.ts';
 import { TlsEdge } from '../support/tls-edge.ts';
 import { UpgradeSite, type Upgraded } from '../support/upgrade-site.ts';
 import { readNumbers } from './plan-options.ts';
-import { UpgradeCalls } from './upgrade-calls.ts';
+import { CallLoad } from './server/call-load.ts';
+import { ErrorCounts } from './server/latencies.ts';
 
 const defaults = {
   edges: 2,
@@ -28,6 +30,8 @@ const defaults = {
 };
 
 const heartbeatMs = 10_000;
+/** A call without a picture for so long has none, and begins again. */
+const picturesMs = 3000;
 
 export async function run(args: readonly string[], t: Ending): Promise<readonly string[]> {
   const plan = readNumbers(args, defaults);
@@ -37,13 +41,27 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
   const settings = [...(tls?.coreSettings ?? []), ...media];
   const upgraded = await UpgradeSite.open(t, { edges: plan.edges, devices: sessions, settings });
   const { site } = upgraded;
-  const tlsPort = (await tls?.start()) ?? 0;
+  await tls?.start();
   await upgraded.sleep(sessions, (device) =>
-    tls !== null && device < plan.tls
-      ? SleepingModule.connect(tlsPort, { ...siteIdentity(device), tls: { ca: tls.ca } })
-      : site.module(device),
+    tls !== null && device < plan.tls ? tls.module(device) : site.module(device),
   );
-  const calls = plan.calls > 0 ? await UpgradeCalls.begin(site, plan.calls) : null;
+  const errors = new ErrorCounts();
+  const client = new ReveilleClient({
+    origin: `http://127.0.0.1:${site.ports.api}`,
+    credential: siteCredential,
+  });
+  const engine = await openEngine();
+  if (!engine.ok) throw new Error(engine.error);
+  const calls = new CallLoad({
+    engine: engine.value,
+    client,
+    url: `ws://127.0.0.1:${site.ports.media}`,
+    calls: plan.calls,
+    changeSeconds: picturesMs / 1000,
+    changes: false,
+    errors,
+  });
+  const calling = calls.run();
   let isOver = false;
   let arrived = 0;
   const heartbeats = setInterval(() => {
@@ -76,12 +94,14 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
     served.push(await upgraded.upgrade(which));
     pids.add(await upgraded.corePid());
     await wait(plan.seconds * 1000);
-    deadCalls += (await calls?.withoutPictures()) ?? 0;
+    deadCalls += await calls.withoutPictures(picturesMs);
   }
   isOver = true;
   const [woken, queried] = await Promise.all([wakeups, queries]);
   clearInterval(heartbeats);
-  await calls?.end();
+  calls.stop();
+  await calling;
+  client.close();
   const offline = (await upgraded.offlineEvents()).split('\n').filter((line) => line !== '').length;
   const describe = ({ asked, slowestMs, failures }: Asked) => ({
     asked,
@@ -97,7 +117,7 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
       held_ms: { longest: Math.max(...held), each: held },
       wakeups: { ...describe(woken), arrived },
       queries: describe(queried),
-      calls: { begun_again: calls?.begunAgain ?? 0, without_pictures: deadCalls },
+      calls: { without_pictures: deadCalls, begun_again: errors.take() },
     }),
   );
   for (const line of site.server.command.lines)

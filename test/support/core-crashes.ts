@@ -1,28 +1,22 @@
 /**
  * A core that is killed again and again under load, while its edges hold the sleep connections. After every kill: no socket was
- * closed and no session has ended, each device is woken, and acknowledged wakeups and events that were shown are in the log.
- * Source: scale-out.md, Edges.
+ * closed and no session has ended, each device is woken, and acknowledged wakeups and events that were shown are in the log; the
+ * sessions of controllers end once, with their core. Source: scale-out.md, Edges.
  */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
+import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer } from './api-client.ts';
-import { LongCommand } from './cli-process.ts';
-import { readEvents, type Heard } from './crash-load.ts';
-import { takeDurable } from './crash-rounds.ts';
 import { EdgesSite } from './edges-site.ts';
 import { checkLog, type ToldEvent } from './event-log-check.ts';
-import { findFreePort } from './free-port.ts';
+import { readEvents } from './event-reader.ts';
 import { hangMsMax } from './hang-limit.ts';
 import { askPaced, type Asked } from './paced-requests.ts';
 import { chanceFrom, type Chance } from './seeded-random.ts';
-import { settingArguments } from './server-process.ts';
-import { siteDevice, siteIdentity } from './site-server.ts';
-import { temporaryDirectory, type Ending } from './temporary-store.ts';
-import { TestCertificate } from './test-certificate.ts';
+import { siteDevice } from './site-server.ts';
+import type { Ending } from './temporary-store.ts';
+import { TlsEdge } from './tls-edge.ts';
 import { WokenModule } from './woken-module.ts';
 
 export interface CoreCrashPlan {
@@ -31,6 +25,8 @@ export interface CoreCrashPlan {
   readonly sessions: number;
   /** Sessions over TLS, at an edge that is linked as one elsewhere is. */
   readonly tls: number;
+  /** Devices that have a controller online as well: its session ends with each core, and it signs in again. */
+  readonly controllers: number;
   /** A second. */
   readonly wakeups: number;
   readonly queries: number;
@@ -55,18 +51,13 @@ export interface CoreCrashes {
   readonly queries: Asked;
 }
 
-interface TlsEdge {
-  readonly port: number;
-  /** PEM: whom to trust. */
-  readonly ca: Buffer;
-}
-
-const host = '127.0.0.1';
 const loginsAtOnce = 64;
 const wakesAtOnce = 32;
 const heartbeatMs = 10_000;
 const probeMs = 10;
 const pageMax = 1000;
+/** An accepted wakeup is in the store after this long. Source: running.md, Data. */
+const durableAfterMs = 1000;
 
 /** Rejects with what was lost. */
 export async function runCoreCrashes(t: Ending, plan: CoreCrashPlan): Promise<CoreCrashes> {
@@ -92,9 +83,12 @@ class CrashedCore {
   readonly #tls: TlsEdge | null;
   readonly #modules: WokenModule[] = [];
   readonly #closed: number[] = [];
+  #controllers: readonly SignalController[] = [];
+  #kills = 0;
   readonly #shown: ToldEvent[] = [];
   #cursor: string | null = null;
-  readonly #accepted: Heard<string>[] = [];
+  /** Request ids, and when each was answered 202. */
+  readonly #accepted: { readonly requestId: string; readonly atMs: number }[] = [];
   readonly #toldAccepted = new Set<string>();
   /** Since the kill before. */
   #counts = { accepted: 0, events: 0 };
@@ -112,24 +106,10 @@ class CrashedCore {
 
   static async open(t: Ending, plan: CoreCrashPlan): Promise<CrashedCore> {
     const { edges, sessions: devices, tls } = plan;
-    if (tls === 0) return new CrashedCore(plan, await EdgesSite.open(t, { edges, devices }), null);
-    const directory = temporaryDirectory(t);
-    const keyFile = join(directory, 'edge.key');
-    writeFileSync(keyFile, randomBytes(32));
-    const core = `${host}:${await findFreePort(host)}`;
-    const settings = [`edges.listen=${core}`, `edges.key_file=${keyFile}`];
-    const site = await EdgesSite.open(t, { edges, devices, settings });
-    const certificate = new TestCertificate(directory);
-    certificate.use('sleep');
-    const own = settingArguments([
-      'edge.name=tls',
-      `edge.listen=${host}:0`,
-      ...certificate.overrides('sleep'),
-    ]);
-    const edge = new LongCommand(t, ['edge', '--core', core, '--key-file', keyFile, ...own]);
-    const { listeners } = await edge.logged<{ listeners: { sleep: string } }>('ready');
-    const port = Number(listeners.sleep.split(':').at(-1));
-    return new CrashedCore(plan, site, { port, ca: certificate.certificateOf('sleep') });
+    const edge = tls > 0 ? await TlsEdge.make(t) : null;
+    const site = await EdgesSite.open(t, { edges, devices, settings: edge?.coreSettings ?? [] });
+    await edge?.start();
+    return new CrashedCore(plan, site, edge);
   }
 
   /** Every device logs in, and the log has that. */
@@ -145,6 +125,12 @@ class CrashedCore {
       this.#shown.filter(({ type, epoch }) => type !== 'device.sleep.login' || epoch !== 1),
       [],
     );
+    await this.#signIn();
+  }
+
+  async #signIn(): Promise<void> {
+    const numbers = Array.from({ length: this.#plan.controllers }, (_, device) => device);
+    this.#controllers = await Promise.all(numbers.map((device) => this.#site.controller(device)));
   }
 
   beginLoad(): { end(): Promise<[Asked, Asked]> } {
@@ -185,16 +171,19 @@ class CrashedCore {
     const killedAtMs = performance.now();
     this.#stage = { isAway: true };
     process.kill(pid, 'SIGKILL');
-    const durable = takeDurable(this.#accepted, killedAtMs);
+    this.#kills += 1;
+    const durable = this.#accepted.splice(0).filter(({ atMs }) => atMs < killedAtMs - durableAfterMs);
     const shown = this.#shown.length;
     await this.#firstGood(killedAtMs);
     this.#servedAtMs = performance.now();
     const goodAfterMs = Math.round(this.#servedAtMs - killedAtMs);
     this.#stage = { isAway: false };
+    await Promise.all(this.#controllers.map(({ closed }) => closed));
+    await this.#signIn();
     await atOnce(sessions, wakesAtOnce, (device) => this.#wake(device));
     await this.#readAll();
     assert.deepEqual(this.#closed, [], 'sockets were closed');
-    const lost = durable.filter((requestId) => !this.#toldAccepted.delete(requestId));
+    const lost = durable.filter(({ requestId }) => !this.#toldAccepted.delete(requestId));
     assert.deepEqual(lost, [], 'wakeups that were acknowledged are not in the log');
     const ended = this.#shown.slice(shown).filter(({ type }) => type.startsWith('device.sleep.'));
     assert.deepEqual(ended, [], 'sessions have ended, or begun');
@@ -203,13 +192,14 @@ class CrashedCore {
     return { goodAfterMs, ...counts };
   }
 
-  /** Sessions end with the epochs and ids of their logins, and the whole log begins with what was shown of it. */
+  /** Sessions end with the epochs and ids of their logins, each once, and the whole log begins with what was shown of it. */
   async finish(): Promise<void> {
-    const { sessions } = this.#plan;
-    await Promise.all(this.#modules.map((module) => module.close()));
-    const isEnd = ({ type }: ToldEvent): boolean => type === 'device.sleep.offline';
+    const { sessions, controllers } = this.#plan;
+    await Promise.all([...this.#controllers, ...this.#modules].map((connection) => connection.close()));
+    const isEnd = ({ type }: ToldEvent): boolean => type.endsWith('.offline');
+    const ends = sessions + controllers * (this.#kills + 1);
     const startedMs = performance.now();
-    while (this.#shown.filter(isEnd).length < sessions) {
+    while (this.#shown.filter(isEnd).length < ends) {
       await this.#read(1);
       assert.ok(performance.now() - startedMs < hangMsMax, 'sessions that were closed do not end');
     }
@@ -221,16 +211,17 @@ class CrashedCore {
       shown,
       'an event that was shown is gone, or another',
     );
-    const { sleep } = checkLog(this.#shown).connections;
-    assert.equal(sleep.size, sessions);
+    const { sleep, signal } = checkLog(this.#shown).connections;
+    assert.deepEqual([sleep.size, signal.size], [sessions, controllers]);
     for (const [device, { epoch, nodeLost }] of sleep) assert.deepEqual([epoch, nodeLost], [1, 0], device);
+    for (const [device, { epoch, nodeLost }] of signal)
+      assert.deepEqual([epoch, nodeLost], [this.#kills + 1, this.#kills], device);
     assert.equal(await this.#site.stop(), 0, this.#site.server.command.stderr);
   }
 
   #connect(device: number): Promise<SleepingModule> {
     const tls = device < this.#plan.tls ? this.#tls : null;
-    if (tls === null) return this.#site.module(device);
-    return SleepingModule.connect(tls.port, { ...siteIdentity(device), tls: { ca: tls.ca } });
+    return tls?.module(device) ?? this.#site.module(device);
   }
 
   async #firstGood(killedAtMs: number): Promise<void> {
@@ -256,7 +247,7 @@ class CrashedCore {
     const answer = await this.#site.api.wake(body, { spoil: { 'X-Request-ID': requestId } });
     assert.equal(answer.status, 202, answer.text);
     // An answer of a core that was killed meanwhile is older than it seems.
-    if (stage === this.#stage) this.#accepted.push({ what: requestId, atMs: performance.now() });
+    if (stage === this.#stage) this.#accepted.push({ requestId, atMs: performance.now() });
     this.#counts.accepted += 1;
     await this.#modules[device]?.arrived(customData);
   }

@@ -1,39 +1,15 @@
 /**
  * The load under which a server is killed: devices whose module and controller come, take over, heartbeat and go as chance
- * says, wakeups for those that sleep, and a backend that reads the log. It remembers what it was told, and when, so
- * that the next server can be asked for it.
+ * says, wakeups for those that sleep, and a backend that reads the log.
  */
 import assert from 'node:assert/strict';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer, ApiClient } from './api-client.ts';
 import type { ToldEvent } from './event-log-check.ts';
+import { readEvents } from './event-reader.ts';
 import type { Chance } from './seeded-random.ts';
 import { secretOf } from './site-server.ts';
-
-/** What a server said, and the instant it was heard, on the monotonic clock. */
-export interface Heard<What> {
-  readonly what: What;
-  readonly atMs: number;
-}
-
-/** Everything that any of the servers said, over all the crashes. */
-export interface Memory {
-  /** In the order the reader was shown them. */
-  readonly shown: ToldEvent[];
-  /** Behind the last of them; null: at the oldest. */
-  cursor: string | null;
-  readonly welcomes: Heard<{ readonly deviceId: string; readonly epoch: number }>[];
-  /** Since the last crash. */
-  readonly sleepLogins: Heard<string>[];
-  /** Request ids answered 202, since the last crash. */
-  readonly accepted: Heard<string>[];
-  wakeupsSent: number;
-}
-
-export function emptyMemory(): Memory {
-  return { shown: [], cursor: null, welcomes: [], sleepLogins: [], accepted: [], wakeupsSent: 0 };
-}
 
 export interface LoadTarget {
   readonly api: ApiClient;
@@ -41,27 +17,12 @@ export interface LoadTarget {
   readonly deviceIds: readonly string[];
 }
 
-/** A page of the log. `after` null: from the oldest. */
-export async function readEvents(
-  api: ApiClient,
-  after: string | null,
-  limit: number,
-  waitS = 0,
-): Promise<{ readonly events: readonly ToldEvent[]; readonly next: string }> {
-  const cursor = after === null ? '' : `after=${after}&`;
-  const answer = await api.call({ path: '/v1/events', query: `${cursor}limit=${limit}&wait=${waitS}` });
-  assert.deepEqual([answer.status, answer.json.code], [200, 0], answer.text);
-  const { events, next, truncated } = answer.json.data as Awaited<ReturnType<typeof readEvents>> & {
-    readonly truncated: boolean;
-  };
-  assert.equal(truncated, false, 'the log has lost its beginning, or its end');
-  return { events, next };
-}
-
 /** Ends with its server; what goes wrong before that is an error of the server. */
 export class CrashLoad {
+  /** In the order in which its reader was shown them. */
+  readonly shown: ToldEvent[] = [];
+  wakeupsSent = 0;
   readonly #target: LoadTarget;
-  readonly #memory: Memory;
   readonly #chance: Chance;
   readonly #playing: Promise<void>[];
   #isOver = false;
@@ -70,9 +31,8 @@ export class CrashLoad {
   #fail: (error: unknown) => void = () => undefined;
   readonly #failed: Promise<never>;
 
-  constructor(target: LoadTarget, memory: Memory, chance: Chance) {
+  constructor(target: LoadTarget, chance: Chance) {
     this.#target = target;
-    this.#memory = memory;
     this.#chance = chance;
     this.#failed = new Promise((_, reject) => (this.#fail = reject));
     this.#failed.catch(() => undefined);
@@ -97,11 +57,6 @@ export class CrashLoad {
     await Promise.all(this.#playing);
   }
 
-  #note<What>(list: Heard<What>[], what: What): void {
-    list.push({ what, atMs: performance.now() });
-    this.#happen();
-  }
-
   #happen(): void {
     this.#happenings += 1;
     if (this.#awaited !== null && this.#happenings >= this.#awaited.count) this.#awaited.resolve();
@@ -118,12 +73,11 @@ export class CrashLoad {
   }
 
   #read(): Promise<void> {
+    let cursor: string | null = null;
     return this.#untilOver(async () => {
-      const memory = this.#memory;
-      const limit = 1 + this.#chance.below(100);
-      const { events, next } = await readEvents(this.#target.api, memory.cursor, limit, 5);
-      memory.shown.push(...events);
-      memory.cursor = next;
+      const page = await readEvents(this.#target.api, cursor, 1 + this.#chance.below(100), 5);
+      this.shown.push(...page.events);
+      cursor = page.next;
       this.#happen();
     });
   }
@@ -135,26 +89,21 @@ export class CrashLoad {
   }
 
   async #act(device: PlayedDevice): Promise<void> {
-    const [memory, chance] = [this.#memory, this.#chance];
+    const chance = this.#chance;
     const turn = chance.below(10);
-    if (turn < 3) {
-      await device.sleep();
-      this.#note(memory.sleepLogins, device.deviceId);
-    } else if (turn < 6) {
-      const { epoch } = (await device.goOnline()).welcome;
-      this.#note(memory.welcomes, { deviceId: device.deviceId, epoch });
-    } else if (turn < 8) await this.#wake(device.deviceId);
+    if (turn < 3) await device.sleep();
+    else if (turn < 6) await device.goOnline();
+    else if (turn < 8) await this.#wake(device.deviceId);
     else if (turn < 9) device.heartbeat();
     else await device.leave(chance.below(5));
+    if (turn < 6) this.#happen();
   }
 
   async #wake(deviceId: string): Promise<void> {
-    const memory = this.#memory;
-    const requestId = `crash-${(memory.wakeupsSent += 1)}`;
     // The number makes every body another, and so every signature: none is taken for a repeat.
-    const body = { device_id: deviceId, number: memory.wakeupsSent };
-    const answer = await this.#target.api.wake(body, { spoil: { 'X-Request-ID': requestId } });
-    if (answer.status === 202) this.#note(memory.accepted, requestId);
+    const body = { device_id: deviceId, number: (this.wakeupsSent += 1) };
+    const answer = await this.#target.api.wake(body);
+    if (answer.status === 202) this.#happen();
     else assert.ok(isOrdinary(answer), answer.text);
   }
 }
@@ -185,7 +134,7 @@ class PlayedDevice {
     this.#module = module;
   }
 
-  async goOnline(): Promise<SignalController> {
+  async goOnline(): Promise<void> {
     const { ports } = this.#target;
     const controller = await SignalController.connect({
       url: `ws://127.0.0.1:${ports.signal}`,
@@ -194,7 +143,6 @@ class PlayedDevice {
     });
     this.#closed.push(controller.closed);
     this.#controller = controller;
-    return controller;
   }
 
   heartbeat(): void {

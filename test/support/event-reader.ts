@@ -1,6 +1,6 @@
 /** A backend that reads the log over real HTTP from one moment on, and is given every event once. */
+import assert from 'node:assert/strict';
 import type { ApiClient } from './api-client.ts';
-import { readEvents } from './crash-load.ts';
 import type { ToldEvent } from './event-log-check.ts';
 
 const pageMax = 1000;
@@ -51,4 +51,26 @@ export class EventReader {
     this.#held.push(...events);
     this.#cursor = next;
   }
+}
+
+/** A page of the log. `after` null: from the oldest. */
+export async function readEvents(
+  api: ApiClient,
+  after: string | null,
+  limit: number,
+  waitS = 0,
+): Promise<{ readonly events: readonly ToldEvent[]; readonly next: string }> {
+  const cursor = after === null ? '' : `after=${after}&`;
+  const answer = await api.call({ path: '/v1/events', query: `${cursor}limit=${limit}&wait=${waitS}` });
+  assert.deepEqual([answer.status, answer.json.code], [200, 0], answer.text);
+  const { events, next, truncated } = answer.json.data as Awaited<ReturnType<typeof readEvents>> & {
+    readonly truncated: boolean;
+  };
+  assert.equal(truncated, false, 'the log has lost its beginning, or its end');
+  return { events, next };
+}
+
+/** All that is behind `after`; null: the whole log. */
+export async function readLog(api: ApiClient, after: string | null = null): Promise<ToldEvent[]> {
+  return new EventReader(api, after).rest();
 }

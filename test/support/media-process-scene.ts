@@ -1,4 +1,5 @@
 /** A real server with its media process, and calls in it that need no decoder. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Launch } from './cli-process.ts';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { ApiClient } from './api-client.ts';
@@ -31,14 +32,15 @@ export async function openMediaScene(
 
 export const untouchedVideo = { down_video_mt: 'h264', video_res_mode: 'auto' } as const;
 
-/** Of a call that needs no decoder; `change`: of what its backend asks for. */
+/** Of a call that needs no decoder; `change`: of what its backend asks for; `onFrame`: of the device. */
 export async function openLegs(
   scene: Pick<MediaScene, 'api' | 'url'>,
   change: object = {},
+  onFrame: () => void = () => undefined,
 ): Promise<{ device: DeviceLeg; bridge: BridgeLeg; token: string }> {
   const { url } = scene;
   const { token, session } = await issueCall(scene, { ...untouchedVideo, ...change });
-  const device = await DeviceLeg.connect({ url, token });
+  const device = await DeviceLeg.connect({ url, token, onFrame });
   const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
   await bridge.next('start');
   return { device, bridge, token };
@@ -54,5 +56,10 @@ export function untouchedFrame(timestampMs = 0): Buffer {
 /** One frame goes from leg to leg. */
 export async function showFrame(device: DeviceLeg, bridge: BridgeLeg): Promise<void> {
   bridge.frame(untouchedFrame());
-  while (device.counts.videoFrames === 0) await device.ping();
+  await seesFrames(device, 1);
+}
+
+/** Resolves when so many have come, in all. It sends nothing meanwhile: pings have a rate. */
+export async function seesFrames({ counts }: DeviceLeg, count: number): Promise<void> {
+  while (counts.videoFrames < count) await pause(5);
 }

@@ -1,10 +1,10 @@
 /** Whether processes that a test did not start itself are there. */
 import { readFileSync } from 'node:fs';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** Resolves when it is gone, or is nothing any more but an entry that nobody has asked for. */
 export async function processGone(pid: number): Promise<void> {
-  while (isAlive(pid)) await turn();
+  while (isAlive(pid)) await pause(10);
 }
 
 function isAlive(pid: number): boolean {

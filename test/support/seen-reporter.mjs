@@ -1,14 +1,18 @@
 /**
- * What a run has seen, as one line of JSON: how many tests passed, and the files in which a test stands. Plain
- * JavaScript: the runner loads its reporters before it loads tsx.
+ * The report of a run, as one line of JSON: how many tests passed, the files in which a test stands, and the milliseconds that the
+ * tests of each took. Plain JavaScript: the runner loads its reporters before it loads tsx.
  */
 import { fileURLToPath } from 'node:url';
 
-/** @param {AsyncIterable<{ type: string, data: { file?: string, name?: string, skip?: unknown } }>} source */
+/**
+ * @param {AsyncIterable<{ type: string, data: { file?: string, name?: string, skip?: unknown, nesting: number,
+ *   details: { duration_ms: number } } }>} source
+ */
 // oxlint-disable-next-line import/no-default-export -- the form in which the runner takes a reporter
 export default async function* seenReporter(source) {
   const seen = new Set();
   const empty = new Set();
+  const took = new Map();
   let passed = 0;
   for await (const { type, data } of source) {
     if (type !== 'test:pass' && type !== 'test:fail') continue;
@@ -20,7 +24,8 @@ export default async function* seenReporter(source) {
       continue;
     }
     seen.add(file);
+    if (data.nesting === 0) took.set(file, (took.get(file) ?? 0) + data.details.duration_ms);
     if (type === 'test:pass' && data.skip === undefined) passed += 1;
   }
-  yield `${JSON.stringify({ passed, seen: [...seen], empty: [...empty] })}\n`;
+  yield `${JSON.stringify({ passed, seen: [...seen], empty: [...empty], took: [...took] })}\n`;
 }

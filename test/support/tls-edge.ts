@@ -2,9 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { LongCommand } from './cli-process.ts';
 import { findFreePort } from './free-port.ts';
 import { settingArguments } from './server-process.ts';
+import { siteIdentity } from './site-server.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 import { TestCertificate } from './test-certificate.ts';
 
@@ -17,6 +19,7 @@ export class TlsEdge {
   readonly #core: string;
   readonly #keyFile: string;
   readonly #certificate: TestCertificate;
+  #port = 0;
 
   private constructor(t: Ending, directory: string, core: string) {
     this.#t = t;
@@ -32,17 +35,18 @@ export class TlsEdge {
     return new TlsEdge(t, temporaryDirectory(t), `${host}:${await findFreePort(host)}`);
   }
 
-  /** Trusted certificate, PEM. */
-  get ca(): Buffer {
-    return this.#certificate.certificateOf('sleep');
-  }
-
-  /** Once the core waits for it. Resolves to its port. */
-  async start(): Promise<number> {
+  /** Once the core waits for it. */
+  async start(): Promise<void> {
     const own = ['edge.name=tls', `edge.listen=${host}:0`, ...this.#certificate.overrides('sleep')];
     const args = ['edge', '--core', this.#core, '--key-file', this.#keyFile, ...settingArguments(own)];
     const edge = new LongCommand(this.#t, args);
     const { listeners } = await edge.logged<{ listeners: { sleep: string } }>('ready');
-    return Number(listeners.sleep.split(':').at(-1));
+    this.#port = Number(listeners.sleep.split(':').at(-1));
+  }
+
+  /** A device of the site logs in. */
+  module(device: number): Promise<SleepingModule> {
+    const ca = this.#certificate.certificateOf('sleep');
+    return SleepingModule.connect(this.#port, { ...siteIdentity(device), tls: { ca } });
   }
 }

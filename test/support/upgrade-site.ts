@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer } from './api-client.ts';
@@ -87,46 +86,5 @@ export class UpgradeSite {
   /** Lines of the event log, of sessions that ended. */
   async offlineEvents(): Promise<string> {
     return this.site.cli('events', '--type', 'device.sleep.offline', '--json');
-  }
-}
-
-/** Requests, again and again, and those of them that failed. */
-export class Load {
-  readonly failures: string[] = [];
-  done = 0;
-  #isOver = false;
-  readonly #runs: Promise<void>[] = [];
-
-  /** Each asks again `everyMs` after it began; `isGood` of its answer. */
-  run(
-    count: number,
-    everyMs: number,
-    ask: () => Promise<ApiAnswer>,
-    isGood: (answer: ApiAnswer) => boolean,
-  ): void {
-    for (let i = 0; i < count; i++) this.#runs.push(this.#loop(everyMs, ask, isGood));
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await Promise.all(this.#runs);
-  }
-
-  async #loop(
-    everyMs: number,
-    ask: () => Promise<ApiAnswer>,
-    isGood: (answer: ApiAnswer) => boolean,
-  ): Promise<void> {
-    while (!this.#isOver) {
-      const begunMs = performance.now();
-      try {
-        const answer = await ask();
-        this.done += 1;
-        if (!isGood(answer)) this.failures.push(`${answer.status} ${answer.text}`);
-      } catch (error) {
-        this.failures.push(String(error));
-      }
-      await wait(Math.max(0, everyMs - (performance.now() - begunMs)));
-    }
   }
 }

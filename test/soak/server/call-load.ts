@@ -1,4 +1,4 @@
-/** The calls of the soak, all with pictures: each loses a leg that comes back, or ends and begins anew, now and then. */
+/** Calls with pictures: each loses a leg that comes back, or ends and begins again, now and then; one without pictures begins again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
@@ -17,6 +17,8 @@ export interface CallLoadDeps {
   readonly url: string;
   readonly calls: number;
   readonly changeSeconds: number;
+  /** False: after each `changeSeconds` a call is only looked at. */
+  readonly changes?: boolean;
   readonly errors: ErrorCounts;
 }
 
@@ -48,6 +50,13 @@ export class CallLoad {
 
   stop(): void {
     this.#isOver = true;
+  }
+
+  /** Resolves to the number of calls that show no picture for so long. */
+  async withoutPictures(ms: number): Promise<number> {
+    const before = new Map(Array.from(this.#calls, (call) => [call, call.pictures.down]));
+    await sleep(ms);
+    return [...this.#calls].filter((call) => call.pictures.down === (before.get(call) ?? 0)).length;
   }
 
   /** Seen since they were last asked for. */
@@ -87,7 +96,7 @@ export class CallLoad {
       await this.#rest();
       if (pictures.down === before) throw new Error('no pictures');
       for (const complaint of complaints.splice(0)) this.#deps.errors.add('call', complaint);
-      if (!this.#isOver) await call.change();
+      if (!this.#isOver && this.#deps.changes !== false) await call.change();
     }
   }
 

@@ -1,18 +1,7 @@
-/** `kill -9` under load: no event that was shown is lost, none is invented. `npm run soak -- crash` does the same for long. */
+/** The check of event logs that crash tests rely on sees every fault that it is made for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runCrashRounds } from '../support/crash-rounds.ts';
-import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
-
-test('three crashes under load lose no event, leave no gap, and end what was open once', async (t) => {
-  const seed = Date.now() % 1_000_000;
-  t.diagnostic(`seed ${seed}`);
-  const totals = await runCrashRounds(t, { rounds: 3, seed });
-  t.diagnostic(JSON.stringify(totals));
-  assert.equal(totals.rounds, 3);
-  for (const name of ['events', 'shown', 'welcomes', 'nodeLost'] as const)
-    assert.ok(totals[name] > 0, `the rounds saw no ${name}`);
-});
+import { checkLog, type ToldEvent } from '../../support/event-log-check.ts';
 
 const about = { at: '2026-11-20T08:30:00.000+00:00', device_id: 'D1' };
 const data = { session: 's1', node: 'node-1' };
