@@ -7,7 +7,7 @@ import { after, before } from 'node:test';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
 import { encodableSound, openSoundEncoder } from '../../src/media/codec/sound-encoder.ts';
-import { encodingOf, type AudioFrameFormat, type SoundShape } from '../../src/model/media/sound.ts';
+import { encodingOf, type SoundShape } from '../../src/model/media/sound.ts';
 import { askCredentials } from '../support/call-actions.ts';
 import { engineTest } from '../support/engine-test.ts';
 import type { MediaPeer } from '../support/media-peer.ts';
@@ -150,29 +150,6 @@ engineTest(
     device.send(last);
     await bridge.framesCome(before + 1);
     assert.deepEqual(bridge.frames.at(-1), last);
-  },
-);
-
-engineTest(
-  'sound that is none costs the call nothing: what is sound behind it is heard',
-  async (engine, t) => {
-    const { device, bridge } = await placeWireCall(t, server, silent);
-    const formats: readonly AudioFrameFormat[] = ['amr', 'opus', 'pcm'];
-    for (let n = 0; n < 60; n += 1) {
-      const format = formats[n % formats.length] ?? 'pcm';
-      const timestamp = (n * 0x2345_6789) % 2 ** 32;
-      bridge.send(
-        wireFrame({ kind: 2, format: audioFormats[format], timestamp }, Buffer.alloc(1 + n * 3, n * 37)),
-      );
-    }
-    bridge.send(wireFrame({ kind: 2, format: audioFormats.pcm }, Buffer.alloc(1024 * 1024 - 12, 5)));
-    await bridge.ping();
-    device.frames.length = 0;
-    const shape: SoundShape = { format: 'pcm', rate: 8000, channels: 1 };
-    for (const frame of burst(engine, shape, 100_000)) bridge.send(frame);
-    const isHeard = (frame: Buffer): boolean => readWireFrame(frame).timestamp === 100_000 + heard.toMs;
-    for (let seen = 0; !device.frames.some(isHeard); seen += 1) await device.framesCome(seen + 1);
-    assert.ok(device.frames.every((frame) => readWireFrame(frame).format === audioFormats.alaw));
   },
 );
 

@@ -46,7 +46,6 @@ test('a call with flowing pictures goes on over a killed core, and ends once', a
     const { pid } = await site.process('core');
     process.kill(pid, 'SIGKILL');
     await site.replaced('core', pid);
-    site.newApi();
     const query = `device_id=${deviceId}`;
     const { json } = await site.newApi().call({ ...callStatus, query });
     assert.equal(json.data?.['in_call'], true, JSON.stringify(json));

@@ -176,17 +176,6 @@ for (const [kind, who, request] of watching)
     assert.equal(clock.pendingTimers, 1, 'the heartbeat');
   });
 
-test('who speaks HTTP/1.0 reads the parts as they are', async () => {
-  const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
-  const raw = await scene.rawPeer(request.replace('HTTP/1.1', 'HTTP/1.0'));
-  assert.match(await new SignalPeer(raw).readHead(), / 200 OK\r\n/);
-  const { pictureOutput } = await relay.leg();
-  pictureOutput.sendPicture(Buffer.from('JPEG'), () => undefined);
-  const part =
-    '--reveille-picture\r\nContent-Type: image/jpeg\r\nContent-Length: 4\r\n\r\nJPEG\r\n--reveille-picture';
-  assert.equal(await raw.read(part.length), part);
-});
-
 test('a picture that the relay has for whoever joins stands behind the head of the answer', async () => {
   relay.onJoining = ({ pictureOutput }) => pictureOutput.sendPicture(Buffer.from('first'), () => undefined);
   const stream = await scene.watch();

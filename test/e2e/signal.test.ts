@@ -187,16 +187,6 @@ test('a kick ends both sessions of a device with 4410, and it may come back at o
   await back.close();
 });
 
-test('disabling a device ends both its sessions with 4401, and so it is at the door', async () => {
-  const disable = (device: string, disabled: boolean): Promise<unknown> =>
-    opsOf(server).change('/v1/device/disable', { device_id: device, disabled });
-  await endsBoth({ code: 4401, reason: 'denied' }, (device) => disable(device, true));
-  await assert.rejects(server.controller('TESTDEVICE01'), { code: 4401, reason: 'denied' });
-  await disable('TESTDEVICE01', false);
-  const back = await server.controller('TESTDEVICE01');
-  await back.close();
-});
-
 /** JSON text of exactly so many bytes, some of them beyond ASCII. */
 function mediaOf(bytes: number): { readonly codecs: string[]; readonly note: string } {
   const media = { codecs: ['h264', 'mjpeg'], note: 'é\u2028"\\💡\u0000' };
@@ -350,27 +340,6 @@ for (const id of strangeIds)
     await Promise.all([module.closed, controller.closed]);
     await clearDevices(server, [id]);
   });
-
-test('what one letter alone tells apart are two devices', async () => {
-  const composed = await server.controller('\u00e9');
-  assert.equal((await signalOf('e\u0301')).is_online, false);
-  assert.equal((await signalOf('\u00e9')).is_online, true);
-  await composed.close();
-  await clearDevices(server, ['\u00e9']);
-});
-
-test('metrics count sessions as they are, and events as they were committed', async () => {
-  const type = 'device.signal.online';
-  const count = async (): Promise<number> =>
-    metric(await metricsOf(server), `reveille_events_total{type="${type}"}`) ?? 0;
-  const [before, reader] = [await count(), await EventReader.fromNow(server.api)];
-  const controllers = [await server.controller('SLEEPING01'), await server.controller('SLEEPING02')];
-  assert.equal(metric(await metricsOf(server), 'reveille_signal_sessions'), 2);
-  const told = await reader.rest();
-  assert.equal((await count()) - before, told.length);
-  await Promise.all(controllers.map((controller) => controller.close()));
-  await sessionsAre(0);
-});
 
 test('a drain while a login awaits its commit welcomes it and lets it go with the others', async () => {
   const overrides = ['signal.drain_per_second=1'];

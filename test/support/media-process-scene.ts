@@ -1,4 +1,5 @@
 /** A real server with its media process, and calls in it that need no decoder. */
+import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Launch } from './cli-process.ts';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
@@ -59,7 +60,12 @@ export async function showFrame(device: DeviceLeg, bridge: BridgeLeg): Promise<v
   await seesFrames(device, 1);
 }
 
-/** Resolves when so many have come, in all. It sends nothing meanwhile: pings have a rate. */
-export async function seesFrames({ counts }: DeviceLeg, count: number): Promise<void> {
-  while (counts.videoFrames < count) await pause(5);
+/** Resolves when so many have come, in all; rejects when it is closed before. It sends nothing meanwhile: pings have a rate. */
+export async function seesFrames({ counts, closed }: DeviceLeg, count: number): Promise<void> {
+  let end: object | null = null;
+  void closed.then((close) => (end = close));
+  while (counts.videoFrames < count) {
+    assert.equal(end, null, 'the leg was closed');
+    await pause(5);
+  }
 }
