@@ -332,18 +332,21 @@ test('calls that end in the middle of their frames end in order, and no leg of t
   assert.equal(metric(await metricsOf(server), 'reveille_media_up'), 1);
 });
 
-engineTest('frames are counted by what became of them, and rebuilds and times with them', async (_engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server);
-  for (const [index, size] of [portrait, { width: 320, height: 240 }].entries()) {
-    bridge.send(video(planarFrame(size), index * 100, size));
-    await pictureOf(device, index + 1);
-  }
-  const text = await metricsOf(server);
-  for (const name of [
-    'reveille_media_frames_total{result="encoded"}',
-    'reveille_media_frames_total{result="passed"}',
-    'reveille_media_rebuilds_total',
-    'reveille_media_frame_seconds_count',
-  ])
-    assert((metric(text, name) ?? 0) > 0, name);
-});
+engineTest(
+  'frames are counted by what became of them, and rebuilds and times with them',
+  async (_engine, t) => {
+    const { device, bridge } = await placeWireCall(t, server);
+    for (const [index, size] of [portrait, { width: 320, height: 240 }].entries()) {
+      bridge.send(video(planarFrame(size), index * 100, size));
+      await pictureOf(device, index + 1);
+    }
+    const text = await metricsOf(server);
+    for (const name of [
+      'reveille_media_frames_total{result="encoded"}',
+      'reveille_media_frames_total{result="passed"}',
+      'reveille_media_rebuilds_total',
+      'reveille_media_frame_seconds_count',
+    ])
+      assert((metric(text, name) ?? 0) > 0, name);
+  },
+);
