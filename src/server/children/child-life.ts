@@ -27,8 +27,11 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
   readonly fork: Fork;
   /** Why it ended, in a few words; `fork.ended` has the signal or exit code. */
   readonly ended: Promise<string>;
+  /** Resolves when it says hello. */
+  readonly loaded: Promise<void>;
   readonly #options: LifeOptions;
   readonly #link: Link<ToChild<Kind>, FromChild<Kind>>;
+  #loaded: () => void = () => undefined;
   #release: string | null = null;
   #stage: 'waiting' | 'starting' | 'up' = 'waiting';
   /** Counted, so that a supervisor that stood still kills no child. */
@@ -42,6 +45,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     const { clock, name, startMsMax } = options;
     this.fork = fork;
     this.#options = options;
+    this.loaded = new Promise((resolve) => (this.#loaded = resolve));
     this.ended = fork.ended.then((how) => this.#why ?? how);
     const isUp = (): boolean => this.#stage === 'up';
     this.#link = new Link(fork.channel, {
@@ -113,6 +117,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
       case 'hello':
         this.#release = message.release;
         loading.delete(this);
+        this.#loaded();
         break;
       case 'heartbeat':
         break;

@@ -14,6 +14,7 @@ import type { ChildLife } from '../children/child-life.ts';
 import type { SupervisedChild } from '../children/child.ts';
 import type { CoreChildKind, CoreReport, CoreTask, SuccessorFacts } from './core-task.ts';
 import { coreListenMsMax, handOverMsMax, successorLoadMsMax } from './site-limits.ts';
+import type { SpareCore } from './spare-core.ts';
 
 export type CoreLife = ChildLife<CoreChildKind>;
 
@@ -21,6 +22,8 @@ export interface CoreUpgradeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly core: Pick<SupervisedChild<CoreChildKind>, 'life' | 'succeed'>;
+  /** A core of the release that serves. */
+  readonly spare: Pick<SpareCore, 'renew'>;
   /** Absolute. */
   readonly dataDirectory: string;
   /** From the order to leave until it has closed its signal sessions. */
@@ -93,7 +96,7 @@ export class CoreUpgrade {
   }
 
   async #handOver(before: CoreLife, successor: CoreLife, serving: Promise<object>): Promise<void> {
-    const { clock, log, core, sharesPorts } = this.#deps;
+    const { clock, log, core, spare, sharesPorts } = this.#deps;
     const heldMs = clock.monotonicMs();
     core.succeed(successor, serving);
     before.order({ kind: 'hand-over' });
@@ -116,6 +119,7 @@ export class CoreUpgrade {
         },
       );
     }
+    spare.renew();
     const held_ms = Math.round(clock.monotonicMs() - heldMs);
     log.info({ pid: successor.pid, version: successor.release, held_ms }, 'the new release serves');
   }

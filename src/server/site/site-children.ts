@@ -14,6 +14,7 @@ import { edgeSleepSettings } from '../config/derived-settings.ts';
 import { listenerNames, type Settings } from '../config/settings-schema.ts';
 import type { CoreChildKind, CoreReport, CoreTask } from './core-task.ts';
 import type { CoreLife } from './core-upgrade.ts';
+import { SpareCore } from './spare-core.ts';
 
 export interface SiteDeps {
   readonly clock: Clock;
@@ -33,20 +34,32 @@ export interface SiteParts extends SiteDeps {
 
 const restartMs = { min: siteRestartMsMin, max: siteRestartMsMax };
 
-export function superviseCore(settings: Settings, parts: SiteParts): SupervisedChild<CoreChildKind> {
+export function spareCore({ clock, log, coreArguments }: SiteDeps): SpareCore {
+  return new SpareCore({ clock, log, start: () => coreLife(startCore(coreArguments, false), clock) });
+}
+
+export function superviseCore(
+  settings: Settings,
+  parts: SiteParts,
+  spare: SpareCore,
+): SupervisedChild<CoreChildKind> {
   const { clock, log, coreArguments, changed, reported } = parts;
-  return new SupervisedChild<CoreChildKind>({
+  const child: SupervisedChild<CoreChildKind> = new SupervisedChild<CoreChildKind>({
     clock,
     log,
     name: core,
     fields: {},
     restartMs,
-    changed,
+    changed: () => {
+      if (child.facts.state === 'up') spare.prepare();
+      changed();
+    },
     reported,
-    launch: () => coreLife(startCore(coreArguments, false), clock),
+    launch: () => spare.acquire() ?? coreLife(startCore(coreArguments, false), clock),
     task: (_life, last, failure) =>
       coreTask(settings, parts, { isFirst: last === null, isSuccessor: false, failure }),
   });
+  return child;
 }
 
 const core = 'core';

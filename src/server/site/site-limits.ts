@@ -12,6 +12,10 @@ export const coreStartMsMax = 600_000;
 export const edgeStartMsMax = 20_000;
 /** From the order to end, when its core is gone, until an edge is killed. */
 export const edgeStopMsMax = 2000;
+/** From the time when a core serves until its spare is started: edges and callers come back meanwhile. */
+export const spareCoreDelayMs = 3000;
+/** From the death of a spare core, or a start that failed, until the next start. */
+export const spareCoreRetryMs = 60_000;
 /** Between a death of a core or an edge that died soon after its start and its next start: callers wait for it. */
 export const siteRestartMsMin = 100;
 export const siteRestartMsMax = 2000;

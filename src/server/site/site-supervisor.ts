@@ -14,6 +14,7 @@ import { edgeSocketPath, mediaSocketPaths, removeSocket } from './edge-socket.ts
 import {
   coreLife,
   coreTask,
+  spareCore,
   startCore,
   superviseCore,
   superviseEdge,
@@ -23,11 +24,13 @@ import {
 } from './site-children.ts';
 import { edgeStopMsMax, keptConnectionMs } from './site-limits.ts';
 import { SiteUpgrade } from './site-upgrade.ts';
+import type { SpareCore } from './spare-core.ts';
 
 export class SiteSupervisor {
   readonly #settings: Settings;
   readonly #parts: SiteParts;
   readonly #core: SupervisedChild<CoreChildKind>;
+  readonly #spareCore: SpareCore;
   /** By their names. */
   readonly #edges = new Map<string, SupervisedChild<EdgeChildKind>>();
   /** Null: this machine has none, or others start them. */
@@ -53,7 +56,8 @@ export class SiteSupervisor {
       changed: () => this.#reportChildren(),
       reported: (report) => this.#upgrade.report(report),
     };
-    this.#core = superviseCore(settings, this.#parts);
+    this.#spareCore = spareCore(deps);
+    this.#core = superviseCore(settings, this.#parts, this.#spareCore);
     for (let number = 0; number < settings.sleep.edges; number += 1) this.#addEdge();
     this.#media = mediaSockets.length === 0 ? null : superviseMedia(settings, this.#parts);
     this.#upgrade = new SiteUpgrade({
@@ -87,6 +91,7 @@ export class SiteSupervisor {
   async stop(): Promise<void> {
     const { sleep, signal } = this.#settings;
     this.#isStopping = true;
+    this.#spareCore.close();
     await this.#upgrade.giveUp();
     await this.#core.stop(Math.max(sleep.drain_deadline_ms, signal.drain_deadline_ms) + processStopMsMax);
     const edges = [...this.#edges.values()].map((edge) => edge.stop(edgeStopMsMax));
@@ -97,6 +102,7 @@ export class SiteSupervisor {
 
   /** At once. */
   close(): void {
+    this.#spareCore.close();
     for (const child of [this.#core, ...this.#edges.values()]) child.close();
     this.#media?.close();
   }
@@ -107,6 +113,7 @@ export class SiteSupervisor {
       clock,
       log,
       core: this.#core,
+      spare: this.#spareCore,
       dataDirectory,
       leaveMsMax: keptConnectionMs + this.#settings.signal.drain_deadline_ms + processStopMsMax,
       sharesPorts: process.platform !== 'win32',

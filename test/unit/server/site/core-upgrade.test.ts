@@ -46,6 +46,7 @@ class UpgradeScene {
   /** Rejects with it. */
   edgeFault: Error | null = null;
   edgesReplaced = 0;
+  sparesRenewed = 0;
 
   constructor() {
     const { clock, log } = this;
@@ -144,6 +145,7 @@ class UpgradeScene {
       clock,
       log,
       core,
+      spare: { renew: () => (this.sparesRenewed += 1) },
       dataDirectory: '/data',
       leaveMsMax,
       sharesPorts,
@@ -188,6 +190,7 @@ test('the successor listens when the core has left, and serves when that has end
   const served = scene.log.lines.find(({ message }) => message === 'the new release serves');
   assert.deepEqual(served?.fields, { pid: 101, version: '2.0.0', held_ms: 300 });
   assert.equal(scene.edgesReplaced, 0);
+  assert.equal(scene.sparesRenewed, 1);
 });
 
 test('the core that succeeded is upgraded, and started again, as the one before', async () => {

@@ -1,0 +1,75 @@
+/**
+ * A core whose code is loaded, which is most of a start: it follows the core that dies. It has no task until then. Source:
+ * scale-out.md, Edges (2 s at 20 000 sessions, 6 s at 150 000).
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import type { CoreLife } from './core-upgrade.ts';
+import { spareCoreDelayMs, spareCoreRetryMs } from './site-limits.ts';
+
+export interface SpareCoreOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Throws when the machine has no process to give. */
+  readonly start: () => CoreLife;
+}
+
+export class SpareCore {
+  readonly #options: SpareCoreOptions;
+  #life: CoreLife | null = null;
+  #isClosed = false;
+  #cancel: Cancel | null = null;
+
+  constructor(options: SpareCoreOptions) {
+    this.#options = options;
+  }
+
+  /** Null: there is none, and none is being prepared any more. */
+  acquire(): CoreLife | null {
+    this.#cancel?.();
+    this.#cancel = null;
+    const life = this.#life;
+    this.#life = null;
+    return life;
+  }
+
+  /** Starts one after `delayMs` if there is none. */
+  prepare(delayMs = spareCoreDelayMs): void {
+    if (this.#isClosed || this.#life !== null || this.#cancel !== null) return;
+    this.#cancel = this.#options.clock.after(delayMs, () => {
+      this.#cancel = null;
+      this.#start();
+    });
+  }
+
+  /** Replaces the spare of a release that no longer serves. */
+  renew(): void {
+    this.acquire()?.kill();
+    this.prepare();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.acquire()?.kill();
+  }
+
+  #start(): void {
+    const { log, start } = this.#options;
+    try {
+      const life = start();
+      this.#life = life;
+      void life.loaded.then(() => {
+        if (this.#life === life) log.info({ pid: life.pid }, 'a spare core waits');
+      });
+      void life.ended.then((why) => {
+        if (this.#life !== life) return;
+        this.#life = null;
+        log.warn({ pid: life.pid, why, retry_ms: spareCoreRetryMs }, 'the spare core died');
+        this.prepare(spareCoreRetryMs);
+      });
+    } catch (error) {
+      log.warn({ err: error, retry_ms: spareCoreRetryMs }, 'the spare core cannot be started');
+      this.prepare(spareCoreRetryMs);
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'node:test';
+import { ChildLife } from '../../../../src/server/children/child-life.ts';
+import type { CoreChildKind } from '../../../../src/server/site/core-task.ts';
+import {
+  coreStartMsMax,
+  spareCoreDelayMs,
+  spareCoreRetryMs,
+} from '../../../../src/server/site/site-limits.ts';
+import { SpareCore } from '../../../../src/server/site/spare-core.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeChild } from '../../../support/fake-children.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+
+class SpareScene {
+  readonly clock = new DrivenClock();
+  readonly log = new FakeLog();
+  readonly forks: FakeChild<CoreChildKind>[] = [];
+  noProcess: Error | null = null;
+  readonly spare = new SpareCore({
+    clock: this.clock,
+    log: this.log,
+    start: () => {
+      if (this.noProcess !== null) throw this.noProcess;
+      const fork = new FakeChild<CoreChildKind>(this.clock, 100 + this.forks.length);
+      this.forks.push(fork);
+      return new ChildLife(fork, { clock: this.clock, name: 'core', startMsMax: coreStartMsMax });
+    },
+  });
+
+  /** Of the log. */
+  get messages(): string[] {
+    return this.log.lines.map(({ message }) => message);
+  }
+
+  /** A spare waits, and has loaded. */
+  async waiting(): Promise<FakeChild<CoreChildKind>> {
+    this.spare.prepare();
+    this.clock.advance(spareCoreDelayMs);
+    const [fork = assert.fail('a spare was started')] = this.forks;
+    fork.load();
+    await this.turns();
+    return fork;
+  }
+
+  async turns(): Promise<void> {
+    for (let i = 0; i < 8; i += 1) await turn();
+  }
+}
+
+test('a spare core is started a while after a core serves, and is acquired once', async () => {
+  const { spare, forks, clock } = new SpareScene();
+  spare.prepare();
+  spare.prepare();
+  clock.advance(spareCoreDelayMs - 1);
+  assert.equal(forks.length, 0);
+  clock.advance(1);
+  spare.prepare();
+  assert.deepEqual([forks.length, clock.pendingTimers > 0], [1, true]);
+  assert.equal(spare.acquire()?.pid, 100);
+  assert.equal(spare.acquire(), null);
+});
+
+test('a core that dies before its spare is started cancels that start', () => {
+  const { spare, forks, clock } = new SpareScene();
+  spare.prepare();
+  assert.equal(spare.acquire(), null);
+  clock.advance(2 * spareCoreDelayMs);
+  assert.equal(forks.length, 0);
+});
+
+test('an acquired spare is no longer replaced when it dies', async () => {
+  const scene = new SpareScene();
+  const fork = await scene.waiting();
+  scene.spare.acquire();
+  fork.die('SIGKILL');
+  await scene.turns();
+  assert.deepEqual(scene.messages, ['a spare core waits']);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('a spare that dies, or cannot be started, is started again after a minute, with one line in the log', async () => {
+  const scene = new SpareScene();
+  const fork = await scene.waiting();
+  fork.die('SIGKILL');
+  await scene.turns();
+  scene.noProcess = new Error('no process can be started');
+  scene.clock.advance(spareCoreRetryMs);
+  scene.noProcess = null;
+  scene.clock.advance(spareCoreRetryMs - 1);
+  assert.equal(scene.forks.length, 1);
+  scene.clock.advance(1);
+  assert.equal(scene.forks.length, 2);
+  assert.deepEqual(scene.messages, [
+    'a spare core waits',
+    'the spare core died',
+    'the spare core cannot be started',
+  ]);
+});
+
+test('after an upgrade the spare of the release before is replaced', async () => {
+  const scene = new SpareScene();
+  const fork = await scene.waiting();
+  scene.spare.renew();
+  await scene.turns();
+  assert.deepEqual(fork.asked, ['killed']);
+  scene.clock.advance(spareCoreDelayMs);
+  assert.equal(scene.forks.length, 2);
+  assert.deepEqual(scene.messages, ['a spare core waits']);
+});
+
+test('a stop ends the spare, and starts none', async () => {
+  const scene = new SpareScene();
+  const fork = await scene.waiting();
+  scene.spare.close();
+  await scene.turns();
+  assert.deepEqual(fork.asked, ['killed']);
+  scene.spare.prepare();
+  scene.clock.advance(spareCoreRetryMs);
+  assert.equal(scene.forks.length, 1);
+});
