@@ -10,9 +10,8 @@ import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { callBody, callEnd, callStatus, issuance } from '../support/call-actions.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
 import { ClusterSite } from '../support/cluster-site.ts';
-import { readEvents } from '../support/crash-load.ts';
 import type { ToldEvent } from '../support/event-log-check.ts';
-import { EventReader } from '../support/event-reader.ts';
+import { EventReader, readEvents } from '../support/event-reader.ts';
 import { hangMsMax } from '../support/hang-limit.ts';
 import { startNats } from '../support/nats-server.ts';
 import {
