@@ -48,7 +48,7 @@ export class Provisioner {
   readonly #reads: DeviceReads;
   readonly #places = new SharedPlaces(provisioningsMax, provisioningsPerApplicationMax);
   /** Those that were carried out, without their answers: a secret is not kept. */
-  readonly known: AnswerMemory<Result<null, Refusal<ProvisioningCode>>>;
+  readonly #known: AnswerMemory<Result<null, Refusal<ProvisioningCode>>>;
 
   constructor(deps: ProvisionerDeps) {
     const { registry, clock } = deps;
@@ -58,17 +58,17 @@ export class Provisioner {
       findProduct: (productId) => registry.findProduct(productId),
       countDevices: (appId) => registry.countDevices(appId),
     };
-    this.known = new AnswerMemory(clock, provisioningsKnownMax);
+    this.#known = new AnswerMemory(clock, provisioningsKnownMax);
   }
 
   /** Rejects when the registry cannot be read. */
   async carryOut(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
-    const known = this.known.repeated(request);
+    const known = this.#known.repeated(request);
     if (known !== null && (await known).ok) return succeed(this.#look(request, true).result);
     const looked = this.#look(request, false);
     if (looked.changes.length === 0) return succeed(looked.result);
     const { appId } = request.caller;
-    if (!this.known.hasRoomFor(request))
+    if (!this.#known.hasRoomFor(request))
       return fail(comeAgain(42901, 'too many changes of devices are known'));
     if (this.#deps.isBehind()) return fail(registryUnavailable);
     // A change takes milliseconds.
@@ -84,7 +84,7 @@ export class Provisioner {
   /** From now on a repeat waits for it. */
   #begin(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
     const answer = this.#change(request);
-    this.known.begin(
+    this.#known.begin(
       request,
       answer.then((settled) => (settled.ok ? succeed(null) : settled)),
     );

@@ -10,9 +10,6 @@ import type { Result } from '../../lib/result.ts';
 import type { Refusal } from '../../model/codes.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 
-/** For the next process. */
-export type AnsweredRequests = readonly (readonly [signature: string, expiresMs: number, answer: unknown])[];
-
 interface KnownRequest<Answer> {
   /** A promise while it is under way. */
   answer: Answer | Promise<Answer>;
@@ -51,21 +48,6 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
   /** From now on a repeat is answered like it. */
   keep({ signature, signatureExpiresMs }: SignedRequest, answer: Answer): void {
     this.#bySignature.set(signatureKey(signature), { answer }, signatureExpiresMs);
-  }
-
-  /** Requests that are under way are not among them. */
-  save(): AnsweredRequests {
-    const answered: [string, number, Answer][] = [];
-    for (const [key, { answer }, expiresMs] of this.#bySignature.entries())
-      if (!(answer instanceof Promise))
-        answered.push([Buffer.from(key, 'latin1').toString('hex'), expiresMs, answer]);
-    return answered;
-  }
-
-  /** As `save` of an equal memory returned them; the bound was that memory's. */
-  restore(answered: AnsweredRequests): void {
-    for (const [signature, signatureExpiresMs, answer] of answered)
-      this.keep({ signature, signatureExpiresMs }, answer as Answer);
   }
 
   /** From now on a repeat joins it; once it is answered it is kept or forgotten by its answer. */
@@ -123,16 +105,6 @@ class ExpiringKeys<Value> {
   get(key: string): Value | undefined {
     this.#sweep();
     return this.#values.get(key);
-  }
-
-  /** With the last millisecond of each entry's second. */
-  *entries(): Iterable<[key: string, value: Value, expiresMs: number]> {
-    this.#sweep();
-    for (const [second, { keys }] of this.#bySecond)
-      for (const key of keys) {
-        const value = this.#values.get(key);
-        if (value !== undefined) yield [key, value, second * 1000 - 1];
-      }
   }
 
   /** One that is known stays in its second's group: a signature has one date. */

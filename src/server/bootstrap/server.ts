@@ -8,7 +8,6 @@ import type { Log } from '../../lib/log.ts';
 import type { CoreHandle, UpgradeControl } from '../site/core-task.ts';
 import { awaitSessions, mayBeBrought } from '../site/unclaimed-sessions.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
-import { restoreAnswered, saveAnswered, type AnsweringParts } from './answered-requests.ts';
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
 import { importLate, recordReload, recordUpgrade } from './unasked-changes.ts';
@@ -147,7 +146,6 @@ class Server {
    */
   async recover(): Promise<string> {
     logOpened(this.#store, this.#context.log);
-    await restoreAnswered(this.#answering, this.#store.directory);
     const ops = await this.#controlPlane.recover(this.#isLater);
     await this.#member.open();
     await this.#member.recover(this.#context, this.#awaitsSessions ? mayBeBrought : () => false);
@@ -229,10 +227,6 @@ class Server {
     log.info({}, 'stopped');
   }
 
-  get #answering(): AnsweringParts {
-    return { ...this.#context, provisioner: this.#controlPlane.provisioner };
-  }
-
   /** Everything that was opened; what was acknowledged is in the store before it closes. */
   async close(): Promise<void> {
     this.#context.deviceReview.stop();
@@ -244,7 +238,6 @@ class Server {
     await this.#context.records.close();
     await this.#controlPlane.close();
     await this.#membership.hangUp();
-    await saveAnswered(this.#answering, this.#store.directory);
     removeRuntimeFile(this.#store.directory);
     await this.#store.close();
   }

@@ -39,13 +39,13 @@ export class PrivateFile {
   }
 
   /** On disk when it resolves. Replaces what is there. */
-  write(content: string | Uint8Array): Promise<void> {
-    return this.#place(content, rename);
+  write(text: string): Promise<void> {
+    return this.#place(text, rename);
   }
 
   /** The same, unless another process has made the file meanwhile. */
-  create(content: string | Uint8Array): Promise<void> {
-    return this.#place(content, makeOnce);
+  create(text: string): Promise<void> {
+    return this.#place(text, makeOnce);
   }
 
   /** For a file whose content is wrong. */
@@ -53,11 +53,11 @@ export class PrivateFile {
     return new StoreOpenError(`${this.#what} in ${this.path} cannot be used: ${fault}`);
   }
 
-  #place(content: string | Uint8Array, place: (from: string, to: string) => Promise<void>): Promise<void> {
+  #place(text: string, place: (from: string, to: string) => Promise<void>): Promise<void> {
     const own = `${this.path}.${randomUUID()}`;
     return this.#attempt('written', async () => {
       try {
-        await writeWhole(own, content);
+        await writeWhole(own, text);
         await place(own, this.path);
       } finally {
         await rm(own, { force: true });
@@ -96,10 +96,10 @@ async function readIfThere(path: string): Promise<PrivateText | null> {
 }
 
 /** On disk when it resolves: what was just made must not be gone after a power cut. */
-async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+async function writeWhole(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', ownerOnly);
   try {
-    await file.writeFile(content);
+    await file.writeFile(text);
     await file.sync();
   } finally {
     await file.close();

@@ -17,7 +17,7 @@ interface Captured {
 /** A server that does what is dated within the window, and remembers it. */
 class Scene {
   readonly clock = new DrivenClock();
-  memory = new AnswerMemory<Result<number, Refusal>>(this.clock, 100);
+  readonly memory = new AnswerMemory<Result<number, Refusal>>(this.clock, 100);
   readonly done = new Map<string, number>();
   #signatures = 0;
 
@@ -28,13 +28,6 @@ class Scene {
       signature: this.#signatures.toString(16).padStart(64, '0'),
       dateMs: Math.floor((this.clock.wallMs() + offMs) / 1000) * 1000,
     };
-  }
-
-  /** An ordered stop and start. */
-  restart(): void {
-    const answered = this.memory.save();
-    this.memory = new AnswerMemory(this.clock, 100);
-    this.memory.restore(answered);
   }
 
   send({ signature, dateMs }: Captured): 'done' | 'repeated' | 'full' | 'outside' {
@@ -87,19 +80,6 @@ test('a signature takes one place for as long as its date is within the window, 
   assert.equal(scene.send(scene.sign()), 'full');
   scene.clock.advance(windowMs / 2 + 2000);
   assert.equal(scene.send(scene.sign()), 'done');
-});
-
-test('an ordered restart forgets no signature before its date is outside the window, and keeps none for longer', () => {
-  const scene = new Scene();
-  const captured = scene.sign();
-  assert.equal(scene.send(captured), 'done');
-  scene.restart();
-  assert.equal(scene.send(captured), 'repeated');
-  scene.clock.advance(windowMs);
-  scene.restart();
-  assert.equal(scene.send(captured), 'repeated');
-  scene.clock.advance(2000);
-  assert.deepEqual(scene.memory.save(), []);
 });
 
 test('no walk of the wall clock makes a request take effect twice', () => {
