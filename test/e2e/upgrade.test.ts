@@ -58,12 +58,9 @@ test('upgrades under load close no sleep session, fail no request, and lose no w
   assert.equal(await upgraded.offlineEvents(), '');
 });
 
-test('an upgrade answers a repeated wakeup like the first, and ends a connection that was idle as it began with its next answer', async () => {
+test('an upgrade ends a connection that was idle as it began with its next answer', async () => {
   const caller = site.newApi();
-  const wakeup = [{ device_id: siteDevice(0), number: 1 }, { atMs: Date.now() }] as const;
-  const first = await caller.wake(...wakeup);
-  assert.equal(first.status, 202, first.text);
-  await upgraded.modules[0]?.nextPacket();
+  assert.equal((await caller.connectivity(siteDevice(0))).status, 200);
   const { command } = site.server;
   // Else the library would have closed it before, while a slow machine loads the release.
   const keptAlive = setInterval(() => void caller.connectivity(siteDevice(0)), 3000);
@@ -73,8 +70,6 @@ test('an upgrade answers a repeated wakeup like the first, and ends a connection
   const { status, headers } = await caller.connectivity(siteDevice(0));
   assert.deepEqual([status, headers.connection, caller.connectionsMade], [200, 'close', 1]);
   await command.logged('the new release serves', 3);
-  const repeat = await caller.wake(...wakeup);
-  assert.deepEqual([repeat.status, repeat.headers['x-tg-repeat-of']], [202, first.json['request_id']]);
 });
 
 test('a release that does not start, or has wrong settings, leaves the old one serving', async () => {

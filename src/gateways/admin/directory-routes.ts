@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { backupInWorker } from '../../storage/backup/backup-thread.ts';
+import { damagedAdvice } from '../../storage/lmdb/store-fault.ts';
 import { exportRegistry } from '../../storage/registry/registry-export.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { explainIssues, refuse, type DirectoryRoute } from '../ops/admin-route.ts';
@@ -15,12 +16,20 @@ const exportQuery = z.strictObject({
   with_secrets: z.stringbool(),
 });
 
-export function directoryRoutes(directory: string, tables: RegistryTables, clock: Clock): DirectoryRoute[] {
+/** `isDamaged`: pages of the store cannot be read. LMDB may end the process that walks over them, so the server does not. */
+export function directoryRoutes(
+  directory: string,
+  tables: RegistryTables,
+  clock: Clock,
+  isDamaged: () => boolean,
+): DirectoryRoute[] {
+  const damaged = refuse(503, `the store is damaged: ${damagedAdvice}`);
   return [
     {
       method: 'GET',
       path: '/v1/backup',
       open: async () => {
+        if (isDamaged()) return damaged;
         const { bytesMax, pieces } = await backupInWorker({ directory, nowMs: clock.wallMs() });
         return { pieces, headers: { [backupRoomHeader]: String(bytesMax) } };
       },
@@ -29,6 +38,7 @@ export function directoryRoutes(directory: string, tables: RegistryTables, clock
       method: 'GET',
       path: '/v1/registry/export',
       open: async ({ query }) => {
+        if (isDamaged()) return damaged;
         const asked = exportQuery.safeParse(Object.fromEntries(query));
         if (!asked.success) return refuse(400, explainIssues(asked.error, 'query'));
         const { form, with_secrets: withSecrets } = asked.data;

@@ -29,7 +29,12 @@ export function adminRoutes(server: ServerContext, deps: AdminRoutesDeps): (Admi
   return [
     ...registryRoutes({ ...server, ...deps, rules }),
     ...registryListRoutes(registry),
-    ...directoryRoutes(deps.dataDirectory, deps.tables, clock),
+    ...directoryRoutes(
+      deps.dataDirectory,
+      deps.tables,
+      clock,
+      () => server.own.storeHealth?.isDamaged === true,
+    ),
     ...auditRoutes(deps.dataDirectory, clock),
     ...deviceRoutes({ ...server, sleepRecords, signalRecords, events }),
     deviceListRoute({ ...server, sleepRecords, signalRecords }),

@@ -29,7 +29,7 @@ export interface CountedParts {
   provisioner: Pick<Provisioner, 'carryOut'> | null;
   member: { figures(): ClusterFigures | null } | null;
   figures: LiveFigures | null;
-  storeHealth: Pick<StoreHealth, 'figures' | 'foundFault'> | null;
+  storeHealth: Pick<StoreHealth, 'figures' | 'foundFault' | 'isDamaged'> | null;
 }
 
 export function noPartsYet(): CountedParts {

@@ -62,6 +62,11 @@ export class StoreHealth {
     this.#deps.log.error({ err: error, file, advice }, message);
   }
 
+  /** Pages of a file cannot be read. */
+  get isDamaged(): boolean {
+    return this.#files.damaged.size > 0;
+  }
+
   /** `waiting`: changes in memory that the store has not taken. */
   count(waiting: () => number): void {
     this.#waiting = waiting;

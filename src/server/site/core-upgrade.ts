@@ -10,13 +10,10 @@ import { linkVersion as mediaLinkVersion } from '../../protocol/media-link/link-
 import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import { endOrKill } from '../children/child-fork.ts';
-import type { ChildLife } from '../children/child-life.ts';
 import type { SupervisedChild } from '../children/child.ts';
 import type { CoreChildKind, CoreReport, CoreTask, SuccessorFacts } from './core-task.ts';
 import { coreListenMsMax, handOverMsMax, successorLoadMsMax } from './site-limits.ts';
-import type { SpareCore } from './spare-core.ts';
-
-export type CoreLife = ChildLife<CoreChildKind>;
+import type { CoreLife, SpareCore } from './spare-core.ts';
 
 export interface CoreUpgradeDeps {
   readonly clock: Clock;

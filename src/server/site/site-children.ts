@@ -13,8 +13,7 @@ import type { EdgeChildKind } from '../../edge/process/child-kind.ts';
 import { edgeSleepSettings } from '../config/derived-settings.ts';
 import { listenerNames, type Settings } from '../config/settings-schema.ts';
 import type { CoreChildKind, CoreReport, CoreTask } from './core-task.ts';
-import type { CoreLife } from './core-upgrade.ts';
-import { SpareCore } from './spare-core.ts';
+import { SpareCore, type CoreLife } from './spare-core.ts';
 
 export interface SiteDeps {
   readonly clock: Clock;

@@ -4,8 +4,11 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
-import type { CoreLife } from './core-upgrade.ts';
+import type { ChildLife } from '../children/child-life.ts';
+import type { CoreChildKind } from './core-task.ts';
 import { spareCoreDelayMs, spareCoreRetryMs } from './site-limits.ts';
+
+export type CoreLife = ChildLife<CoreChildKind>;
 
 export interface SpareCoreOptions {
   readonly clock: Clock;

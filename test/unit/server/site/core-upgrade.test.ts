@@ -5,13 +5,14 @@ import { edgeLinkVersion } from '../../../../src/protocol/edge-link/edge-message
 import { ChildLife } from '../../../../src/server/children/child-life.ts';
 import { SupervisedChild } from '../../../../src/server/children/child.ts';
 import type { CoreChildKind, CoreTask, SuccessorFacts } from '../../../../src/server/site/core-task.ts';
-import { CoreUpgrade, type CoreLife } from '../../../../src/server/site/core-upgrade.ts';
+import { CoreUpgrade } from '../../../../src/server/site/core-upgrade.ts';
 import {
   coreListenMsMax,
   coreStartMsMax,
   handOverMsMax,
   successorLoadMsMax,
 } from '../../../../src/server/site/site-limits.ts';
+import type { CoreLife } from '../../../../src/server/site/spare-core.ts';
 import { SiteUpgrade } from '../../../../src/server/site/site-upgrade.ts';
 import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
 import { storeFormat } from '../../../../src/storage/lmdb/store-format.ts';
