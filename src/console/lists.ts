@@ -46,7 +46,7 @@ function looking(): HTMLElement {
 }
 
 /**
- * A view that is read every `everyMs`. What it shows is laid anew only when other things are read, so that opened lists and
+ * A view that is read every `everyMs`. It is drawn again only when other things are read, so that opened lists and
  * buttons stay as they are; `look` reads again at once.
  */
 export function polledView<Found>(

@@ -267,7 +267,7 @@ test('a cursor of one goes on at any other, without loss or repeat, and one that
     assert.deepEqual((await new EventReader(api, next).until(isLast)).filter(isOurs), rest);
   for (let count = 0; count < 10; count += 1) {
     const { next: newest } = await readEvents(first, 'latest', 1);
-    // What is truncated is an error.
+    // A truncated page is an error.
     await Promise.all(others.map((api) => readEvents(api, newest, 1)));
   }
   const query = `after=${encodeCursor(1_000_000)}&wait=0`;
@@ -298,7 +298,7 @@ test('a replayed issuance is answered like the first by all, and opens no call a
   const [api = assert.fail()] = site.everywhere();
   await post(api, callEnd.path, { device_id: body['device_id'], session });
   for (const { json, text } of await all((one) => one.call(signed))) assert.equal(json.code, 40903, text);
-  const next = await post(api, issuance.path, { ...body, msg_payload: 'signed anew' });
+  const next = await post(api, issuance.path, { ...body, msg_payload: 'signed again' });
   assert.equal(next.json.code, 0, next.text);
   assert.notEqual(sessionOf(next), session);
 });
@@ -333,7 +333,7 @@ test("a replayed end is answered like the first by all, and leaves the room's ne
   const signed = { ...callEnd, body: JSON.stringify({ device_id, msg_room_id }), atMs: Date.now() };
   const first = await api.call(signed);
   assert.equal(first.json.data?.['session'], session, first.text);
-  const next = sessionOf(await post(api, issuance.path, { ...body, msg_payload: 'signed anew' }));
+  const next = sessionOf(await post(api, issuance.path, { ...body, msg_payload: 'signed again' }));
   for (const { json } of await all((one) => one.call(signed))) assert.deepEqual(json, first.json);
   const ended = await post(api, callEnd.path, { device_id, session: next, reason: 'rejected' });
   assert.equal(ended.json.data?.['reason'], 'rejected', ended.text);
@@ -416,7 +416,7 @@ test('what replaces the registry is what all serve: who is not in it goes, the o
 
 const devicesPath = '/v1/devices';
 
-test('a device is added, changed and removed by any, read at once there and soon by all, and told of once each', async () => {
+test('a device is added, changed and removed by any, read at once there and soon by all, and each change is one event', async () => {
   for (const [count, api] of site.everywhere().slice(0, 4).entries()) {
     const id = `PROVISIONED-${count}`;
     const reader = await EventReader.fromNow(api);

@@ -33,7 +33,7 @@ export async function openMediaScene(
 
 export const untouchedVideo = { down_video_mt: 'h264', video_res_mode: 'auto' } as const;
 
-/** Of a call that needs no decoder; `change`: of what its backend asks for; `onFrame`: of the device. */
+/** Plays a call that needs no decoder. `change`: fields of its backend's request; `onFrame`: called with each frame of the device. */
 export async function openLegs(
   scene: Pick<MediaScene, 'api' | 'url'>,
   change: object = {},

@@ -1,4 +1,4 @@
-/** What records need that a test opens. */
+/** Parts that records need in a test. */
 import type { ProductId } from '../../src/model/ids.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
 import type { EventLog } from '../../src/core/ports/event-log.ts';

@@ -34,12 +34,12 @@ import type { CommandContext } from '../shell/command-context.ts';
 import { nothingChanged, type FileWatch, type OpsClient } from './ops-client.ts';
 import { findOpsClient } from './running-server.ts';
 
-/** Of the running server, or of a store at rest. */
+/** The registry of the running server, or of a store at rest. */
 export interface LocalRegistry {
   counts(): Promise<Readonly<Record<KindName, number>>>;
   /** When the newest event of the store happened, in wall milliseconds; 0: nothing happened yet. */
   newestEventMs(): Promise<number>;
-  /** Of the memory maps of the store's files; null: the running server has them. */
+  /** Size of the memory maps of the store's files, bytes; null: the running server has them. */
   readonly mapBytes: number | null;
   /** One entry, as a registry file has it; its secret may be masked. */
   find(kind: KindName, id: string): Promise<JsonObject | null>;

@@ -19,7 +19,7 @@ export interface SeenRegistry {
   readonly credential: Credential | null;
   /** When the newest event happened; 0: nothing happened yet. */
   readonly newestMs: number;
-  /** Of the memory maps of its files; null: a running server has them. */
+  /** Size of the memory maps of its files, bytes; null: a running server has them. */
   readonly mapBytes: number | null;
 }
 

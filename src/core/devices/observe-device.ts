@@ -30,7 +30,7 @@ export type Observe = (
   deviceId: DeviceId,
 ) => ConnectivityRecord | null | Promise<ConnectivityRecord | null>;
 
-/** What a server that is alone knows: all of it. */
+/** The view of a server that is alone: it knows all sessions. */
 export function observeOwn(own: OwnDeps, deviceId: DeviceId): ConnectivityRecord {
   const actor = own.directory.find(deviceId);
   const isOnline = actor !== null && actor.connection('signal') !== null;

@@ -22,7 +22,7 @@ export interface ConnectivityDeps {
   readonly directory: DeviceDirectory;
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
-  /** How devices that may be at others are seen. */
+  /** The view of devices that may be connected to other nodes. */
   readonly observe: Observe;
   /** The store refuses writes: what has changed meanwhile cannot be told, because nothing is told before it is kept. */
   storeRefuses(): boolean;

@@ -36,7 +36,7 @@ export interface WakeupItem {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
   readonly record: WakeupRecord;
-  /** What bears its request id may be older than it. */
+  /** Events with its request id may be older than it. */
   readonly isFirst: boolean;
   readonly event: OutboxEvent | null;
 }

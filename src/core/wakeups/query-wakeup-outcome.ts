@@ -89,7 +89,7 @@ async function search(deps: OutcomeSources, cluster: ClusterDeps, name: WakeupNa
   }
 }
 
-/** Of one wakeup its own member knows best. */
+/** The member that began a wakeup knows its outcome best. */
 async function findLatest(
   { wakeupRecords }: OutcomeSources,
   cluster: ClusterDeps,

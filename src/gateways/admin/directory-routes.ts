@@ -8,7 +8,7 @@ import { exportRegistry } from '../../storage/registry/registry-export.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { explainIssues, refuse, type DirectoryRoute } from '../ops/admin-route.ts';
 
-/** Of a backup: it has no more bytes. */
+/** Header of a backup: the most bytes that it may have. */
 export const backupRoomHeader = 'x-backup-bytes-max';
 
 const exportQuery = z.strictObject({

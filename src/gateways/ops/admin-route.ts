@@ -25,7 +25,7 @@ export interface AdminRequest {
 
 /** An answer that is no success. */
 export class AdminRefusal {
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
   readonly error: string;
 
@@ -77,7 +77,7 @@ export interface UploadRoute {
 export interface Upload {
   /** Each is sent as a line of JSON. When the caller hangs up the iteration is ended where it stands. */
   readonly lines: AsyncIterable<unknown>;
-  /** How it ended, also for a caller that has hung up. It is the last line. */
+  /** Its end, also for a caller that has hung up. It is the last line. */
   readonly ended: Promise<AdminAnswer>;
 }
 

@@ -15,7 +15,7 @@ import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.t
 export interface SoundDecoder {
   /** Null: it is broken, or too long. */
   decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null;
-  /** What comes next does not build on what came; left out where no sample builds on another. */
+  /** The next sample does not build on earlier ones. Absent: no sample builds on another. */
   reset?(): void;
   close(): void;
 }

@@ -92,7 +92,7 @@ export class UpgradeHandler {
     );
   }
 
-  /** Whether it can be carried is asked before the present leg is replaced. */
+  /** Capacity is checked before the present leg is replaced. */
   #openDeviceOf(
     request: UpgradeRequest,
     { kind, token }: Extract<LegRequest, { readonly token: string }>,

@@ -45,7 +45,7 @@ const isPresent = (receiver: Receiver | undefined): receiver is Receiver => rece
 
 /** A second device or bridge takes the place of the first. */
 export class Room {
-  /** Of its device; empty: none has been there yet. */
+  /** Application of its device; empty: no device has connected yet. */
   application = '';
   readonly #clock: Clock;
   readonly #tally: FrameTally;

@@ -6,9 +6,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { loadWindowMs } from '../../model/limits.ts';
 import type { Size } from '../../model/call.ts';
 
-/** What a call will take, as far as it can be told before its first frame. */
+/** Estimated load of a call before its first frame. */
 export interface TranscodingNeed {
-  /** What the bridge is asked for. */
+  /** Format that is requested of the bridge. */
   readonly request: Size;
   readonly maxFps: number;
 }

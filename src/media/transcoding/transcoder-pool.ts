@@ -39,7 +39,7 @@ const usualNeed: TranscodingNeed = { request: { width: 640, height: 480 }, maxFp
 
 const workerFile = moduleBeside('transcoder-worker', import.meta.url);
 
-/** What the relay asks of it. */
+/** The part of the pool that the relay uses. */
 export type Transcoders = Pick<
   TranscoderPool,
   'engine' | 'soundEncoders' | 'open' | 'openSound' | 'refusalOf' | 'workers' | 'close'
@@ -79,7 +79,7 @@ export class TranscoderPool {
     return this.#engine?.version ?? null;
   }
 
-  /** Of which packets can be made here. */
+  /** Codecs whose packets can be made here. */
   get soundEncoders(): readonly SoundEncoding[] {
     return this.#engine?.soundEncoders ?? [];
   }
@@ -105,7 +105,7 @@ export class TranscoderPool {
     return succeed(new SoundSession(this.#sessions, thread, load));
   }
 
-  /** Whether `open` would take it, nothing reserved; null: it would. */
+  /** The refusal that `open` would give, without a reservation; null: it would accept. */
   refusalOf(need: TranscodingNeed): ReservationRefusal | null {
     return this.#findThread(this.#cost.share(need)) === null ? this.#refusal() : null;
   }

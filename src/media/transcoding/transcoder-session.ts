@@ -100,6 +100,6 @@ export class SoundSession extends ThreadSession {
   }
 }
 
-/** What the relay asks of them. */
+/** The part of a session that the relay uses. */
 export type Transcoder = Pick<FrameSession, 'hasTimeToSpare' | 'take' | 'close'>;
 export type SoundTranscoder = Pick<SoundSession, 'take' | 'close'>;

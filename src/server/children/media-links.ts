@@ -48,7 +48,7 @@ abstract class MediaLinks {
     for (const connection of this.deps.connections) connection.close();
   }
 
-  /** Nobody is let in any more. */
+  /** No more links are accepted. */
   protected abstract stopListening(): void;
 
   /** `settings`: as of `MediaConnection.attach`. Resolves to whether it listens; never rejects. */

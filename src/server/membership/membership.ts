@@ -111,7 +111,7 @@ export class Member implements ContextMember {
   /** It is about to stop. */
   draining(): void {}
 
-  /** Nobody can ask it any more. Before the records are closed. */
+  /** Ends its answers to other members, before the records are closed. */
   async close(): Promise<void> {}
 
   protected status(): MemberStatus {

@@ -37,7 +37,7 @@ import { NodeLog } from './node-log.ts';
 import { applyRegistryChanges, NodeRegistry } from './node-registry.ts';
 import { nodeWebhooks } from './node-webhooks.ts';
 
-/** What a node keeps for itself. */
+/** Parts that a node does not share. */
 export interface NodeStore {
   readonly state: StateTables;
   readonly outbox: OutboxStore;

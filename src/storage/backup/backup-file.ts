@@ -32,7 +32,7 @@ export interface BackupDeps {
 export interface WrittenBackup {
   readonly manifest: BackupManifest;
   readonly bytes: number;
-  /** Of all that stands before it in the file; lowercase hex. */
+  /** SHA-256 of all bytes before it in the file; lowercase hex. */
   readonly sha256: string;
 }
 

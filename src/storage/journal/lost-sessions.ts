@@ -60,7 +60,7 @@ export class LostSessions {
     if (record === null || session === null || record.openSession !== session) return false;
     if (!isGone(session, deviceId, connection)) return false;
     const { epoch } = record;
-    // Of its heartbeats no more is known than the row has.
+    // The row has all that is known of its heartbeats.
     const ended = { ...record, openSession: null, lastOfflineAt: Math.floor(atMs / 1000) };
     const end = { kind: 'ended', connection, session, epoch, atMs, node, reason: 'node_lost' } as const;
     records.write(deviceId, ended, end);

@@ -29,7 +29,7 @@ class SpareScene {
     },
   });
 
-  /** Of the log. */
+  /** Messages of the log. */
   get messages(): string[] {
     return this.log.lines.map(({ message }) => message);
   }
