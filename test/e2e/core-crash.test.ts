@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCoreCrashes } from '../support/core-crashes.ts';
 import { lastFirst } from '../support/temporary-store.ts';
+import { UpgradeSite } from '../support/upgrade-site.ts';
 
 test('a killed core loses no session, no acknowledged wakeup and no event, and wakes every device afterwards', async (t) => {
   const plan = {
@@ -18,4 +19,15 @@ test('a killed core loses no session, no acknowledged wakeup and no event, and w
   };
   const { wakeups, queries } = await runCoreCrashes(lastFirst(t), plan);
   assert.deepEqual([...wakeups.failures, ...queries.failures], []);
+});
+
+test('a core that is killed is followed by its spare, and the spare by another one', async (t) => {
+  const site = await UpgradeSite.open(lastFirst(t), { edges: 1, devices: 1 });
+  const { command } = site.site.server;
+  const spare = await command.logged<{ pid: number }>('a spare core waits');
+  process.kill(await site.corePid(), 'SIGKILL');
+  const next = await command.logged<{ pid: number }>('the core is up', 2);
+  assert.equal(next.pid, spare.pid);
+  const another = await command.logged<{ pid: number }>('a spare core waits', 2);
+  assert.notEqual(another.pid, spare.pid);
 });
