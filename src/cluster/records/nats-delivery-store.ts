@@ -42,12 +42,12 @@ export class NatsDeliveryStore {
     this.#places = new DeliveryRevisions();
     const hooks = await this.#hooks();
     const parked = new Map<number, number>();
-    const orphans: number[] = [];
+    const gone: number[] = [];
     let kept: KeptEntry[] = [];
     for await (const [key, entry] of this.#entries(placeKeys)) {
       const place = Number(key.slice(placeKeys.length));
       if (entry.kind === 'free' || entry.kind === 'hook') this.#places.addFree(place);
-      else if (!hooks.has(entry.number)) orphans.push(place);
+      else if (!isWorthTaking(hooks.get(entry.number)?.record, entry)) gone.push(place);
       else {
         this.#places.add(entry.number, nameOf(entry), place);
         if (entry.kind === 'parked') parked.set(entry.number, (parked.get(entry.number) ?? 0) + 1);
@@ -64,8 +64,8 @@ export class NatsDeliveryStore {
         changesOf(id, { ...record, parked: parked.get(number) ?? 0 }, []),
       ),
     );
-    await this.#putAll(orphans.map((place) => [placeKeys + place, free]));
-    for (const place of orphans) this.#places.addFree(place);
+    await this.#putAll(gone.map((place) => [placeKeys + place, free]));
+    for (const place of gone) this.#places.addFree(place);
   }
 
   /** All of it, or it rejects and may be asked again. Those that are trimmed have to be named in `parked`. */
@@ -122,6 +122,16 @@ export class NatsDeliveryStore {
         );
     }
   }
+}
+
+/**
+ * Nothing that a dropped hook has left; and no event ahead of the cursor that was never tried: its node may have died
+ * before the earlier ones of its device were written, so it is read from the log again, in its turn.
+ */
+function isWorthTaking(record: HookRecord | undefined, entry: KeptEntry): boolean {
+  if (record === undefined) return false;
+  const isUntried = entry.kind === 'failed' && entry.kept.attempts === 0;
+  return !isUntried || entry.kept.event.sequence <= record.cursor;
 }
 
 function recordOf({ id, record }: HookChanges): Put {

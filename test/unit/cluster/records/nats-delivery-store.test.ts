@@ -106,6 +106,24 @@ test('wherever a crash comes, no cursor has passed a failed event that is not th
   assert.equal(crashes, 4);
 });
 
+test('an event that a dead node set aside ahead of the cursor is left to be read in its turn', async () => {
+  const scene = new Scene();
+  await scene.repository.load(async () => undefined);
+  const waiting = [failed(4, 0), failed(6, 0), failed(7, 1)];
+  const kept = new Map(waiting.map((entry) => [entry.event.sequence, entry]));
+  await scene.repository.keep([changes(5, { failed: kept })]);
+  assert.deepEqual(
+    (await scene.loaded()).failed(1).map(({ event }) => event.sequence),
+    [4, 7],
+  );
+  assert.deepEqual(
+    (await scene.loaded()).failed(1).map(({ event }) => event.sequence),
+    [4, 7],
+    'its entry is gone',
+  );
+  assert.equal(scene.kv.bucket.entries.size, 4);
+});
+
 test('a node whose turn is over writes nothing', async () => {
   const scene = new Scene();
   await scene.repository.load(async () => undefined);
