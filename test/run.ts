@@ -40,6 +40,8 @@ if (isDefault) places.push(fileURLToPath(new URL('.', import.meta.url)));
  */
 const together = /[/\\]test[/\\](?:unit|protocol|conformance)[/\\]/;
 const togetherMax = 24;
+/** Files that a run of everything prints with their seconds. */
+const slowestShown = 20;
 /** What is to happen around every test of a file would happen around those of the others. */
 const aroundEach = /^(?:before|beforeEach|afterEach)\(/m;
 
@@ -156,8 +158,6 @@ interface Report {
   /** Files and the milliseconds of their tests. */
   readonly took: readonly (readonly [file: string, ms: number])[];
 }
-
-const slowestShown = 20;
 
 function printSlowest(took: Report['took']): void {
   console.log('slowest files, seconds:');
