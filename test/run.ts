@@ -40,16 +40,12 @@ if (isDefault) places.push(fileURLToPath(new URL('.', import.meta.url)));
  */
 const together = /[/\\]test[/\\](?:unit|protocol|conformance)[/\\]/;
 const togetherMax = 24;
-/** Files that a run of everything prints with their seconds. */
-const slowestShown = 20;
 /** What is to happen around every test of a file would happen around those of the others. */
 const aroundEach = /^(?:before|beforeEach|afterEach)\(/m;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Below the root, whose dependencies and package it shares. */
 const compiledRoot = join(root, '.test-build');
-
-process.exitCode = await main();
 
 async function main(): Promise<number> {
   const missing = places.filter((place) => !existsSync(place));
@@ -159,6 +155,9 @@ interface Report {
   readonly took: readonly (readonly [file: string, ms: number])[];
 }
 
+/** Files that a run of everything prints with their seconds. */
+const slowestShown = 20;
+
 function printSlowest(took: Report['took']): void {
   console.log('slowest files, seconds:');
   for (const [file, ms] of took.toSorted(([, one], [, other]) => other - one).slice(0, slowestShown))
@@ -177,3 +176,6 @@ function complain(message: string, code: number): number {
   console.error(`test/run.ts: ${message}`);
   return code;
 }
+
+// Last: it runs while this file is read, and uses what is declared above.
+process.exitCode = await main();
