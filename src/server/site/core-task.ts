@@ -3,6 +3,7 @@ import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
 import type { HoldingApi } from '../bootstrap/holding-api.ts';
 import type { Result } from '../../lib/result.ts';
+import type { ChildLife } from '../children/child-life.ts';
 import type { ChildFacts } from '../children/child.ts';
 import type { RealListeners } from '../config/derived-settings.ts';
 
@@ -101,3 +102,5 @@ export interface CoreChildKind {
   readonly order: CoreOrder;
   readonly report: CoreReport;
 }
+
+export type CoreLife = ChildLife<CoreChildKind>;

@@ -11,9 +11,9 @@ import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import { endOrKill } from '../children/child-fork.ts';
 import type { SupervisedChild } from '../children/child.ts';
-import type { CoreChildKind, CoreReport, CoreTask, SuccessorFacts } from './core-task.ts';
+import type { CoreChildKind, CoreLife, CoreReport, CoreTask, SuccessorFacts } from './core-task.ts';
 import { coreListenMsMax, handOverMsMax, successorLoadMsMax } from './site-limits.ts';
-import type { CoreLife, SpareCore } from './spare-core.ts';
+import type { SpareCore } from './spare-core.ts';
 
 export interface CoreUpgradeDeps {
   readonly clock: Clock;

@@ -12,8 +12,8 @@ import { MediaChildren } from '../children/media-children.ts';
 import type { EdgeChildKind } from '../../edge/process/child-kind.ts';
 import { edgeSleepSettings } from '../config/derived-settings.ts';
 import { listenerNames, type Settings } from '../config/settings-schema.ts';
-import type { CoreChildKind, CoreReport, CoreTask } from './core-task.ts';
-import { SpareCore, type CoreLife } from './spare-core.ts';
+import type { CoreChildKind, CoreLife, CoreReport, CoreTask } from './core-task.ts';
+import { SpareCore } from './spare-core.ts';
 
 export interface SiteDeps {
   readonly clock: Clock;

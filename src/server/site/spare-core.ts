@@ -4,11 +4,8 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
-import type { ChildLife } from '../children/child-life.ts';
-import type { CoreChildKind } from './core-task.ts';
+import type { CoreLife } from './core-task.ts';
 import { spareCoreDelayMs, spareCoreRetryMs } from './site-limits.ts';
-
-export type CoreLife = ChildLife<CoreChildKind>;
 
 export interface SpareCoreOptions {
   readonly clock: Clock;

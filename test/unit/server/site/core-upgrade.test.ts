@@ -4,7 +4,12 @@ import { test } from 'node:test';
 import { edgeLinkVersion } from '../../../../src/protocol/edge-link/edge-message.ts';
 import { ChildLife } from '../../../../src/server/children/child-life.ts';
 import { SupervisedChild } from '../../../../src/server/children/child.ts';
-import type { CoreChildKind, CoreTask, SuccessorFacts } from '../../../../src/server/site/core-task.ts';
+import type {
+  CoreChildKind,
+  CoreLife,
+  CoreTask,
+  SuccessorFacts,
+} from '../../../../src/server/site/core-task.ts';
 import { CoreUpgrade } from '../../../../src/server/site/core-upgrade.ts';
 import {
   coreListenMsMax,
@@ -12,7 +17,6 @@ import {
   handOverMsMax,
   successorLoadMsMax,
 } from '../../../../src/server/site/site-limits.ts';
-import type { CoreLife } from '../../../../src/server/site/spare-core.ts';
 import { SiteUpgrade } from '../../../../src/server/site/site-upgrade.ts';
 import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
 import { storeFormat } from '../../../../src/storage/lmdb/store-format.ts';
