@@ -1,6 +1,7 @@
 /**
  * One moment of a store: what its files hold together between two commits, while other threads of this process, which holds
- * the directory, write them. LMDB has no transaction over several files, so a reading transaction of each is begun, and begun again if any file had a commit meanwhile.
+ * the directory, write them. LMDB has no transaction over several files, so a reading transaction of each is begun, and begun again if
+ * any file had a commit meanwhile.
  *
  * Who holds it keeps every page of that moment from being written again: the files grow with what is written meanwhile.
  */
