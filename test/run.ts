@@ -11,21 +11,11 @@
  *
  *   node --import tsx test/run.ts [--flag-of-node ...] [file or folder ...]
  */
-import { spawn, spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { bundle, bundleTests } from './support/bundle.ts';
+import { compileTree, makeFolder } from './support/compiled-tree.ts';
 import { suiteFolders } from './suites.ts';
 
 const args = process.argv.slice(2);
@@ -44,23 +34,20 @@ const togetherMax = 24;
 const aroundEach = /^(?:before|beforeEach|afterEach)\(/m;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Below the root, whose dependencies and package it shares. */
-const compiledRoot = join(root, '.test-build');
 
 async function main(): Promise<number> {
   const missing = places.filter((place) => !existsSync(place));
   if (missing.length > 0) return complain(`no such file or folder: ${missing.join(', ')}`, 2);
   const files = [...new Set(places.flatMap(testFiles))].sort();
   if (files.length === 0) return complain(`no *.test.ts under ${places.join(', ')}`, 1);
-  mkdirSync(compiledRoot, { recursive: true });
-  const folder = mkdtempSync(join(compiledRoot, 'run-'));
+  const folder = makeFolder();
   const report = join(folder, 'report.txt');
   const isOurs = files.every((file) => file.startsWith(root));
   try {
-    if (isOurs && !compile(folder)) return complain('what is tested cannot be compiled', 1);
     const sharing = files.filter(isSharing);
     const alone = files.filter((file) => !sharing.includes(file));
-    if (isOurs) await Promise.all([bundle(join(folder, 'src')), bundleTests(alone, folder)]);
+    if (isOurs && !(await compileTree(folder, alone)))
+      return complain('what is tested cannot be compiled', 1);
     const run = (file: string): string =>
       isOurs ? join(folder, relative(root, file).replace(/\.ts$/, '.js')) : file;
     const code = await runNode([...alone.map(run), ...groupFiles(sharing.map(run), folder)], report, isOurs);
@@ -102,19 +89,6 @@ function groupFiles(sharing: readonly string[], folder: string): string[] {
     groups.push(group);
   }
   return groups;
-}
-
-/** False: the compiler has said what is wrong. Types are checked by `npm run types`. */
-function compile(folder: string): boolean {
-  const compiler = join(root, 'node_modules', '.bin', 'tsc');
-  const options = ['--noEmit', 'false', '--noCheck', '--sourceMap', '--rootDir', root, '--outDir', folder];
-  const { status } = spawnSync(compiler, ['-p', join(root, 'tsconfig.json'), ...options], {
-    stdio: 'inherit',
-  });
-  symlinkSync(join(root, 'package.json'), join(folder, 'package.json'));
-  // What the package exports is imported by its name in the examples.
-  symlinkSync(join(folder, 'src'), join(folder, 'dist'));
-  return status === 0;
 }
 
 /** Resolves to the runner's exit code. */

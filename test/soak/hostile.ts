@@ -27,11 +27,11 @@ const lateSecondsMax = heartbeatSeconds + 3;
 const loginsPerSecond = 1000;
 /** Each listener has fewer places than the crowds want. */
 const places = [
-  'api.connections_max=700',
-  'sleep.handshakes_max=200',
-  'signal.handshakes_max=200',
-  'media.handshakes_max=200',
-  'ops.connections_max=256',
+  'api.connections_max=300',
+  'sleep.handshakes_max=100',
+  'signal.handshakes_max=100',
+  'media.handshakes_max=100',
+  'ops.connections_max=164',
 ];
 
 export async function run(args: readonly string[], ending: Ending): Promise<readonly string[]> {
@@ -49,7 +49,7 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
     [...own, ...withMedia, ...places],
     {},
     ['--edges', String(edges)],
-    { run: 'source', imports: memory.imports },
+    { imports: memory.imports },
   );
   const { ports } = server;
   await memory.watch(server, state);

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import type { CodecFuzzReport } from '../support/codec-fuzz.ts';
 import type { Ending } from '../support/temporary-store.ts';
@@ -47,7 +48,7 @@ async function fuzz(
   seconds: number,
   seed: number,
 ): Promise<{ report: CodecFuzzReport | null; complaints: string[] }> {
-  const file = fileURLToPath(new URL('./media/fuzz-process.ts', import.meta.url));
+  const file = fileURLToPath(moduleBeside('./media/fuzz-process', import.meta.url));
   const child = spawn(process.execPath, [...process.execArgv, file, String(seconds), String(seed)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -8,7 +8,6 @@ import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 /** Compiled where the tests are, as in production. */
 export const mainArgs = runArgs(moduleBeside('../../src/main', import.meta.url));
-const source = runArgs(new URL('src/main.ts', checkout));
 
 export interface CliResult {
   readonly exitCode: number | null;
@@ -23,8 +22,6 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
 }
 
 export interface Launch {
-  /** As the tests themselves are, or from the checkout; left out: as they are. */
-  readonly run?: 'compiled' | 'source';
   /** Run in place of the program: a file that may become another release. */
   readonly program?: string;
   /** The limit of open files; that of the tests when left out. */
@@ -38,13 +35,12 @@ export interface Launch {
 function spawnCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  { run, program, openFilesMax, within = [], imports = [] }: Launch = {},
+  { program, openFilesMax, within = [], imports = [] }: Launch = {},
 ): ChildProcess {
-  const main = run === 'source' ? source : mainArgs;
   const node = [
     process.execPath,
     ...imports.flatMap((module) => ['--import', module]),
-    ...(program === undefined ? main : [...main.slice(0, -1), program]),
+    ...(program === undefined ? mainArgs : [...mainArgs.slice(0, -1), program]),
     ...args,
   ];
   const limited = ['sh', '-c', `ulimit -n ${openFilesMax}; exec "$0" "$@"`, ...node];

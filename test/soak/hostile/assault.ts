@@ -1,6 +1,7 @@
 /** The processes of the attackers, seen from the parent. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../../src/lib/module-worker.ts';
 import type { ListenerPorts } from '../../support/server-process.ts';
 import type { Tally } from './attack.ts';
 
@@ -13,7 +14,7 @@ export class Assault {
   #tallies: Readonly<Record<string, Tally>> = {};
 
   constructor(ports: ListenerPorts) {
-    const file = fileURLToPath(new URL('attackers.ts', import.meta.url));
+    const file = fileURLToPath(moduleBeside('attackers', import.meta.url));
     this.#children = groups.map((group) => {
       const child = fork(file, [group, JSON.stringify(ports)]);
       child.on('message', (tallies: object) => (this.#tallies = { ...this.#tallies, ...tallies }));

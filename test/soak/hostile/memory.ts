@@ -34,7 +34,7 @@ export class Memory {
     writeFileSync(file, '');
     this.#file = file;
     const sampleSeconds = seconds / samplesWanted;
-    this.imports = ['tsx', preloadOf({ file, sampleSeconds, samplesPerCollection: 1, leaks: [] })];
+    this.imports = [preloadOf({ file, sampleSeconds, samplesPerCollection: 1, leaks: [] })];
   }
 
   /** `directory`: of the server's data. */

@@ -12,8 +12,8 @@ import { attacker, attackerDevice } from './registry.ts';
 
 const never = new Promise<never>(() => undefined);
 const addresses = 50;
-/** More than the places of each listener, and 2 000 in all. */
-const silentOfListener = 400;
+/** With the other attackers more than the places of each listener, and 1 000 in all. */
+const silentOfListener = 250;
 /** The crowd stays, it is no storm of connections. */
 const returnMs = 500;
 const asking = 30;

@@ -2,13 +2,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../../src/lib/module-worker.ts';
 import { assert } from '../../../src/lib/assert.ts';
 import { forkOf, streamAt } from '../../../src/server/children/child-fork.ts';
 import type { MediaCarrier } from '../../../src/server/children/media-child.ts';
 import { anonymousBytesOf, descriptorsOf } from '../../support/process-samples.ts';
 import type { MediaSample } from './media-process.ts';
 
-const file = fileURLToPath(new URL('./media-process.ts', import.meta.url));
+const file = fileURLToPath(moduleBeside('./media-process', import.meta.url));
 
 /** The resources of the process: native objects of all workers by their kinds, and its own. */
 export const kindsHeld = [

@@ -4,6 +4,7 @@
  */
 import { openSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { moduleBeside } from '../../../src/lib/module-worker.ts';
 import { followParent } from '../../../src/lib/children/parent-end.ts';
 import { LoopProgress } from '../../../src/lib/loop-progress.ts';
 import { SystemClock } from '../../../src/lib/system-clock.ts';
@@ -23,7 +24,7 @@ export interface MediaSample {
 }
 
 const linkDescriptor = 3;
-const leakingWorker = new URL('./leaking-worker.ts', import.meta.url);
+const leakingWorker = moduleBeside('./leaking-worker', import.meta.url);
 
 const leakedTimerMs = 1000;
 const leakedDescriptors = 4;

@@ -1,4 +1,5 @@
 /** The probe, as a module that every process of a server loads first. */
+import { moduleBeside } from '../../../src/lib/module-worker.ts';
 import type { LeakKind } from './plan.ts';
 
 export interface Probed {
@@ -10,9 +11,9 @@ export interface Probed {
   readonly leaks: readonly LeakKind[];
 }
 
-/** Only a process's main thread: what is preloaded is inherited by worker threads too, which load no TypeScript. */
+/** Only a process's main thread: what is preloaded is inherited by worker threads too, which need no probe. */
 export function preloadOf({ leaks, ...probed }: Probed): string {
-  const probe = new URL('./probe.ts', import.meta.url);
+  const probe = moduleBeside('./probe', import.meta.url);
   for (const [name, value] of Object.entries(probed)) probe.searchParams.set(name, String(value));
   for (const kind of leaks) probe.searchParams.append('leak', kind);
   const text =

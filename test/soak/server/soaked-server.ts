@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../../src/lib/module-worker.ts';
 import type { SiteJson } from '../../../src/server/site/site-route.ts';
 import { childOf } from '../../support/process-samples.ts';
 import { runCli } from '../../support/cli-process.ts';
@@ -75,8 +76,7 @@ export class SoakedServer {
     ];
     const processes = ['--edges', String(edges)];
     const probe = preloadOf({ file, leaks: options.leaks, sampleSeconds, samplesPerCollection });
-    const launch = { run: 'source', imports: ['tsx', probe] } as const;
-    const server = await startServerProcess(t, settings, {}, processes, launch);
+    const server = await startServerProcess(t, settings, {}, processes, { imports: [probe] });
     const soaked = new SoakedServer(options, directory, load, server);
     await soaked.#noteMembers();
     const { api, sleep: sleepPort, signal, media } = server.ports;
@@ -181,7 +181,7 @@ function registryFile(directory: string, place: number): string {
 }
 
 function startLoad(t: Ending, plan: SoakPlan): ChildProcess {
-  const file = fileURLToPath(new URL('./load-process.ts', import.meta.url));
+  const file = fileURLToPath(moduleBeside('./load-process', import.meta.url));
   const load = fork(file, [JSON.stringify(plan)]);
   t.after(() => void load.kill('SIGKILL'));
   return load;

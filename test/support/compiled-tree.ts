@@ -1,0 +1,39 @@
+/** The whole tree compiled, and what runs as a process or thread of its own bundled, as in a build: nothing is read through tsx. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundle, bundleTests } from './bundle.ts';
+import { checkout } from './checkout.ts';
+
+const root = fileURLToPath(checkout);
+/** Below the root, whose dependencies and package it shares. */
+const compiledRoot = join(root, '.test-build');
+
+/** A folder of its own, which the caller removes. */
+export function makeFolder(): string {
+  mkdirSync(compiledRoot, { recursive: true });
+  return mkdtempSync(join(compiledRoot, 'run-'));
+}
+
+/**
+ * `folder`: of `makeFolder`. `bundled`: files of the checkout that have a process each. False: the compiler fails, and has said
+ * why. Types are checked by `npm run types`.
+ */
+export async function compileTree(folder: string, bundled: readonly string[]): Promise<boolean> {
+  if (!compile(folder)) return false;
+  await Promise.all([bundle(join(folder, 'src')), bundleTests(bundled, folder)]);
+  return true;
+}
+
+function compile(folder: string): boolean {
+  const compiler = join(root, 'node_modules', '.bin', 'tsc');
+  const options = ['--noEmit', 'false', '--noCheck', '--sourceMap', '--rootDir', root, '--outDir', folder];
+  const { status } = spawnSync(compiler, ['-p', join(root, 'tsconfig.json'), ...options], {
+    stdio: 'inherit',
+  });
+  symlinkSync(join(root, 'package.json'), join(folder, 'package.json'));
+  // The examples import what the package exports by its name.
+  symlinkSync(join(folder, 'src'), join(folder, 'dist'));
+  return status === 0;
+}
