@@ -141,7 +141,7 @@ export class SoakedServer {
     this.#noteMember(this.#pid, 'supervisor');
     const corePid = await this.#corePid();
     this.#noteMember(corePid, 'core');
-    this.#noteMember(childOf(corePid, 'media/process/main'), 'media');
+    this.#noteMember(childOf(this.#pid, 'media/process/main'), 'media');
     for (const { kind, pid } of await this.#processes())
       if (kind === 'edge' && pid !== null) this.#noteMember(pid, 'edge');
   }
