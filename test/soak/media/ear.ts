@@ -12,7 +12,7 @@ import { packetsPerSecond, type HeardPacket, type Sounds } from './sounds.ts';
  */
 const driftMsMax = { long: 40, short: 1000 };
 const thirdSecondsMin = { long: 10, short: 3 };
-const packetsKept = 4 * packetsPerSecond;
+const packetsKept = 15 * packetsPerSecond;
 const packetsJudged = packetsPerSecond / 2;
 /** The least share of the packets sent: legs that come again miss some, and more on a busy machine. */
 const heardShareMin = 0.7;
