@@ -1,4 +1,5 @@
-/** Runs a soak: `npm run soak -- --help`. */
+/** Runs a soak: `npm run soak -- --help`. A soak is compiled first, and so is its server. */
+import { runCompiled } from './compiled-soak.ts';
 import { lastFirst, type Ending } from '../support/temporary-store.ts';
 
 interface Soak {
@@ -48,12 +49,13 @@ ${Object.entries(soaks)
   .map(([name, { options, guards }]) => `  ${name} ${options}\n      ${guards}`)
   .join('\n')}`;
 
-/** Rejects when the soak is stopped: its processes are ended then. */
-const interrupted = new Promise<never>((_resolve, reject) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
-});
-interrupted.catch(() => undefined);
+/** Rejects when the soak is stopped: its processes are ended then. Ctrl-C reaches it twice, by the terminal and by its parent. */
+function interruption(): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => reject(new Error(`stopped by ${signal}`)));
+  });
+}
 
 async function runSoak(soak: Soak, args: readonly string[]): Promise<void> {
   const endings: (() => void | Promise<void>)[] = [];
@@ -61,7 +63,7 @@ async function runSoak(soak: Soak, args: readonly string[]): Promise<void> {
     const { run } = await soak.load();
     const complaints = await Promise.race([
       run(args, lastFirst({ after: (end) => void endings.push(end) })),
-      interrupted,
+      interruption(),
     ]);
     for (const complaint of complaints) console.error(`wrong: ${complaint}`);
     if (complaints.length > 0) process.exitCode = 1;
@@ -73,9 +75,8 @@ async function runSoak(soak: Soak, args: readonly string[]): Promise<void> {
 
 const [name = '--help', ...args] = process.argv.slice(2);
 const soak = soaks[name];
-if (soak !== undefined) {
-  await runSoak(soak, args);
-} else {
+if (soak === undefined) {
   console.log(name === '--help' ? usage : `no soak is called ${name}\n\n${usage}`);
   if (name !== '--help') process.exitCode = 1;
-}
+} else if (import.meta.url.endsWith('.ts')) process.exitCode = await runCompiled([name, ...args]);
+else await runSoak(soak, args);
