@@ -97,8 +97,10 @@ class Person {
     await this.browser.until(`document.body.innerText.includes(${JSON.stringify(text)})`);
   }
 
+  /** Resolves when the login is drawn: the page asks for its session first. */
   async open(): Promise<void> {
     await this.browser.open(`${this.#origin}/`);
+    await this.browser.until(`document.querySelector('#token') !== null`);
   }
 }
 
