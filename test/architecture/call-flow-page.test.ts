@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpointCodes } from '../../src/model/codes.ts';
-import { decodeCallCredentialsBody } from '../../src/protocol/rest/call-credentials.ts';
 import { readFromRoot } from '../support/checkout.ts';
+import { decodeCallBody } from '../support/call-bodies.ts';
 
 const page = readFromRoot('docs/call-flow.md');
 const examples = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, text = '']) => text);
@@ -15,7 +15,7 @@ test('every example is JSON', () => {
 
 test('the request for credentials is one', () => {
   const body = examples.find((text) => text.includes('"msg_session_key"')) ?? '';
-  const decoded = decodeCallCredentialsBody(Buffer.from(body), 'allow', () => null);
+  const decoded = decodeCallBody(Buffer.from(body), 'allow', () => null);
   assert.equal(decoded.ok, true, JSON.stringify(decoded));
 });
 

@@ -16,6 +16,7 @@ import { generateSessionId, type RequestId } from '../../src/model/ids.ts';
 import type { WakeMode, WakeWriteResult } from '../../src/model/sleep.ts';
 import { Authenticator } from '../../src/gateways/api/authenticator.ts';
 import type { ApiServices } from '../../src/gateways/api/api-services.ts';
+import { Dispatcher } from '../../src/gateways/api/dispatcher.ts';
 import { apiRoutes } from '../../src/gateways/api/routes.ts';
 import type { DeviceList } from '../../src/core/devices/list-devices.ts';
 import { fail } from '../../src/lib/result.ts';
@@ -471,16 +472,15 @@ async function openBreakableDeps() {
     callEnds: ends,
     devices: { read: () => provisioning.page() },
     provision: () => provisioning.provision(),
-    secretRules: { allowShortSecrets: false },
   };
   const authenticator = new Authenticator(deps, { windowMs: 300_000, explainMismatch: true });
   const connections = anyConnections();
   const pipeline = new Pipeline({
     ...deps,
     routes: apiRoutes,
-    services,
+    rules: { mixedFormats: 'allow', secretRules: { allowShortSecrets: false } },
+    dispatcher: new Dispatcher({ ...deps, services, requestLog }),
     authenticator,
-    requestLog,
     connections,
   });
   const requests = new IncomingRequests(clock);

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { decodeCallCredentialsBody } from '../../src/protocol/rest/call-credentials.ts';
-import { callBody, callBodyFields } from '../support/call-bodies.ts';
+import { decodeCallBody, callBody, callBodyFields } from '../support/call-bodies.ts';
 import { apiContract } from '../support/openapi.ts';
 
 const planted = 'planted secret';
@@ -69,7 +68,7 @@ test('a body is taken, documented and of one piece, or a field is named, and nev
   fc.assert(
     fc.property(fc.oneof(changes, plausibleChanges), (fields) => {
       const body = callBody(fields);
-      const decoded = decodeCallCredentialsBody(body, 'allow', () => null);
+      const decoded = decodeCallBody(body, 'allow', () => null);
       if (!decoded.ok) {
         assert.match(decoded.error, named);
         return assert.equal(decoded.error.includes(planted), false);

@@ -1,4 +1,12 @@
 /** Bodies of POST /v1/token/msgvoip, put together field by field. */
+import type { Result } from '../../src/lib/result.ts';
+import {
+  completeCallOrder,
+  readCallBody,
+  type CallCredentialsBody,
+  type FindMediaProfile,
+} from '../../src/protocol/rest/call-credentials.ts';
+import type { MixedFormats } from '../../src/protocol/rest/call-media.ts';
 
 /** A doorbell's, with only what must be there; the values are JSON texts, in the order of the source's table. */
 const plainBody: Readonly<Record<string, string>> = {
@@ -43,3 +51,13 @@ export const callBodyFields = [
   'audio_channels',
 ] as const;
 export type CallBodyField = (typeof callBodyFields)[number];
+
+/** As the front end and the core read a body, one after the other. */
+export function decodeCallBody(
+  body: Uint8Array,
+  mixed: MixedFormats,
+  findProfile: FindMediaProfile,
+): Result<CallCredentialsBody, string> {
+  const read = readCallBody(body, mixed);
+  return read.ok ? completeCallOrder(read.value, mixed, findProfile) : read;
+}

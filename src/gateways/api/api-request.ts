@@ -20,7 +20,8 @@ import { bodyReadMsMax } from '../../model/limits.ts';
 import type { Credential } from '../../model/registry.ts';
 import type { JsonText } from '../../protocol/rest/shared-fields.ts';
 import { RequestHeaders } from './request-headers.ts';
-import type { Call, RequestIdentity } from './route.ts';
+import type { AdmittedCall } from './dispatcher.ts';
+import type { RequestIdentity, UnreadCall } from './route.ts';
 
 const statusLines: Readonly<Record<number, string>> = {
   202: '202 Accepted',
@@ -67,7 +68,7 @@ const typeAndRequestId = 'application/json; charset=utf-8\r\nX-Tg-Request-Id: ';
 
 const emptyBody = new Uint8Array(0);
 
-export class ApiRequest implements Call {
+export class ApiRequest implements UnreadCall, AdmittedCall {
   /** As sent, case and all. */
   readonly method: string;
   /** As sent, without the query. */
@@ -144,6 +145,10 @@ export class ApiRequest implements Call {
   /** The application whose credential has signed it; null: none has. */
   get provenAppId(): ApplicationId | null {
     return this.#credential?.appId ?? null;
+  }
+
+  get claimedAppId(): string {
+    return this.headers.get('x-tg-app-id') ?? '';
   }
 
   get isOpen(): boolean {

@@ -13,7 +13,6 @@ import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
 import type { WakeupOutcomeDeps } from '../../core/wakeups/query-wakeup-outcome.ts';
 import type { Provision } from '../../model/provisioning.ts';
 import type { MixedFormats } from '../../protocol/rest/call-media.ts';
-import type { SecretRules } from '../../protocol/rest/provisioning.ts';
 
 export type LimitName = 'queries' | 'messages' | 'eventReads' | 'issuances' | 'callEnds' | 'provisionings';
 
@@ -33,5 +32,4 @@ export interface ApiServices {
   readonly callEnds: CallEndDeps;
   readonly devices: Pick<DeviceList, 'read'>;
   readonly provision: Provision;
-  readonly secretRules: SecretRules;
 }

@@ -2,12 +2,9 @@
  * Authenticates a request by its signature: the cheap checks here, in the order of the table of failures, the expensive one
  * wherever the verifier does it. Source: tgv1-signing.md.
  */
-import { wallSeconds } from '../../lib/clock.ts';
-import { isStillValid } from '../../model/registry.ts';
 import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import {
-  authFailures,
   verdictFailure,
   type AuthFailure,
   type AuthFailureReason,
@@ -83,21 +80,6 @@ export class Authenticator {
     try {
       const checked = checkRequest(request, this.#dependencies);
       return checked.ok ? null : this.#refuse(checked.error);
-    } catch (error) {
-      return this.#unavailable(error);
-    }
-  }
-
-  /** The same for a request that was authentic when it came, by the credential as it is now. Never throws. */
-  again(request: ApiRequest): Authentication {
-    const { registry, clock } = this.#deps;
-    const { credential: before } = request;
-    try {
-      const credential = registry.findCredential(before.accessKeyId);
-      if (!isStillValid(credential, before, wallSeconds(clock)))
-        return this.#refuse(authFailures.unknownCredential);
-      request.prove(credential);
-      return 'authentic';
     } catch (error) {
       return this.#unavailable(error);
     }

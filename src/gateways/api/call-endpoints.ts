@@ -6,17 +6,15 @@ import { endCall } from '../../core/calls/end-call.ts';
 import { issueCallCredentials } from '../../core/calls/issue-call-credentials.ts';
 import { queryCallStatus } from '../../core/calls/query-call-status.ts';
 import { findMediaProfile } from '../../core/devices/product-defaults.ts';
-import type { Result } from '../../lib/result.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import {
-  decodeCallCredentialsBody,
+  completeCallOrder,
   encodeCallCredentials,
-  type CallCredentialsBody,
+  type ReadCallBody,
 } from '../../protocol/rest/call-credentials.ts';
 import { encodeCallEnd, type CallEndBody } from '../../protocol/rest/call-end.ts';
 import { encodeCallStatus } from '../../protocol/rest/device-requests.ts';
-import type { ApiServices } from './api-services.ts';
-import { replyWith, signedBy, type Call, type Handler } from './route.ts';
+import { refuseParameter, replyWith, signedBy, type Handler } from './route.ts';
 
 export const callStatus: Handler<DeviceId> = (deviceId, { credential }, { calls }) =>
   replyWith(queryCallStatus(calls, credential.appId, deviceId), encodeCallStatus);
@@ -25,16 +23,12 @@ export const callEnd: Handler<CallEndBody> = (order, call, { callEnds }) =>
   replyWith(endCall(callEnds, { ...order, ...signedBy(call) }), encodeCallEnd);
 
 /** The product of the device may fill some fields in. Throws where the registry cannot be read: 50000. */
-export function parseCallOrder(
-  { body, credential }: Call,
-  { calls, mixedFormats }: ApiServices,
-): Result<CallCredentialsBody, string> {
-  return decodeCallCredentialsBody(body, mixedFormats, (deviceId) =>
-    findMediaProfile(calls.registry, credential.appId, deviceId),
+export const callCredentials: Handler<ReadCallBody> = (body, call, { calls, mixedFormats }) => {
+  const { appId } = call.credential;
+  const order = completeCallOrder(body, mixedFormats, (deviceId) =>
+    findMediaProfile(calls.registry, appId, deviceId),
   );
-}
-
-export const callCredentials: Handler<CallCredentialsBody> = (order, call, { calls }) => {
-  const answer = issueCallCredentials(calls, { ...order, ...signedBy(call) });
+  if (!order.ok) return refuseParameter(order.error);
+  const answer = issueCallCredentials(calls, { ...order.value, ...signedBy(call) });
   return replyWith(answer, encodeCallCredentials, undefined, ({ note }) => note);
 };

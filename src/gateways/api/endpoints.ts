@@ -11,14 +11,9 @@ import { sendWakingMessage } from '../../core/messages/send-waking-message.ts';
 import { queryWakeupOutcome } from '../../core/wakeups/query-wakeup-outcome.ts';
 import { submitWakeup } from '../../core/wakeups/submit-wakeup.ts';
 import { fail, type Result } from '../../lib/result.ts';
-import { overload } from '../../model/codes.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { holdsPermission } from '../../model/registry.ts';
-import {
-  decodeConnectivityBatchBody,
-  encodeConnectivityBatch,
-  encodeConnectivityEntry,
-} from '../../protocol/rest/connectivity-batch.ts';
+import { encodeConnectivityBatch, encodeConnectivityEntry } from '../../protocol/rest/connectivity-batch.ts';
 import {
   decodeWakeupBody,
   encodeConnectivityRecord,
@@ -31,32 +26,18 @@ import {
   type WakeupOutcomeQuery,
 } from '../../protocol/rest/device-requests.ts';
 import { encodeEventPage, type EventsQuery } from '../../protocol/rest/events.ts';
-import {
-  refuse,
-  refuseParameter,
-  refusePermission,
-  replyWith,
-  signedBy,
-  type Call,
-  type Handler,
-  type Route,
-} from './route.ts';
+import { refusePermission, replyWith, signedBy, type Call, type Handler, type UnreadCall } from './route.ts';
 
 export const queryDevice: Handler<DeviceId> = (deviceId, { credential }, { connectivity }) =>
   replyWith(queryConnectivity(connectivity, credential.appId, deviceId), encodeConnectivityRecord);
 
-export const queryDevices: Route['handle'] = (call, { batches, limits }) => {
-  const deviceIds = decodeConnectivityBatchBody(call.body);
+export const queryDevices: Handler<readonly string[]> = (deviceIds, call, { batches }) => {
   const { appId } = call.credential;
-  // A batch is as many queries as it has ids; one that cannot be read is one query, and refused like one.
-  const waitMs = limits.queries?.take(appId, deviceIds.ok ? deviceIds.value.length : 1) ?? 0;
-  if (waitMs > 0) return refuse(overload(waitMs));
-  if (!deviceIds.ok) return refuseParameter(deviceIds.error);
-  const batch = { appId, deviceIds: deviceIds.value, entryOf: encodeConnectivityEntry, onGone: goneOf(call) };
+  const batch = { appId, deviceIds, entryOf: encodeConnectivityEntry, onGone: goneOf(call) };
   return replyWith(queryConnectivityBatch(batches, batch), encodeConnectivityBatch);
 };
 
-export function parseWakeup({ requestId, body }: Call): Result<WakeupBody, string> {
+export function parseWakeup({ requestId, body }: UnreadCall): Result<WakeupBody, string> {
   return requestId.origin === 'invalid'
     ? fail('X-Request-ID must be 1-128 printable ASCII characters, given once')
     : decodeWakeupBody(body);

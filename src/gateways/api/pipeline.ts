@@ -1,38 +1,43 @@
 /**
  * Takes every request through its checks, in the order that is contract: path, method, body size, signature, Content-Type,
- * permission, how often the application may ask, then the endpoint's own. Stays in one turn when nothing has to be waited for.
+ * permission; the core counts how often the application may ask, and its endpoint's own follow. Stays in one turn when
+ * nothing has to be waited for.
  * Source: decisions.md, HTTP and Order of checks.
  */
-import type { Clock } from '../../lib/clock.ts';
 import type { HttpConnections } from '../../lib/connections/http-connections.ts';
-import { overload, refusal, type Code, type TransportCode } from '../../model/codes.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Result } from '../../lib/result.ts';
+import { refusal, type TransportCode } from '../../model/codes.ts';
 import {
   bodiesVerifyingBytesMax,
   smallBodyBytesMax,
   unprovedBodiesBytesMax,
 } from '../../model/http-limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
-import type { Log } from '../../lib/log.ts';
-import type { RequestLog } from '../../core/requests/request-log.ts';
-import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { canonicalPath } from '../../protocol/tgv1/signature.ts';
 import { isContentType } from '../../protocol/rest/content-type.ts';
 import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
 import type { ApiRequest, BodyRead } from './api-request.ts';
-import type { ApiServices } from './api-services.ts';
 import type { Authentication, AuthenticationFailure, Authenticator } from './authenticator.ts';
-import { refuse, refusePermission, routesByPath, type Reply, type Route } from './route.ts';
+import type { CallDispatcher } from './dispatcher.ts';
+import {
+  refuse,
+  refusePermission,
+  routesByPath,
+  statusOf,
+  unverified,
+  type ParseRules,
+  type Reply,
+  type Route,
+} from './route.ts';
 import { UnprovedBodies } from './unproved-bodies.ts';
 
 export interface PipelineDeps {
   readonly routes: readonly Route[];
-  readonly services: ApiServices;
+  readonly rules: ParseRules;
   readonly authenticator: Authenticator;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
+  readonly dispatcher: CallDispatcher;
   readonly log: Log;
-  readonly requestLog: RequestLog;
   readonly connections: Pick<HttpConnections, 'proven' | 'keeps' | 'isCrowded' | 'onFull'>;
   /** True while the server is being stopped: connections are closed with their answers. */
   isDraining(): boolean;
@@ -78,7 +83,7 @@ export class Pipeline {
     const failure = this.#deps.authenticator.precheck(request);
     const bytes = failure === null ? request.bodyBytes : 0;
     const body = this.#bodies.enter(request.remoteAddress(), bytes, () => {
-      if (request.isOpen) this.#reply(request, route, unverified(route), true);
+      if (request.isOpen) this.#refuse(request, route, unverified(route), true);
     });
     const leave = (): void => this.#bodies.leave(body);
     const done = (result: BodyRead): void => {
@@ -110,61 +115,51 @@ export class Pipeline {
     if (takesBody(route) && !isContentType(request.headers.get('content-type'), 'application/json'))
       return this.#refuseTransport(request, route, 41500);
     if (!holdsPermission(request.credential, route.permission))
-      return this.#reply(request, route, refusePermission(route.permission));
-    const limit = route.limit === null ? null : this.#deps.services.limits[route.limit];
-    const waitMs = limit?.take(request.credential.appId) ?? 0;
-    if (waitMs > 0) return this.#refuseOverload(request, route, waitMs);
-    this.#call(request, route);
+      return this.#refuse(request, route, refusePermission(route.permission));
+    this.#dispatch(request, route);
   }
 
   #turnAway(request: ApiRequest, route: Route, failure: AuthenticationFailure): void {
-    if (failure === 'unavailable') return this.#reply(request, route, unverified(route));
-    this.#deps.telemetry.authFailure(failure.reason);
-    const { message, data } = failure;
+    if (failure === 'unavailable') return this.#refuse(request, route, unverified(route));
+    const { reason, message, data } = failure;
     const reply = { code: 40105, message, data } as const;
+    this.#deps.dispatcher.refused({ route, status: 401, reply, authFailure: reason }, request);
     this.#send(request, route, 401, reply, { closeConnection: true });
   }
 
-  #call(request: ApiRequest, route: Route): void {
+  #dispatch(request: ApiRequest, route: Route): void {
+    const params = this.#parse(request, route);
+    if (params === null) return this.#refuse(request, route, refuse(refusal(50000)));
+    const reply = this.#deps.dispatcher.dispatch(route, params, request);
+    if (!(reply instanceof Promise)) return this.#answer(request, route, reply);
+    request.detach();
+    void reply.then((settled) => this.#answer(request, route, settled));
+  }
+
+  /** Null: it threw, which it must not. */
+  #parse(request: ApiRequest, route: Route): Result<unknown, string> | null {
     try {
-      const reply = route.handle(request, this.#deps.services);
-      if (!(reply instanceof Promise)) return this.#reply(request, route, reply);
-      request.detach();
-      reply.then(
-        (settled) => this.#replyLate(request, route, settled),
-        (error: unknown) => this.#fault(request, route, error),
-      );
+      return route.parse(request, this.#deps.rules);
     } catch (error) {
-      this.#fault(request, route, error);
+      this.#deps.log.error({ err: error, request_id: request.requestId.id }, 'a request failed');
+      return null;
     }
   }
 
-  /** A credential that lost the right while the answer was waited for is not given it. */
-  #replyLate(request: ApiRequest, route: Route, reply: Reply): void {
-    if (route.asksAgain !== true) return this.#reply(request, route, reply);
-    const authentication = this.#deps.authenticator.again(request);
-    if (authentication !== 'authentic') return this.#turnAway(request, route, authentication);
-    const isPermitted = holdsPermission(request.credential, route.permission);
-    this.#reply(request, route, isPermitted ? reply : refusePermission(route.permission));
+  /** The core's answer. */
+  #answer(request: ApiRequest, route: Route, reply: Reply): void {
+    const { retryAfterS, code } = reply;
+    this.#send(request, route, statusOf(route, code), reply, {
+      retryAfterS,
+      closeConnection: code === 40105,
+    });
   }
 
-  #fault(request: ApiRequest, route: Route, error: unknown): void {
-    this.#deps.log.error({ err: error, request_id: request.requestId.id }, 'a request failed');
-    this.#reply(request, route, refuse(refusal(50000)));
-  }
-
-  #reply(request: ApiRequest, route: Route, reply: Reply, closeConnection = false): void {
+  #refuse(request: ApiRequest, route: Route, reply: Reply, closeConnection = false): void {
     const status = statusOf(route, reply.code);
-    const tellsWhen = route.statusFromCode || (route.tellsWhenToRetry === true && reply.code === 42901);
-    const retryAfterS = tellsWhen ? reply.retryAfterS : undefined;
+    const retryAfterS = route.statusFromCode ? reply.retryAfterS : undefined;
+    this.#deps.dispatcher.refused({ route, status, reply }, request);
     this.#send(request, route, status, reply, { retryAfterS, closeConnection });
-  }
-
-  /** An application that asks too often learns when to retry, whatever the HTTP status. */
-  #refuseOverload(request: ApiRequest, route: Route, waitMs: number): void {
-    const { retryAfterS, ...reply } = refuse(overload(waitMs));
-    const status = statusOf(route, reply.code);
-    this.#send(request, route, status, reply, { retryAfterS });
   }
 
   /**
@@ -175,6 +170,7 @@ export class Pipeline {
     const status = Math.floor(code / 100);
     const reply = refuse(refusal(code));
     const closeConnection = code !== 41500;
+    this.#deps.dispatcher.refused({ route, status, reply }, request);
     this.#send(request, route, status, reply, { allow, closeConnection });
   }
 
@@ -194,16 +190,6 @@ export class Pipeline {
       retryAfterS: extra.retryAfterS,
       closeConnection: extra.closeConnection === true || this.#deps.isDraining() || !this.#keeps(request),
     });
-    const { clock, telemetry, requestLog } = this.#deps;
-    const seconds = (clock.monotonicMs() - request.startedMs) / 1000;
-    const name = route?.name ?? 'none';
-    if (request.isLongPoll) telemetry.longPoll(name, status, code, seconds);
-    else telemetry.httpRequest(name, status, code, seconds);
-    // Hot path: skip the record for successes that are not logged.
-    if (code === 0 && !requestLog.hasSuccesses && route?.answered === undefined) return;
-    const answered = answeredBy(request, reply, { route: name, status, seconds });
-    if (route?.answered === undefined) requestLog.note(answered);
-    else route.answered(answered, this.#deps.services);
   }
 
   /** The answer may leave the connection open. */
@@ -212,28 +198,7 @@ export class Pipeline {
   }
 }
 
-function answeredBy(request: ApiRequest, reply: Reply, http: WakeupAnswered['http']): WakeupAnswered {
-  return {
-    http,
-    requestId: request.requestId.id,
-    appId: request.provenAppId,
-    claimedAppId: request.headers.get('x-tg-app-id') ?? '',
-    deviceId: request.deviceId,
-    reply,
-  };
-}
-
 /** Of the others a body is hashed for its signature, and not looked at. */
 function takesBody({ method }: Route): boolean {
   return method === 'POST' || method === 'PATCH';
-}
-
-function unverified({ unverifiedCode }: Route): Reply {
-  const message = 'signatures cannot be verified now';
-  return { code: unverifiedCode ?? 50301, message, data: null, retryAfterS: 1 };
-}
-
-function statusOf(route: Route, code: Code): number {
-  if (code === 0) return route.successStatus;
-  return route.statusFromCode ? Math.floor(code / 100) : 200;
 }

@@ -8,15 +8,29 @@ import type { Credential, Permission } from '../../model/registry.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { RepeatMark } from '../../model/wakeup.ts';
 import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
+import type { MixedFormats } from '../../protocol/rest/call-media.ts';
+import type { SecretRules } from '../../protocol/rest/provisioning.ts';
 import type { EnvelopeShape, JsonText } from '../../protocol/rest/shared-fields.ts';
 import type { ApiServices, LimitName } from './api-services.ts';
 
-/** A call that is authentic and permitted; its parameters are not yet read. */
-export interface Call extends SignedRequest {
-  readonly credential: Credential;
+/** As much of a request as its parameters are read from. */
+export interface UnreadCall {
   /** Raw, without `?`. */
   readonly query: string;
   readonly body: Uint8Array;
+  readonly requestId: RequestIdentity;
+}
+
+/** Settings by which parameters are read. */
+export interface ParseRules {
+  /** True: the directions of a call may have unlike video formats. */
+  readonly mixedFormats: MixedFormats;
+  readonly secretRules: SecretRules;
+}
+
+/** A call that is authentic and permitted, and whose parameters are read. */
+export interface Call extends SignedRequest {
+  readonly credential: Credential;
   readonly requestId: RequestIdentity;
   /** The device that it is about, once its endpoint has read it: for the account of its answer. */
   deviceId: DeviceId | null;
@@ -65,7 +79,12 @@ export interface Route {
   readonly tellsWhenToRetry?: true;
   /** True: the answer may come long after the request, and the credential has to hold then, too. */
   readonly asksAgain?: true;
-  handle(call: Call, services: ApiServices): Reply | Promise<Reply>;
+  /** An error is a sentence for the caller: 40003. */
+  parse(call: UnreadCall, rules: ParseRules): Result<unknown, string>;
+  /** How many calls it counts as at the limit; left out: one. */
+  costOf?(params: Result<unknown, string>): number;
+  /** `params`: a value of `parse`. */
+  handle(params: unknown, call: Call, services: ApiServices): Reply | Promise<Reply>;
   /** Called with every answer to a request of its path and method, also one before `handle`. Must not throw. */
   answered?(answered: WakeupAnswered, services: ApiServices): void;
 }
@@ -100,15 +119,12 @@ export function refusePermission(permission: Permission): Reply {
 
 export type Handler<Params> = (params: Params, call: Call, services: ApiServices) => Reply | Promise<Reply>;
 
-/** Answers 40003 with the reason where `parse` fails. */
+/** The parts of a row that know the type of its parameters. */
 export function parsed<Params>(
-  parse: (call: Call, services: ApiServices) => Result<Params, string>,
+  parse: (call: UnreadCall, rules: ParseRules) => Result<Params, string>,
   handle: Handler<Params>,
-): Route['handle'] {
-  return (call, services) => {
-    const params = parse(call, services);
-    return params.ok ? handle(params.value, call, services) : refuseParameter(params.error);
-  };
+): Pick<Route, 'parse' | 'handle'> {
+  return { parse, handle: (params, call, services) => handle(params as Params, call, services) };
 }
 
 type Answer<Value, Failed> = Result<Value, Failed> & RepeatMark;
@@ -137,6 +153,18 @@ export function signedBy({ credential, signature, signatureExpiresMs }: Call): {
   readonly appId: ApplicationId;
 } & SignedRequest {
   return { appId: credential.appId, signature, signatureExpiresMs };
+}
+
+/** The reply while no signature can be verified. */
+export function unverified({ unverifiedCode }: Route): Reply {
+  const message = 'signatures cannot be verified now';
+  return { code: unverifiedCode ?? 50301, message, data: null, retryAfterS: 1 };
+}
+
+/** A signature that does not hold is 401 on every path. */
+export function statusOf(route: Route, code: Code): number {
+  if (code === 0) return route.successStatus;
+  return route.statusFromCode || code === 40105 ? Math.floor(code / 100) : 200;
 }
 
 export function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {

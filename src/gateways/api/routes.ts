@@ -3,7 +3,9 @@
  * documents the same.
  */
 import type { endpointCodes } from '../../model/codes.ts';
+import { readCallBody } from '../../protocol/rest/call-credentials.ts';
 import { decodeCallEndBody } from '../../protocol/rest/call-end.ts';
+import { decodeConnectivityBatchBody } from '../../protocol/rest/connectivity-batch.ts';
 import { decodeMessageBody, decodeWakeupOutcomeQuery } from '../../protocol/rest/device-requests.ts';
 import { decodeEventsQuery } from '../../protocol/rest/events.ts';
 import {
@@ -12,7 +14,7 @@ import {
   decodeModification,
 } from '../../protocol/rest/provisioning.ts';
 import { decodeDeviceQuery } from '../../protocol/rest/shared-fields.ts';
-import { callCredentials, callEnd, callStatus, parseCallOrder } from './call-endpoints.ts';
+import { callCredentials, callEnd, callStatus } from './call-endpoints.ts';
 import { addDevices, changeDevice, listDevices, removeDevice } from './device-endpoints.ts';
 import {
   deliverMessage,
@@ -33,18 +35,19 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'connectivity:read',
     limit: 'queries',
     ...plain,
-    handle: parsed(({ query }) => decodeDeviceQuery(query), queryDevice),
+    ...parsed(({ query }) => decodeDeviceQuery(query), queryDevice),
   },
   {
     name: 'connectivity-batch',
     method: 'POST',
     path: '/v1/devices/connectivity',
     permission: 'connectivity:read',
-    // Its handler charges a query for each id of the body.
-    limit: null,
+    // A batch is as many queries as it has ids; one that cannot be read is one query.
+    limit: 'queries',
     ...plain,
     tellsWhenToRetry: true,
-    handle: queryDevices,
+    costOf: (deviceIds) => (deviceIds.ok ? (deviceIds.value as readonly string[]).length : 1),
+    ...parsed(({ body }) => decodeConnectivityBatchBody(body), queryDevices),
   },
   {
     name: 'wakeup',
@@ -56,7 +59,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     ...coded,
     successStatus: 202,
     takesRequestId: true,
-    handle: parsed(parseWakeup, wakeDevice),
+    ...parsed(parseWakeup, wakeDevice),
     answered: (answered, { answeredWakeups }) => answeredWakeups.note(answered),
   },
   {
@@ -67,7 +70,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     limit: 'queries',
     ...coded,
     asksAgain: true,
-    handle: parsed(({ query }) => decodeWakeupOutcomeQuery(query), queryOutcome),
+    ...parsed(({ query }) => decodeWakeupOutcomeQuery(query), queryOutcome),
   },
   {
     name: 'message',
@@ -76,7 +79,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'message:send',
     limit: 'messages',
     ...coded,
-    handle: parsed(({ body }) => decodeMessageBody(body), deliverMessage),
+    ...parsed(({ body }) => decodeMessageBody(body), deliverMessage),
   },
   {
     name: 'events',
@@ -86,7 +89,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     limit: 'eventReads',
     ...plain,
     asksAgain: true,
-    handle: parsed(({ query }) => decodeEventsQuery(query), listEvents),
+    ...parsed(({ query }) => decodeEventsQuery(query), listEvents),
   },
   {
     name: 'call-status',
@@ -96,7 +99,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     limit: 'queries',
     ...plain,
     unverifiedCode: 50000,
-    handle: parsed(({ query }) => decodeDeviceQuery(query), callStatus),
+    ...parsed(({ query }) => decodeDeviceQuery(query), callStatus),
   },
   {
     name: 'call-end',
@@ -105,7 +108,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'call:end',
     limit: 'callEnds',
     ...plain,
-    handle: parsed(({ body }) => decodeCallEndBody(body), callEnd),
+    ...parsed(({ body }) => decodeCallEndBody(body), callEnd),
   },
   {
     name: 'call-credentials',
@@ -115,7 +118,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     limit: 'issuances',
     ...plain,
     envelope: 'msg',
-    handle: parsed(parseCallOrder, callCredentials),
+    ...parsed(({ body }, { mixedFormats }) => readCallBody(body, mixedFormats), callCredentials),
   },
   {
     name: 'devices-list',
@@ -124,7 +127,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:read',
     limit: 'provisionings',
     ...coded,
-    handle: parsed(({ query }) => decodeDeviceListing(query), listDevices),
+    ...parsed(({ query }) => decodeDeviceListing(query), listDevices),
   },
   {
     name: 'devices-add',
@@ -133,7 +136,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
-    handle: parsed(({ body }, { secretRules }) => decodeAdditions(body, secretRules), addDevices),
+    ...parsed(({ body }, { secretRules }) => decodeAdditions(body, secretRules), addDevices),
   },
   {
     name: 'device-change',
@@ -142,7 +145,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
-    handle: parsed(({ body }, { secretRules }) => decodeModification(body, secretRules), changeDevice),
+    ...parsed(({ body }, { secretRules }) => decodeModification(body, secretRules), changeDevice),
   },
   {
     name: 'device-remove',
@@ -151,6 +154,6 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
-    handle: parsed(({ query }) => decodeDeviceQuery(query), removeDevice),
+    ...parsed(({ query }) => decodeDeviceQuery(query), removeDevice),
   },
 ];

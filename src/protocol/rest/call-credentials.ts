@@ -33,19 +33,30 @@ export interface CallCredentials {
 /** Twenty times as fast as the schema itself; what it does not take is looked at by the schema, for the message. */
 const fastSchema = z.compile(callCredentialsSchema, { strict: true });
 
+/** A body that is read, and may be completed. */
+export interface ReadCallBody {
+  readonly body: JsonObject;
+  /** The order that it is when nothing completes it. */
+  readonly alone: Result<CallCredentialsBody, FieldMistake>;
+}
+
+export function readCallBody(body: Uint8Array, mixed: MixedFormats): Result<ReadCallBody, string> {
+  const object = parseJsonObject(body);
+  return object.ok ? succeed({ body: object.value, alone: decodeFields(object.value, mixed) }) : object;
+}
+
 /**
  * The values with defaults, or what is wrong in words for the caller. What the body leaves out and the product of its device
  * has is taken from there, and the whole is checked as if it had been sent. Throws what `findProfile` throws.
  */
-export function decodeCallCredentialsBody(
-  body: Uint8Array,
+export function completeCallOrder(
+  { body, alone }: ReadCallBody,
   mixed: MixedFormats,
   findProfile: FindMediaProfile,
 ): Result<CallCredentialsBody, string> {
-  const object = parseJsonObject(body);
-  if (!object.ok) return object;
-  const { fields, defaulted } = completeBody(object.value, profileFor(object.value, findProfile));
-  const decoded = decodeFields(fields, mixed);
+  const profile = profileFor(body, findProfile);
+  const { fields, defaulted } = completeBody(body, profile);
+  const decoded = profile === null ? alone : decodeFields(fields, mixed);
   return decoded.ok ? decoded : fail(sayMistake(decoded.error, defaulted));
 }
 

@@ -12,7 +12,9 @@ import {
 import type { ApiServices } from '../../gateways/api/api-services.ts';
 import type { ApiPort } from '../../gateways/api/api-port.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
+import { Dispatcher } from '../../gateways/api/dispatcher.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
+import type { ParseRules } from '../../gateways/api/route.ts';
 import { apiRoutes } from '../../gateways/api/routes.ts';
 import { DeviceList } from '../../core/devices/list-devices.ts';
 import { ApplicationLimit } from '../../core/devices/request-limits.ts';
@@ -69,8 +71,9 @@ export class Api {
     const pipeline = new Pipeline({
       ...context,
       routes: apiRoutes,
-      services: composeServices(context, readers),
+      rules: parseRules(settings),
       authenticator,
+      dispatcher: new Dispatcher({ ...context, services: composeServices(context, readers) }),
       connections: connections.api,
       isDraining: () => this.isLeaving || context.isDraining(),
     });
@@ -195,7 +198,13 @@ function composeServices(context: ApiDeps, readers: Readers): ApiServices {
     callEnds: context.callEnds,
     devices: new DeviceList(context),
     provision: (request) => provisionHere(context, request),
-    secretRules: { allowShortSecrets: settings.registry.allow_short_secrets },
+  };
+}
+
+function parseRules({ calls, registry }: Settings): ParseRules {
+  return {
+    mixedFormats: calls.mixed_formats,
+    secretRules: { allowShortSecrets: registry.allow_short_secrets },
   };
 }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { succeed } from '../../../../src/lib/result.ts';
 import { codeTexts, refusal } from '../../../../src/model/codes.ts';
 import type { ApiServices } from '../../../../src/gateways/api/api-services.ts';
 import { Authenticator } from '../../../../src/gateways/api/authenticator.ts';
+import { Dispatcher } from '../../../../src/gateways/api/dispatcher.ts';
 import { IncomingRequests } from '../../../../src/gateways/api/incoming-requests.ts';
 import { Pipeline } from '../../../../src/gateways/api/pipeline.ts';
 import { coded, refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
@@ -28,6 +30,7 @@ function route(overrides: Partial<Route>): Route {
     permission: 'wakeup:write',
     limit: null,
     ...coded,
+    parse: () => succeed(null),
     handle: () => done,
     ...overrides,
   };
@@ -55,15 +58,14 @@ class Scene {
       { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: inlineVerifier },
       { windowMs: 300_000, explainMismatch: false },
     );
+    const requestLog = new RequestLog(logged, clock, log);
     const pipeline = new Pipeline({
-      clock,
-      telemetry,
       log,
       authenticator,
       connections: anyConnections(),
       routes,
-      services: this.services,
-      requestLog: new RequestLog(logged, clock, log),
+      rules: { mixedFormats: 'allow', secretRules: { allowShortSecrets: false } },
+      dispatcher: new Dispatcher({ clock, registry, telemetry, log, requestLog, services: this.services }),
       isDraining: () => false,
     });
     const requests = new IncomingRequests(clock);
@@ -114,7 +116,7 @@ test('on a path of two methods each request is identified by the route of its ow
 
 test('an X-Request-ID that would be invalid on POST is nothing to GET', () => {
   const ids: Call['requestId'][] = [];
-  const handle = (call: Call): Reply => {
+  const handle = (_: unknown, call: Call): Reply => {
     ids.push(call.requestId);
     return done;
   };
@@ -149,7 +151,7 @@ test('a route that waits learns that its caller hung up, and its answer goes now
   });
   const scene = new Scene(
     route({
-      handle: (call) => {
+      handle: (_, call) => {
         call.onGone(() => gone.push('gone'));
         return answer;
       },
@@ -271,7 +273,7 @@ test('a refused wakeup goes to the account of wakeups, and has no second line', 
 });
 
 test('a request that asked to wait is counted apart from the others', () => {
-  const handle = (call: Call): Reply => {
+  const handle = (_: unknown, call: Call): Reply => {
     call.isLongPoll = true;
     return done;
   };

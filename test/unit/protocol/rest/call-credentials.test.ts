@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  decodeCallCredentialsBody,
   encodeCallCredentials,
   type CallCredentialsBody,
   encodePeerId,
 } from '../../../../src/protocol/rest/call-credentials.ts';
-import { callBody, callBodyFields, type CallBodyField } from '../../../support/call-bodies.ts';
+import {
+  decodeCallBody,
+  callBody,
+  callBodyFields,
+  type CallBodyField,
+} from '../../../support/call-bodies.ts';
 import type { CallRoom } from '../../../../src/model/call.ts';
 import { parseOrigin } from '../../../../src/model/settings-values.ts';
 import { generateSessionId, type DeviceId, type SessionId } from '../../../../src/model/ids.ts';
@@ -19,13 +23,13 @@ import {
 } from '../../../../src/model/limits.ts';
 
 function decode(changes?: Readonly<Record<string, string | undefined>>): CallCredentialsBody {
-  const decoded = decodeCallCredentialsBody(callBody(changes), 'allow', () => null);
+  const decoded = decodeCallBody(callBody(changes), 'allow', () => null);
   assert.ok(decoded.ok, JSON.stringify(decoded));
   return decoded.value;
 }
 
 function mistake(body: Uint8Array): string {
-  const decoded = decodeCallCredentialsBody(body, 'allow', () => null);
+  const decoded = decodeCallBody(body, 'allow', () => null);
   assert.ok(!decoded.ok, 'the body is taken');
   return decoded.error;
 }
@@ -256,7 +260,7 @@ test('fields that nobody knows are ignored, and of a repeated one the last count
   assert.deepEqual(decode({ colour: '"red"', ['__proto__']: '{"no_video":true}', DEVICE_ID: '5' }), decode());
   const twice = Buffer.from(`{"audio_rate":"no",${callBody().toString().slice(1)}`);
   assert.deepEqual(
-    decodeCallCredentialsBody(twice, 'allow', () => null),
+    decodeCallBody(twice, 'allow', () => null),
     { ok: true, value: decode() },
   );
 });

@@ -2,15 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia } from '../../../../src/model/call.ts';
-import { decodeCallCredentialsBody } from '../../../../src/protocol/rest/call-credentials.ts';
 import type { MixedFormats } from '../../../../src/protocol/rest/call-media.ts';
-import { callBody } from '../../../support/call-bodies.ts';
+import { decodeCallBody, callBody } from '../../../support/call-bodies.ts';
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
 /** The media, or the message. */
 function decode(changes: Changes, mixed: MixedFormats = 'allow'): CallMedia | string {
-  const decoded = decodeCallCredentialsBody(callBody(changes), mixed, () => null);
+  const decoded = decodeCallBody(callBody(changes), mixed, () => null);
   return decoded.ok ? decoded.value.media : decoded.error;
 }
 

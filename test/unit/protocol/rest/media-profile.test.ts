@@ -2,13 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import type { MediaProfile } from '../../../../src/model/product-defaults.ts';
-import {
-  decodeCallCredentialsBody,
-  type CallCredentialsBody,
-} from '../../../../src/protocol/rest/call-credentials.ts';
+import { type CallCredentialsBody } from '../../../../src/protocol/rest/call-credentials.ts';
 import type { MixedFormats } from '../../../../src/protocol/rest/call-media.ts';
 import { parseMediaProfile } from '../../../../src/protocol/rest/media-profile.ts';
-import { callBody } from '../../../support/call-bodies.ts';
+import { decodeCallBody, callBody } from '../../../support/call-bodies.ts';
 
 const doorbell: MediaProfile = {
   calling_timeout_sec: 44.5,
@@ -34,7 +31,7 @@ const bare = {
 type Changes = Readonly<Record<string, string | undefined>>;
 
 function decode(changes: Changes, profile: MediaProfile | null, mixed: MixedFormats = 'allow') {
-  return decodeCallCredentialsBody(callBody({ ...bare, ...changes }), mixed, () => profile);
+  return decodeCallBody(callBody({ ...bare, ...changes }), mixed, () => profile);
 }
 
 function decoded(changes: Changes, profile: MediaProfile = doorbell): CallCredentialsBody {
@@ -63,7 +60,7 @@ const doorbellMedia = {
 
 test('what a body leaves out comes from the profile of its device, checked and rounded as if it had been sent', () => {
   const asked: DeviceId[] = [];
-  const body = decodeCallCredentialsBody(callBody(bare), 'allow', (deviceId) => {
+  const body = decodeCallBody(callBody(bare), 'allow', (deviceId) => {
     asked.push(deviceId);
     return doorbell;
   });
@@ -166,7 +163,7 @@ test('unlike formats are refused where they are, also when one of them is of the
 test('a profile is asked for only of a device that can be', () => {
   const never = () => assert.fail('asked');
   for (const device_id of [undefined, '5', '""', `"${'x'.repeat(256)}"`])
-    assert.ok(!decodeCallCredentialsBody(callBody({ device_id }), 'allow', never).ok);
+    assert.ok(!decodeCallBody(callBody({ device_id }), 'allow', never).ok);
 });
 
 const right: readonly object[] = [

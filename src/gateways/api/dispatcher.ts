@@ -1,0 +1,157 @@
+/**
+ * Admitted calls at the core: counts each at the limit of its application, has its route handle it, and keeps the account of
+ * every answer, in metrics and in the request log. It sees no HTTP object. Source: scale-out.md, API fronts.
+ */
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Result } from '../../lib/result.ts';
+import { overload, refusal } from '../../model/codes.ts';
+import type { ApplicationId } from '../../model/ids.ts';
+import { holdsPermission, isStillValid } from '../../model/registry.ts';
+import type { RegistryReader } from '../../core/ports/registry-reader.ts';
+import type { RequestLog } from '../../core/requests/request-log.ts';
+import { authFailures, type AuthFailureReason } from '../../protocol/tgv1/auth-failure.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { ApiServices } from './api-services.ts';
+import {
+  refuse,
+  refuseParameter,
+  refusePermission,
+  statusOf,
+  unverified,
+  type Call,
+  type Reply,
+  type RequestIdentity,
+  type Route,
+} from './route.ts';
+
+/** A request, for the account of its answer. */
+export interface AccountedRequest extends Pick<Call, 'deviceId' | 'isLongPoll'> {
+  readonly requestId: RequestIdentity;
+  /** Monotonic milliseconds. */
+  readonly startedMs: number;
+  /** Null: no credential has signed it. */
+  readonly provenAppId: ApplicationId | null;
+  /** Empty: it claims to be of no application. */
+  readonly claimedAppId: string;
+}
+
+export interface AdmittedCall extends Call, AccountedRequest {
+  /** Its credential is another one by now. */
+  prove(credential: Call['credential']): void;
+}
+
+/** An answer that needed no handler. */
+export interface Refused {
+  /** Null: no route has the request's path. */
+  readonly route: Route | null;
+  readonly status: number;
+  readonly reply: Reply;
+  readonly authFailure?: AuthFailureReason | undefined;
+}
+
+/** The core, as the front end sees it. */
+export interface CallDispatcher {
+  /** Never throws, and never rejects. The reply has `retryAfterS` only where the caller is to learn it. */
+  dispatch(route: Route, params: Result<unknown, string>, call: AdmittedCall): Reply | Promise<Reply>;
+  /** Keeps the account of an answer that did not come from `dispatch`. */
+  refused(refused: Refused, request: AccountedRequest): void;
+}
+
+export interface DispatcherDeps {
+  readonly services: ApiServices;
+  readonly registry: Pick<RegistryReader, 'findCredential'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
+  readonly requestLog: RequestLog;
+}
+
+export class Dispatcher implements CallDispatcher {
+  readonly #deps: DispatcherDeps;
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  dispatch(route: Route, params: Result<unknown, string>, call: AdmittedCall): Reply | Promise<Reply> {
+    const { services } = this.#deps;
+    const limit = route.limit === null ? null : services.limits[route.limit];
+    const waitMs = limit?.take(call.credential.appId, route.costOf?.(params)) ?? 0;
+    // An application that asks too often learns when to retry, whatever the HTTP status.
+    if (waitMs > 0) return this.#answer(route, call, refuse(overload(waitMs)));
+    if (!params.ok) return this.#answer(route, call, refuseParameter(params.error));
+    try {
+      const reply = route.handle(params.value, call, services);
+      if (!(reply instanceof Promise)) return this.#settle(route, call, reply);
+      return reply.then(
+        (late) => this.#settle(route, call, this.#again(route, call, late)),
+        (error: unknown) => this.#fault(route, call, error),
+      );
+    } catch (error) {
+      return this.#fault(route, call, error);
+    }
+  }
+
+  refused({ route, status, reply, authFailure }: Refused, request: AccountedRequest): void {
+    if (authFailure !== undefined) this.#deps.telemetry.authFailure(authFailure);
+    this.#note(route, status, reply, request);
+  }
+
+  /** A credential that lost the right while the answer was waited for is not given it. */
+  #again(route: Route, call: AdmittedCall, reply: Reply): Reply {
+    if (route.asksAgain !== true) return reply;
+    const { registry, clock, telemetry, log } = this.#deps;
+    try {
+      const credential = registry.findCredential(call.credential.accessKeyId);
+      if (isStillValid(credential, call.credential, wallSeconds(clock))) {
+        call.prove(credential);
+        return holdsPermission(credential, route.permission) ? reply : refusePermission(route.permission);
+      }
+      const { reason, message } = authFailures.unknownCredential;
+      telemetry.authFailure(reason);
+      return { code: 40105, message, data: null };
+    } catch (error) {
+      log.error({ err: error }, 'a signature cannot be verified');
+      return unverified(route);
+    }
+  }
+
+  #fault(route: Route, call: AdmittedCall, error: unknown): Reply {
+    this.#deps.log.error({ err: error, request_id: call.requestId.id }, 'a request failed');
+    return this.#settle(route, call, refuse(refusal(50000)));
+  }
+
+  #settle(route: Route, call: AdmittedCall, reply: Reply): Reply {
+    const tellsWhen = route.statusFromCode || (route.tellsWhenToRetry === true && reply.code === 42901);
+    if (tellsWhen || reply.retryAfterS === undefined) return this.#answer(route, call, reply);
+    const { retryAfterS: _, ...rest } = reply;
+    return this.#answer(route, call, rest);
+  }
+
+  #answer(route: Route, call: AdmittedCall, reply: Reply): Reply {
+    this.#note(route, statusOf(route, reply.code), reply, call);
+    return reply;
+  }
+
+  #note(route: Route | null, status: number, reply: Reply, request: AccountedRequest): void {
+    const { clock, telemetry, requestLog, services } = this.#deps;
+    const seconds = (clock.monotonicMs() - request.startedMs) / 1000;
+    const name = route?.name ?? 'none';
+    if (request.isLongPoll) telemetry.longPoll(name, status, reply.code, seconds);
+    else telemetry.httpRequest(name, status, reply.code, seconds);
+    // Hot path: skip the record for successes that are not logged.
+    if (reply.code === 0 && !requestLog.hasSuccesses && route?.answered === undefined) return;
+    const { requestId, provenAppId, claimedAppId, deviceId } = request;
+    const answered = {
+      http: { route: name, status, seconds },
+      requestId: requestId.id,
+      appId: provenAppId,
+      claimedAppId,
+      deviceId,
+      reply,
+    };
+    if (route?.answered === undefined) requestLog.note(answered);
+    else route.answered(answered, services);
+  }
+}
