@@ -60,6 +60,7 @@ export class RegistryRefresh {
       registry.purge();
       signingKeys.purgeAll();
       changed();
+      await registry.inForce;
     }
     if (!result.ok)
       log.error({ file, reason: result.error.message }, 'registry not imported; nothing changed');

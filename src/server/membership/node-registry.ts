@@ -86,7 +86,7 @@ export function applyRegistryChanges(
   { credentials }: AppliedChanges,
 ): void {
   const { registry, signingKeys } = context;
-  registry.purge();
+  registry.purge(credentials);
   for (const accessKeyId of credentials) signingKeys.purge(accessKeyId);
   controlPlane.registryApplied();
 }

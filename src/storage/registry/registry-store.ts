@@ -26,6 +26,8 @@ export class RegistryStore implements RegistryReader, DeviceLister {
   readonly #credentials = new LRUCache<AccessKeyId, Credential>({ max: credentialsCachedMax });
   readonly #devices = new LRUCache<DeviceId, Device>({ max: devicesCachedMax });
   readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
+  #onCredentials: (changed: readonly AccessKeyId[] | null) => Promise<void> = () => Promise.resolve();
+  #inForce = Promise.resolve();
   /** Null: not needed since the last change. */
   #bridges: BridgesByKey | null = null;
 
@@ -99,17 +101,32 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     return byKind((kind) => countEntries(this.#tables.kinds[kind]));
   }
 
+  allCredentials(): readonly Credential[] {
+    return Array.from(this.#tables.entries('credential'));
+  }
+
+  /** `listener` resolves when those who keep credentials elsewhere know the changed ones. Null: any may have changed. */
+  onCredentials(listener: (changed: readonly AccessKeyId[] | null) => Promise<void>): void {
+    this.#onCredentials = listener;
+  }
+
+  /** Resolves when a change before it is in force wherever credentials are kept. */
+  get inForce(): Promise<void> {
+    return this.#inForce;
+  }
+
   isEmpty(): boolean {
     return Object.values(this.counts()).every((count) => count === 0);
   }
 
-  /** After every change, by whatever thread: the next read sees it. */
-  purge(): void {
+  /** After every change, by whatever thread: the next read sees it. `credentials`: those that changed; null: any may have. */
+  purge(credentials: readonly AccessKeyId[] | null = null): void {
     this.#credentials.clear();
     this.#products.clear();
     this.#devices.clear();
     this.#bridges = null;
     this.#tables.environment.refresh();
+    if (credentials?.length !== 0) this.#inForce = this.#onCredentials(credentials);
   }
 }
 

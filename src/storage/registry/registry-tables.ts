@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { asBinary } from 'lmdb';
-import type { ApplicationId } from '../../model/ids.ts';
+import type { AccessKeyId, ApplicationId } from '../../model/ids.ts';
 import { Environment, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
 import { DeviceCounts } from './device-counts.ts';
 import { packEntry, UnsharedEntries } from './mirrored-rows.ts';
@@ -36,6 +36,7 @@ export class RegistryTables {
   readonly kinds: KindTables;
   readonly unshared: UnsharedEntries;
   readonly notices: RegistryNotices;
+  #credentialsChanged: AccessKeyId[] = [];
   readonly #imported: Table<readonly ImportedFile[]>;
   readonly #deviceCounts: DeviceCounts;
 
@@ -69,6 +70,13 @@ export class RegistryTables {
     return { id, change };
   }
 
+  /** Of this thread, since it was asked last. */
+  takeChangedCredentials(): readonly AccessKeyId[] {
+    const changed = this.#credentialsChanged;
+    this.#credentialsChanged = [];
+    return changed;
+  }
+
   /** Inside a transaction of the environment only. */
   remove(kind: KindName, id: string): void {
     if (this.putRow(kind, id, null) !== 'unchanged' && this.unshared.isOn) this.unshared.note(kind, id);
@@ -86,6 +94,7 @@ export class RegistryTables {
     const table: Table<unknown> = this.kinds[kind];
     void (row === null ? table.remove(key) : table.put(key, asBinary(row)));
     if (kind === 'device') this.#deviceCounts.changed(stored, row);
+    if (kind === 'credential') this.#credentialsChanged.push(id as AccessKeyId);
     return stored === null ? 'added' : 'changed';
   }
 

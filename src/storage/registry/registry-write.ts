@@ -178,11 +178,12 @@ export class RegistryWriter implements DeviceRegistry {
   async #change<Result>(act: () => Result): Promise<Result> {
     const result = await this.#tables.environment.transaction(act);
     this.#told();
+    await this.#store.inForce;
     return result;
   }
 
   #told(): void {
-    this.#store.purge();
+    this.#store.purge(this.#tables.takeChangedCredentials());
     this.#changed();
   }
 }
