@@ -1,6 +1,11 @@
 /** The clock of a running process. */
 import type { Cancel, Clock } from './clock.ts';
 
+/** Add it to monotonic milliseconds of this thread: another thread subtracts its own. */
+export function monotonicOriginMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6 - performance.now();
+}
+
 export class SystemClock implements Clock {
   monotonicMs(): number {
     return performance.now();

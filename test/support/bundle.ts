@@ -23,6 +23,7 @@ const entries = [
   'media/transcoding/transcoder-worker',
   'storage/lmdb/store-walker',
   'storage/registry/registry-worker',
+  'gateways/fronts/front-worker',
   'gateways/verification/hmac-worker',
   'webhooks/worker/webhook-worker',
 ];

@@ -30,6 +30,7 @@ export function addServeCommand(program: Command): void {
       new Option('--only <part>', 'the media process only, for a server elsewhere').choices(['media']),
     )
     .option('--edges <n>', 'this many processes hold the sleep connections: sleep.edges')
+    .option('--fronts <n>', 'this many threads take and check the requests of backends: api.fronts')
     .option('--demo', 'make a demo application with devices and a credential, if the store is empty')
     .addOption(new Option('--processes <n>', 'of earlier releases').hideHelp())
     .addOption(new Option(coreFlag, 'the core of a server that has edges').hideHelp())
@@ -40,6 +41,7 @@ interface ServeOptions {
   readonly only?: 'media';
   readonly processes?: string;
   readonly edges?: string;
+  readonly fronts?: string;
   readonly demo?: boolean;
   readonly core?: boolean;
 }
@@ -47,7 +49,7 @@ interface ServeOptions {
 /** Each module is loaded only where it runs: a supervisor stays small. */
 async function serveAs(
   context: CommandContext,
-  { edges, processes, ...options }: ServeOptions,
+  { edges, fronts, processes, ...options }: ServeOptions,
 ): Promise<void> {
   if (processes !== undefined)
     throw usageError(
@@ -55,12 +57,18 @@ async function serveAs(
     );
   if (edges !== undefined && options.only === 'media')
     throw usageError('serve --only media has no sleep connections: leave --edges out');
-  return serve(edges === undefined ? context : context.with({ 'sleep.edges': edges }), options);
+  if (fronts !== undefined && options.only === 'media')
+    throw usageError('serve --only media has no API: leave --fronts out');
+  const counts = {
+    ...(edges !== undefined && { 'sleep.edges': edges }),
+    ...(fronts !== undefined && { 'api.fronts': fronts }),
+  };
+  return serve(Object.keys(counts).length === 0 ? context : context.with(counts), options);
 }
 
 async function serve(
   context: CommandContext,
-  { only, demo = false, core }: Omit<ServeOptions, 'edges' | 'processes'>,
+  { only, demo = false, core }: Omit<ServeOptions, 'edges' | 'fronts' | 'processes'>,
 ): Promise<void> {
   if (core === true) return (await import('./serve-core.ts')).serveCore(context, demo);
   if (only === 'media') return serveMedia(context);

@@ -97,7 +97,7 @@ class Core {
     this.#report({ kind: 'prepared', facts });
     await this.#listenOrder.given;
     const { holdRequests } = await import('../../server/bootstrap/holding-api.ts');
-    this.#holding = await holdRequests(withListeners(settings, listeners), clock);
+    this.#holding = await holdRequests(withListeners(settings, listeners), clock, this.#logging.log);
     this.#report({ kind: 'listening' });
     await this.#serveOrder.given;
   }

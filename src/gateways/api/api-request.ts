@@ -132,7 +132,7 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     return this.#requestId;
   }
 
-  /** It is authentic, by this credential; also when that is looked up again before a late answer. */
+  /** It is authentic, by this credential. */
   prove(credential: Credential): void {
     this.#credential = credential;
   }

@@ -3,6 +3,7 @@
  * wherever the verifier does it. Source: tgv1-signing.md.
  */
 import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import {
   verdictFailure,
@@ -30,7 +31,8 @@ export type AuthenticationFailure =
   /** The registry cannot be read, or no worker can take the check. */
   | 'unavailable';
 
-export interface AuthenticatorDeps extends CoreDeps {
+export interface AuthenticatorDeps extends Pick<CoreDeps, 'clock' | 'log'> {
+  readonly registry: Pick<RegistryReader, 'findCredential'>;
   readonly signingKeys: SigningKeyCache;
   readonly verifier: SignatureVerifier;
 }

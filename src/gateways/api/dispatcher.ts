@@ -4,10 +4,10 @@
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
-import type { Result } from '../../lib/result.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { overload, refusal } from '../../model/codes.ts';
-import type { ApplicationId } from '../../model/ids.ts';
-import { holdsPermission, isStillValid } from '../../model/registry.ts';
+import type { AccessKeyId, ApplicationId } from '../../model/ids.ts';
+import { holdsPermission, isStillValid, type Credential } from '../../model/registry.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { RequestLog } from '../../core/requests/request-log.ts';
 import { authFailures, type AuthFailureReason } from '../../protocol/tgv1/auth-failure.ts';
@@ -37,8 +37,7 @@ export interface AccountedRequest extends Pick<Call, 'deviceId' | 'isLongPoll'> 
 }
 
 export interface AdmittedCall extends Call, AccountedRequest {
-  /** Its credential is another one by now. */
-  prove(credential: Call['credential']): void;
+  readonly bodyBytes: number;
 }
 
 /** An answer that needed no handler. */
@@ -98,23 +97,28 @@ export class Dispatcher implements CallDispatcher {
     this.#note(route, status, reply, request);
   }
 
+  /** Of a call that is admitted: its credential as it is now, or the reply where it is none any more. Never throws. */
+  credentialOf(route: Route, accessKeyId: AccessKeyId, before?: Credential): Result<Credential, Reply> {
+    const { registry, clock, telemetry, log } = this.#deps;
+    try {
+      const credential = registry.findCredential(accessKeyId);
+      if (credential !== null && isStillValid(credential, before ?? credential, wallSeconds(clock)))
+        return succeed(credential);
+      const { reason, message } = authFailures.unknownCredential;
+      telemetry.authFailure(reason);
+      return fail({ code: 40105, message, data: null });
+    } catch (error) {
+      log.error({ err: error }, 'a signature cannot be verified');
+      return fail(unverified(route));
+    }
+  }
+
   /** A credential that lost the right while the answer was waited for is not given it. */
   #again(route: Route, call: AdmittedCall, reply: Reply): Reply {
     if (route.asksAgain !== true) return reply;
-    const { registry, clock, telemetry, log } = this.#deps;
-    try {
-      const credential = registry.findCredential(call.credential.accessKeyId);
-      if (isStillValid(credential, call.credential, wallSeconds(clock))) {
-        call.prove(credential);
-        return holdsPermission(credential, route.permission) ? reply : refusePermission(route.permission);
-      }
-      const { reason, message } = authFailures.unknownCredential;
-      telemetry.authFailure(reason);
-      return { code: 40105, message, data: null };
-    } catch (error) {
-      log.error({ err: error }, 'a signature cannot be verified');
-      return unverified(route);
-    }
+    const now = this.credentialOf(route, call.credential.accessKeyId, call.credential);
+    if (!now.ok) return now.error;
+    return holdsPermission(now.value, route.permission) ? reply : refusePermission(route.permission);
   }
 
   #fault(route: Route, call: AdmittedCall, error: unknown): Reply {

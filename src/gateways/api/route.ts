@@ -77,6 +77,8 @@ export interface Route {
   readonly unverifiedCode?: 50000;
   /** True: a 42901 of the handler carries Retry-After, whatever the HTTP status. */
   readonly tellsWhenToRetry?: true;
+  /** True: its handler notes the address of the peer. */
+  readonly notesAddress?: true;
   /** True: the answer may come long after the request, and the credential has to hold then, too. */
   readonly asksAgain?: true;
   /** An error is a sentence for the caller: 40003. */
@@ -156,8 +158,11 @@ export function signedBy({ credential, signature, signatureExpiresMs }: Call): {
 }
 
 /** The reply while no signature can be verified. */
-export function unverified({ unverifiedCode }: Route): Reply {
-  const message = 'signatures cannot be verified now';
+export function unverified(route: Route): Reply {
+  return unavailable(route, 'signatures cannot be verified now');
+}
+
+export function unavailable({ unverifiedCode }: Route, message: string): Reply {
   return { code: unverifiedCode ?? 50301, message, data: null, retryAfterS: 1 };
 }
 

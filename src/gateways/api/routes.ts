@@ -136,6 +136,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
+    notesAddress: true,
     ...parsed(({ body }, { secretRules }) => decodeAdditions(body, secretRules), addDevices),
   },
   {
@@ -145,6 +146,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
+    notesAddress: true,
     ...parsed(({ body }, { secretRules }) => decodeModification(body, secretRules), changeDevice),
   },
   {
@@ -154,6 +156,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
+    notesAddress: true,
     ...parsed(({ query }) => decodeDeviceQuery(query), removeDevice),
   },
 ];

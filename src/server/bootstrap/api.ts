@@ -1,6 +1,5 @@
 /** The REST API composed: verification, endpoints, one pipeline. */
 import { pause, quietTurn, type Clock } from '../../lib/clock.ts';
-import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
 import {
@@ -10,12 +9,12 @@ import {
   wakingMessagesPerApplicationMax,
 } from '../../model/limits.ts';
 import type { ApiServices } from '../../gateways/api/api-services.ts';
-import type { ApiPort } from '../../gateways/api/api-port.ts';
+import { ApiPort } from '../../gateways/api/api-port.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
 import { Dispatcher } from '../../gateways/api/dispatcher.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
-import type { ParseRules } from '../../gateways/api/route.ts';
 import { apiRoutes } from '../../gateways/api/routes.ts';
+import { ApiFronts } from '../../gateways/fronts/api-fronts.ts';
 import { DeviceList } from '../../core/devices/list-devices.ts';
 import { ApplicationLimit } from '../../core/devices/request-limits.ts';
 import { batchQueueShape } from '../../core/devices/query-connectivity-batch.ts';
@@ -29,9 +28,18 @@ import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import { provisionHere } from '../membership/member-answers.ts';
 import { apiPort, type HoldingApi } from './holding-api.ts';
+import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import type { ListenerConnections } from './listener-connections.ts';
 import type { ServerContext } from './server-context.ts';
 import { keptConnectionMs } from '../site/site-limits.ts';
-import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
+import {
+  callRates,
+  frontCount,
+  issuingSettings,
+  parseRules,
+  verificationSettings,
+  verifierThreads,
+} from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 /** The parts by which the API issues calls. */
@@ -46,19 +54,22 @@ export interface ApiDeps extends ServerContext {
 /** What answers callers: its listener, and the pipeline behind it. */
 export class Api {
   readonly #clock: Clock;
-  readonly #port: ApiPort;
-  readonly #connections: HttpConnections;
+  readonly #port: ApiPort | ApiFronts;
+  readonly #connections: ListenerConnections;
+  readonly #registry: RegistryStore;
+  readonly #dispatcher: Dispatcher;
   readonly #pipeline: Pipeline;
   readonly #verifier: SignatureVerifier;
+  /** Each answer ends its connection. */
+  readonly #isDraining: () => boolean;
   readonly #readers: Readers;
   isLeaving = false;
 
   /** Throws when TLS is asked for and its files are not in order. */
   private constructor(context: ApiDeps, verifier: SignatureVerifier) {
-    const { settings, clock, connections } = context;
-    const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
-    const verification = { windowMs: windowS * 1000, explainMismatch };
-    const authenticator = new Authenticator({ ...context, verifier }, verification);
+    const { settings, clock, log, connections } = context;
+    this.#isDraining = () => this.isLeaving || context.isDraining();
+    const authenticator = new Authenticator({ ...context, verifier }, verificationSettings(settings));
     const limits = readerLimits(settings.api.connections_max);
     const readers = {
       outcomes: new WaitingReaders(clock, limits),
@@ -68,18 +79,21 @@ export class Api {
         perApplicationMax: wakingMessagesPerApplicationMax,
       }),
     };
+    const dispatcher = new Dispatcher({ ...context, services: composeServices(context, readers) });
     const pipeline = new Pipeline({
       ...context,
       routes: apiRoutes,
       rules: parseRules(settings),
       authenticator,
-      dispatcher: new Dispatcher({ ...context, services: composeServices(context, readers) }),
+      dispatcher,
       connections: connections.api,
-      isDraining: () => this.isLeaving || context.isDraining(),
+      isDraining: this.#isDraining,
     });
     this.#clock = clock;
-    this.#port = context.holding?.port ?? apiPort(settings, connections, clock);
-    this.#connections = connections.api;
+    this.#port = context.holding?.port ?? apiPort(settings, connections, clock, log);
+    this.#connections = connections;
+    this.#registry = context.registry;
+    this.#dispatcher = dispatcher;
     this.#pipeline = pipeline;
     this.#verifier = verifier;
     this.#readers = readers;
@@ -99,13 +113,13 @@ export class Api {
   /** Resolves to the real address. Rejects when it cannot be had, or is another server's. */
   async listen(): Promise<string> {
     if (this.#port.address === null) await this.#port.listen();
-    this.#port.serve(this.#pipeline.handle);
+    this.#serve();
     return this.#port.address ?? '';
   }
 
-  /** Throws, and changes nothing, when the files of the certificate are not in order. */
-  reloadTls(): void {
-    this.#port.reloadTls();
+  /** Throws or rejects, and changes nothing, when the files of the certificate are not in order. */
+  reloadTls(): void | Promise<void> {
+    return this.#port.reloadTls();
   }
 
   /** For a drain: who waits for an event, an outcome or a device is answered now. */
@@ -113,6 +127,7 @@ export class Api {
     this.#readers.outcomes.wakeAll();
     this.#readers.events.wakeAll();
     this.#readers.wakings.wakeAll();
+    this.#tellDraining();
   }
 
   /**
@@ -120,13 +135,13 @@ export class Api {
    * meanwhile: none is then closed under a request on its way. False: `stay` was called.
    */
   async leave(): Promise<boolean> {
-    this.isLeaving = true;
+    this.#setLeaving(true);
     await this.#emptied(keptConnectionMs, () => this.isLeaving);
     return this.isLeaving;
   }
 
   stay(): void {
-    this.isLeaving = false;
+    this.#setLeaving(false);
   }
 
   /**
@@ -143,15 +158,40 @@ export class Api {
     await this.#port.idle().finally(stop);
   }
 
+  #serve(): void {
+    const port = this.#port;
+    if (port instanceof ApiPort) return port.serve(this.#pipeline.handle);
+    const registry = this.#registry;
+    registry.onCredentials((changed) => port.credentialsChanged(changed));
+    port.serve({
+      dispatcher: this.#dispatcher,
+      allCredentials: () => registry.allCredentials(),
+      findCredential: (accessKeyId) => registry.findCredential(accessKeyId),
+    });
+  }
+
+  #setLeaving(isLeaving: boolean): void {
+    this.isLeaving = isLeaving;
+    this.#tellDraining();
+  }
+
+  #tellDraining(): void {
+    if (this.#port instanceof ApiFronts) this.#port.drain(this.#isDraining());
+  }
+
   async #emptied(msMax: number, isWanted = (): boolean => true): Promise<void> {
-    for (let waitedMs = 0; waitedMs < msMax && this.#connections.count > 0 && isWanted(); waitedMs += lookMs)
+    for (let waitedMs = 0; waitedMs < msMax && this.#count > 0 && isWanted(); waitedMs += lookMs)
       await pause(this.#clock, lookMs);
   }
 
+  get #count(): number {
+    return this.#port instanceof ApiFronts ? this.#port.count : this.#connections.api.count;
+  }
+
   /** Ends every connection, answered or not. */
-  close(): Promise<void> {
-    this.#port.close();
-    return this.#verifier.close();
+  async close(): Promise<void> {
+    await this.#port.close();
+    await this.#verifier.close();
   }
 }
 
@@ -201,13 +241,6 @@ function composeServices(context: ApiDeps, readers: Readers): ApiServices {
   };
 }
 
-function parseRules({ calls, registry }: Settings): ParseRules {
-  return {
-    mixedFormats: calls.mixed_formats,
-    secretRules: { allowShortSecrets: registry.allow_short_secrets },
-  };
-}
-
 function applicationLimits({ settings, clock, sharers }: ApiDeps): ApiServices['limits'] {
   const rates = callRates(settings);
   const limit = (rate: Rate | null): ApplicationLimit | null =>
@@ -224,7 +257,8 @@ function applicationLimits({ settings, clock, sharers }: ApiDeps): ApiServices['
 }
 
 async function startVerifier(settings: Settings, log: Log): Promise<SignatureVerifier> {
-  if (settings.auth.verification === 'inline') return inlineVerifier;
+  // Each front verifies by itself.
+  if (settings.auth.verification === 'inline' || frontCount(settings) > 0) return inlineVerifier;
   const onFault = (error: unknown): void => log.error({ err: error }, 'a verification thread failed');
   return HmacPool.start({ threads: verifierThreads(settings), onFault });
 }

@@ -1,32 +1,60 @@
 /** The port of the API, also before its server is there. */
 import type { Clock } from '../../lib/clock.ts';
 import { tlsFiles } from '../../lib/connections/tls-files.ts';
+import type { Log } from '../../lib/log.ts';
 import { ApiPort } from '../../gateways/api/api-port.ts';
+import { apiRoutes } from '../../gateways/api/routes.ts';
+import { ApiFronts } from '../../gateways/fronts/api-fronts.ts';
+import { startFrontThread } from '../../gateways/fronts/front-thread.ts';
+import { frontCount, parseRules, verificationSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { ListenerConnections } from './listener-connections.ts';
 
 /** The port of a server that is not there yet: it holds the requests that come. */
 export interface HoldingApi {
-  readonly port: ApiPort;
+  readonly port: ApiPort | ApiFronts;
   /** Connections of all listeners; the port's are among them. */
   readonly connections: ListenerConnections;
 }
 
 /** Rejects when the address cannot be had, is another server's, or its certificate is not in order. */
-export async function holdRequests(settings: Settings, clock: Clock): Promise<HoldingApi> {
+export async function holdRequests(settings: Settings, clock: Clock, log: Log): Promise<HoldingApi> {
   const connections = new ListenerConnections(settings);
-  const port = apiPort(settings, connections, clock);
+  const port = apiPort(settings, connections, clock, log);
   await port.listen();
   return { port, connections };
 }
 
 /** Throws when TLS is asked for and its files are not in order. */
 export function apiPort(
-  { api, sleep }: Settings,
-  { api: connections }: ListenerConnections,
+  settings: Settings,
+  connections: ListenerConnections,
   clock: Clock,
-): ApiPort {
-  const { listen } = api;
+  log: Log,
+): ApiPort | ApiFronts {
+  const { listen, connections_per_address_max: perAddressMax } = settings.api;
+  const tls = tlsFiles(settings.api);
   // The core of a site with edges is succeeded by another one.
-  return new ApiPort({ listen, tls: tlsFiles(api), sharesPort: sleep.edges > 0 }, connections, clock);
+  const sharesPort = settings.sleep.edges > 0;
+  const count = frontCount(settings);
+  if (count === 0) return new ApiPort({ listen, tls, sharesPort }, connections.api, clock);
+  const fronts = new ApiFronts({
+    clock,
+    log,
+    routes: apiRoutes,
+    count,
+    sharesPort,
+    startThread: startFrontThread,
+    start: {
+      listen,
+      tls,
+      perAddressMax,
+      verification: verificationSettings(settings),
+      rules: parseRules(settings),
+    },
+    connectionsMax: () => connections.apiMax(),
+    onStuck: () => process.kill(process.pid, 'SIGKILL'),
+  });
+  connections.joinFronts(fronts);
+  return fronts;
 }

@@ -32,6 +32,7 @@ interface HttpCounts {
 
 export class ListenerConnections {
   readonly api: HttpConnections;
+  readonly #apiMax: number;
   readonly #opsMax: number;
   readonly #http = new Map<'api' | 'ops', () => HttpCounts>();
   readonly #census = new ConnectionCensus<Counted>(
@@ -41,16 +42,24 @@ export class ListenerConnections {
   constructor({ api, ops }: Settings) {
     this.#opsMax = ops.connections_max;
     const { connections_max: max, connections_per_address_max: perAddressMax } = api;
-    this.api = new HttpConnections(
-      { max: () => Math.min(max, this.#census.roomOf('api', httpPoolShareMax)), perAddressMax },
-      addressesCountedMax,
-    );
+    this.api = new HttpConnections({ max: () => this.apiMax(), perAddressMax }, addressesCountedMax);
+    this.#apiMax = max;
     this.#joinHttp('api', apiConnectionsReserved, () => this.api);
+  }
+
+  /** The most that the API's listener may have now. */
+  apiMax(): number {
+    return Math.min(this.#apiMax, this.#census.roomOf('api', httpPoolShareMax));
   }
 
   /** The most that the ops listener may have now. */
   opsMax(): number {
     return Math.min(this.#opsMax, this.#census.roomOf('ops', httpPoolShareMax));
+  }
+
+  /** In place of `api`: threads of their own have them. */
+  joinFronts(fronts: HttpCounts): void {
+    this.#joinHttp('api', apiConnectionsReserved, () => fronts);
   }
 
   joinOps(server: BoundedServer): void {

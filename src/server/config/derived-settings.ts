@@ -2,6 +2,8 @@
  * Values that follow from the settings: numbers in the form that the layers below take, values made of two of them, and the
  * part of each that one edge of several has.
  */
+import type { AuthenticatorSettings } from '../../gateways/api/authenticator.ts';
+import type { ParseRules } from '../../gateways/api/route.ts';
 import { availableParallelism } from 'node:os';
 import type { Rate } from '../../lib/token-bucket.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
@@ -214,4 +216,21 @@ export function edgeSleepSettings({ sleep }: Settings): Settings['sleep'] {
     handshakes_max: share(sleep.handshakes_max),
     admission_queue_max: share(sleep.admission_queue_max),
   };
+}
+
+/** Settings by which parameters of the API are read. */
+export function parseRules({ calls, registry }: Settings): ParseRules {
+  return {
+    mixedFormats: calls.mixed_formats,
+    secretRules: { allowShortSecrets: registry.allow_short_secrets },
+  };
+}
+
+export function verificationSettings({ auth }: Settings): AuthenticatorSettings {
+  return { windowMs: auth.clock_window_s * 1000, explainMismatch: auth.explain_mismatch };
+}
+
+/** Where the system does not spread the connections of a port over its listeners, one front has them all. */
+export function frontCount({ api }: Settings, platform = process.platform): number {
+  return platform === 'linux' ? api.fronts : Math.min(api.fronts, 1);
 }

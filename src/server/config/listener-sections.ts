@@ -2,6 +2,7 @@
  * The settings of the API and of the ops listener. Those of the listeners for devices stand with them. Source: running.md;
  * what it leaves open is chosen here.
  */
+import { frontsMax } from '../../model/http-limits.ts';
 import { opsConnectionsReserved } from '../../model/limits.ts';
 import {
   setting,
@@ -16,6 +17,11 @@ import {
 
 export const apiSection = section({
   listen: setting(listenAddress, '127.0.0.1:8080', 'Listening address of the signed REST API.'),
+  fronts: setting(
+    wholeNumber(0, frontsMax),
+    0,
+    'Threads that take requests and check them, each with a share of connections_max; 0: the main thread does, and auth.verification says where.',
+  ),
   connections_max: setting(
     wholeNumber(1, 1_000_000),
     10_000,

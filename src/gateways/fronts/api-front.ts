@@ -1,0 +1,141 @@
+/**
+ * One front: its own app on the port of the API, and the checks of every request as far as its parameters. It decides and stores
+ * nothing. Source: scale-out.md, API fronts.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { HttpConnections, httpConnectionsTickMs } from '../../lib/connections/http-connections.ts';
+import { LinkLog } from '../../lib/link/link-log.ts';
+import { messageOf } from '../../lib/result.ts';
+import { frontHeartbeatMs, frontLogBounds } from '../../model/http-limits.ts';
+import type { AccessKeyId } from '../../model/ids.ts';
+import { addressesCountedMax } from '../../model/limits.ts';
+import type { Credential } from '../../model/registry.ts';
+import { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
+import { ApiPort } from '../api/api-port.ts';
+import { Authenticator } from '../api/authenticator.ts';
+import { Pipeline } from '../api/pipeline.ts';
+import { apiRoutes } from '../api/routes.ts';
+import { inlineVerifier } from '../verification/hmac-pool.ts';
+import { unpackRows } from './front-batch.ts';
+import { FrontDispatcher } from './front-dispatcher.ts';
+import {
+  frontCounters,
+  type FrontOrder,
+  type FrontStart,
+  type ReplyRow,
+  type SendToCore,
+  type ToFront,
+} from './front-messages.ts';
+
+export class ApiFront {
+  readonly #send: SendToCore;
+  readonly #counters: Int32Array;
+  readonly #log: LinkLog;
+  readonly #credentials = new Map<AccessKeyId, Credential>();
+  readonly #signingKeys = new SigningKeyCache();
+  readonly #connections: HttpConnections;
+  readonly #dispatcher: FrontDispatcher;
+  readonly #pipeline: Pipeline;
+  readonly #port: ApiPort;
+  readonly #timers: readonly Cancel[];
+  #isDraining = false;
+
+  /** Throws when TLS is asked for and its files are not in order. */
+  constructor(start: FrontStart, clock: Clock, send: SendToCore) {
+    const { perAddressMax, listen, tls, rules, verification } = start;
+    this.#send = send;
+    this.#counters = new Int32Array(start.counters);
+    const log = new LinkLog(frontLogBounds, send, () => false);
+    const max = (): number => this.#counters[frontCounters.connectionsMax] ?? 0;
+    const connections = new HttpConnections({ max, perAddressMax }, addressesCountedMax);
+    const registry = { findCredential: (id: AccessKeyId) => this.#credentials.get(id) ?? null };
+    const signingKeys = this.#signingKeys;
+    const checks = { clock, log, registry, signingKeys, verifier: inlineVerifier };
+    const dispatcher = new FrontDispatcher(apiRoutes, send);
+    this.#log = log;
+    this.#connections = connections;
+    this.#dispatcher = dispatcher;
+    this.#pipeline = new Pipeline({
+      routes: apiRoutes,
+      rules,
+      authenticator: new Authenticator(checks, verification),
+      dispatcher,
+      log,
+      connections,
+      isDraining: () => this.#isDraining,
+    });
+    this.#port = new ApiPort({ listen, tls, sharesPort: true }, connections, clock);
+    this.#timers = [
+      clock.every(frontHeartbeatMs, () => this.#publish()),
+      clock.every(httpConnectionsTickMs, () => this.#turn()),
+    ];
+  }
+
+  /** Rejects when the address cannot be had. */
+  async listen(): Promise<void> {
+    await this.#port.listen();
+    this.#send({ kind: 'listening', address: this.#port.address ?? '' });
+  }
+
+  receive(message: ToFront): void {
+    switch (message.kind) {
+      case 'replies':
+        return this.#dispatcher.replied(message.taken, unpackRows<ReplyRow>(message.rows));
+      case 'serve':
+        this.#hold(message.credentials);
+        return this.#port.serve(this.#pipeline.handle);
+      case 'draining':
+        this.#isDraining = message.isDraining;
+        return;
+      case 'credentials':
+        return this.#change(message);
+      default:
+        return void this.#answer(message);
+    }
+  }
+
+  /** Closes every socket: nothing of it is left in its thread. */
+  leave(): void {
+    for (const cancel of this.#timers) cancel();
+    this.#port.close();
+  }
+
+  async #answer({ kind, ask }: FrontOrder): Promise<void> {
+    const error = await this.#obey(kind).then(() => null, messageOf);
+    this.#send({ kind: 'done', ask, error });
+  }
+
+  async #obey(order: FrontOrder['kind']): Promise<void> {
+    if (order === 'stop-listening') return this.#port.stopListening();
+    if (order === 'idle') return this.#port.idle();
+    if (order === 'reload-tls') return this.#port.reloadTls();
+    return this.leave();
+  }
+
+  #change({ ask, isWhole, set, removed }: ToFront & { kind: 'credentials' }): void {
+    if (isWhole) this.#credentials.clear();
+    if (isWhole) this.#signingKeys.purgeAll();
+    for (const accessKeyId of [...removed, ...set.map((credential) => credential.accessKeyId)]) {
+      this.#credentials.delete(accessKeyId);
+      this.#signingKeys.purge(accessKeyId);
+    }
+    this.#hold(set);
+    this.#send({ kind: 'done', ask, error: null });
+  }
+
+  #hold(credentials: readonly Credential[]): void {
+    for (const credential of credentials) this.#credentials.set(credential.accessKeyId, credential);
+  }
+
+  #publish(): void {
+    Atomics.add(this.#counters, frontCounters.progress, 1);
+    this.#counters[frontCounters.connections] = this.#connections.count;
+    this.#counters[frontCounters.refused] = this.#connections.refused;
+    this.#counters[frontCounters.evicted] = this.#connections.evicted;
+  }
+
+  #turn(): void {
+    this.#connections.turn();
+    this.#log.heartbeat();
+  }
+}

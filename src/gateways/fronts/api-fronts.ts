@@ -1,0 +1,224 @@
+/**
+ * The fronts of the API: threads that each listen on its port and check what comes, and one core behind them. A front that ends,
+ * no longer turns its loop, or does not take a changed credential is replaced. Source: scale-out.md, API fronts.
+ */
+import { freePort } from '../../lib/accept-queue.ts';
+import { cannotListen, type ListenAddress } from '../../lib/connections/listen-address.ts';
+import { readCertificate } from '../../lib/connections/tls-files.ts';
+import { messageOf } from '../../lib/result.ts';
+import { Restarts } from '../../lib/restarts.ts';
+import { TurnBudget } from '../../lib/token-bucket.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { frontStuckMsMax } from '../../model/http-limits.ts';
+import type { AccessKeyId } from '../../model/ids.ts';
+import { answersPerTurnMax } from '../../model/limits.ts';
+import type { Credential } from '../../model/registry.ts';
+import type { Dispatcher } from '../api/dispatcher.ts';
+import { Front, type FrontContext } from './front.ts';
+import type { FrontThread } from './front-thread.ts';
+import { frontCounterWords, type frontCounters, type FrontStart } from './front-messages.ts';
+
+export interface ApiFrontsDeps extends Omit<FrontContext, 'budget'> {
+  readonly count: number;
+  /** True: the core before this one, or the next one, may listen on the port at the same time. */
+  readonly sharesPort: boolean;
+  readonly start: Omit<FrontStart, 'counters'>;
+  startThread(start: FrontStart, clock: Clock): FrontThread;
+  /** Connections that all of them may hold together. */
+  connectionsMax(): number;
+  /** A front is stuck where nothing ends it: the process has to end. */
+  onStuck(): void;
+}
+
+export interface FrontedCore {
+  readonly dispatcher: Dispatcher;
+  allCredentials(): readonly Credential[];
+  findCredential(accessKeyId: AccessKeyId): Credential | null;
+}
+
+const restarts = { immediate: 1, msMin: 100, msMax: 5000 } as const;
+const lookMs = 500;
+/** A front that dies later than this after its start did not die of its start. */
+const soundMs = 5000;
+
+export class ApiFronts {
+  readonly #deps: ApiFrontsDeps;
+  readonly #context: FrontContext;
+  readonly #fronts: (Front | null)[];
+  #start: ApiFrontsDeps['start'];
+  readonly #cancels: Cancel[] = [];
+  #core: FrontedCore | null = null;
+  #isDraining = false;
+  #isClosed = false;
+  #isListening = false;
+  #address: string | null = null;
+  /** Those of fronts that have ended. */
+  #past = { refused: 0, evicted: 0 };
+  #replaced = 0;
+
+  constructor(deps: ApiFrontsDeps) {
+    this.#deps = deps;
+    this.#start = deps.start;
+    this.#context = { ...deps, budget: new TurnBudget(answersPerTurnMax) };
+    this.#fronts = Array.from({ length: deps.count }, () => null);
+  }
+
+  /** Null: they do not listen. */
+  get address(): string | null {
+    return this.#address;
+  }
+
+  /** Open connections. */
+  get count(): number {
+    return this.#sum('connections');
+  }
+
+  get refused(): number {
+    return this.#past.refused + this.#sum('refused');
+  }
+
+  get evicted(): number {
+    return this.#past.evicted + this.#sum('evicted');
+  }
+
+  /** Fronts that were replaced, since the start. */
+  get replaced(): number {
+    return this.#replaced;
+  }
+
+  /** Rejects when the address cannot be had. */
+  async listen(): Promise<void> {
+    const { start, sharesPort } = this.#deps;
+    const { listen } = start;
+    // The fronts share it as two servers would, so it must be known to be nobody's.
+    const port = sharesPort ? listen.port : await findPort(listen);
+    this.#start = { ...start, listen: { ...listen, port } };
+    this.#isListening = true;
+    const addresses = await Promise.all(this.#fronts.map((_, place) => this.#begin(place).listening));
+    this.#address = addresses[0] ?? null;
+    this.#cancels.push(this.#deps.clock.every(lookMs, () => this.#look()));
+  }
+
+  /** Requests are handled from now on. */
+  serve(core: FrontedCore): void {
+    this.#core = core;
+    for (const front of this.#live()) this.#serveBy(front, core);
+  }
+
+  /** Each answer ends its connection while it is so. */
+  drain(isDraining: boolean): void {
+    this.#isDraining = isDraining;
+    for (const front of this.#live()) front.drain(isDraining);
+  }
+
+  /** Resolves when every front knows them, or is being replaced. Null: any may have changed. */
+  async credentialsChanged(changed: readonly AccessKeyId[] | null): Promise<void> {
+    const core = this.#core;
+    if (core === null) return;
+    const isWhole = changed === null;
+    const set = isWhole ? core.allCredentials() : changed.flatMap((id) => core.findCredential(id) ?? []);
+    await Promise.all(
+      this.#live().map((front) =>
+        front.hold(isWhole, set, changed ?? []).catch((error: unknown) => {
+          this.#replace(front, `a changed credential: ${messageOf(error)}`);
+        }),
+      ),
+    );
+  }
+
+  /** Throws, and changes nothing, when the files of the certificate are not in order. */
+  async reloadTls(): Promise<void> {
+    readCertificate(this.#deps.start.tls);
+    await Promise.all(this.#live().map((front) => front.ask('reload-tls')));
+  }
+
+  /** Accepts no more connections, and ends none. */
+  async stopListening(): Promise<void> {
+    this.#isListening = false;
+    await this.#askAll('stop-listening');
+  }
+
+  /** Resolves when no request waits for its answer. */
+  idle(): Promise<void> {
+    return this.#askAll('idle');
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const cancel of this.#cancels) cancel();
+    await Promise.all(this.#live().map((front) => this.#end(front, 'the server ends')));
+  }
+
+  /** A front that ends has no request left. */
+  async #askAll(order: 'stop-listening' | 'idle'): Promise<void> {
+    await Promise.all(this.#live().map((front) => front.ask(order).catch(() => undefined)));
+  }
+
+  #begin(place: number, restarting = new Restarts(this.#deps.clock, restarts)): Front {
+    const { clock, log } = this.#deps;
+    const startedMs = clock.monotonicMs();
+    const counters = new SharedArrayBuffer(frontCounterWords * Int32Array.BYTES_PER_ELEMENT);
+    const thread = this.#deps.startThread({ ...this.#start, counters }, clock);
+    const front = new Front(this.#context, thread, counters);
+    front.connectionsMax = this.#share();
+    this.#fronts[place] = front;
+    if (this.#core !== null) this.#serveBy(front, this.#core);
+    void front.ended.then((reason) => {
+      this.#fronts[place] = null;
+      this.#past.refused += front.count('refused');
+      this.#past.evicted += front.count('evicted');
+      if (this.#isClosed || !this.#isListening || this.#address === null) return restarting.stop();
+      this.#replaced += 1;
+      const waitMs = restarting.died(clock.monotonicMs() - startedMs > soundMs);
+      log.error({ front: place, reason, restart_ms: waitMs }, 'a front of the API has ended and is replaced');
+      restarting.startAfter(
+        waitMs,
+        () => void (this.#isListening && this.#begin(place, restarting)),
+        () => undefined,
+      );
+    });
+    return front;
+  }
+
+  #serveBy(front: Front, core: FrontedCore): void {
+    front.serve(core.dispatcher, core.allCredentials(), this.#isDraining);
+  }
+
+  #look(): void {
+    for (const front of this.#live()) {
+      front.connectionsMax = this.#share();
+      if (front.lookAtProgress() * lookMs >= frontStuckMsMax)
+        this.#replace(front, `its loop has not turned for ${frontStuckMsMax / 1000} s`);
+    }
+  }
+
+  #replace(front: Front, reason: string): void {
+    void this.#end(front, reason);
+  }
+
+  async #end(front: Front, reason: string): Promise<void> {
+    if (await front.end(reason)) return;
+    this.#deps.log.error({ reason }, 'a front of the API is stuck and cannot be ended');
+    this.#deps.onStuck();
+  }
+
+  #share(): number {
+    return Math.ceil(this.#deps.connectionsMax() / this.#fronts.length);
+  }
+
+  #live(): readonly Front[] {
+    return this.#fronts.filter((front) => front !== null);
+  }
+
+  #sum(counter: keyof typeof frontCounters): number {
+    return this.#live().reduce((sum, front) => sum + front.count(counter), 0);
+  }
+}
+
+/** Rejects when it is another server's. */
+async function findPort(listen: ListenAddress): Promise<number> {
+  return freePort({ ...listen, exclusive: true }).catch((cause: unknown) => {
+    throw cannotListen(listen, cause);
+  });
+}

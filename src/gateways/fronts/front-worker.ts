@@ -1,0 +1,29 @@
+/** The thread of a front. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../../lib/assert.ts';
+import { messageOf } from '../../lib/result.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import { ApiFront } from './api-front.ts';
+import type { FrontStart, SendToCore, ToFront } from './front-messages.ts';
+
+const core = parentPort;
+assert(core !== null, 'a front is a thread');
+const send: SendToCore = (message, moved = []) => core.postMessage(message, [...moved]);
+const front = new ApiFront(workerData as FrontStart, new SystemClock(), send);
+
+// Its name is in stuck-thread.ts: the core has a stuck thread call it.
+Object.assign(globalThis, { closeFront: () => front.leave() });
+
+/** A thread that ended with its sockets open would end the process. */
+function fail(reason: string): void {
+  front.leave();
+  send({ kind: 'failed', reason });
+  core?.close();
+}
+
+process.on('uncaughtException', (error) => fail(error.stack ?? String(error)));
+core.on('message', (message: ToFront) => {
+  front.receive(message);
+  if (message.kind === 'close') core.close();
+});
+front.listen().catch((error: unknown) => fail(messageOf(error)));

@@ -1,0 +1,251 @@
+/** The core's end of one front: its thread, and the calls that came from it and are not answered. */
+import type { Clock } from '../../lib/clock.ts';
+import { writeLine } from '../../lib/link/link-log.ts';
+import type { Log } from '../../lib/log.ts';
+import { monotonicOriginMs } from '../../lib/system-clock.ts';
+import type { FrontThread } from './front-thread.ts';
+import type { TurnBudget } from '../../lib/token-bucket.ts';
+import type { AccessKeyId } from '../../model/ids.ts';
+import { frontAskMsMax } from '../../model/http-limits.ts';
+import type { Credential } from '../../model/registry.ts';
+import type { Dispatcher } from '../api/dispatcher.ts';
+import type { Reply, Route } from '../api/route.ts';
+import { FrontCall } from './front-call.ts';
+import { packRows, unpackRows } from './front-batch.ts';
+import {
+  frontCounters,
+  type CallRow,
+  type FromFront,
+  type FrontOrder,
+  type OrderRow,
+  type RefusedRow,
+  type ReplyRow,
+  type ToFront,
+} from './front-messages.ts';
+
+/** What all fronts of a core share. */
+export interface FrontContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly routes: readonly Route[];
+  /** Calls that are begun within one turn. */
+  readonly budget: TurnBudget;
+}
+
+export class Front {
+  /** Resolves to the address. Rejects when it cannot listen. */
+  readonly listening: Promise<string>;
+  /** Resolves to the reason when its thread has ended. */
+  readonly ended: Promise<string>;
+  readonly #context: FrontContext;
+  readonly #thread: FrontThread;
+  readonly #counters: Int32Array;
+  readonly #asked = new Map<number, (error: string | null) => void>();
+  /** Calls that are not answered in the turn in which they came. */
+  readonly #open = new Map<number, FrontCall>();
+  readonly #batches: (readonly OrderRow[])[] = [];
+  readonly #originMs = monotonicOriginMs();
+  /** Null: it holds its requests. */
+  #dispatcher: Dispatcher | null = null;
+  /** In the first batch. */
+  #nextRow = 0;
+  #replies: ReplyRow[] = [];
+  #taken = 0;
+  #isFlushDue = false;
+  #isWorkDue = false;
+  #asks = 0;
+  #reason = '';
+  #hasEnded = false;
+  #progress = -1;
+  #stillTicks = 0;
+
+  /** `counters`: as its thread was started with. */
+  constructor(context: FrontContext, thread: FrontThread, counters: SharedArrayBuffer) {
+    this.#context = context;
+    this.#thread = thread;
+    this.#counters = new Int32Array(counters);
+    this.ended = thread.ended.then((reason) => {
+      this.#cut();
+      return this.#reason || reason || 'its thread has ended';
+    });
+    this.listening = new Promise((resolve, reject) => {
+      void this.ended.then((reason) => reject(new Error(reason)));
+      thread.onMessage((message) => {
+        if (message.kind === 'listening') resolve(message.address);
+        else this.#receive(message);
+      });
+    });
+    this.listening.catch(() => undefined);
+  }
+
+  count(name: keyof typeof frontCounters): number {
+    return this.#counters[frontCounters[name]] ?? 0;
+  }
+
+  set connectionsMax(max: number) {
+    this.#counters[frontCounters.connectionsMax] = max;
+  }
+
+  /** Calls in it that are not answered. */
+  get openCalls(): number {
+    return this.#open.size;
+  }
+
+  /** To be called in even intervals: in how many of them its loop has not turned. */
+  lookAtProgress(): number {
+    const progress = Atomics.load(this.#counters, frontCounters.progress);
+    this.#stillTicks = progress === this.#progress ? this.#stillTicks + 1 : 0;
+    this.#progress = progress;
+    return this.#stillTicks;
+  }
+
+  serve(dispatcher: Dispatcher, credentials: readonly Credential[], isDraining: boolean): void {
+    this.#dispatcher = dispatcher;
+    if (isDraining) this.drain(true);
+    this.#send({ kind: 'serve', credentials });
+  }
+
+  drain(isDraining: boolean): void {
+    this.#send({ kind: 'draining', isDraining });
+  }
+
+  /** Resolves when the front knows them; rejects when it does not answer in time. */
+  hold(isWhole: boolean, set: readonly Credential[], removed: readonly AccessKeyId[]): Promise<void> {
+    return this.#ask((ask) => ({ kind: 'credentials', ask, isWhole, set, removed }), frontAskMsMax);
+  }
+
+  /** Rejects with the reason of the front, or when it has ended. */
+  ask(kind: FrontOrder['kind']): Promise<void> {
+    return this.#ask((ask) => ({ kind, ask }), null);
+  }
+
+  /** Ends its thread and all its connections. False: it is stuck where nothing ends it. */
+  async end(reason: string): Promise<boolean> {
+    this.#reason ||= reason;
+    try {
+      await this.#ask((ask) => ({ kind: 'close', ask }), frontAskMsMax);
+      await this.ended;
+      return true;
+    } catch {
+      return this.#hasEnded || this.#thread.endStuck();
+    }
+  }
+
+  async #ask(messageOf: (ask: number) => ToFront, msMax: number | null): Promise<void> {
+    this.#asks += 1;
+    const ask = this.#asks;
+    const answered = new Promise<string | null>((resolve) => this.#asked.set(ask, resolve));
+    this.#send(messageOf(ask));
+    const late = `it did not answer within ${msMax} ms`;
+    const cancel =
+      msMax === null ? null : this.#context.clock.after(msMax, () => this.#asked.get(ask)?.(late));
+    const error = await Promise.race([answered, this.ended]);
+    cancel?.();
+    this.#asked.delete(ask);
+    if (error !== null) throw new Error(error);
+  }
+
+  #send(message: ToFront, moved: readonly ArrayBuffer[] = []): void {
+    this.#thread.post(message, moved);
+  }
+
+  #receive(message: Exclude<FromFront, { kind: 'listening' }>): void {
+    if (message.kind === 'orders') this.#take(unpackRows<OrderRow>(message.rows));
+    else if (message.kind === 'done') this.#asked.get(message.ask)?.(message.error);
+    else if (message.kind === 'log') writeLine(this.#context.log, message, (front) => ({ front }));
+  }
+
+  #take(rows: readonly OrderRow[]): void {
+    this.#batches.push(rows);
+    if (!this.#isWorkDue) this.#work();
+  }
+
+  /** As many calls of all fronts are begun in a turn as there may be; the others in the next. */
+  readonly #work = (): void => {
+    this.#isWorkDue = false;
+    for (let [rows] = this.#batches; rows !== undefined; [rows] = this.#batches) {
+      while (this.#nextRow < rows.length) {
+        if (!this.#context.budget.take()) return this.#workLater();
+        const row = rows[this.#nextRow];
+        this.#nextRow += 1;
+        if (row !== undefined) this.#carryOut(row);
+      }
+      this.#batches.shift();
+      this.#nextRow = 0;
+      this.#taken += 1;
+      this.#flushSoon();
+    }
+  };
+
+  #workLater(): void {
+    this.#isWorkDue = true;
+    setImmediate(this.#work);
+  }
+
+  #carryOut(row: OrderRow): void {
+    if (row[0] === 0) this.#begin(row);
+    else if (row[0] === 1) this.#hangUp(row[1]);
+    else this.#account(row);
+  }
+
+  #begin(row: CallRow): void {
+    const [, id, index, accessKeyId] = row;
+    const route = this.#context.routes[index];
+    if (route === undefined || this.#dispatcher === null) return;
+    const credential = this.#dispatcher.credentialOf(route, accessKeyId);
+    if (!credential.ok) return this.#reply(id, credential.error);
+    const call = new FrontCall(row, credential.value, this.#originMs);
+    const reply = this.#dispatcher.dispatch(route, row[10], call);
+    if (!(reply instanceof Promise)) return this.#reply(id, reply);
+    this.#open.set(id, call);
+    void reply.then((late) => {
+      if (this.#open.delete(id)) this.#reply(id, late);
+    });
+  }
+
+  #hangUp(id: number): void {
+    const call = this.#open.get(id);
+    this.#open.delete(id);
+    call?.hangUp();
+  }
+
+  #account(row: RefusedRow): void {
+    const [, index, status, reply, id, origin, startedMs, provenAppId, claimedAppId, authFailure] = row;
+    const route = this.#context.routes[index] ?? null;
+    const refused = { route, status, reply, authFailure: authFailure ?? undefined };
+    this.#dispatcher?.refused(refused, {
+      requestId: { id, origin },
+      startedMs: startedMs - this.#originMs,
+      provenAppId,
+      claimedAppId,
+      deviceId: null,
+      isLongPoll: false,
+    });
+  }
+
+  #reply(id: number, reply: Reply): void {
+    this.#replies.push([id, reply]);
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    setImmediate(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushDue = false;
+    const rows = packRows(this.#replies);
+    this.#send({ kind: 'replies', taken: this.#taken, rows }, [rows.buffer]);
+    this.#replies = [];
+    this.#taken = 0;
+  };
+
+  /** Its thread has ended: its callers' connections are broken. */
+  #cut(): void {
+    this.#hasEnded = true;
+    this.#batches.length = 0;
+    for (const id of [...this.#open.keys()]) this.#hangUp(id);
+  }
+}
