@@ -14,16 +14,17 @@ import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
 import { generateSessionId, type RequestId } from '../../src/model/ids.ts';
 import type { WakeMode, WakeWriteResult } from '../../src/model/sleep.ts';
-import { Authenticator } from '../../src/gateways/api/authenticator.ts';
+import { Authenticator, type AuthenticatorDeps } from '../../src/gateways/api/authenticator.ts';
 import type { ApiServices } from '../../src/gateways/api/api-services.ts';
-import { Dispatcher } from '../../src/gateways/api/dispatcher.ts';
+import { Dispatcher, type DispatcherDeps } from '../../src/gateways/api/dispatcher.ts';
 import { apiRoutes } from '../../src/gateways/api/routes.ts';
 import type { DeviceList } from '../../src/core/devices/list-devices.ts';
 import { fail } from '../../src/lib/result.ts';
 import { refusal } from '../../src/model/codes.ts';
 import type { ProvisioningAnswer } from '../../src/model/provisioning.ts';
-import { ListeningApps } from '../../src/lib/uws.ts';
-import { IncomingRequests } from '../../src/gateways/api/incoming-requests.ts';
+import { ApiPort } from '../../src/gateways/api/api-port.ts';
+import { ApiFronts } from '../../src/gateways/fronts/api-fronts.ts';
+import type { Credential } from '../../src/model/registry.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
 import { ApplicationLimit, WakeupLimits } from '../../src/core/devices/request-limits.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
@@ -72,7 +73,8 @@ import { assertMatchesOpenapi, unseenResponses } from '../support/openapi.ts';
 import { anEvent, ScriptedEventLog } from '../support/scripted-event-log.ts';
 import { credentialOf } from '../support/signed-requests.ts';
 import { acceptedWakeup } from '../support/stored-wakeups.ts';
-import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
+import { startInlineFront } from '../support/inline-front.ts';
+import { everyServer, startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 const query = { method: 'GET', path: '/v1/device/connectivity' } as const;
 const batch = { method: 'POST', path: '/v1/devices/connectivity' } as const;
@@ -473,26 +475,11 @@ async function openBreakableDeps() {
     devices: { read: () => provisioning.page() },
     provision: () => provisioning.provision(),
   };
-  const authenticator = new Authenticator(deps, { windowMs: 300_000, explainMismatch: true });
-  const connections = anyConnections();
-  const pipeline = new Pipeline({
-    ...deps,
-    routes: apiRoutes,
-    rules: { mixedFormats: 'allow', secretRules: { allowShortSecrets: false } },
-    dispatcher: new Dispatcher({ ...deps, services, requestLog }),
-    authenticator,
-    connections,
-  });
-  const requests = new IncomingRequests(clock);
-  requests.serve(pipeline.handle);
-  const listener = new ListeningApps({ host: '127.0.0.1', port: 0, sharesPort: false, tls: null }, (app) => {
-    connections.watch(app).any('/*', requests.handle);
-  });
-  await listener.listen();
-  const api = new ApiClient(listener.port, all, () => clock.wallMs());
-  const close = (): void => {
+  const port = await openApi({ ...deps, services, requestLog });
+  const api = new ApiClient(Number(port.address?.split(':').at(-1)), all, () => clock.wallMs());
+  const close = async (): Promise<void> => {
     api.close();
-    listener.close();
+    await port.close();
   };
   return {
     clock,
@@ -517,6 +504,41 @@ async function openBreakableDeps() {
     api,
     close,
   };
+}
+
+/** In front of it the pipeline, or fronts. */
+async function openApi(
+  deps: DispatcherDeps & AuthenticatorDeps & { readonly registry: FakeRegistry },
+): Promise<ApiPort | ApiFronts> {
+  const { clock, log, registry } = deps;
+  const dispatcher = new Dispatcher(deps);
+  const rules = { mixedFormats: 'allow', secretRules: { allowShortSecrets: false } } as const;
+  const verification = { windowMs: 300_000, explainMismatch: true };
+  const listen = { host: '127.0.0.1', port: 0 };
+  if (everyServer.fronts === 0) {
+    const authenticator = new Authenticator(deps, verification);
+    const connections = anyConnections();
+    const parts = { routes: apiRoutes, rules, log, dispatcher, authenticator, connections };
+    const port = new ApiPort({ listen, tls: null, sharesPort: false }, connections, clock);
+    await port.listen();
+    port.serve(new Pipeline({ ...parts, isDraining: () => false }).handle);
+    return port;
+  }
+  const fronts = new ApiFronts({
+    clock,
+    log,
+    routes: apiRoutes,
+    count: everyServer.fronts,
+    sharesPort: false,
+    start: { listen, tls: null, perAddressMax: 0, rules, verification },
+    startThread: startInlineFront,
+    connectionsMax: () => 100,
+    onStuck: () => assert.fail('a front of the test is stuck'),
+  });
+  await fronts.listen();
+  const allCredentials = (): readonly Credential[] => [...registry.credentials.values()];
+  fronts.serve({ dispatcher, allCredentials, findCredential: (id) => registry.findCredential(id) });
+  return fronts;
 }
 
 type BreakableMember = Awaited<ReturnType<typeof openBreakableDeps>>;

@@ -98,6 +98,9 @@ export async function writeTestRegistry(directory: string): Promise<string> {
   return file;
 }
 
+/** Of each server that a test starts in this process. */
+export const everyServer = { fronts: 0 };
+
 export interface TestServerOptions {
   readonly clock?: Clock;
   /** Of an earlier server, to start again on what it left. */
@@ -145,6 +148,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...freeListens,
       `data.dir=${dataDirectory}`,
       `registry.file=${file}`,
+      `api.fronts=${everyServer.fronts}`,
       ...(options.overrides ?? []),
     ],
   });

@@ -1,0 +1,32 @@
+/** A front in the test's own thread and on its clock. Messages cross as between threads: copied or moved, and a turn later. */
+import type { Clock } from '../../src/lib/clock.ts';
+import { ApiFront } from '../../src/gateways/fronts/api-front.ts';
+import type { FromFront, FrontStart, ToFront } from '../../src/gateways/fronts/front-messages.ts';
+import type { FrontThread } from '../../src/gateways/fronts/front-thread.ts';
+
+export function startInlineFront(start: FrontStart, clock: Clock): FrontThread {
+  let hear: (message: FromFront) => void = () => undefined;
+  let end: (reason: string) => void = () => undefined;
+  const ended = new Promise<string>((resolve) => (end = resolve));
+  const front = new ApiFront(start, clock, (message, moved = []) => cross(message, moved, hear));
+  const take = (message: ToFront): void => {
+    front.receive(message);
+    if (message.kind === 'close') setImmediate(() => end(''));
+  };
+  front.listen().catch((error: unknown) => end(String(error)));
+  return {
+    ended,
+    onMessage: (listener) => (hear = listener),
+    post: (message, moved) => cross(message, moved, take),
+    endStuck: () => Promise.resolve(false),
+  };
+}
+
+function cross<Message>(
+  message: Message,
+  moved: readonly ArrayBuffer[],
+  hear: (message: Message) => void,
+): void {
+  const copy = structuredClone(message, { transfer: [...moved] });
+  setImmediate(() => hear(copy));
+}
