@@ -8,7 +8,7 @@ export function startInlineFront(start: FrontStart, clock: Clock): FrontThread {
   let hear: (message: FromFront) => void = () => undefined;
   let end: (reason: string) => void = () => undefined;
   const ended = new Promise<string>((resolve) => (end = resolve));
-  const front = new ApiFront(start, clock, (message, moved = []) => cross(message, moved, hear));
+  const front = new ApiFront(start, clock, (message) => cross(message, [], hear));
   const take = (message: ToFront): void => {
     front.receive(message);
     if (message.kind === 'close') setImmediate(() => end(''));

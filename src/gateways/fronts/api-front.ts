@@ -16,13 +16,11 @@ import { Authenticator } from '../api/authenticator.ts';
 import { Pipeline } from '../api/pipeline.ts';
 import { apiRoutes } from '../api/routes.ts';
 import { inlineVerifier } from '../verification/hmac-pool.ts';
-import { unpackRows } from './front-batch.ts';
 import { FrontDispatcher } from './front-dispatcher.ts';
 import {
   frontCounters,
   type FrontOrder,
   type FrontStart,
-  type ReplyRow,
   type SendToCore,
   type ToFront,
 } from './front-messages.ts';
@@ -80,7 +78,7 @@ export class ApiFront {
   receive(message: ToFront): void {
     switch (message.kind) {
       case 'replies':
-        return this.#dispatcher.replied(message.taken, unpackRows<ReplyRow>(message.rows));
+        return this.#dispatcher.replied(message.taken, message.rows);
       case 'serve':
         this.#hold(message.credentials);
         return this.#port.serve(this.#pipeline.handle);

@@ -17,7 +17,6 @@ import {
 import type { AccountedRequest, AdmittedCall, CallDispatcher, Refused } from '../api/dispatcher.ts';
 import { monotonicOriginMs } from '../../lib/system-clock.ts';
 import { statusOf, unavailable, type Reply, type Route } from '../api/route.ts';
-import { packRows } from './front-batch.ts';
 import type { CallRow, GoneRow, RefusedRow, ReplyRow, SendToCore } from './front-messages.ts';
 
 interface WaitingCall {
@@ -145,8 +144,7 @@ export class FrontDispatcher implements CallDispatcher {
   #flush(): void {
     while (this.#underWay < frontBatchesMax && this.#hasRows) {
       this.#underWay += 1;
-      const rows = packRows(this.#nextRows());
-      this.#send({ kind: 'orders', rows }, [rows.buffer]);
+      this.#send({ kind: 'orders', rows: this.#nextRows() });
     }
   }
 

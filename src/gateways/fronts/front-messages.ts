@@ -43,8 +43,8 @@ export type ToFront =
       readonly set: readonly Credential[];
       readonly removed: readonly AccessKeyId[];
     }
-  /** Rows of `ReplyRow`; `taken`: batches of orders that the core has gone through since the last message. */
-  | { readonly kind: 'replies'; readonly taken: number; readonly rows: Uint8Array }
+  /** `taken`: batches of orders that the core has gone through since the last message. */
+  | { readonly kind: 'replies'; readonly taken: number; readonly rows: readonly ReplyRow[] }
   /** Each answer ends its connection while it is so. */
   | { readonly kind: 'draining'; readonly isDraining: boolean }
   | FrontOrder;
@@ -60,11 +60,10 @@ export type FromFront =
   /** It cannot listen, or has failed, and ends. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'done'; readonly ask: number; readonly error: string | null }
-  /** Rows of `OrderRow`. */
-  | { readonly kind: 'orders'; readonly rows: Uint8Array }
+  | { readonly kind: 'orders'; readonly rows: readonly OrderRow[] }
   | LogLine;
 
-export type SendToCore = (message: FromFront, moved?: readonly ArrayBuffer[]) => void;
+export type SendToCore = (message: FromFront) => void;
 
 export type OrderRow = CallRow | GoneRow | RefusedRow;
 
@@ -100,4 +99,5 @@ export type RefusedRow = readonly [
   authFailure: AuthFailureReason | null,
 ];
 
+/** Bytes of a reply's data move to the front, with their buffer. */
 export type ReplyRow = readonly [id: number, reply: Reply];

@@ -23,7 +23,7 @@ export function startFrontThread(start: FrontStart, clock: Clock): FrontThread {
   return {
     ended: new Promise((resolve) => worker.once('exit', () => resolve(reason))),
     onMessage: (listener) => void worker.on('message', listener),
-    post: (message, moved) => worker.postMessage(message, [...moved]),
+    post: (message, moved) => worker.postMessage(message, moved),
     endStuck: () => endStuckThread(clock, worker, 'closeFront'),
   };
 }

@@ -8,7 +8,7 @@ import type { FrontStart, SendToCore, ToFront } from './front-messages.ts';
 
 const core = parentPort;
 assert(core !== null, 'a front is a thread');
-const send: SendToCore = (message, moved = []) => core.postMessage(message, [...moved]);
+const send: SendToCore = (message) => core.postMessage(message);
 const front = new ApiFront(workerData as FrontStart, new SystemClock(), send);
 
 // Its name is in stuck-thread.ts: the core has a stuck thread call it.

@@ -11,7 +11,6 @@ import type { Credential } from '../../model/registry.ts';
 import type { Dispatcher } from '../api/dispatcher.ts';
 import type { Reply, Route } from '../api/route.ts';
 import { FrontCall } from './front-call.ts';
-import { packRows, unpackRows } from './front-batch.ts';
 import {
   frontCounters,
   type CallRow,
@@ -50,6 +49,8 @@ export class Front {
   /** In the first batch. */
   #nextRow = 0;
   #replies: ReplyRow[] = [];
+  /** Of their data. */
+  #moved: ArrayBuffer[] = [];
   #taken = 0;
   #isFlushDue = false;
   #isWorkDue = false;
@@ -150,7 +151,7 @@ export class Front {
   }
 
   #receive(message: Exclude<FromFront, { kind: 'listening' }>): void {
-    if (message.kind === 'orders') this.#take(unpackRows<OrderRow>(message.rows));
+    if (message.kind === 'orders') this.#take(message.rows);
     else if (message.kind === 'done') this.#asked.get(message.ask)?.(message.error);
     else if (message.kind === 'log') writeLine(this.#context.log, message, (front) => ({ front }));
   }
@@ -225,6 +226,7 @@ export class Front {
 
   #reply(id: number, reply: Reply): void {
     this.#replies.push([id, reply]);
+    if (reply.data instanceof Uint8Array) this.#moved.push(reply.data.buffer as ArrayBuffer);
     this.#flushSoon();
   }
 
@@ -236,9 +238,9 @@ export class Front {
 
   readonly #flush = (): void => {
     this.#isFlushDue = false;
-    const rows = packRows(this.#replies);
-    this.#send({ kind: 'replies', taken: this.#taken, rows }, [rows.buffer]);
+    this.#send({ kind: 'replies', taken: this.#taken, rows: this.#replies }, this.#moved);
     this.#replies = [];
+    this.#moved = [];
     this.#taken = 0;
   };
 

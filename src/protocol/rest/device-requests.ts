@@ -66,7 +66,8 @@ export function decodeWakeupBody(body: Uint8Array): Result<WakeupBody, string> {
   const customData = decodeCustomData(object.value['custom_data']);
   if (!customData.ok) return customData;
   const customDataText = customData.value;
-  const bytes = customDataText === null ? null : Buffer.from(customDataText.slice(2), 'hex');
+  // A copy: a `Buffer` as small as this is a part of a shared one, all of which crosses to another thread with it.
+  const bytes = customDataText === null ? null : Uint8Array.from(Buffer.from(customDataText.slice(2), 'hex'));
   return succeed({ deviceId: deviceId.value, customData: bytes, customDataText });
 }
 
