@@ -19,6 +19,7 @@ import { inlineVerifier } from '../verification/hmac-pool.ts';
 import { FrontDispatcher } from './front-dispatcher.ts';
 import {
   frontCounters,
+  frontSockets,
   type FrontOrder,
   type FrontStart,
   type SendToCore,
@@ -69,8 +70,10 @@ export class ApiFront {
     ];
   }
 
-  /** Rejects when the address cannot be had. */
+  /** Rejects when the address cannot be had. Does nothing in a process that exits. */
   async listen(): Promise<void> {
+    const { unopened, open } = frontSockets;
+    if (Atomics.compareExchange(this.#counters, frontCounters.sockets, unopened, open) !== unopened) return;
     await this.#port.listen();
     this.#send({ kind: 'listening', address: this.#port.address ?? '' });
   }
@@ -96,6 +99,8 @@ export class ApiFront {
   leave(): void {
     for (const cancel of this.#timers) cancel();
     this.#port.close();
+    Atomics.store(this.#counters, frontCounters.sockets, frontSockets.closed);
+    Atomics.notify(this.#counters, frontCounters.sockets);
   }
 
   async #answer({ kind, ask }: FrontOrder): Promise<void> {

@@ -22,15 +22,19 @@ export interface FrontStart {
   readonly counters: SharedArrayBuffer;
 }
 
-/** Words of the counters: of the front, but `connectionsMax`. */
+/** Words of the counters: of the front, but `connectionsMax`; `sockets` is one of `frontSockets`. */
 export const frontCounters = {
   progress: 0,
   connections: 1,
   refused: 2,
   evicted: 3,
   connectionsMax: 4,
+  sockets: 5,
 } as const;
-export const frontCounterWords = 5;
+export const frontCounterWords = 6;
+
+/** `closed`: it opens none any more. */
+export const frontSockets = { unopened: 0, open: 1, closed: 2 } as const;
 
 export type ToFront =
   /** Requests are handled from now on. */

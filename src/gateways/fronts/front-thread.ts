@@ -1,6 +1,7 @@
 /** The thread of a front, as the core holds it. */
 import type { Clock } from '../../lib/clock.ts';
 import { startModuleWorker } from '../../lib/module-worker.ts';
+import { closeAtExit } from './front-exit.ts';
 import type { FromFront, FrontStart, ToFront } from './front-messages.ts';
 import { endStuckThread } from './stuck-thread.ts';
 
@@ -15,6 +16,7 @@ export interface FrontThread {
 
 export function startFrontThread(start: FrontStart, clock: Clock): FrontThread {
   const worker = startModuleWorker('front-worker', import.meta.url, start);
+  closeAtExit(worker, start.counters);
   let reason = '';
   worker.on('error', (error: unknown) => (reason = String(error)));
   worker.on('message', (message: FromFront) => {
