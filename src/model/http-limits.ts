@@ -23,7 +23,7 @@ export const frontCallsPerApplicationMax = 1024;
 export const frontBatchesMax = 2;
 export const frontBatchRowsMax = 256;
 export const frontBatchBytesMax = 1024 * 1024;
-/** Refusals of a front of which the core has no account yet; those beyond are in no metric and no log. */
+/** Refusals of a front of which the core has no account yet; those beyond are in the metrics, and one of each kind in the log. */
 export const frontRefusalsMax = 8192;
 /** A front that knows a changed credential says so within it, or is replaced. */
 export const frontAskMsMax = 1000;

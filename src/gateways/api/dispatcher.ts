@@ -47,6 +47,8 @@ export interface Refused {
   readonly status: number;
   readonly reply: Reply;
   readonly authFailure?: AuthFailureReason | undefined;
+  /** Counts as so many that are alike; default: one. */
+  readonly times?: number;
 }
 
 /** The core, as the front end sees it. */
@@ -92,9 +94,10 @@ export class Dispatcher implements CallDispatcher {
     }
   }
 
-  refused({ route, status, reply, authFailure }: Refused, request: AccountedRequest): void {
-    if (authFailure !== undefined) this.#deps.telemetry.authFailure(authFailure);
-    this.#note(route, status, reply, request);
+  refused({ route, status, reply, authFailure, times = 1 }: Refused, request: AccountedRequest): void {
+    for (let time = 0; time < times && authFailure !== undefined; time++)
+      this.#deps.telemetry.authFailure(authFailure);
+    this.#note(route, status, reply, request, times);
   }
 
   /** Of a call that is admitted: its credential as it is now, or the reply where it is none any more. Never throws. */
@@ -138,12 +141,13 @@ export class Dispatcher implements CallDispatcher {
     return reply;
   }
 
-  #note(route: Route | null, status: number, reply: Reply, request: AccountedRequest): void {
+  #note(route: Route | null, status: number, reply: Reply, request: AccountedRequest, times = 1): void {
     const { clock, telemetry, requestLog, services } = this.#deps;
     const seconds = (clock.monotonicMs() - request.startedMs) / 1000;
     const name = route?.name ?? 'none';
-    if (request.isLongPoll) telemetry.longPoll(name, status, reply.code, seconds);
-    else telemetry.httpRequest(name, status, reply.code, seconds);
+    for (let time = 0; time < times; time++)
+      if (request.isLongPoll) telemetry.longPoll(name, status, reply.code, seconds);
+      else telemetry.httpRequest(name, status, reply.code, seconds);
     // Hot path: skip the record for successes that are not logged.
     if (reply.code === 0 && !requestLog.hasSuccesses && route?.answered === undefined) return;
     const { requestId, provenAppId, claimedAppId, deviceId } = request;

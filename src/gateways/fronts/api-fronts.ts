@@ -7,7 +7,6 @@ import { cannotListen, type ListenAddress } from '../../lib/connections/listen-a
 import { readCertificate } from '../../lib/connections/tls-files.ts';
 import { messageOf } from '../../lib/result.ts';
 import { Restarts } from '../../lib/restarts.ts';
-import { TurnBudget } from '../../lib/token-bucket.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { frontStuckMsMax } from '../../model/http-limits.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
@@ -15,10 +14,11 @@ import { answersPerTurnMax } from '../../model/limits.ts';
 import type { Credential } from '../../model/registry.ts';
 import type { Dispatcher } from '../api/dispatcher.ts';
 import { Front, type FrontContext } from './front.ts';
+import { FrontTurns } from './front-turns.ts';
 import type { FrontThread } from './front-thread.ts';
 import { frontCounterWords, type frontCounters, type FrontStart } from './front-messages.ts';
 
-export interface ApiFrontsDeps extends Omit<FrontContext, 'budget'> {
+export interface ApiFrontsDeps extends Omit<FrontContext, 'turns'> {
   readonly count: number;
   /** True: the core before this one, or the next one, may listen on the port at the same time. */
   readonly sharesPort: boolean;
@@ -59,7 +59,7 @@ export class ApiFronts {
   constructor(deps: ApiFrontsDeps) {
     this.#deps = deps;
     this.#start = deps.start;
-    this.#context = { ...deps, budget: new TurnBudget(answersPerTurnMax) };
+    this.#context = { ...deps, turns: new FrontTurns(answersPerTurnMax) };
     this.#fronts = Array.from({ length: deps.count }, () => null);
   }
 
@@ -111,15 +111,14 @@ export class ApiFronts {
     for (const front of this.#live()) front.drain(isDraining);
   }
 
-  /** Resolves when every front knows them, or is being replaced. Null: any may have changed. */
+  /** Resolves when every front that serves knows them, or is being replaced. Null: any may have changed. Never rejects. */
   async credentialsChanged(changed: readonly AccessKeyId[] | null): Promise<void> {
-    const core = this.#core;
-    if (core === null) return;
-    const isWhole = changed === null;
-    const set = isWhole ? core.allCredentials() : changed.flatMap((id) => core.findCredential(id) ?? []);
+    const set = this.#readCredentials(changed);
+    if (set === null) return;
+    const serving = this.#live().filter((front) => front.isServing);
     await Promise.all(
-      this.#live().map((front) =>
-        front.hold(isWhole, set, changed ?? []).catch((error: unknown) => {
+      serving.map((front) =>
+        front.hold(changed === null, set, changed ?? []).catch((error: unknown) => {
           this.#replace(front, `a changed credential: ${messageOf(error)}`);
         }),
       ),
@@ -181,8 +180,28 @@ export class ApiFronts {
     return front;
   }
 
+  /** Null: there is no core, or it cannot read them; it refuses by itself what has been revoked. */
+  #readCredentials(changed: readonly AccessKeyId[] | null): readonly Credential[] | null {
+    const core = this.#core;
+    if (core === null) return null;
+    try {
+      return changed === null
+        ? core.allCredentials()
+        : changed.flatMap((id) => core.findCredential(id) ?? []);
+    } catch (error) {
+      this.#deps.log.error(
+        { err: error },
+        'changed credentials cannot be read: the fronts of the API keep those before',
+      );
+      return null;
+    }
+  }
+
+  /** Once it listens, with the credentials as they are by then: a change before that waits for no thread that only starts. */
   #serveBy(front: Front, core: FrontedCore): void {
-    front.serve(core.dispatcher, core.allCredentials(), this.#isDraining);
+    front.listening
+      .then(() => front.serve(core.dispatcher, core.allCredentials(), this.#isDraining))
+      .catch((error: unknown) => this.#replace(front, `its start: ${messageOf(error)}`));
   }
 
   #look(): void {

@@ -34,7 +34,9 @@ export class FrontDispatcher implements CallDispatcher {
   #waitingBytes = 0;
   readonly #waitingOf = new Map<ApplicationId, number>();
   #gone: GoneRow[] = [];
-  #refusals: RefusedRow[] = [];
+  readonly #refusals: RefusedRow[] = [];
+  /** Those beyond its bound, by what the metrics tell apart: each row counts for all that are alike. */
+  readonly #alike = new Map<string, RefusedRow>();
   #underWay = 0;
   #ids = 0;
   #isDue = false;
@@ -59,12 +61,11 @@ export class FrontDispatcher implements CallDispatcher {
   }
 
   refused({ route, status, reply, authFailure }: Refused, request: AccountedRequest): void {
-    // A flood of refusals is not let fill the memory: of those beyond it there is no account.
-    if (this.#refusals.length >= frontRefusalsMax) return;
     const { requestId, startedMs, provenAppId, claimedAppId } = request;
-    this.#refusals.push([
+    const index = route === null ? -1 : this.#indexOf(route);
+    const row: RefusedRow = [
       2,
-      route === null ? -1 : this.#indexOf(route),
+      index,
       status,
       reply.data === null ? reply : { ...reply, data: null },
       requestId.id,
@@ -73,8 +74,17 @@ export class FrontDispatcher implements CallDispatcher {
       provenAppId,
       claimedAppId,
       authFailure ?? null,
-    ]);
+      1,
+    ];
+    if (this.#refusals.length < frontRefusalsMax) this.#refusals.push(row);
+    else this.#countAlike(`${index} ${status} ${reply.code} ${authFailure}`, row);
     this.#schedule();
+  }
+
+  #countAlike(kind: string, row: RefusedRow): void {
+    const first = this.#alike.get(kind);
+    if (first === undefined) this.#alike.set(kind, row);
+    else first[10] += 1;
   }
 
   /** From the core. `taken`: so many batches are no longer under way. */
@@ -149,7 +159,7 @@ export class FrontDispatcher implements CallDispatcher {
   }
 
   get #hasRows(): boolean {
-    return this.#waiting.length + this.#gone.length + this.#refusals.length > 0;
+    return this.#waiting.length + this.#gone.length + this.#refusals.length + this.#alike.size > 0;
   }
 
   /** Calls first. A caller that is gone comes behind its call. */
@@ -165,10 +175,19 @@ export class FrontDispatcher implements CallDispatcher {
     }
     this.#waiting = this.#waiting.slice(rows.length);
     this.#waitingBytes -= bytes;
+    if (this.#gone.length > 0) rows.push(...this.#nextGone());
     if (this.#waiting.length > 0) return rows;
-    rows.push(...this.#gone, ...this.#refusals.splice(0, frontBatchRowsMax));
-    this.#gone = [];
+    rows.push(...this.#refusals.splice(0, frontBatchRowsMax), ...this.#alike.values());
+    this.#alike.clear();
     return rows;
+  }
+
+  /** Those whose call has gone to the core, or goes now. */
+  #nextGone(): readonly GoneRow[] {
+    const idEnd = this.#waiting[0]?.row[1] ?? Infinity;
+    const next = this.#gone.filter(([, id]) => id < idEnd);
+    this.#gone = this.#gone.filter(([, id]) => id >= idEnd);
+    return next;
   }
 
   #leave(appId: ApplicationId): void {

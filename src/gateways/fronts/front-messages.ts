@@ -89,8 +89,8 @@ export type CallRow = readonly [
 /** The caller of a call that is not answered has hung up. */
 export type GoneRow = readonly [kind: 1, id: number];
 
-/** An answer that needed no handler. `route` -1: no route has its path. */
-export type RefusedRow = readonly [
+/** An answer that needed no handler. `route` -1: no route has its path; `times`: it and so many more alike, in all. */
+export type RefusedRow = [
   kind: 2,
   route: number,
   status: number,
@@ -101,6 +101,7 @@ export type RefusedRow = readonly [
   provenAppId: ApplicationId | null,
   claimedAppId: string,
   authFailure: AuthFailureReason | null,
+  times: number,
 ];
 
 /** Bytes of a reply's data move to the front, with their buffer. */

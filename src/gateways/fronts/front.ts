@@ -4,13 +4,13 @@ import { writeLine } from '../../lib/link/link-log.ts';
 import type { Log } from '../../lib/log.ts';
 import { monotonicOriginMs } from '../../lib/system-clock.ts';
 import type { FrontThread } from './front-thread.ts';
-import type { TurnBudget } from '../../lib/token-bucket.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
 import { frontAskMsMax } from '../../model/http-limits.ts';
 import type { Credential } from '../../model/registry.ts';
 import type { Dispatcher } from '../api/dispatcher.ts';
 import type { Reply, Route } from '../api/route.ts';
 import { FrontCall } from './front-call.ts';
+import type { FrontTurns } from './front-turns.ts';
 import {
   frontCounters,
   type CallRow,
@@ -27,8 +27,7 @@ export interface FrontContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly routes: readonly Route[];
-  /** Calls that are begun within one turn. */
-  readonly budget: TurnBudget;
+  readonly turns: FrontTurns;
 }
 
 export class Front {
@@ -53,10 +52,10 @@ export class Front {
   #moved: ArrayBuffer[] = [];
   #taken = 0;
   #isFlushDue = false;
-  #isWorkDue = false;
   #asks = 0;
   #reason = '';
   #hasEnded = false;
+  #ending: Promise<boolean> | null = null;
   #progress = -1;
   #stillTicks = 0;
 
@@ -92,6 +91,11 @@ export class Front {
     return this.#open.size;
   }
 
+  /** False: it has no credentials so far. */
+  get isServing(): boolean {
+    return this.#dispatcher !== null;
+  }
+
   /** To be called in even intervals: in how many of them its loop has not turned. */
   lookAtProgress(): number {
     const progress = Atomics.load(this.#counters, frontCounters.progress);
@@ -120,9 +124,14 @@ export class Front {
     return this.#ask((ask) => ({ kind, ask }), null);
   }
 
-  /** Ends its thread and all its connections. False: it is stuck where nothing ends it. */
-  async end(reason: string): Promise<boolean> {
+  /** Ends its thread and all its connections, for the first reason given. False: it is stuck where nothing ends it. */
+  end(reason: string): Promise<boolean> {
     this.#reason ||= reason;
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<boolean> {
     try {
       await this.#ask((ask) => ({ kind: 'close', ask }), frontAskMsMax);
       await this.ended;
@@ -157,31 +166,22 @@ export class Front {
   }
 
   #take(rows: readonly OrderRow[]): void {
-    this.#batches.push(rows);
-    if (!this.#isWorkDue) this.#work();
+    if (this.#batches.push(rows) === 1) this.#context.turns.join(this.#carryOutNext);
   }
 
-  /** As many calls of all fronts are begun in a turn as there may be; the others in the next. */
-  readonly #work = (): void => {
-    this.#isWorkDue = false;
-    for (let [rows] = this.#batches; rows !== undefined; [rows] = this.#batches) {
-      while (this.#nextRow < rows.length) {
-        if (!this.#context.budget.take()) return this.#workLater();
-        const row = rows[this.#nextRow];
-        this.#nextRow += 1;
-        if (row !== undefined) this.#carryOut(row);
-      }
-      this.#batches.shift();
-      this.#nextRow = 0;
-      this.#taken += 1;
-      this.#flushSoon();
-    }
+  /** False: it was the last one. */
+  readonly #carryOutNext = (): boolean => {
+    const [rows = []] = this.#batches;
+    const row = rows[this.#nextRow];
+    this.#nextRow += 1;
+    if (row !== undefined) this.#carryOut(row);
+    if (this.#nextRow < rows.length) return true;
+    this.#batches.shift();
+    this.#nextRow = 0;
+    this.#taken += 1;
+    this.#flushSoon();
+    return this.#batches.length > 0;
   };
-
-  #workLater(): void {
-    this.#isWorkDue = true;
-    setImmediate(this.#work);
-  }
 
   #carryOut(row: OrderRow): void {
     if (row[0] === 0) this.#begin(row);
@@ -211,9 +211,10 @@ export class Front {
   }
 
   #account(row: RefusedRow): void {
-    const [, index, status, reply, id, origin, startedMs, provenAppId, claimedAppId, authFailure] = row;
+    const [, index, status, reply, id, origin, startedMs, provenAppId, claimedAppId, authFailure, times] =
+      row;
     const route = this.#context.routes[index] ?? null;
-    const refused = { route, status, reply, authFailure: authFailure ?? undefined };
+    const refused = { route, status, reply, authFailure: authFailure ?? undefined, times };
     this.#dispatcher?.refused(refused, {
       requestId: { id, origin },
       startedMs: startedMs - this.#originMs,
