@@ -12,6 +12,7 @@ import { queryWakeupOutcome } from '../../core/wakeups/query-wakeup-outcome.ts';
 import { submitWakeup } from '../../core/wakeups/submit-wakeup.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import type { DeviceId } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { holdsPermission } from '../../model/registry.ts';
 import { encodeConnectivityBatch, encodeConnectivityEntry } from '../../protocol/rest/connectivity-batch.ts';
 import {
@@ -56,9 +57,13 @@ export const queryOutcome: Handler<WakeupOutcomeQuery> = (query, call, { outcome
   return replyWith(answer, (record) => encodeWakeupRecord(query.requestId, record));
 };
 
-export const deliverMessage: Handler<MessageBody> = ({ wake, waitMs, ...asked }, call, { messages }) => {
+export const deliverMessage: Handler<MessageBody> = (
+  { wake, waitMs, payload, ...asked },
+  call,
+  { messages },
+) => {
   const { credential } = call;
-  const message = { ...asked, ...signedBy(call) };
+  const message = { ...asked, payload: JSON.parse(payload) as JsonObject, ...signedBy(call) };
   const reply = (answer: Promise<MessageAnswer>): ReturnType<Handler<MessageBody>> =>
     replyWith(answer, encodeMessageReceipt, encodeMessageRefusal);
   if (!wake) return reply(sendMessage(messages, message));

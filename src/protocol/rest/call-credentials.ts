@@ -32,6 +32,7 @@ export interface CallCredentials {
 
 /** Twenty times as fast as the schema itself; what it does not take is looked at by the schema, for the message. */
 const fastSchema = z.compile(callCredentialsSchema, { strict: true });
+const fieldNames = Object.keys(callCredentialsSchema.shape);
 
 /** A body that is read, and may be completed. */
 export interface ReadCallBody {
@@ -42,7 +43,23 @@ export interface ReadCallBody {
 
 export function readCallBody(body: Uint8Array, mixed: MixedFormats): Result<ReadCallBody, string> {
   const object = parseJsonObject(body);
-  return object.ok ? succeed({ body: object.value, alone: decodeFields(object.value, mixed) }) : object;
+  if (!object.ok) return object;
+  const fields = shallowFields(object.value);
+  return succeed({ body: fields, alone: decodeFields(fields, mixed) });
+}
+
+/** No field is an object: one that is sent is refused, and its nesting could overflow the stack of a front that posts it. */
+function shallowFields(body: JsonObject): JsonObject {
+  const fields: Record<string, unknown> = {};
+  for (const name of fieldNames)
+    if (Object.hasOwn(body, name))
+      fields[name] = typeof body[name] === 'object' ? emptied(body[name]) : body[name];
+  return fields;
+}
+
+function emptied(value: unknown): unknown {
+  if (value === null) return null;
+  return Array.isArray(value) ? [] : {};
 }
 
 /**

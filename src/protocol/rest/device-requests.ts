@@ -17,7 +17,6 @@ import {
 } from './shared-fields.ts';
 import type { ConnectionTimes, ConnectivityRecord } from '../../model/connectivity.ts';
 import { isJsonObject, utf8Length } from '../../lib/utf8.ts';
-import type { JsonObject } from '../../model/json.ts';
 import {
   messageNameCharactersMax,
   messagePayloadBytesMax,
@@ -134,7 +133,8 @@ export function encodeWakeupRecord(requestId: RequestId, record: WakeupRecord): 
 export interface MessageBody {
   readonly deviceId: DeviceId;
   readonly name: string;
-  readonly payload: JsonObject;
+  /** JSON text of an object. */
+  readonly payload: string;
   /** A device that sleeps is to be woken for it. */
   readonly wake: boolean;
   /** How long that may take, 0-30 000. */
@@ -172,13 +172,14 @@ function decodeName(value: unknown): Result<string, string> {
     : fail(`name must be 1-${messageNameCharactersMax} characters of a-z, 0-9 and _`);
 }
 
-function decodePayload(value: unknown): Result<JsonObject, string> {
+function decodePayload(value: unknown): Result<string, string> {
   if (value === undefined) return fail('payload is missing');
   if (!isJsonObject(value)) return fail('payload must be a JSON object');
   const unsendable = findUnsendable(value);
   if (unsendable !== null) return fail(unsendable);
-  return utf8Length(JSON.stringify(value)) <= messagePayloadBytesMax
-    ? succeed(value)
+  const text = JSON.stringify(value);
+  return utf8Length(text) <= messagePayloadBytesMax
+    ? succeed(text)
     : fail(`payload must be at most ${messagePayloadBytesMax} bytes of JSON`);
 }
 

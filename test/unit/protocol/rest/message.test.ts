@@ -44,7 +44,7 @@ for (const [name, payload, expected] of good) {
     const body = decode(withPayload(payload));
     assert.ok(body.ok, JSON.stringify(body));
     assert.equal(body.value.deviceId, 'D');
-    assert.equal(JSON.stringify(body.value.payload), JSON.stringify(expected ?? JSON.parse(payload)));
+    assert.equal(body.value.payload, JSON.stringify(expected ?? JSON.parse(payload)));
   });
 }
 
