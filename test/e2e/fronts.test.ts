@@ -14,6 +14,8 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'lost rights': () => import('./lost-rights.test.ts'),
   provisioning: () => import('./provisioning.test.ts'),
   semantics: () => import('./http-semantics.test.ts'),
+  'silent crowds': () => import('./silent-crowds.test.ts'),
+  TLS: () => import('./api-tls.test.ts'),
 };
 
 for (const [name, load] of Object.entries(suites)) await describe(name, load as () => Promise<void>);

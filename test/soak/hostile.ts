@@ -35,7 +35,12 @@ const places = [
 ];
 
 export async function run(args: readonly string[], ending: Ending): Promise<readonly string[]> {
-  const { seconds, devices, edges } = readNumbers(args, { seconds: 600, devices: 10_000, edges: 0 });
+  const { seconds, devices, edges, fronts } = readNumbers(args, {
+    seconds: 600,
+    devices: 10_000,
+    edges: 0,
+    fronts: 0,
+  });
   if (seconds < 20 || devices < 10) throw new Error('at least 20 seconds and 10 devices');
   const complaints: string[] = [];
   const directory = temporaryDirectory(ending);
@@ -48,7 +53,7 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
     ending,
     [...own, ...withMedia, ...places],
     {},
-    ['--edges', String(edges)],
+    ['--edges', String(edges), '--fronts', String(fronts)],
     { imports: memory.imports },
   );
   const { ports } = server;
@@ -100,7 +105,7 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
   await Promise.all(visits);
   if (lost > 0) complaints.push(`${lost} sessions were lost`);
   complaints.push(...[querier, newcomers, call, assault, memory].flatMap((each) => each.judge()));
-  const restarts = server.command.lines.filter((line) => line.includes('died'));
+  const restarts = server.command.lines.filter((line) => /died|is replaced/.test(line));
   if (restarts.length > 0) complaints.push(`restarted: ${restarts.join('; ')}`);
   assault.end();
   complaints.push(...(await judgePictures(server)));

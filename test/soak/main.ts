@@ -35,7 +35,7 @@ const soaks: Readonly<Record<string, Soak>> = {
     load: () => import('./media.ts'),
   },
   hostile: {
-    options: '[--seconds 600] [--devices 10000] [--edges 0]',
+    options: '[--seconds 600] [--devices 10000] [--edges 0] [--fronts 0]',
     guards: 'devices, backends, newcomers and a call are served during every attack at once',
     load: () => import('./hostile.ts'),
   },
