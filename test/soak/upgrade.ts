@@ -20,6 +20,7 @@ import { ErrorCounts } from './server/latencies.ts';
 
 const defaults = {
   edges: 2,
+  fronts: 0,
   sessions: 5000,
   tls: 500,
   wakeups: 500,
@@ -38,7 +39,7 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
   const { sessions, upgrades } = plan;
   const tls = plan.tls > 0 ? await TlsEdge.make(t) : null;
   const media = plan.calls > 0 ? [...withMedia, `media.bridge_keys=${bridgeKey}`] : [];
-  const settings = [...(tls?.coreSettings ?? []), ...media];
+  const settings = [`api.fronts=${plan.fronts}`, ...(tls?.coreSettings ?? []), ...media];
   const upgraded = await UpgradeSite.open(t, { edges: plan.edges, devices: sessions, settings });
   const { site } = upgraded;
   await tls?.start();

@@ -51,9 +51,11 @@ export class ApiPort {
     this.#requests.serve(handler);
   }
 
-  /** Resolves when no request waits for its answer. */
-  idle(): Promise<void> {
-    return this.#requests.idle();
+  /** Resolves when no request waits for its answer, also of those that have come and were not read. */
+  async idle(): Promise<void> {
+    await this.#requests.idle();
+    await quietTurn(this.#clock);
+    await this.#requests.idle();
   }
 
   /** Throws, and changes nothing, when the files of the certificate are not in order. */

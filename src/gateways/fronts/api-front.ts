@@ -83,11 +83,9 @@ export class ApiFront {
       case 'replies':
         return this.#dispatcher.replied(message.taken, message.rows);
       case 'serve':
+        this.#isDraining = message.isDraining;
         this.#hold(message.credentials);
         return this.#port.serve(this.#pipeline.handle);
-      case 'draining':
-        this.#isDraining = message.isDraining;
-        return;
       case 'credentials':
         return this.#change(message);
       default:
@@ -105,6 +103,7 @@ export class ApiFront {
 
   async #answer({ kind, ask }: FrontOrder): Promise<void> {
     const error = await this.#obey(kind).then(() => null, messageOf);
+    this.#publish();
     this.#send({ kind: 'done', ask, error });
   }
 
@@ -112,7 +111,8 @@ export class ApiFront {
     if (order === 'stop-listening') return this.#port.stopListening();
     if (order === 'idle') return this.#port.idle();
     if (order === 'reload-tls') return this.#port.reloadTls();
-    return this.leave();
+    if (order === 'close') return this.leave();
+    this.#isDraining = order === 'drain';
   }
 
   #change({ ask, isWhole, set, removed }: ToFront & { kind: 'credentials' }): void {

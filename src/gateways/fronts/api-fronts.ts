@@ -16,7 +16,7 @@ import type { Dispatcher } from '../api/dispatcher.ts';
 import { Front, type FrontContext } from './front.ts';
 import { FrontTurns } from './front-turns.ts';
 import type { FrontThread } from './front-thread.ts';
-import { frontCounterWords, type frontCounters, type FrontStart } from './front-messages.ts';
+import { frontCounterWords, type frontCounters, type FrontOrder, type FrontStart } from './front-messages.ts';
 
 export interface ApiFrontsDeps extends Omit<FrontContext, 'turns'> {
   readonly count: number;
@@ -105,10 +105,10 @@ export class ApiFronts {
     for (const front of this.#live()) this.#serveBy(front, core);
   }
 
-  /** Each answer ends its connection while it is so. */
-  drain(isDraining: boolean): void {
+  /** Each answer ends its connection while it is so. Resolves when every front knows. */
+  drain(isDraining: boolean): Promise<void> {
     this.#isDraining = isDraining;
-    for (const front of this.#live()) front.drain(isDraining);
+    return this.#askAll(isDraining ? 'drain' : 'stay');
   }
 
   /** Resolves when every front that serves knows them, or is being replaced. Null: any may have changed. Never rejects. */
@@ -150,7 +150,7 @@ export class ApiFronts {
   }
 
   /** A front that ends has no request left. */
-  async #askAll(order: 'stop-listening' | 'idle'): Promise<void> {
+  async #askAll(order: FrontOrder['kind']): Promise<void> {
     await Promise.all(this.#live().map((front) => front.ask(order).catch(() => undefined)));
   }
 

@@ -38,7 +38,7 @@ export const frontSockets = { unopened: 0, open: 1, closed: 2 } as const;
 
 export type ToFront =
   /** Requests are handled from now on. */
-  | { readonly kind: 'serve'; readonly credentials: readonly Credential[] }
+  | { readonly kind: 'serve'; readonly credentials: readonly Credential[]; readonly isDraining: boolean }
   /** In place of those before, if `isWhole`; `ask` is answered with `done`. */
   | {
       readonly kind: 'credentials';
@@ -49,13 +49,11 @@ export type ToFront =
     }
   /** `taken`: batches of orders that the core has gone through since the last message. */
   | { readonly kind: 'replies'; readonly taken: number; readonly rows: readonly ReplyRow[] }
-  /** Each answer ends its connection while it is so. */
-  | { readonly kind: 'draining'; readonly isDraining: boolean }
   | FrontOrder;
 
-/** Answered with `done`. */
+/** Answered with `done`, when the counters are of that moment. From `drain` until `stay` each answer ends its connection. */
 export interface FrontOrder {
-  readonly kind: 'stop-listening' | 'idle' | 'reload-tls' | 'close';
+  readonly kind: 'drain' | 'stay' | 'stop-listening' | 'idle' | 'reload-tls' | 'close';
   readonly ask: number;
 }
 

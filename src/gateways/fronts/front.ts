@@ -106,12 +106,7 @@ export class Front {
 
   serve(dispatcher: Dispatcher, credentials: readonly Credential[], isDraining: boolean): void {
     this.#dispatcher = dispatcher;
-    if (isDraining) this.drain(true);
-    this.#send({ kind: 'serve', credentials });
-  }
-
-  drain(isDraining: boolean): void {
-    this.#send({ kind: 'draining', isDraining });
+    this.#send({ kind: 'serve', credentials, isDraining });
   }
 
   /** Resolves when the front knows them; rejects when it does not answer in time. */

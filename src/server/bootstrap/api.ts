@@ -1,5 +1,5 @@
 /** The REST API composed: verification, endpoints, one pipeline. */
-import { pause, quietTurn, type Clock } from '../../lib/clock.ts';
+import { pause, type Clock } from '../../lib/clock.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
 import {
@@ -127,7 +127,7 @@ export class Api {
     this.#readers.outcomes.wakeAll();
     this.#readers.events.wakeAll();
     this.#readers.wakings.wakeAll();
-    this.#tellDraining();
+    void this.#tellDraining();
   }
 
   /**
@@ -135,13 +135,15 @@ export class Api {
    * meanwhile: none is then closed under a request on its way. False: `stay` was called.
    */
   async leave(): Promise<boolean> {
-    this.#setLeaving(true);
+    this.isLeaving = true;
+    await this.#tellDraining();
     await this.#emptied(keptConnectionMs, () => this.isLeaving);
     return this.isLeaving;
   }
 
   stay(): void {
-    this.#setLeaving(false);
+    this.isLeaving = false;
+    void this.#tellDraining();
   }
 
   /**
@@ -153,8 +155,6 @@ export class Api {
     await this.#emptied(graceMs);
     // Some come on connections that were accepted.
     const stop = this.#clock.every(endWaitsMs, () => this.endWaits());
-    await this.#port.idle();
-    await quietTurn(this.#clock);
     await this.#port.idle().finally(stop);
   }
 
@@ -170,13 +170,8 @@ export class Api {
     });
   }
 
-  #setLeaving(isLeaving: boolean): void {
-    this.isLeaving = isLeaving;
-    this.#tellDraining();
-  }
-
-  #tellDraining(): void {
-    if (this.#port instanceof ApiFronts) this.#port.drain(this.#isDraining());
+  async #tellDraining(): Promise<void> {
+    if (this.#port instanceof ApiFronts) await this.#port.drain(this.#isDraining());
   }
 
   async #emptied(msMax: number, isWanted = (): boolean => true): Promise<void> {
