@@ -9,6 +9,7 @@ test('a killed core loses no session, no acknowledged wakeup and no event, and w
   const plan = {
     kills: 3,
     edges: 2,
+    fronts: 2,
     sessions: 200,
     tls: 0,
     controllers: 20,

@@ -6,6 +6,7 @@ import { readNumbers } from './plan-options.ts';
 const defaults = {
   kills: 50,
   edges: 2,
+  fronts: 0,
   sessions: 5000,
   tls: 500,
   controllers: 200,

@@ -19,13 +19,13 @@ const soaks: Readonly<Record<string, Soak>> = {
   },
   upgrade: {
     options:
-      '[--edges 2] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--calls 10] [--seconds 15] [--upgrades 3]',
+      '[--edges 2] [--fronts 0] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--calls 10] [--seconds 15] [--upgrades 3]',
     guards: 'no sleeping device and no backend notices an upgrade under load',
     load: () => import('./upgrade.ts'),
   },
   core: {
     options:
-      '[--kills 50] [--edges 2] [--sessions 5000] [--tls 500] [--controllers 200] [--wakeups 500] [--queries 200] [--seconds 6] [--seed 1]',
+      '[--kills 50] [--edges 2] [--fronts 0] [--sessions 5000] [--tls 500] [--controllers 200] [--wakeups 500] [--queries 200] [--seconds 6] [--seed 1]',
     guards: 'no sleeping device notices that the core is killed under load, and nothing acknowledged is lost',
     load: () => import('./core.ts'),
   },

@@ -22,6 +22,7 @@ import { WokenModule } from './woken-module.ts';
 export interface CoreCrashPlan {
   readonly kills: number;
   readonly edges: number;
+  readonly fronts: number;
   readonly sessions: number;
   /** Sessions over TLS, at an edge that is linked as one elsewhere is. */
   readonly tls: number;
@@ -105,9 +106,10 @@ class CrashedCore {
   }
 
   static async open(t: Ending, plan: CoreCrashPlan): Promise<CrashedCore> {
-    const { edges, sessions: devices, tls } = plan;
+    const { edges, fronts, sessions: devices, tls } = plan;
     const edge = tls > 0 ? await TlsEdge.make(t) : null;
-    const site = await EdgesSite.open(t, { edges, devices, settings: edge?.coreSettings ?? [] });
+    const settings = [`api.fronts=${fronts}`, ...(edge?.coreSettings ?? [])];
+    const site = await EdgesSite.open(t, { edges, devices, settings });
     await edge?.start();
     return new CrashedCore(plan, site, edge);
   }
