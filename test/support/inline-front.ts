@@ -13,7 +13,6 @@ export function startInlineFront(start: FrontStart, clock: Clock): FrontThread {
     front.receive(message);
     if (message.kind === 'close') setImmediate(() => end(''));
   };
-  front.listen().catch((error: unknown) => end(String(error)));
   return {
     ended,
     onMessage: (listener) => (hear = listener),

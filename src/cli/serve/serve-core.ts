@@ -88,6 +88,8 @@ class Core {
   async succeed({ listeners }: CoreTask): Promise<void> {
     const { settings, clock, dataDirectory } = this.#context;
     await checkStart(this.#context);
+    const { loadApi } = await import('../../server/bootstrap/holding-api.ts');
+    this.#holding = await loadApi(withListeners(settings, listeners), clock, this.#logging.log);
     const facts = {
       storeFormat,
       dataDirectory,
@@ -96,8 +98,7 @@ class Core {
     };
     this.#report({ kind: 'prepared', facts });
     await this.#listenOrder.given;
-    const { holdRequests } = await import('../../server/bootstrap/holding-api.ts');
-    this.#holding = await holdRequests(withListeners(settings, listeners), clock, this.#logging.log);
+    await this.#holding.port.listen();
     this.#report({ kind: 'listening' });
     await this.#serveOrder.given;
   }

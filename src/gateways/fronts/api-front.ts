@@ -70,14 +70,6 @@ export class ApiFront {
     ];
   }
 
-  /** Rejects when the address cannot be had. Does nothing in a process that exits. */
-  async listen(): Promise<void> {
-    const { unopened, open } = frontSockets;
-    if (Atomics.compareExchange(this.#counters, frontCounters.sockets, unopened, open) !== unopened) return;
-    await this.#port.listen();
-    this.#send({ kind: 'listening', address: this.#port.address ?? '' });
-  }
-
   receive(message: ToFront): void {
     switch (message.kind) {
       case 'replies':
@@ -108,11 +100,19 @@ export class ApiFront {
   }
 
   async #obey(order: FrontOrder['kind']): Promise<void> {
+    if (order === 'listen') return this.#listen();
     if (order === 'stop-listening') return this.#port.stopListening();
     if (order === 'idle') return this.#port.idle();
     if (order === 'reload-tls') return this.#port.reloadTls();
     if (order === 'close') return this.leave();
     this.#isDraining = order === 'drain';
+  }
+
+  /** Rejects when the address cannot be had. Does nothing in a process that exits. */
+  async #listen(): Promise<void> {
+    const { unopened, open } = frontSockets;
+    if (Atomics.compareExchange(this.#counters, frontCounters.sockets, unopened, open) !== unopened) return;
+    await this.#port.listen();
   }
 
   #change({ ask, isWhole, set, removed }: ToFront & { kind: 'credentials' }): void {

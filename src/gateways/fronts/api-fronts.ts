@@ -3,7 +3,11 @@
  * no longer turns its loop, or does not take a changed credential is replaced. Source: scale-out.md, API fronts.
  */
 import { freePort } from '../../lib/accept-queue.ts';
-import { cannotListen, type ListenAddress } from '../../lib/connections/listen-address.ts';
+import {
+  cannotListen,
+  formatListenAddress,
+  type ListenAddress,
+} from '../../lib/connections/listen-address.ts';
 import { readCertificate } from '../../lib/connections/tls-files.ts';
 import { messageOf } from '../../lib/result.ts';
 import { Restarts } from '../../lib/restarts.ts';
@@ -46,6 +50,7 @@ export class ApiFronts {
   readonly #context: FrontContext;
   readonly #fronts: (Front | null)[];
   #start: ApiFrontsDeps['start'];
+  #loading: Promise<readonly Front[]> | null = null;
   readonly #cancels: Cancel[] = [];
   #core: FrontedCore | null = null;
   #isDraining = false;
@@ -86,23 +91,24 @@ export class ApiFronts {
     return this.#replaced;
   }
 
+  /** Starts the threads, so that all listen within one moment: behind the first one requests wait for the last. */
+  load(): Promise<readonly Front[]> {
+    return (this.#loading ??= this.#load());
+  }
+
   /** Rejects when the address cannot be had. */
   async listen(): Promise<void> {
-    const { start, sharesPort } = this.#deps;
-    const { listen } = start;
-    // The fronts share it as two servers would, so it must be known to be nobody's.
-    const port = sharesPort ? listen.port : await findPort(listen);
-    this.#start = { ...start, listen: { ...listen, port } };
+    const fronts = await this.load();
     this.#isListening = true;
-    const addresses = await Promise.all(this.#fronts.map((_, place) => this.#begin(place).listening));
-    this.#address = addresses[0] ?? null;
+    await Promise.all(fronts.map((front) => front.listen()));
+    this.#address = formatListenAddress(this.#start.listen);
     this.#cancels.push(this.#deps.clock.every(lookMs, () => this.#look()));
   }
 
   /** Requests are handled from now on. */
   serve(core: FrontedCore): void {
     this.#core = core;
-    for (const front of this.#live()) this.#serveBy(front, core);
+    for (const front of this.#live()) void this.#bringIn(front);
   }
 
   /** Each answer ends its connection while it is so. Resolves when every front knows. */
@@ -145,13 +151,24 @@ export class ApiFronts {
   /** Ends every connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const cancel of this.#cancels) cancel();
     await Promise.all(this.#live().map((front) => this.#end(front, 'the server ends')));
+    for (const cancel of this.#cancels) cancel();
   }
 
   /** A front that ends has no request left. */
   async #askAll(order: FrontOrder['kind']): Promise<void> {
     await Promise.all(this.#live().map((front) => front.ask(order).catch(() => undefined)));
+  }
+
+  async #load(): Promise<readonly Front[]> {
+    const { start, sharesPort } = this.#deps;
+    const { listen } = start;
+    // The fronts share it as two servers would, so it must be known to be nobody's.
+    const port = sharesPort ? listen.port : await findPort(listen);
+    this.#start = { ...start, listen: { ...listen, port } };
+    const fronts = this.#fronts.map((_, place) => this.#begin(place));
+    await Promise.all(fronts.map((front) => front.ask('idle')));
+    return fronts;
   }
 
   #begin(place: number, restarting = new Restarts(this.#deps.clock, restarts)): Front {
@@ -162,7 +179,6 @@ export class ApiFronts {
     const front = new Front(this.#context, thread, counters);
     front.connectionsMax = this.#share();
     this.#fronts[place] = front;
-    if (this.#core !== null) this.#serveBy(front, this.#core);
     void front.ended.then((reason) => {
       this.#fronts[place] = null;
       this.#past.refused += front.count('refused');
@@ -173,7 +189,7 @@ export class ApiFronts {
       log.error({ front: place, reason, restart_ms: waitMs }, 'a front of the API has ended and is replaced');
       restarting.startAfter(
         waitMs,
-        () => void (this.#isListening && this.#begin(place, restarting)),
+        () => void (this.#isListening && this.#bringIn(this.#begin(place, restarting))),
         () => undefined,
       );
     });
@@ -197,11 +213,16 @@ export class ApiFronts {
     }
   }
 
-  /** Once it listens, with the credentials as they are by then: a change before that waits for no thread that only starts. */
-  #serveBy(front: Front, core: FrontedCore): void {
-    front.listening
-      .then(() => front.serve(core.dispatcher, core.allCredentials(), this.#isDraining))
-      .catch((error: unknown) => this.#replace(front, `its start: ${messageOf(error)}`));
+  /** With the credentials as they are by then: a change before that waits for no thread that only starts. */
+  async #bringIn(front: Front): Promise<void> {
+    try {
+      await front.listen();
+      const core = this.#core;
+      if (core !== null && !front.isServing)
+        front.serve(core.dispatcher, core.allCredentials(), this.#isDraining);
+    } catch (error) {
+      this.#replace(front, `its start: ${messageOf(error)}`);
+    }
   }
 
   #look(): void {

@@ -53,13 +53,12 @@ export type ToFront =
 
 /** Answered with `done`, when the counters are of that moment. From `drain` until `stay` each answer ends its connection. */
 export interface FrontOrder {
-  readonly kind: 'drain' | 'stay' | 'stop-listening' | 'idle' | 'reload-tls' | 'close';
+  readonly kind: 'listen' | 'drain' | 'stay' | 'stop-listening' | 'idle' | 'reload-tls' | 'close';
   readonly ask: number;
 }
 
 export type FromFront =
-  | { readonly kind: 'listening'; readonly address: string }
-  /** It cannot listen, or has failed, and ends. */
+  /** It has failed, and ends. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'done'; readonly ask: number; readonly error: string | null }
   | { readonly kind: 'orders'; readonly rows: readonly OrderRow[] }

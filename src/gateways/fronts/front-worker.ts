@@ -1,7 +1,6 @@
 /** The thread of a front. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
-import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { ApiFront } from './api-front.ts';
 import type { FrontStart, SendToCore, ToFront } from './front-messages.ts';
@@ -26,4 +25,3 @@ core.on('message', (message: ToFront) => {
   front.receive(message);
   if (message.kind === 'close') core.close();
 });
-front.listen().catch((error: unknown) => fail(messageOf(error)));

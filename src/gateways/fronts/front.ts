@@ -31,8 +31,6 @@ export interface FrontContext {
 }
 
 export class Front {
-  /** Resolves to the address. Rejects when it cannot listen. */
-  readonly listening: Promise<string>;
   /** Resolves to the reason when its thread has ended. */
   readonly ended: Promise<string>;
   readonly #context: FrontContext;
@@ -55,6 +53,7 @@ export class Front {
   #asks = 0;
   #reason = '';
   #hasEnded = false;
+  #listening: Promise<void> | null = null;
   #ending: Promise<boolean> | null = null;
   #progress = -1;
   #stillTicks = 0;
@@ -68,14 +67,7 @@ export class Front {
       this.#cut();
       return this.#reason || reason || 'its thread has ended';
     });
-    this.listening = new Promise((resolve, reject) => {
-      void this.ended.then((reason) => reject(new Error(reason)));
-      thread.onMessage((message) => {
-        if (message.kind === 'listening') resolve(message.address);
-        else this.#receive(message);
-      });
-    });
-    this.listening.catch(() => undefined);
+    thread.onMessage((message) => this.#receive(message));
   }
 
   count(name: keyof typeof frontCounters): number {
@@ -112,6 +104,11 @@ export class Front {
   /** Resolves when the front knows them; rejects when it does not answer in time. */
   hold(isWhole: boolean, set: readonly Credential[], removed: readonly AccessKeyId[]): Promise<void> {
     return this.#ask((ask) => ({ kind: 'credentials', ask, isWhole, set, removed }), frontAskMsMax);
+  }
+
+  /** Resolves when it listens. Rejects when the address cannot be had, or it has ended. */
+  listen(): Promise<void> {
+    return (this.#listening ??= this.ask('listen'));
   }
 
   /** Rejects with the reason of the front, or when it has ended. */
@@ -154,7 +151,7 @@ export class Front {
     this.#thread.post(message, moved);
   }
 
-  #receive(message: Exclude<FromFront, { kind: 'listening' }>): void {
+  #receive(message: FromFront): void {
     if (message.kind === 'orders') this.#take(message.rows);
     else if (message.kind === 'done') this.#asked.get(message.ask)?.(message.error);
     else if (message.kind === 'log') writeLine(this.#context.log, message, (front) => ({ front }));

@@ -10,18 +10,18 @@ import { frontCount, parseRules, verificationSettings } from '../config/derived-
 import type { Settings } from '../config/settings-schema.ts';
 import { ListenerConnections } from './listener-connections.ts';
 
-/** The port of a server that is not there yet: it holds the requests that come. */
+/** The port of a server that is not there yet: once it listens, it holds the requests that come. */
 export interface HoldingApi {
   readonly port: ApiPort | ApiFronts;
   /** Connections of all listeners; the port's are among them. */
   readonly connections: ListenerConnections;
 }
 
-/** Rejects when the address cannot be had, is another server's, or its certificate is not in order. */
-export async function holdRequests(settings: Settings, clock: Clock, log: Log): Promise<HoldingApi> {
+/** It does not listen yet. Rejects when its certificate is not in order, or a front does not start. */
+export async function loadApi(settings: Settings, clock: Clock, log: Log): Promise<HoldingApi> {
   const connections = new ListenerConnections(settings);
   const port = apiPort(settings, connections, clock, log);
-  await port.listen();
+  if (port instanceof ApiFronts) await port.load();
   return { port, connections };
 }
 
