@@ -44,8 +44,10 @@ test('a port that somebody has', async (t) => {
   t.after(() => other.close());
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as AddressInfo;
-  const said = await failedStart(t, [`api.listen=127.0.0.1:${port}`]);
-  assert.match(said, new RegExp(`^api\\.listen: 127\\.0\\.0\\.1:${port}: in use by another program`));
+  for (const options of [[], ['--fronts', '2']]) {
+    const said = await failedStart(t, [`api.listen=127.0.0.1:${port}`], ...options);
+    assert.match(said, new RegExp(`^api\\.listen: 127\\.0\\.0\\.1:${port}: in use by another program`));
+  }
 });
 
 test('a sleep port that another program has got before the edge listens', async (t) => {

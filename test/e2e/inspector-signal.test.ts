@@ -60,7 +60,7 @@ test(
   'SIGUSR1 opens no inspector in a supervisor, core, edge or media process, which continue',
   { skip },
   async (t) => {
-    const { server, api } = await openMediaScene(lastFirst(t), [], {}, ['--edges', '1']);
+    const { server, api } = await openMediaScene(lastFirst(t), [], {}, ['--edges', '1', '--fronts', '2']);
     const { pid: media } = await mediaChild(server);
     const family = familyOf(server.command.pid ?? 0);
     assert.ok(family.includes(media) && family.length >= 4, family.join());

@@ -13,7 +13,7 @@ import { sameRelease, UpgradeSite } from '../support/upgrade-site.ts';
 
 const devices = 60;
 const ending = lastFirst({ after });
-const upgraded = await UpgradeSite.open(ending, { edges: 2, devices });
+const upgraded = await UpgradeSite.open(ending, { edges: 2, devices, settings: ['api.fronts=2'] });
 const { site } = upgraded;
 await upgraded.sleep(devices);
 const heartbeats = setInterval(() => {

@@ -1,5 +1,6 @@
 /** `reveille serve` as one process, which holds the sleep connections itself. Source: running.md, Stopping. */
 import { openLog } from '../../server/bootstrap/logging.ts';
+import { frontCount } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
 import {
@@ -27,7 +28,7 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const secrets = await seedFirstStart(context, isDemoAsked, log);
   const server = await startServer(settings, { configured, clock, log, announce }).catch(refuseStart);
   const { listeners } = server;
-  announce({ listeners }, 'ready');
+  announce({ listeners, fronts: frontCount(settings) }, 'ready');
   announceConsole(logging, listeners, settings);
   if (secrets !== null) process.stderr.write(firstStartNotice(secrets, dataDirectory, consoleUrl(listeners)));
   onHangup(() => void server.reload());

@@ -12,7 +12,7 @@ import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
 import type { HoldingApi } from '../../server/bootstrap/holding-api.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
-import { withListeners } from '../../server/config/derived-settings.ts';
+import { frontCount, withListeners } from '../../server/config/derived-settings.ts';
 import type {
   CoreChildKind,
   CoreOrder,
@@ -211,7 +211,7 @@ class Core {
 
   #announce(listeners: RunningServer['listeners'], secrets: FirstSecrets | null): void {
     const { settings, dataDirectory } = this.#context;
-    this.#logging.announce({ listeners, edges: settings.sleep.edges }, 'ready');
+    this.#logging.announce({ listeners, edges: settings.sleep.edges, fronts: frontCount(settings) }, 'ready');
     announceConsole(this.#logging, listeners, settings);
     if (secrets !== null)
       process.stderr.write(firstStartNotice(secrets, dataDirectory, consoleUrl(listeners)));

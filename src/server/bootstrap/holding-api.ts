@@ -37,6 +37,11 @@ export function apiPort(
   // The core of a site with edges is succeeded by another one.
   const sharesPort = settings.sleep.edges > 0;
   const count = frontCount(settings);
+  if (count < settings.api.fronts)
+    log.info(
+      { fronts: count, asked: settings.api.fronts },
+      'this system does not spread the connections of a port: one front has them all',
+    );
   if (count === 0) return new ApiPort({ listen, tls, sharesPort }, connections.api, clock);
   const fronts = new ApiFronts({
     clock,

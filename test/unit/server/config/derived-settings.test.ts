@@ -2,6 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import {
   callRates,
+  frontCount,
   mediaChildSettings,
   verifierThreads,
   wakeupLimitSettings,
@@ -153,4 +154,13 @@ test('children share the processors and listen one above the other', () => {
   assert.equal(of(1, 'media.listen=127.0.0.1:0').legs.port, 0);
   assert.equal(of(1, 'media.workers=3').workers, 3);
   assert.ok(of(1).workers >= 1);
+});
+
+test('the API has the fronts that are asked for on Linux, and one at most elsewhere', () => {
+  const counts = (asked: number) =>
+    (['linux', 'darwin', 'win32'] as const).map((platform) =>
+      frontCount(overridden(`api.fronts=${asked}`), platform),
+    );
+  assert.deepEqual(counts(0), [0, 0, 0]);
+  assert.deepEqual(counts(4), [4, 1, 1]);
 });

@@ -1,0 +1,79 @@
+/** A server with fronts begins and ends as one without: its addresses, its exit codes, and connections that are open then. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { startTestServer, writeTestRegistry } from '../support/test-server.ts';
+import { siteDevice, siteRegistry, SiteServer } from '../support/site-server.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+
+const skip = process.platform === 'linux' ? false : 'a port has several fronts on Linux alone';
+const callers = 16;
+const devices = 3;
+
+async function openSite(t: TestContext, ...settings: string[]): Promise<SiteServer> {
+  const folder = temporaryDirectory(t);
+  const registryFile = join(folder, 'registry.json');
+  writeFileSync(registryFile, JSON.stringify(siteRegistry({ devices })));
+  const all = [`registry.file=${registryFile}`, ...settings];
+  const site = new SiteServer(t, join(folder, 'data'), all, ['--fronts', '2']);
+  await site.start();
+  return site;
+}
+
+test('a free port is the same for every front, and is logged with their number', { skip }, async (t) => {
+  const site = await openSite(t);
+  const { listeners, fronts } = await site.server.command.logged<{ listeners: object; fronts: number }>(
+    'ready',
+  );
+  assert.deepEqual([listeners, fronts], [{ ...listeners, api: `127.0.0.1:${site.ports.api}` }, 2]);
+  assert.notEqual(site.ports.api, 0);
+  const asked = Array.from({ length: callers }, () => site.newApi().connectivity(siteDevice(0)));
+  for (const { status } of await Promise.all(asked)) assert.equal(status, 200);
+});
+
+test('a stop answers every wait at once, and ends its connection with the answer', { skip }, async (t) => {
+  const site = await openSite(t);
+  const apis = Array.from({ length: callers }, () => site.newApi());
+  await Promise.all(apis.map((api) => api.connectivity(siteDevice(0))));
+  const waits = apis.map((api) => api.call({ path: '/v1/events', query: 'after=latest&wait=30' }));
+  // Its answer comes when all of them are written.
+  await site.newApi().connectivity(siteDevice(0));
+  assert.equal(await site.stop(), 0);
+  for (const { json, headers } of await Promise.all(waits))
+    assert.deepEqual([json.code, headers.connection], [0, 'close']);
+});
+
+test(
+  'a second signal ends a server with its own exit code while connections are open',
+  { skip },
+  async (t) => {
+    const site = await openSite(t, 'sleep.drain_per_second=1');
+    for (let device = 0; device < devices; device += 1) await site.module(device);
+    const sockets = Array.from({ length: callers }, () => connect(site.ports.api, '127.0.0.1'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    for (const socket of sockets) socket.on('error', () => undefined).write('GET / HTTP/1.1\r\n');
+    await site.newApi().connectivity(siteDevice(0));
+    const { command } = site.server;
+    process.kill(site.pid, 'SIGTERM');
+    await command.logged('draining');
+    assert.equal(await command.stop('SIGTERM'), 143);
+  },
+);
+
+test('a port of another program is refused with the sentence of a server without fronts', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  for (const fronts of [0, 2]) {
+    const dataDirectory = temporaryDirectory(t);
+    await writeTestRegistry(dataDirectory);
+    const overrides = [`api.listen=127.0.0.1:${port}`, `api.fronts=${fronts}`];
+    await assert.rejects(startTestServer({ dataDirectory, overrides }), {
+      message: `cannot listen on 127.0.0.1:${port}: in use, or not an address of this machine`,
+    });
+  }
+});
