@@ -228,7 +228,8 @@ export class ApiFronts {
   #look(): void {
     for (const front of this.#live()) {
       front.connectionsMax = this.#share();
-      if (front.lookAtProgress() * lookMs >= frontStuckMsMax)
+      // One that loads turns no loop, and on a busy machine it may take long.
+      if (front.count('isOpen') > 0 && front.lookAtProgress() * lookMs >= frontStuckMsMax)
         this.#replace(front, `its loop has not turned for ${frontStuckMsMax / 1000} s`);
     }
   }
