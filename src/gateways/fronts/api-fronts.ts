@@ -229,7 +229,7 @@ export class ApiFronts {
     for (const front of this.#live()) {
       front.connectionsMax = this.#share();
       // One that loads turns no loop, and on a busy machine it may take long.
-      if (front.count('isOpen') > 0 && front.lookAtProgress() * lookMs >= frontStuckMsMax)
+      if (!front.isLoading && front.lookAtProgress() * lookMs >= frontStuckMsMax)
         this.#replace(front, `its loop has not turned for ${frontStuckMsMax / 1000} s`);
     }
   }

@@ -13,6 +13,7 @@ import { FrontCall } from './front-call.ts';
 import type { FrontTurns } from './front-turns.ts';
 import {
   frontCounters,
+  frontSockets,
   type CallRow,
   type FromFront,
   type FrontOrder,
@@ -83,6 +84,11 @@ export class Front {
     return this.#open.size;
   }
 
+  /** It has never held a socket. */
+  get isLoading(): boolean {
+    return this.count('sockets') === frontSockets.unopened;
+  }
+
   /** False: it has no credentials so far. */
   get isServing(): boolean {
     return this.#dispatcher !== null;
@@ -124,8 +130,10 @@ export class Front {
   }
 
   async #end(): Promise<boolean> {
+    // One that loads obeys when it has loaded, and has no code yet that a stuck one is ended by.
+    const msMax = this.isLoading ? null : frontAskMsMax;
     try {
-      await this.#ask((ask) => ({ kind: 'close', ask }), frontAskMsMax);
+      await this.#ask((ask) => ({ kind: 'close', ask }), msMax);
       await this.ended;
       return true;
     } catch {

@@ -12,6 +12,7 @@ import { plain, type Call, type Reply, type Route } from '../../../../src/gatewa
 import { ApiFronts } from '../../../../src/gateways/fronts/api-fronts.ts';
 import {
   frontCounters,
+  frontSockets,
   type CallRow,
   type FromFront,
   type FrontStart,
@@ -64,6 +65,7 @@ class FakeThread implements FrontThread {
   }
 
   listens(): Promise<void> {
+    Atomics.store(this.#counters, frontCounters.sockets, frontSockets.open);
     return this.answered('listen');
   }
 
