@@ -95,8 +95,8 @@ export class Dispatcher implements CallDispatcher {
   }
 
   refused({ route, status, reply, authFailure, times = 1 }: Refused, request: AccountedRequest): void {
-    for (let time = 0; time < times && authFailure !== undefined; time++)
-      this.#deps.telemetry.authFailure(authFailure);
+    if (authFailure !== undefined)
+      for (let time = 0; time < times; time++) this.#deps.telemetry.authFailure(authFailure);
     this.#note(route, status, reply, request, times);
   }
 

@@ -249,6 +249,6 @@ export class Front {
   #cut(): void {
     this.#hasEnded = true;
     this.#batches.length = 0;
-    for (const id of [...this.#open.keys()]) this.#hangUp(id);
+    for (const id of this.#open.keys()) this.#hangUp(id);
   }
 }

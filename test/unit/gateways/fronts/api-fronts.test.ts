@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { succeed } from '../../../../src/lib/result.ts';
-import type { AccessKeyId, RequestId } from '../../../../src/model/ids.ts';
+import type { RequestId } from '../../../../src/model/ids.ts';
 import { answersPerTurnMax } from '../../../../src/model/limits.ts';
 import { frontAskMsMax, frontStuckMsMax } from '../../../../src/model/http-limits.ts';
 import type { Credential } from '../../../../src/model/registry.ts';
@@ -222,7 +222,7 @@ test('a call is carried out with its credential at the core, and its reply comes
   await scene.thread(0).calls(['a']);
   assert.deepEqual(scene.handled, ['a']);
   assert.deepEqual(scene.thread(0).replies(), [[0, done]]);
-  const [reply] = scene.thread(0).posted.filter((message) => message.kind === 'replies');
+  const reply = scene.thread(0).posted.find((message) => message.kind === 'replies');
   assert.equal(reply?.kind === 'replies' && reply.taken, 1);
 });
 
@@ -321,7 +321,7 @@ test('a front that has just begun to serve gets a change behind the credentials 
 test('changed credentials that cannot be read are logged, and the change is answered', async () => {
   const scene = await Scene.open();
   scene.registry.failure = new Error('the page is damaged');
-  await scene.fronts.credentialsChanged([accessKeyId as AccessKeyId]);
+  await scene.fronts.credentialsChanged([accessKeyId]);
   assert.match(scene.log.lines.at(-1)?.message ?? '', /^changed credentials cannot be read/);
 });
 

@@ -108,6 +108,13 @@ class Scene {
     this.dispatcher.replied(count, []);
   }
 
+  /** Of the first call that went to the core. */
+  get firstId(): number {
+    const row = this.batches.flat().find(isCall);
+    assert.ok(row !== undefined, 'a call went to the core');
+    return row[1];
+  }
+
   #receive(message: FromFront): void {
     assert.ok(message.kind === 'orders');
     this.batches.push(message.rows);
@@ -209,7 +216,7 @@ test('a full queue refuses every application, and gives account of it', async ()
   });
   await turn();
   while (!scene.batches.flat().some(isRefusal)) scene.taken();
-  const [row] = scene.batches.flat().filter(isRefusal);
+  const row = scene.batches.flat().find(isRefusal);
   assert.deepEqual([row?.[1], row?.[2], row?.[3].code, row?.[4]], [1, 503, 50301, 'one too many']);
 });
 
@@ -239,7 +246,7 @@ test('a caller that is gone is reported behind its call, once, and its reply is 
   const [call, report] = last as readonly [CallRow, readonly [1, number]];
   assert.equal(report[1], call[1]);
   scene.dispatcher.replied(1, [[call[1], done]]);
-  assert.equal(await Promise.race([gone.reply, 'no reply']), 'no reply');
+  assert.equal(await Promise.race([gone.reply, Promise.resolve('no reply')]), 'no reply');
 });
 
 test('a caller that is gone is reported while calls of others wait', async () => {
@@ -249,14 +256,14 @@ test('a caller that is gone is reported while calls of others wait', async () =>
   scene.fill(frontBatchRowsMax * 2);
   gone.hangUp();
   await turn();
-  assert.deepEqual(scene.batches[1]?.at(-1), [1, (scene.batches[0]?.[0] as CallRow)[1]]);
+  assert.deepEqual(scene.batches[1]?.at(-1), [1, scene.firstId]);
 });
 
 test('a caller that hangs up behind its reply is not reported', async () => {
   const scene = new Scene();
   const call = scene.dispatch('a');
   await turn();
-  scene.dispatcher.replied(1, [[(scene.batches[0]?.[0] as CallRow)[1], done]]);
+  scene.dispatcher.replied(1, [[scene.firstId, done]]);
   call.hangUp();
   await turn();
   assert.equal(scene.batches.length, 1, 'it was answered: nobody waits at the core');
