@@ -6,6 +6,7 @@ import { countOpenFiles } from '../lib/open-files-count.ts';
 import { readVersion } from '../lib/package-version.ts';
 import type { LiveCallState } from '../model/call.ts';
 import type { ShownMemberState } from '../model/cluster.ts';
+import { declareFrontGauges, type FrontsFigures } from './front-gauges.ts';
 import type { Instruments } from './instruments.ts';
 import { roomOf, type MediaCapacity, type WorkerLoad } from '../model/media/media-capacity.ts';
 
@@ -28,6 +29,8 @@ export interface MetricSources {
   mediaUp(): number;
   /** Empty: the server has no edges. */
   processes(): readonly ProcessFigures[];
+  /** Null: the API has no fronts. */
+  fronts(): FrontsFigures | null;
   /** As this process meets it. Null: not yet. */
   store(): StoreFigures | null;
   /** Null: there is no cluster of nodes. */
@@ -105,6 +108,7 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
   gauge('reveille_media_up', 'Media processes that are linked and take legs.', () => sources.mediaUp());
   declareMediaGauges(labelledGauge, sources);
   declareProcessGauges(instruments, sources);
+  declareFrontGauges(instruments, () => sources.fronts());
   gauge('process_open_fds', 'Open file descriptors of the process.', () => countOpenFiles());
   declareStoreGauges(gauge, () => sources.store());
   declareServerGauges(instruments, () => sources.server());

@@ -2,7 +2,7 @@
 
 export type UnreadyReason = 'starting' | 'draining' | 'store' | 'store_damaged' | 'store_panic' | 'cluster';
 
-/** The readiness of the other processes of this server. */
+/** The readiness of other processes of this server, or of its fronts. */
 export interface Missing {
   readonly isReady: boolean;
   readonly reasons: readonly string[];
@@ -11,7 +11,7 @@ export interface Missing {
 export class Readiness {
   /** A process is not ready until it says that it has started. */
   readonly #reasons = new Set<UnreadyReason>(['starting']);
-  #others: () => Missing = () => ({ isReady: true, reasons: [] });
+  readonly #others: (() => Missing)[] = [];
   #hasRegistry: () => boolean = () => true;
 
   /** True while the server is being stopped: nothing new is begun. */
@@ -19,18 +19,18 @@ export class Readiness {
 
   /** True while it should be sent traffic. */
   get isReady(): boolean {
-    return this.#reasons.size === 0 && this.#others().isReady;
+    return this.#reasons.size === 0 && this.#others.every((missing) => missing().isReady);
   }
 
   /** In the order they came up. A server that is ready may have some: it lacks something and works all the same. */
   get reasons(): readonly string[] {
     const lacking = this.#hasRegistry() ? [] : ['registry_empty'];
-    return [...this.#reasons, ...lacking, ...this.#others().reasons];
+    return [...this.#reasons, ...lacking, ...this.#others.flatMap((missing) => missing().reasons)];
   }
 
-  /** Takes in the other processes of this server, asked at every probe. */
+  /** Takes in others that serve for this process, asked at every probe. */
   include(others: () => Missing): void {
-    this.#others = others;
+    this.#others.push(others);
   }
 
   /** `hasRegistry` is asked at every probe: a server whose registry is empty is ready and says so. Must not throw. */

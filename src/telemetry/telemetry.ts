@@ -155,6 +155,10 @@ export function declareMetrics({
       'From the request to its answer, of requests that asked to wait, which are in no other histogram.',
       waitingBoundsS,
     ),
+    frontCredentials: histogram(
+      'reveille_front_credentials_seconds',
+      'From a change of credentials to every front of the API having it.',
+    ),
     wakeupWrite: histogram(
       'reveille_wakeup_write_seconds',
       'From the write of a wake packet to the kernel having it.',

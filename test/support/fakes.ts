@@ -347,6 +347,9 @@ export class FakeTelemetry implements Telemetry {
   peerAnswerTime(): void {
     this.#add('ask time');
   }
+  frontCredentials(): void {
+    this.#add('front credentials');
+  }
   wakeupWrite(): void {
     this.#add('wakeup write');
   }

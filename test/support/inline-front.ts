@@ -17,6 +17,7 @@ export function startInlineFront(start: FrontStart, clock: Clock): FrontThread {
     ended,
     onMessage: (listener) => (hear = listener),
     post: (message, moved) => cross(message, moved, take),
+    utilization: 0,
     endStuck: () => Promise.resolve(false),
   };
 }

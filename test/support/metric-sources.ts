@@ -12,6 +12,7 @@ export function metricSources(overrides: Partial<MetricSources> = {}): MetricSou
     mediaCapacity: () => [],
     mediaUp: () => 0,
     processes: () => [],
+    fronts: () => null,
     store: () => null,
     cluster: () => null,
     server: () => null,

@@ -21,13 +21,16 @@ export function addStatusCommand(program: Command): void {
     'status',
     'Show whether a device is online or asleep, since when, and its latest transitions. With several devices, or with ' +
       '--url or a credential, show their connections from the API; exit 1 unless all are found. With --site, show the processes ' +
-      'of the server; exit 1 unless all are up.',
+      'of the server and the fronts of its API; exit 1 unless all are up.',
     'DOOR-1',
     'DOOR-1 DOOR-2 DOOR-3',
     '--site',
   )
     .argument('[device...]', 'device ids', parseDeviceIds)
-    .option('--site', 'show the processes of the server in place of a device: core, edges, media processes')
+    .option(
+      '--site',
+      'show the processes of the server in place of a device: core, edges, media processes, fronts',
+    )
     .action(inContext(show));
   addApiOptions(command);
 }
@@ -83,8 +86,19 @@ async function showSite(context: CommandContext): Promise<void> {
     'link ms': (row) => row.link_delay_ms?.toFixed(1),
     restarts: ({ restarts }) => restarts,
   });
-  context.output.answer(site, table);
-  if (site.processes.some(({ state }) => state !== 'up')) process.exitCode = 1;
+  const nowMs = context.clock.wallMs();
+  const fronts = tableOf(site.fronts, {
+    front: ({ name }) => name,
+    state: ({ state }) => state,
+    connections: ({ connections }) => connections,
+    waiting: (front) => front.waiting_calls,
+    'at core': (front) => front.open_calls,
+    busy: ({ utilization }) => `${Math.round(utilization * 100)} %`,
+    restarts: ({ restarts }) => restarts,
+    since: ({ since }) => ageInWords(Date.parse(since), nowMs),
+  });
+  context.output.answer(site, site.fronts.length === 0 ? table : `${table}\n\n${fronts}`);
+  if ([...site.processes, ...site.fronts].some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
 
 /** A line for each device of a batch. */

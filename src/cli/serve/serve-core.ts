@@ -211,7 +211,8 @@ class Core {
 
   #announce(listeners: RunningServer['listeners'], secrets: FirstSecrets | null): void {
     const { settings, dataDirectory } = this.#context;
-    this.#logging.announce({ listeners, edges: settings.sleep.edges, fronts: frontCount(settings) }, 'ready');
+    const fronts = frontCount(settings);
+    this.#logging.announce({ listeners, edges: settings.sleep.edges, fronts }, 'ready');
     announceConsole(this.#logging, listeners, settings);
     if (secrets !== null)
       process.stderr.write(firstStartNotice(secrets, dataDirectory, consoleUrl(listeners)));

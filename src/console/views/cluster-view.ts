@@ -1,18 +1,70 @@
-/** The nodes of the cluster, each with its state and sessions. */
+/** The nodes of the cluster, or the processes and fronts of a server that is none; each with its state and its load. */
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
+import type { FrontJson, SiteJson, SiteProcessJson } from '../../server/site/site-route.ts';
+import { RequestError } from '../client.ts';
 import { el } from '../dom.ts';
 import { dataTable, polledView } from '../lists.ts';
-import { badge, troubleLine, type Page, type View } from '../page.ts';
+import { badge, section, troubleLine, type Page, type View } from '../page.ts';
 import { formatCount, formatSpan } from '../text.ts';
 
 const everyMs = 5000;
 
 export function openCluster(page: Page): View {
-  const read = (): Promise<ClusterJson> => page.client.read('/v1/cluster');
-  return polledView('Cluster', everyMs, read, (cluster) => [
+  const read = (): Promise<[ClusterJson, SiteJson | null]> =>
+    Promise.all([page.client.read<ClusterJson>('/v1/cluster'), readSite(page)]);
+  return polledView('Cluster', everyMs, read, ([cluster, site]) => [
     ...staleNotice(cluster),
     membersTable(cluster.members),
+    ...(site === null ? [] : siteSections(site)),
   ]);
+}
+
+/** Null: a node does not have it. */
+async function readSite({ client }: Page): Promise<SiteJson | null> {
+  try {
+    return await client.read<SiteJson>('/v1/site');
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+function siteSections({ processes, fronts }: SiteJson): HTMLElement[] {
+  const shown = [section('Processes', {}, processesTable(processes))];
+  return fronts.length === 0 ? shown : [...shown, section('Fronts of the API', {}, frontsTable(fronts))];
+}
+
+function processesTable(processes: readonly SiteProcessJson[]): HTMLElement {
+  return dataTable('Processes', processes, [
+    { name: 'Process', cell: ({ name }) => el('bdi', {}, name) },
+    { name: 'State', cell: stateOf },
+    { name: 'Pid', cell: ({ pid }) => pid ?? '', isNumber: true, isWide: true },
+    { name: 'Sleeping', cell: (one) => countOf(one.sleep_sessions), isNumber: true },
+    { name: 'Restarts', cell: ({ restarts }) => countOf(restarts), isNumber: true },
+    { name: 'Version', cell: ({ release }) => release ?? '', isWide: true },
+  ]);
+}
+
+function frontsTable(fronts: readonly FrontJson[]): HTMLElement {
+  return dataTable('Fronts of the API', fronts, [
+    { name: 'Front', cell: ({ name }) => name },
+    { name: 'State', cell: stateOf },
+    { name: 'Connections', cell: ({ connections }) => formatCount(connections), isNumber: true },
+    {
+      name: 'Waiting calls',
+      cell: (front) => formatCount(front.waiting_calls),
+      isNumber: true,
+      isWide: true,
+    },
+    { name: 'Open calls', cell: (front) => formatCount(front.open_calls), isNumber: true, isWide: true },
+    { name: 'Busy', cell: ({ utilization }) => `${Math.round(utilization * 100)} %`, isNumber: true },
+    { name: 'Restarts', cell: ({ restarts }) => formatCount(restarts), isNumber: true },
+    { name: 'For', cell: ({ since }) => formatSpan(Date.now() - Date.parse(since)), isWide: true },
+  ]);
+}
+
+function countOf(count: number | null): string {
+  return count === null ? '' : formatCount(count);
 }
 
 function staleNotice({ stale, age_ms: ageMs }: ClusterJson): HTMLElement[] {
@@ -38,6 +90,6 @@ function membersTable(members: readonly MemberJson[]): HTMLElement {
   ]);
 }
 
-function stateOf({ state }: MemberJson): HTMLElement {
+function stateOf({ state }: { readonly state: string }): HTMLElement {
   return badge(state, state === 'up' ? 'good' : state === 'draining' ? 'warn' : 'bad');
 }

@@ -89,6 +89,7 @@ export class ApiFront {
   leave(): void {
     for (const cancel of this.#timers) cancel();
     this.#port.close();
+    this.#publish();
     Atomics.store(this.#counters, frontCounters.sockets, frontSockets.closed);
     Atomics.notify(this.#counters, frontCounters.sockets);
   }
@@ -135,6 +136,8 @@ export class ApiFront {
     this.#counters[frontCounters.connections] = this.#connections.count;
     this.#counters[frontCounters.refused] = this.#connections.refused;
     this.#counters[frontCounters.evicted] = this.#connections.evicted;
+    this.#counters[frontCounters.waitingCalls] = this.#dispatcher.waitingCalls;
+    this.#counters[frontCounters.refusedCalls] = this.#dispatcher.refusedCalls;
   }
 
   #turn(): void {

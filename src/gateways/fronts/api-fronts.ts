@@ -2,6 +2,7 @@
  * The fronts of the API: threads that each listen on its port and check what comes, and one core behind them. A front that ends,
  * no longer turns its loop, or does not take a changed credential is replaced. Source: scale-out.md, API fronts.
  */
+import { assert } from '../../lib/assert.ts';
 import { freePort } from '../../lib/accept-queue.ts';
 import {
   cannotListen,
@@ -16,6 +17,8 @@ import { frontStuckMsMax } from '../../model/http-limits.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
 import { answersPerTurnMax } from '../../model/limits.ts';
 import type { Credential } from '../../model/registry.ts';
+import type { FrontLoss, FrontsFigures } from '../../telemetry/front-gauges.ts';
+import type { Missing } from '../../telemetry/readiness.ts';
 import type { Dispatcher } from '../api/dispatcher.ts';
 import { Front, type FrontContext } from './front.ts';
 import { FrontTurns } from './front-turns.ts';
@@ -45,10 +48,18 @@ const lookMs = 500;
 /** A front that dies later than this after its start did not die of its start. */
 const soundMs = 5000;
 
+interface Place {
+  /** Null: its front has ended, and the next one begins soon. */
+  front: Front | null;
+  restarts: number;
+  /** Wall milliseconds, of the last start or end. */
+  sinceMs: number;
+}
+
 export class ApiFronts {
   readonly #deps: ApiFrontsDeps;
   readonly #context: FrontContext;
-  readonly #fronts: (Front | null)[];
+  readonly #places: readonly Place[];
   #start: ApiFrontsDeps['start'];
   #loading: Promise<readonly Front[]> | null = null;
   readonly #cancels: Cancel[] = [];
@@ -58,14 +69,14 @@ export class ApiFronts {
   #isListening = false;
   #address: string | null = null;
   /** Those of fronts that have ended. */
-  #past = { refused: 0, evicted: 0 };
-  #replaced = 0;
+  readonly #past = { refused: 0, evicted: 0, refusedCalls: 0 };
+  readonly #replacements: Record<FrontLoss, number> = { ended: 0, stuck: 0, credentials: 0 };
 
   constructor(deps: ApiFrontsDeps) {
     this.#deps = deps;
     this.#start = deps.start;
     this.#context = { ...deps, turns: new FrontTurns(answersPerTurnMax) };
-    this.#fronts = Array.from({ length: deps.count }, () => null);
+    this.#places = Array.from({ length: deps.count }, () => ({ front: null, restarts: 0, sinceMs: 0 }));
   }
 
   /** Null: they do not listen. */
@@ -79,16 +90,31 @@ export class ApiFronts {
   }
 
   get refused(): number {
-    return this.#past.refused + this.#sum('refused');
+    return this.#total('refused');
   }
 
   get evicted(): number {
-    return this.#past.evicted + this.#sum('evicted');
+    return this.#total('evicted');
   }
 
-  /** Fronts that were replaced, since the start. */
-  get replaced(): number {
-    return this.#replaced;
+  get figures(): FrontsFigures {
+    const none = { state: 'down', connections: 0, waitingCalls: 0, openCalls: 0, utilization: 0 } as const;
+    return {
+      fronts: this.#places.map(({ front, restarts: n, sinceMs }, place) => ({
+        name: nameOf(place),
+        ...(front?.figures ?? none),
+        restarts: n,
+        sinceMs,
+      })),
+      replacements: this.#replacements,
+      refusedCalls: this.#total('refusedCalls'),
+    };
+  }
+
+  /** The fronts that do not serve; one that does is enough. */
+  get missing(): Missing {
+    const lost = this.figures.fronts.filter(({ state }) => state !== 'up');
+    return { isReady: lost.length < this.#places.length, reasons: lost.map(({ name }) => name) };
   }
 
   /** Starts the threads, so that all listen within one moment: behind the first one requests wait for the last. */
@@ -125,7 +151,7 @@ export class ApiFronts {
     await Promise.all(
       serving.map((front) =>
         front.hold(changed === null, set, changed ?? []).catch((error: unknown) => {
-          this.#replace(front, `a changed credential: ${messageOf(error)}`);
+          this.#replace(front, 'credentials', `a changed credential: ${messageOf(error)}`);
         }),
       ),
     );
@@ -166,30 +192,35 @@ export class ApiFronts {
     // The fronts share it as two servers would, so it must be known to be nobody's.
     const port = sharesPort ? listen.port : await findPort(listen);
     this.#start = { ...start, listen: { ...listen, port } };
-    const fronts = this.#fronts.map((_, place) => this.#begin(place));
+    const fronts = this.#places.map((_, number) => this.#begin(number));
     await Promise.all(fronts.map((front) => front.ask('idle')));
     return fronts;
   }
 
-  #begin(place: number, restarting = new Restarts(this.#deps.clock, restarts)): Front {
+  #begin(number: number, restarting = new Restarts(this.#deps.clock, restarts)): Front {
     const { clock, log } = this.#deps;
     const startedMs = clock.monotonicMs();
     const counters = new SharedArrayBuffer(frontCounterWords * Int32Array.BYTES_PER_ELEMENT);
     const thread = this.#deps.startThread({ ...this.#start, counters }, clock);
-    const front = new Front(this.#context, thread, counters);
+    const front = new Front(nameOf(number), this.#context, thread, counters);
+    const place = this.#places[number];
+    assert(place !== undefined, 'each front has a place');
     front.connectionsMax = this.#share();
-    this.#fronts[place] = front;
+    Object.assign(place, { front, sinceMs: clock.wallMs() });
     void front.ended.then((reason) => {
-      this.#fronts[place] = null;
-      this.#past.refused += front.count('refused');
-      this.#past.evicted += front.count('evicted');
+      Object.assign(place, { front: null, sinceMs: clock.wallMs() });
+      for (const counter of pastCounters) this.#past[counter] += front.count(counter);
       if (this.#isClosed || !this.#isListening || this.#address === null) return restarting.stop();
-      this.#replaced += 1;
+      this.#replacements[front.loss] += 1;
+      place.restarts += 1;
       const waitMs = restarting.died(clock.monotonicMs() - startedMs > soundMs);
-      log.error({ front: place, reason, restart_ms: waitMs }, 'a front of the API has ended and is replaced');
+      log.error(
+        { front: front.name, reason, restart_ms: waitMs },
+        'a front of the API has ended and is replaced',
+      );
       restarting.startAfter(
         waitMs,
-        () => void (this.#isListening && this.#bringIn(this.#begin(place, restarting))),
+        () => void (this.#isListening && this.#bringIn(this.#begin(number, restarting))),
         () => undefined,
       );
     });
@@ -221,7 +252,7 @@ export class ApiFronts {
       if (core !== null && !front.isServing)
         front.serve(core.dispatcher, core.allCredentials(), this.#isDraining);
     } catch (error) {
-      this.#replace(front, `its start: ${messageOf(error)}`);
+      this.#replace(front, 'ended', `its start: ${messageOf(error)}`);
     }
   }
 
@@ -230,31 +261,43 @@ export class ApiFronts {
       front.connectionsMax = this.#share();
       // One that loads turns no loop, and on a busy machine it may take long.
       if (!front.isLoading && front.lookAtProgress() * lookMs >= frontStuckMsMax)
-        this.#replace(front, `its loop has not turned for ${frontStuckMsMax / 1000} s`);
+        this.#replace(front, 'stuck', `its loop has not turned for ${frontStuckMsMax / 1000} s`);
     }
   }
 
-  #replace(front: Front, reason: string): void {
+  #replace(front: Front, loss: FrontLoss, reason: string): void {
+    front.loss = loss;
     void this.#end(front, reason);
   }
 
   async #end(front: Front, reason: string): Promise<void> {
     if (await front.end(reason)) return;
-    this.#deps.log.error({ reason }, 'a front of the API is stuck and cannot be ended');
+    this.#deps.log.error({ front: front.name, reason }, 'a front of the API is stuck and cannot be ended');
     this.#deps.onStuck();
   }
 
   #share(): number {
-    return Math.ceil(this.#deps.connectionsMax() / this.#fronts.length);
+    return Math.ceil(this.#deps.connectionsMax() / this.#places.length);
   }
 
   #live(): readonly Front[] {
-    return this.#fronts.filter((front) => front !== null);
+    return this.#places.flatMap(({ front }) => front ?? []);
   }
 
   #sum(counter: keyof typeof frontCounters): number {
     return this.#live().reduce((sum, front) => sum + front.count(counter), 0);
   }
+
+  /** Since the start. */
+  #total(counter: (typeof pastCounters)[number]): number {
+    return this.#past[counter] + this.#sum(counter);
+  }
+}
+
+const pastCounters = ['refused', 'evicted', 'refusedCalls'] as const;
+
+function nameOf(place: number): string {
+  return `front-${place}`;
 }
 
 /** Rejects when it is another server's. */

@@ -1,9 +1,9 @@
-/** A call that a front admitted, at the core. */
+/** Requests of a front, at the core: a call that it admitted, and one that it refused. */
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
 import type { Credential } from '../../model/registry.ts';
-import type { AdmittedCall } from '../api/dispatcher.ts';
+import type { AccountedRequest, AdmittedCall } from '../api/dispatcher.ts';
 import type { RequestIdentity } from '../api/route.ts';
-import type { CallRow } from './front-messages.ts';
+import type { CallRow, RefusedRow } from './front-messages.ts';
 
 export class FrontCall implements AdmittedCall {
   readonly credential: Credential;
@@ -50,4 +50,17 @@ export class FrontCall implements AdmittedCall {
     this.#isGone = true;
     this.#goneListener?.();
   }
+}
+
+/** For its account. */
+export function refusedRequest(row: RefusedRow, originMs: number): AccountedRequest {
+  const [, , , , id, origin, startedMs, provenAppId, claimedAppId] = row;
+  return {
+    requestId: { id, origin },
+    startedMs: startedMs - originMs,
+    provenAppId,
+    claimedAppId,
+    deviceId: null,
+    isLongPoll: false,
+  };
 }

@@ -40,10 +40,21 @@ export class FrontDispatcher implements CallDispatcher {
   #underWay = 0;
   #ids = 0;
   #isDue = false;
+  #refusedCalls = 0;
 
   constructor(routes: readonly Route[], send: SendToCore) {
     this.#routes = new Map(routes.map((route, index) => [route, index]));
     this.#send = send;
+  }
+
+  /** Calls that the core has not taken. */
+  get waitingCalls(): number {
+    return this.#waiting.length;
+  }
+
+  /** Calls that were refused because too many wait, since the start. */
+  get refusedCalls(): number {
+    return this.#refusedCalls;
   }
 
   dispatch(route: Route, params: Result<unknown, string>, call: AdmittedCall): Reply | Promise<Reply> {
@@ -107,6 +118,7 @@ export class FrontDispatcher implements CallDispatcher {
   }
 
   #refuseFull(route: Route, call: AdmittedCall): Reply {
+    this.#refusedCalls += 1;
     const reply = unavailable(route, 'too many requests wait for the server');
     this.refused({ route, status: statusOf(route, reply.code), reply }, call);
     return reply;

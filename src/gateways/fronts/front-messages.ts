@@ -30,8 +30,12 @@ export const frontCounters = {
   evicted: 3,
   connectionsMax: 4,
   sockets: 5,
+  /** Calls that the core has not taken. */
+  waitingCalls: 6,
+  /** Calls that were refused because too many wait. */
+  refusedCalls: 7,
 } as const;
-export const frontCounterWords = 6;
+export const frontCounterWords = 8;
 
 /** `closed`: it opens none any more. */
 export const frontSockets = { unopened: 0, open: 1, closed: 2 } as const;

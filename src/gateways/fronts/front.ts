@@ -4,12 +4,13 @@ import { writeLine } from '../../lib/link/link-log.ts';
 import type { Log } from '../../lib/log.ts';
 import { monotonicOriginMs } from '../../lib/system-clock.ts';
 import type { FrontThread } from './front-thread.ts';
+import type { FrontFigures, FrontLoss } from '../../telemetry/front-gauges.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
 import { frontAskMsMax } from '../../model/http-limits.ts';
 import type { Credential } from '../../model/registry.ts';
 import type { Dispatcher } from '../api/dispatcher.ts';
 import type { Reply, Route } from '../api/route.ts';
-import { FrontCall } from './front-call.ts';
+import { FrontCall, refusedRequest } from './front-call.ts';
 import type { FrontTurns } from './front-turns.ts';
 import {
   frontCounters,
@@ -31,7 +32,13 @@ export interface FrontContext {
   readonly turns: FrontTurns;
 }
 
+/** Intervals without a turn of its loop from which on it is shown as stuck. */
+const stillTicksShown = 3;
+
 export class Front {
+  readonly name: string;
+  /** Counted when it is replaced. */
+  loss: FrontLoss = 'ended';
   /** Resolves to the reason when its thread has ended. */
   readonly ended: Promise<string>;
   readonly #context: FrontContext;
@@ -53,14 +60,15 @@ export class Front {
   #isFlushDue = false;
   #asks = 0;
   #reason = '';
-  #hasEnded = false;
+  #state: 'starting' | 'up' | 'ended' = 'starting';
   #listening: Promise<void> | null = null;
   #ending: Promise<boolean> | null = null;
   #progress = -1;
   #stillTicks = 0;
 
   /** `counters`: as its thread was started with. */
-  constructor(context: FrontContext, thread: FrontThread, counters: SharedArrayBuffer) {
+  constructor(name: string, context: FrontContext, thread: FrontThread, counters: SharedArrayBuffer) {
+    this.name = name;
     this.#context = context;
     this.#thread = thread;
     this.#counters = new Int32Array(counters);
@@ -79,9 +87,15 @@ export class Front {
     this.#counters[frontCounters.connectionsMax] = max;
   }
 
-  /** Calls in it that are not answered. */
-  get openCalls(): number {
-    return this.#open.size;
+  get figures(): Omit<FrontFigures, 'restarts' | 'sinceMs'> {
+    return {
+      name: this.name,
+      state: this.#state === 'up' && this.#stillTicks >= stillTicksShown ? 'stuck' : this.#state,
+      connections: this.count('connections'),
+      waitingCalls: this.count('waitingCalls'),
+      openCalls: this.#open.size,
+      utilization: this.#thread.utilization,
+    };
   }
 
   /** It has never held a socket. */
@@ -114,7 +128,9 @@ export class Front {
 
   /** Resolves when it listens. Rejects when the address cannot be had, or it has ended. */
   listen(): Promise<void> {
-    return (this.#listening ??= this.ask('listen'));
+    return (this.#listening ??= this.ask('listen').then(() => {
+      if (this.#state === 'starting') this.#state = 'up';
+    }));
   }
 
   /** Rejects with the reason of the front, or when it has ended. */
@@ -137,7 +153,7 @@ export class Front {
       await this.ended;
       return true;
     } catch {
-      return this.#hasEnded || this.#thread.endStuck();
+      return this.#state === 'ended' || this.#thread.endStuck();
     }
   }
 
@@ -162,7 +178,8 @@ export class Front {
   #receive(message: FromFront): void {
     if (message.kind === 'orders') this.#take(message.rows);
     else if (message.kind === 'done') this.#asked.get(message.ask)?.(message.error);
-    else if (message.kind === 'log') writeLine(this.#context.log, message, (front) => ({ front }));
+    else if (message.kind === 'log')
+      writeLine(this.#context.log, message, (said) => ({ front: this.name, said }));
   }
 
   #take(rows: readonly OrderRow[]): void {
@@ -205,24 +222,15 @@ export class Front {
   }
 
   #hangUp(id: number): void {
-    const call = this.#open.get(id);
+    this.#open.get(id)?.hangUp();
     this.#open.delete(id);
-    call?.hangUp();
   }
 
   #account(row: RefusedRow): void {
-    const [, index, status, reply, id, origin, startedMs, provenAppId, claimedAppId, authFailure, times] =
-      row;
+    const [, index, status, reply, , , , , , authFailure, times] = row;
     const route = this.#context.routes[index] ?? null;
     const refused = { route, status, reply, authFailure: authFailure ?? undefined, times };
-    this.#dispatcher?.refused(refused, {
-      requestId: { id, origin },
-      startedMs: startedMs - this.#originMs,
-      provenAppId,
-      claimedAppId,
-      deviceId: null,
-      isLongPoll: false,
-    });
+    this.#dispatcher?.refused(refused, refusedRequest(row, this.#originMs));
   }
 
   #reply(id: number, reply: Reply): void {
@@ -247,7 +255,7 @@ export class Front {
 
   /** Its thread has ended: its callers' connections are broken. */
   #cut(): void {
-    this.#hasEnded = true;
+    this.#state = 'ended';
     this.#batches.length = 0;
     for (const id of this.#open.keys()) this.#hangUp(id);
   }

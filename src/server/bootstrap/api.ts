@@ -1,5 +1,5 @@
 /** The REST API composed: verification, endpoints, one pipeline. */
-import { pause, type Clock } from '../../lib/clock.ts';
+import { pause } from '../../lib/clock.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
 import {
@@ -28,8 +28,6 @@ import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import { provisionHere } from '../membership/member-answers.ts';
 import { apiPort, type HoldingApi } from './holding-api.ts';
-import type { RegistryStore } from '../../storage/registry/registry-store.ts';
-import type { ListenerConnections } from './listener-connections.ts';
 import type { ServerContext } from './server-context.ts';
 import { keptConnectionMs } from '../site/site-limits.ts';
 import {
@@ -53,10 +51,8 @@ export interface ApiDeps extends ServerContext {
 
 /** What answers callers: its listener, and the pipeline behind it. */
 export class Api {
-  readonly #clock: Clock;
   readonly #port: ApiPort | ApiFronts;
-  readonly #connections: ListenerConnections;
-  readonly #registry: RegistryStore;
+  readonly #context: ApiDeps;
   readonly #dispatcher: Dispatcher;
   readonly #pipeline: Pipeline;
   readonly #verifier: SignatureVerifier;
@@ -89,10 +85,8 @@ export class Api {
       connections: connections.api,
       isDraining: this.#isDraining,
     });
-    this.#clock = clock;
+    this.#context = context;
     this.#port = context.holding?.port ?? apiPort(settings, connections, clock, log);
-    this.#connections = connections;
-    this.#registry = context.registry;
     this.#dispatcher = dispatcher;
     this.#pipeline = pipeline;
     this.#verifier = verifier;
@@ -154,15 +148,21 @@ export class Api {
     await this.#port.stopListening();
     await this.#emptied(graceMs);
     // Some come on connections that were accepted.
-    const stop = this.#clock.every(endWaitsMs, () => this.endWaits());
+    const stop = this.#context.clock.every(endWaitsMs, () => this.endWaits());
     await this.#port.idle().finally(stop);
   }
 
   #serve(): void {
     const port = this.#port;
     if (port instanceof ApiPort) return port.serve(this.#pipeline.handle);
-    const registry = this.#registry;
-    registry.onCredentials((changed) => port.credentialsChanged(changed));
+    const { clock, own, readiness, registry, telemetry } = this.#context;
+    own.fronts = port;
+    readiness.include(() => port.missing);
+    registry.onCredentials(async (changed) => {
+      const startedMs = clock.monotonicMs();
+      await port.credentialsChanged(changed);
+      telemetry.frontCredentials((clock.monotonicMs() - startedMs) / 1000);
+    });
     port.serve({
       dispatcher: this.#dispatcher,
       allCredentials: () => registry.allCredentials(),
@@ -176,11 +176,11 @@ export class Api {
 
   async #emptied(msMax: number, isWanted = (): boolean => true): Promise<void> {
     for (let waitedMs = 0; waitedMs < msMax && this.#count > 0 && isWanted(); waitedMs += lookMs)
-      await pause(this.#clock, lookMs);
+      await pause(this.#context.clock, lookMs);
   }
 
   get #count(): number {
-    return this.#port instanceof ApiFronts ? this.#port.count : this.#connections.api.count;
+    return this.#port instanceof ApiFronts ? this.#port.count : this.#context.connections.api.count;
   }
 
   /** Ends every connection, answered or not. */

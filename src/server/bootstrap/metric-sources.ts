@@ -4,6 +4,7 @@ import { siteProcesses } from '../site/site-route.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Provisioner } from '../../core/devices/provision-devices.ts';
 import { liveCallStates } from '../../model/call.ts';
+import type { FrontsFigures } from '../../telemetry/front-gauges.ts';
 import type { ClusterFigures, MetricSources } from '../../telemetry/gauges.ts';
 import type { CallService } from './call-service.ts';
 import type { ListenerConnections } from './listener-connections.ts';
@@ -25,6 +26,7 @@ export interface CountedParts {
   deviceListeners: { readonly sleep: SessionCount; readonly signal: SessionCount };
   /** Null: this process holds the sleep connections. */
   site: CoreSite | null;
+  fronts: { readonly figures: FrontsFigures } | null;
   calls: CallService | null;
   provisioner: Pick<Provisioner, 'carryOut'> | null;
   member: { figures(): ClusterFigures | null } | null;
@@ -33,7 +35,7 @@ export interface CountedParts {
 }
 
 export function noPartsYet(): CountedParts {
-  const noneOfOthers = { calls: null, provisioner: null, member: null, figures: null };
+  const noneOfOthers = { fronts: null, calls: null, provisioner: null, member: null, figures: null };
   return { deviceListeners: noSessions, site: null, ...noneOfOthers, storeHealth: null };
 }
 
@@ -51,6 +53,7 @@ export function metricSources(own: CountedParts, connections: ListenerConnection
       own.site === null
         ? []
         : siteProcesses(own).map(({ name, state, restarts }) => ({ name, isUp: state === 'up', restarts })),
+    fronts: () => own.fronts?.figures ?? null,
     connections: () => connections.counts(),
     store: () => own.storeHealth?.figures ?? null,
     cluster: () => own.member?.figures() ?? null,

@@ -3,12 +3,26 @@ import { z } from 'zod';
 import { readVersion } from '../../lib/package-version.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
 import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
+import type { FrontFigures, FrontsFigures } from '../../telemetry/front-gauges.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
 import type { CoreSite, SiteChild } from './core-task.ts';
 
 export interface SiteJson {
   /** The core first. */
   readonly processes: readonly SiteProcessJson[];
+  /** Threads of the core that serve the API; empty: it serves it by itself. */
+  readonly fronts: readonly FrontJson[];
+}
+
+export interface FrontJson extends Pick<FrontFigures, 'name' | 'connections' | 'utilization' | 'restarts'> {
+  /** `stuck`: its loop does not turn; `down`: it has ended and is started again. */
+  readonly state: FrontFigures['state'];
+  /** Calls that wait for the core. */
+  readonly waiting_calls: number;
+  /** Calls that the core has not answered. */
+  readonly open_calls: number;
+  /** ISO 8601: its start, or its end while it is down. */
+  readonly since: string;
 }
 
 /** Null: not known. */
@@ -34,13 +48,15 @@ interface SiteParts {
   readonly site: CoreSite | null;
   readonly deviceListeners: { readonly sleep: { readonly sessionCount: number } };
   readonly calls: CallService | null;
+  readonly fronts: { readonly figures: FrontsFigures } | null;
 }
 
 /** `hasMedia`: the server has media processes. */
 export function siteRoute(parts: SiteParts, hasMedia: boolean): AdminRoute {
   return readRoute('/v1/site', z.strictObject({}), async (): Promise<SiteJson> => {
     const media = hasMedia ? mediaOf(parts) : [];
-    return { processes: [...siteProcesses(parts), ...media] };
+    const fronts = parts.fronts?.figures.fronts ?? [];
+    return { processes: [...siteProcesses(parts), ...media], fronts: fronts.map(frontJson) };
   });
 }
 
@@ -92,6 +108,16 @@ function edgeJson(child: SiteChild | null, facts: EdgeFacts | null): SiteProcess
     sleep_sessions: facts?.sessions ?? null,
     link_delay_ms: facts === null || facts.linkDelayMs === null ? null : Number(facts.linkDelayMs.toFixed(3)),
     restarts: child?.restarts ?? null,
+  };
+}
+
+function frontJson({ waitingCalls, openCalls, utilization, sinceMs, ...front }: FrontFigures): FrontJson {
+  return {
+    ...front,
+    waiting_calls: waitingCalls,
+    open_calls: openCalls,
+    utilization: Number(utilization.toFixed(3)),
+    since: new Date(sinceMs).toISOString(),
   };
 }
 

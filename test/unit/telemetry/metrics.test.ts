@@ -158,3 +158,38 @@ test('a figure that cannot be read has no value, and takes no other with it', as
   assert.match(text, /^reveille_store_bytes\{file="registry"\} 4096$/m);
   assert.doesNotMatch(text, /^reveille_(?:store_map|disk|webhook(?:s|_backlog|_oldest))/m);
 });
+
+test('fronts have metrics where the API has fronts', async () => {
+  assert.deepEqual(
+    (await samplesOf(metricsOf(), 'reveille_front_')).filter(
+      (line) => !line.includes('_credentials_seconds'),
+    ),
+    [],
+  );
+  const front = { state: 'up', connections: 3, waitingCalls: 2, openCalls: 1, utilization: 0.25 } as const;
+  const metrics = metricsOf({
+    fronts: () => ({
+      fronts: [
+        { ...front, name: 'front-0', restarts: 0, sinceMs: 0 },
+        { ...front, name: 'front-1', state: 'stuck', restarts: 1, sinceMs: 0 },
+      ],
+      replacements: { ended: 1, stuck: 2, credentials: 3 },
+      refusedCalls: 4,
+    }),
+  });
+  assert.deepEqual(await samplesOf(metrics, 'reveille_front_up'), [
+    'reveille_front_up{front="front-0"} 1',
+    'reveille_front_up{front="front-1"} 0',
+  ]);
+  for (const sample of [
+    'reveille_front_connections{front="front-0"} 3',
+    'reveille_front_utilization{front="front-0"} 0.25',
+    'reveille_front_waiting_calls{front="front-0"} 2',
+    'reveille_front_open_calls{front="front-0"} 1',
+    'reveille_front_replacements{reason="ended"} 1',
+    'reveille_front_replacements{reason="stuck"} 2',
+    'reveille_front_replacements{reason="credentials"} 3',
+    'reveille_front_refused_calls 4',
+  ])
+    assert.deepEqual(await samplesOf(metrics, sample), [sample]);
+});

@@ -34,3 +34,14 @@ test('a server whose registry is empty is ready, and says so until it has one', 
   hasRegistry = true;
   assert.deepEqual([readiness.isReady, readiness.reasons], [true, []]);
 });
+
+test('a process is ready when all that serve for it are, and it says which part is missing', () => {
+  const readiness = new Readiness();
+  readiness.clear('starting');
+  let isFrontUp = false;
+  readiness.include(() => ({ isReady: true, reasons: ['cluster'] }));
+  readiness.include(() => ({ isReady: isFrontUp, reasons: ['front-1'] }));
+  assert.deepEqual([readiness.isReady, readiness.reasons], [false, ['cluster', 'front-1']]);
+  isFrontUp = true;
+  assert.equal(readiness.isReady, true);
+});

@@ -35,6 +35,7 @@ class FakeThread implements FrontThread {
   /** True: it is stuck where nothing ends it. */
   isStuck = false;
   endings = 0;
+  utilization = 0;
   readonly #counters: Int32Array;
   #listener: (message: FromFront) => void = () => undefined;
   #end: (reason: string) => void = () => undefined;
@@ -289,7 +290,7 @@ test('a front that does not acknowledge a credential within 1 s is replaced, and
   assert.equal(scene.thread(0).posted.at(-1)?.kind, 'credentials');
   await scene.thread(1).dies('');
   assert.deepEqual(scene.replacements, [
-    { front: 1, reason: 'a changed credential: it did not answer within 1000 ms', restart_ms: 0 },
+    { front: 'front-1', reason: 'a changed credential: it did not answer within 1000 ms', restart_ms: 0 },
   ]);
   await scene.thread(2).listens();
   assert.deepEqual(scene.thread(2).given('serve'), [...scene.registry.credentials.values()]);
@@ -336,7 +337,7 @@ test('a front whose progress stands for 5 s is ended once, and the other one sta
   await turn();
   assert.deepEqual([scene.thread(0).endings, scene.thread(1).endings], [1, 0]);
   assert.deepEqual(scene.replacements, [
-    { front: 0, reason: 'its loop has not turned for 5 s', restart_ms: 0 },
+    { front: 'front-0', reason: 'its loop has not turned for 5 s', restart_ms: 0 },
   ]);
   assert.equal(scene.stuck, 0);
 });
@@ -365,7 +366,7 @@ test('restarts of a front that dies at its start back off, and one that served r
   scene.clock.advance(frontStuckMsMax + 1);
   await scene.threads.at(-1)?.dies('a fault');
   assert.equal((scene.replacements.at(-1) as { restart_ms: number }).restart_ms, 0);
-  assert.equal(scene.fronts.replaced, 10);
+  assert.equal(scene.fronts.figures.replacements.ended, 10);
 });
 
 test('a front that dies hangs up its calls at the core', async () => {

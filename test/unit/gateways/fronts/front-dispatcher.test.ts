@@ -299,3 +299,12 @@ test('refusals beyond the bound are counted, one row for all that the metrics do
     ],
   );
 });
+
+test('calls that wait at a front are counted, and so are those that are refused for a full queue', () => {
+  const scene = new Scene();
+  scene.dispatch('first');
+  scene.fill(frontCallsPerApplicationMax - 1);
+  scene.dispatch('one too many');
+  const { waitingCalls, refusedCalls } = scene.dispatcher;
+  assert.deepEqual([waitingCalls, refusedCalls], [frontCallsPerApplicationMax, 1]);
+});

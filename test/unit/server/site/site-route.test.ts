@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readVersion } from '../../../../src/lib/package-version.ts';
 import type { EdgeFacts } from '../../../../src/edge/sleep-front.ts';
-import { noPartsYet } from '../../../../src/server/bootstrap/metric-sources.ts';
+import { noPartsYet, type CountedParts } from '../../../../src/server/bootstrap/metric-sources.ts';
 import type { CoreSite, SiteChild } from '../../../../src/server/site/core-task.ts';
 import { siteRoute, type SiteJson } from '../../../../src/server/site/site-route.ts';
 import { askRoute } from '../../../support/ask-route.ts';
@@ -20,10 +20,18 @@ function child(name: string, given: Partial<SiteChild> = {}): SiteChild {
   return { name, kind, state: 'up', pid: 7, release, restarts: 0, ...given };
 }
 
-async function processesOf(site: CoreSite | null): Promise<SiteJson['processes']> {
-  const { status, body } = await askRoute([siteRoute({ ...noPartsYet(), site }, false)], 'GET', '/v1/site');
+async function siteOf(parts: Partial<CountedParts>): Promise<SiteJson> {
+  const { status, body } = await askRoute(
+    [siteRoute({ ...noPartsYet(), ...parts }, false)],
+    'GET',
+    '/v1/site',
+  );
   assert.equal(status, 200);
-  return (body as SiteJson).processes;
+  return body as SiteJson;
+}
+
+async function processesOf(site: CoreSite | null): Promise<SiteJson['processes']> {
+  return (await siteOf({ site })).processes;
 }
 
 test('a server without edges is its core', async () => {
@@ -69,4 +77,26 @@ test('an edge elsewhere has no supervisor here, and one away keeps its sessions 
     [north?.name, north?.state, north?.sleep_sessions, north?.link_delay_ms, north?.restarts],
     ['north', 'away', 3, null, null],
   );
+});
+
+test('fronts are shown as threads of the core', async () => {
+  assert.deepEqual((await siteOf({})).fronts, []);
+  const front = { name: 'front-0', state: 'up', connections: 3, restarts: 1 } as const;
+  const calls = { waitingCalls: 2, openCalls: 4 };
+  const figures = {
+    fronts: [{ ...front, ...calls, utilization: 0.123_456, sinceMs: Date.UTC(2026, 10, 20) }],
+    replacements: { ended: 1, stuck: 0, credentials: 0 },
+    refusedCalls: 0,
+  };
+  const { processes, fronts } = await siteOf({ fronts: { figures } });
+  assert.equal(processes.length, 1);
+  assert.deepEqual(fronts, [
+    {
+      ...front,
+      waiting_calls: 2,
+      open_calls: 4,
+      utilization: 0.123,
+      since: '2026-11-20T00:00:00.000Z',
+    },
+  ]);
 });
