@@ -52,9 +52,11 @@ const dashboardQueries = [
   ...dashboard.annotations.list.map(({ expr }) => expr),
 ];
 
-// With an edge, /metrics has all that there is.
+// With an edge and a front, /metrics has all that there is.
 const { ports } = await startServerProcess({ after }, [`data.dir=${temporaryDirectory({ after })}`], {}, [
   '--edges',
+  '1',
+  '--fronts',
   '1',
 ]);
 const answer = await fetch(`http://127.0.0.1:${ports.ops}/metrics`);

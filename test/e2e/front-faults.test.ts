@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import type { SiteJson } from '../../src/server/site/site-route.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { SiteServer, siteDevice, siteRegistry } from '../support/site-server.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -71,6 +72,10 @@ for (const [fault, signal] of Object.entries(faults))
       const broken = ends.length;
       assert.deepEqual(ends, Array(broken).fill('broken'));
       assert(broken > 0 && broken < callers, `${broken} of ${callers} waits are broken`);
+      const { fronts } = await site.ops<SiteJson>('/v1/site');
+      assert.deepEqual(fronts.map(({ restarts }) => restarts).sort(), [0, 1]);
+      const metrics = await (await fetch(`http://127.0.0.1:${site.ports.ops}/metrics`)).text();
+      assert.match(metrics, fault === 'throws' ? /{reason="ended"} 1$/m : /{reason="stuck"} 1$/m);
       assert.equal(await site.stop(), 0);
       await Promise.all(waits);
       assert.deepEqual(ends.slice(broken), Array(callers - broken).fill('0'));

@@ -19,7 +19,7 @@ For operators: every metric of \`/metrics\` on the ops port. [deploy/prometheus/
 
 No label has a device id, and the values of every label come from a fixed set. A scrape costs the same with a million devices. A figure that cannot be read within a second has no value.
 
-The ops listener of the core has the metrics of the whole server; those that begin with \`process_\` or \`nodejs_\` are of the core. The memory and CPU of edges and media processes are not here. Each node of a cluster is scraped by itself.
+The ops listener of the core has the metrics of the whole server; those that begin with \`process_\` are of the core with its fronts, and \`nodejs_\` of the core's own thread. The memory and CPU of edges and media processes are not here. Each node of a cluster is scraped by itself.
 
 prom-client's own metrics have the names that dashboards for Node.js know: \`process_max_fds\`, \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and others; those of the event loop are of the last 15 to 30 s. \`process_open_fds\` has no value above 100 000 descriptors before Linux 6.2.
 

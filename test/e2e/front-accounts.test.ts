@@ -1,0 +1,108 @@
+/** The account of the same requests, in metrics and in the request log, is the same with fronts as without. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { bodyBytesMax } from '../../src/model/limits.ts';
+import type { ApiCall } from '../support/api-client.ts';
+import { hangMsMax } from '../support/hang-limit.ts';
+import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
+
+const { reader, waker } = testCredentials;
+const stranger = { ...reader, accessKeyId: 'AKstranger' };
+const forger = { ...reader, secretKey: 'another secret' };
+const asleep = 'SLEEPING01';
+const longPoll = { path: '/v1/events', query: 'after=latest&wait=1' } as const;
+const wakeup = { method: 'POST', path: '/v1/device/wakeup-request' } as const;
+const named = { ...wakeup, body: JSON.stringify({ device_id: asleep, request_id: 'ring-1' }) };
+
+const requests: readonly ApiCall[] = [
+  { query: `device_id=${asleep}` },
+  { query: 'device_id=UNKNOWN01' },
+  { query: 'device_id=' },
+  { query: `device_id=${asleep}`, credential: stranger },
+  { query: `device_id=${asleep}`, credential: forger },
+  { query: `device_id=${asleep}`, credential: waker },
+  { query: `device_id=${asleep}`, atMs: 0 },
+  { path: '/v1/nothing' },
+  { method: 'DELETE' },
+  { ...wakeup, body: JSON.stringify({ device_id: asleep }) },
+  { ...wakeup, body: JSON.stringify({ device_id: 'TESTDEVICE01' }) },
+  { ...wakeup, body: JSON.stringify({ device_id: asleep, custom_data: 7 }) },
+  { ...wakeup, body: '{' },
+  { ...named, credential: reader },
+  { ...named, contentType: 'text/plain' },
+  { ...wakeup, body: 'x'.repeat(bodyBytesMax + 1) },
+  { path: '/v1/devices', query: 'limit=7' },
+  longPoll,
+];
+
+interface Line {
+  readonly message: string;
+  readonly fields: { readonly ms: number; readonly request_id: string };
+}
+
+const counted = /^reveille_(?:http_\w+_count|auth_failures_total|wakeups_total)\b.*$/gm;
+
+async function countsOf({ ports }: TestServer): Promise<readonly string[]> {
+  const answer = await fetch(`http://127.0.0.1:${ports.ops}/metrics`);
+  return ((await answer.text()).match(counted) ?? []).sort();
+}
+
+function linesOf({ log }: TestServer): readonly Line[] {
+  return log.lines.filter(({ message }) => / (?:answered|refused)$/.test(message)) as unknown as Line[];
+}
+
+/** Refusals are accounted a turn behind their answers. */
+async function accounted(server: TestServer): Promise<void> {
+  const startedMs = performance.now();
+  const total = (counts: readonly string[]): number =>
+    counts
+      .filter((count) => count.startsWith('reveille_http'))
+      .reduce((sum, count) => sum + Number(count.split(' ')[1]), 0);
+  while (total(await countsOf(server)) < requests.length) {
+    assert.ok(performance.now() - startedMs < hangMsMax, 'every request is accounted');
+    await wait(10);
+  }
+}
+
+/** `ms` of each line is compared with the time that its caller saw, and omitted. */
+async function accountWith(fronts: number): Promise<object> {
+  const overrides = [`api.fronts=${fronts}`, 'log.requests=all'];
+  const server = await startTestServer({ overrides });
+  try {
+    const module = await server.module(asleep);
+    const answers = [];
+    let longestMs = 0;
+    let pollMs = 0;
+    for (const request of requests) {
+      const startedMs = performance.now();
+      const { status, json } = await server.api.call(request);
+      const tookMs = performance.now() - startedMs;
+      longestMs = Math.max(longestMs, tookMs);
+      if (request === longPoll) pollMs = tookMs;
+      answers.push([status, json.code]);
+    }
+    await accounted(server);
+    module.close();
+    const lines = linesOf(server).map(({ message, fields: { ms, request_id: _, ...fields } }) => {
+      assert.ok(ms >= 0 && ms <= longestMs + roundingMs, `${message}: ${ms} ms of ${longestMs}`);
+      return { ms, line: JSON.stringify({ message, ...fields }).replace(serverTime, '') };
+    });
+    const poll = lines.find(({ line }) => line.includes('"route":"events"'));
+    assert.ok(poll !== undefined && poll.ms >= 1000 - roundingMs && poll.ms <= pollMs + roundingMs);
+    const counts = await countsOf(server);
+    return { answers, counts, lines: lines.map(({ line }) => line).sort() };
+  } finally {
+    await server.stop();
+  }
+}
+
+const serverTime = /\d{8}T\d{6}Z/;
+/** Of `ms` in a line, and of a timer. */
+const roundingMs = 2;
+
+test('metrics and the request log have the same account with fronts as without', async () => {
+  const without = (await accountWith(0)) as { readonly counts: readonly string[] };
+  assert.ok(without.counts.length >= requests.length);
+  assert.deepEqual(await accountWith(2), without);
+});
