@@ -62,7 +62,8 @@ class DebuggedThread {
         if (method === 'Debugger.paused' && frame !== undefined)
           cleaning = this.#tell('Debugger.evaluateOnCallFrame', {
             callFrameId: frame.callFrameId,
-            expression: `globalThis.${cleanUp}()`,
+            // A thread that still loads does not have it.
+            expression: `globalThis.${cleanUp}?.()`,
           });
         if (id !== cleaning) return;
         cancel();
