@@ -12,7 +12,7 @@ import {
   opsConnectionsReserved,
 } from '../../model/limits.ts';
 import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
-import { mediaThreads, verifierThreads, wakeupLimitSettings } from './derived-settings.ts';
+import { frontCount, mediaThreads, verifierThreads, wakeupLimitSettings } from './derived-settings.ts';
 import type { Settings } from './settings-schema.ts';
 
 export interface InForce {
@@ -70,10 +70,18 @@ function boundByFiles(settings: Settings, { openFilesMax }: Surroundings): Entry
 
 /** 0 asks for as many as there are processors. */
 function threadsOf(settings: Settings, { processors }: Surroundings): Entry[] {
-  const { auth, media } = settings;
+  const { api, auth, media } = settings;
   const entries: Entry[] = [];
+  const fronts = frontCount(settings);
+  if (fronts < api.fronts)
+    entries.push([
+      'api.fronts',
+      { value: fronts, reason: 'this system does not spread a port over several' },
+    ]);
+  if (fronts > 0 && auth.verification === 'pool')
+    entries.push(['auth.verification', { value: 'inline', reason: 'each of api.fronts verifies by itself' }]);
   const reason = `0 asks for one less than the ${processors} processors`;
-  if (auth.threads === 0 && auth.verification === 'pool')
+  if (auth.threads === 0 && auth.verification === 'pool' && fronts === 0)
     entries.push(['auth.threads', { value: verifierThreads(settings, processors), reason }]);
   if (media.workers === 0 && media.process === 'child') {
     const shared = media.processes > 1 ? `${reason}, shared by ${media.processes} media processes` : reason;

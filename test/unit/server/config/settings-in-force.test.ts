@@ -35,6 +35,14 @@ test('threads that are not set are as many as the processors give', () => {
   assert.equal(inForce(['auth.verification=inline'])['auth.threads'], undefined);
 });
 
+test('fronts verify by themselves, and are as many as the system spreads a port over', () => {
+  const fronted = inForce(['api.fronts=2']);
+  assert.equal(fronted['auth.verification'], 'inline');
+  assert.equal(fronted['auth.threads'], undefined);
+  assert.equal(fronted['api.fronts'], process.platform === 'linux' ? undefined : 1);
+  assert.equal(inForce([])['auth.verification'], undefined);
+});
+
 test('a burst that is not set follows from its rate, and nodes share the rates of applications', () => {
   const alone = inForce(['limits.queries_per_second=10']);
   assert.equal(alone['wakeup.application_burst'], 400);
