@@ -112,7 +112,7 @@ const views: readonly (readonly [hash: string, ready: string])[] = [
   [`#/device?id=${deviceId}`, `document.querySelector('.time-line svg .bar.asleep') !== null`],
   ['#/applications', `document.querySelector('.webhook') !== null`],
   ['#/calls', `document.body.innerText.includes('No live call')`],
-  ['#/cluster', hasRows],
+  ['#/cluster', `document.querySelectorAll('section table').length === 2`],
   ['#/audit', hasRows],
   ['#/settings', hasRows],
 ];
@@ -148,6 +148,7 @@ async function proveAxe(browser: Chromium): Promise<void> {
 test('an operator finds a device among thousands, sees why it was gone and wakes it, and a viewer only looks', async (t) => {
   const directory = temporaryDirectory(t);
   const { ports } = await startServerProcess(t, [
+    'api.fronts=2',
     `data.dir=${directory}`,
     `registry.file=${writeRegistry(directory)}`,
     'webhooks.allow_local=true',

@@ -10,7 +10,7 @@ const readingMs = 0.1;
 test('a moment of another thread lies between the moments at which it was asked for and answered', async () => {
   const clock = new SystemClock();
   const originMs = monotonicOriginMs();
-  const worker = startModuleWorker('../../support/clock-thread', import.meta.url, null);
+  const worker = startModuleWorker('../../support/clock-worker', import.meta.url, null);
   try {
     await once(worker, 'message');
     for (let round = 0; round < 20; round += 1) {
