@@ -21,6 +21,6 @@ export async function parseCommandLine(args: readonly string[]): Promise<Command
 
 /** Settings that the options of `serve` override, as `section.key=value`. */
 export function overridesOf({ command, options }: CommandLine): string[] {
-  const { edges } = options as { readonly edges?: string };
-  return command === 'serve' ? [`sleep.edges=${edges ?? '0'}`] : [];
+  const { edges = '0', fronts = '0' } = options as { readonly edges?: string; readonly fronts?: string };
+  return command === 'serve' ? [`sleep.edges=${edges}`, `api.fronts=${fronts}`] : [];
 }

@@ -97,8 +97,9 @@ test('the image runs as somebody who is not root, and has a health check', () =>
   assert.ok(textsOf(image, 'HEALTHCHECK')[0]?.includes('/livez'));
 });
 
-test('the image serves with two edges', () => {
+test('the image serves with two edges and two fronts', () => {
   assert.equal(imageSettings.sleep.edges, 2);
+  assert.equal(imageSettings.api.fronts, 2);
 });
 
 test('the server leaves no core, which would have every secret in it', () => {

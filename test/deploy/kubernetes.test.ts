@@ -237,10 +237,11 @@ function portNamed({ container }: (typeof sets)[number], named: string): number 
   return container.ports.find(({ name }) => name === named)?.containerPort;
 }
 
-test('the server has settings that it takes, two edges, and files and ports that are there', async () => {
+test('the server has settings that it takes, two edges, two fronts, and files and ports that are there', async () => {
   const { api, sleep, signal, media, ops, data, edges: gate } = await settingsIn(core);
   assert.equal(core.spec.replicas, 1);
   assert.equal(sleep.edges, 2);
+  assert.equal(api.fronts, 2);
   assertMounted(core, [api.tls_cert_file, api.tls_key_file, gate.key_file, data.dir]);
   const listening = { api, sleep, signal, media, ops, edges: gate };
   for (const [name, { listen }] of Object.entries(listening))

@@ -66,7 +66,7 @@ test('the program takes the command line of every unit', async () => {
     lines.map(({ command }) => command),
     ['serve', 'upgrade', 'serve', 'edge'],
   );
-  assert.equal(lines[0]?.options['edges'], '2');
+  assert.deepEqual(lines[0]?.options, { edges: '2', fronts: '2' });
 });
 
 test('a reload upgrades, and may last as long as a core needs to start', () => {

@@ -20,6 +20,7 @@ export function addServeCommand(program: Command): void {
     'Run the server. Its log is on standard output: text on a terminal, else one JSON object a line.',
     ['', 'with nothing configured, the first start makes a demo application and two devices'],
     ['--edges 2', 'a core that crashes disconnects no sleeping device'],
+    ['--edges 2 --fronts 2', 'and two threads take and check the requests of backends'],
     ['--set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0', 'port 0 is a free one'],
     [
       '--only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',
