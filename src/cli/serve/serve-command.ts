@@ -54,7 +54,7 @@ async function serveAs(
 ): Promise<void> {
   if (processes !== undefined)
     throw usageError(
-      'a server is one process, and --processes is gone: --fronts N has N threads take the requests of backends, --edges N has N more processes hold the sleep connections',
+      'a server is one process, and --processes is gone: --edges N has N more processes hold the sleep connections, --fronts N has N threads take the requests of backends',
     );
   if (edges !== undefined && options.only === 'media')
     throw usageError('serve --only media has no sleep connections: leave --edges out');
