@@ -3,6 +3,7 @@ import { callsHeld } from './figures/calls-held.ts';
 import { coreDeaths } from './figures/core-deaths.ts';
 import { credentials } from './figures/credentials.ts';
 import { edges } from './figures/edges.ts';
+import { fronts } from './figures/fronts.ts';
 import { hostile } from './figures/hostile.ts';
 import { logins } from './figures/logins.ts';
 import { media } from './figures/media.ts';
@@ -29,5 +30,6 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
   registry,
   hostile,
   edges,
+  fronts,
   'core-deaths': coreDeaths,
 };

@@ -60,6 +60,8 @@ export interface ReveilleOptions {
   readonly core?: number | null;
   /** Processes that hold the sleep connections; absent: 0. */
   readonly edges?: number;
+  /** Threads that carry HTTP; absent: 0. */
+  readonly fronts?: number;
   /** Settings of this benchmark, by variable. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -92,9 +94,10 @@ async function serve(options: ReveilleOptions, place: ServedPlace): Promise<Reve
     ...(options.verification && { REVEILLE_AUTH_VERIFICATION: options.verification }),
     ...options.env,
   };
-  const { isBuilt = false, core = serverCore, edges = 0 } = options;
+  const { isBuilt = false, core = serverCore, edges = 0, fronts = 0 } = options;
   const { entry = isBuilt ? builtCommandLine : commandLine } = options;
-  const parameters = options.entry === undefined ? ['serve', '--edges', String(edges)] : [];
+  const parameters =
+    options.entry === undefined ? ['serve', '--edges', String(edges), '--fronts', String(fronts)] : [];
   const child = new Child({ entry, parameters, isBare: isBuilt, core, env });
   const listeners = await readListeners(child);
   return {

@@ -2,7 +2,7 @@
 import type { ProbeReading } from '../harness/probe.ts';
 import type { ServerUnderTest } from '../harness/servers.ts';
 import type { Trouble } from '../harness/trouble.ts';
-import type { LoadReading } from './http-load.ts';
+import type { LoadReading, LoadShape } from './http-load.ts';
 import { expectNoneLost, logIn, startPlayers } from './players.ts';
 import type { AskedKind } from './signed-requests.ts';
 
@@ -41,11 +41,26 @@ export class QueryBackend {
     ratePerSecond: number | null = null,
   ): Promise<QueryReading> {
     await server.child.probe.ask('reset', null);
-    const shape = { port: server.httpPort, connections: this.#connections, seconds, ratePerSecond };
-    const load = await this.#players.service.ask('query', shape);
+    const load = await this.load(row, server, { seconds, ratePerSecond });
     const spent = await server.child.probe.ask('read', null);
-    this.#trouble.expectGoodAnswers(row, load);
     return { load, spent };
+  }
+
+  /** The same at a server without a probe. `connections` absent: as the kind that was signed has them. */
+  async load(
+    row: string,
+    server: ServerUnderTest,
+    shape: Pick<LoadShape, 'seconds'> & Partial<LoadShape>,
+  ): Promise<LoadReading> {
+    const { connections = this.#connections, seconds, ratePerSecond = null } = shape;
+    const load = await this.#players.service.ask('query', {
+      port: server.httpPort,
+      connections,
+      seconds,
+      ratePerSecond,
+    });
+    this.#trouble.expectGoodAnswers(row, load);
+    return load;
   }
 
   /** All devices sleep at the server while it is used; none may be lost. */
