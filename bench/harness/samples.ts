@@ -29,6 +29,12 @@ export class Samples {
     return spreadOf(this.#valuesOf(row, metric));
   }
 
+  /** By metric. */
+  medians(row: string): Record<string, number> {
+    const metrics = Object.entries(this.#rows[row] ?? {});
+    return Object.fromEntries(metrics.map(([metric, values]) => [metric, spreadOf(values)?.median ?? NaN]));
+  }
+
   /** Run by run. Null: a row has no such metric. */
   compare(
     metric: string,
