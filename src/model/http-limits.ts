@@ -27,7 +27,7 @@ export const frontBatchBytesMax = 1024 * 1024;
 export const frontRefusalsMax = 8192;
 /** A front that knows a changed credential says so within it, or is replaced. */
 export const frontAskMsMax = 1000;
-/** A process that exits waits so long for its fronts to close their sockets, and then kills itself. */
+/** A process that exits waits so long for each front to close its sockets, and then kills itself. */
 export const frontExitMsMax = 1000;
 /** A front whose loop does not turn for so long is replaced. */
 export const frontStuckMsMax = 5000;

@@ -2,7 +2,6 @@
  * The fronts of the API: threads that each listen on its port and check what comes, and one core behind them. A front that ends,
  * no longer turns its loop, or does not take a changed credential is replaced. Source: scale-out.md, API fronts.
  */
-import { assert } from '../../lib/assert.ts';
 import { freePort } from '../../lib/accept-queue.ts';
 import {
   cannotListen,
@@ -11,7 +10,6 @@ import {
 } from '../../lib/connections/listen-address.ts';
 import { readCertificate } from '../../lib/connections/tls-files.ts';
 import { messageOf } from '../../lib/result.ts';
-import { Restarts } from '../../lib/restarts.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { frontStuckMsMax } from '../../model/http-limits.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
@@ -21,9 +19,10 @@ import type { FrontLoss, FrontsFigures } from '../../telemetry/front-gauges.ts';
 import type { Missing } from '../../telemetry/readiness.ts';
 import type { Dispatcher } from '../api/dispatcher.ts';
 import { Front, type FrontContext } from './front.ts';
+import { FrontPlace } from './front-place.ts';
 import { FrontTurns } from './front-turns.ts';
 import type { FrontThread } from './front-thread.ts';
-import { frontCounterWords, type frontCounters, type FrontOrder, type FrontStart } from './front-messages.ts';
+import { frontCounterWords, type FrontOrder, type FrontStart } from './front-messages.ts';
 
 export interface ApiFrontsDeps extends Omit<FrontContext, 'turns'> {
   readonly count: number;
@@ -43,23 +42,12 @@ export interface FrontedCore {
   findCredential(accessKeyId: AccessKeyId): Credential | null;
 }
 
-const restarts = { immediate: 1, msMin: 100, msMax: 5000 } as const;
 const lookMs = 500;
-/** A front that dies later than this after its start did not die of its start. */
-const soundMs = 5000;
-
-interface Place {
-  /** Null: its front has ended, and the next one begins soon. */
-  front: Front | null;
-  restarts: number;
-  /** Wall milliseconds, of the last start or end. */
-  sinceMs: number;
-}
 
 export class ApiFronts {
   readonly #deps: ApiFrontsDeps;
   readonly #context: FrontContext;
-  readonly #places: readonly Place[];
+  readonly #places: readonly FrontPlace[];
   #start: ApiFrontsDeps['start'];
   #loading: Promise<readonly Front[]> | null = null;
   readonly #cancels: Cancel[] = [];
@@ -68,15 +56,21 @@ export class ApiFronts {
   #isClosed = false;
   #isListening = false;
   #address: string | null = null;
-  /** Those of fronts that have ended. */
-  readonly #past = { refused: 0, evicted: 0, refusedCalls: 0 };
-  readonly #replacements: Record<FrontLoss, number> = { ended: 0, stuck: 0, credentials: 0 };
 
   constructor(deps: ApiFrontsDeps) {
     this.#deps = deps;
     this.#start = deps.start;
     this.#context = { ...deps, turns: new FrontTurns(answersPerTurnMax) };
-    this.#places = Array.from({ length: deps.count }, () => ({ front: null, restarts: 0, sinceMs: 0 }));
+    const placeDeps = {
+      ...deps,
+      start: (name: string) => this.#startFront(name),
+      isWanted: () => !this.#isClosed && this.#isListening && this.#address !== null,
+      onNext: (front: Front) => void this.#bringIn(front),
+    };
+    this.#places = Array.from(
+      { length: deps.count },
+      (_, place) => new FrontPlace(`front-${place}`, placeDeps),
+    );
   }
 
   /** Null: they do not listen. */
@@ -86,28 +80,23 @@ export class ApiFronts {
 
   /** Open connections. */
   get count(): number {
-    return this.#sum('connections');
+    return this.#sum((place) => place.count('connections'));
   }
 
   get refused(): number {
-    return this.#total('refused');
+    return this.#sum((place) => place.count('refused'));
   }
 
   get evicted(): number {
-    return this.#total('evicted');
+    return this.#sum((place) => place.count('evicted'));
   }
 
   get figures(): FrontsFigures {
-    const none = { state: 'down', connections: 0, waitingCalls: 0, openCalls: 0, utilization: 0 } as const;
+    const lost = (loss: FrontLoss): number => this.#sum(({ losses }) => losses[loss]);
     return {
-      fronts: this.#places.map(({ front, restarts: n, sinceMs }, place) => ({
-        name: nameOf(place),
-        ...(front?.figures ?? none),
-        restarts: n,
-        sinceMs,
-      })),
-      replacements: this.#replacements,
-      refusedCalls: this.#total('refusedCalls'),
+      fronts: this.#places.map(({ figures }) => figures),
+      replacements: { ended: lost('ended'), stuck: lost('stuck'), credentials: lost('credentials') },
+      refusedCalls: this.#sum((place) => place.count('refusedCalls')),
     };
   }
 
@@ -192,38 +181,16 @@ export class ApiFronts {
     // The fronts share it as two servers would, so it must be known to be nobody's.
     const port = sharesPort ? listen.port : await findPort(listen);
     this.#start = { ...start, listen: { ...listen, port } };
-    const fronts = this.#places.map((_, number) => this.#begin(number));
+    const fronts = this.#places.map((place) => place.begin());
     await Promise.all(fronts.map((front) => front.ask('idle')));
     return fronts;
   }
 
-  #begin(number: number, restarting = new Restarts(this.#deps.clock, restarts)): Front {
-    const { clock, log } = this.#deps;
-    const startedMs = clock.monotonicMs();
+  #startFront(name: string): Front {
     const counters = new SharedArrayBuffer(frontCounterWords * Int32Array.BYTES_PER_ELEMENT);
-    const thread = this.#deps.startThread({ ...this.#start, counters }, clock);
-    const front = new Front(nameOf(number), this.#context, thread, counters);
-    const place = this.#places[number];
-    assert(place !== undefined, 'each front has a place');
+    const thread = this.#deps.startThread({ ...this.#start, counters }, this.#deps.clock);
+    const front = new Front(name, this.#context, thread, counters);
     front.connectionsMax = this.#share();
-    Object.assign(place, { front, sinceMs: clock.wallMs() });
-    void front.ended.then((reason) => {
-      Object.assign(place, { front: null, sinceMs: clock.wallMs() });
-      for (const counter of pastCounters) this.#past[counter] += front.count(counter);
-      if (this.#isClosed || !this.#isListening || this.#address === null) return restarting.stop();
-      this.#replacements[front.loss] += 1;
-      place.restarts += 1;
-      const waitMs = restarting.died(clock.monotonicMs() - startedMs > soundMs);
-      log.error(
-        { front: front.name, reason, restart_ms: waitMs },
-        'a front of the API has ended and is replaced',
-      );
-      restarting.startAfter(
-        waitMs,
-        () => void (this.#isListening && this.#bringIn(this.#begin(number, restarting))),
-        () => undefined,
-      );
-    });
     return front;
   }
 
@@ -284,20 +251,9 @@ export class ApiFronts {
     return this.#places.flatMap(({ front }) => front ?? []);
   }
 
-  #sum(counter: keyof typeof frontCounters): number {
-    return this.#live().reduce((sum, front) => sum + front.count(counter), 0);
+  #sum(of: (place: FrontPlace) => number): number {
+    return this.#places.reduce((sum, place) => sum + of(place), 0);
   }
-
-  /** Since the start. */
-  #total(counter: (typeof pastCounters)[number]): number {
-    return this.#past[counter] + this.#sum(counter);
-  }
-}
-
-const pastCounters = ['refused', 'evicted', 'refusedCalls'] as const;
-
-function nameOf(place: number): string {
-  return `front-${place}`;
 }
 
 /** Rejects when it is another server's. */

@@ -20,15 +20,13 @@ export function closeAtExit(worker: Worker, counters: SharedArrayBuffer): void {
 }
 
 function closeAll(): void {
-  const deadlineMs = performance.now() + frontExitMsMax;
   const order: ToFront = { kind: 'close', ask: 0 };
   const open = [...threads].filter(([, counters]) => mayBeOpen(counters));
   for (const [worker] of open) worker.postMessage(order);
   for (const [, counters] of open) {
     const { sockets } = frontCounters;
-    const leftMs = Math.max(0, deadlineMs - performance.now());
     // A thread that is stuck would abort the process: it is killed instead.
-    if (Atomics.wait(counters, sockets, frontSockets.open, leftMs) === 'timed-out')
+    if (Atomics.wait(counters, sockets, frontSockets.open, frontExitMsMax) === 'timed-out')
       process.kill(process.pid, 'SIGKILL');
   }
 }
