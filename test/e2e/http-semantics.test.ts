@@ -182,8 +182,9 @@ test('a line break behind a body is skipped, save by the old parser of the API, 
   };
   const peer = await RawPeer.connect(server.ports.api);
   peer.send(Buffer.concat([encodeRequest(query), Buffer.from(`\r\n${signedQuery()}`)]));
+  const begun = await peer.read(9);
   await readBefore(server.ports.api);
-  if (!apiIsOld) assert.equal((await peer.readAll()).match(/HTTP\/1\.1 200 /g)?.length, 2);
-  else assert.equal((await peer.read(peer.unread)).match(/HTTP\/1\.1 200 /g)?.length, 1);
+  const answers = begun + (await (apiIsOld ? peer.read(peer.unread) : peer.readAll()));
+  assert.equal(answers.match(/HTTP\/1\.1 200 /g)?.length, apiIsOld ? 1 : 2);
   peer.socket.destroy();
 });
