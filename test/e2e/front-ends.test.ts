@@ -1,8 +1,8 @@
-/** A server with fronts begins and ends as one without: its addresses, its exit codes, and connections that are open then. */
+/** A server with fronts begins and ends as one without: its addresses, and the answers of a stop. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { startTestServer, writeTestRegistry } from '../support/test-server.ts';
@@ -13,12 +13,11 @@ const skip = process.platform === 'linux' ? false : 'a port has several fronts o
 const callers = 16;
 const devices = 3;
 
-async function openSite(t: TestContext, ...settings: string[]): Promise<SiteServer> {
+async function openSite(t: TestContext): Promise<SiteServer> {
   const folder = temporaryDirectory(t);
   const registryFile = join(folder, 'registry.json');
   writeFileSync(registryFile, JSON.stringify(siteRegistry({ devices })));
-  const all = [`registry.file=${registryFile}`, ...settings];
-  const site = new SiteServer(t, join(folder, 'data'), all, ['--fronts', '2']);
+  const site = new SiteServer(t, join(folder, 'data'), [`registry.file=${registryFile}`], ['--fronts', '2']);
   await site.start();
   return site;
 }
@@ -45,23 +44,6 @@ test('a stop answers every wait at once, and ends its connection with the answer
   for (const { json, headers } of await Promise.all(waits))
     assert.deepEqual([json.code, headers.connection], [0, 'close']);
 });
-
-test(
-  'a second signal ends a server with its own exit code while connections are open',
-  { skip },
-  async (t) => {
-    const site = await openSite(t, 'sleep.drain_per_second=1');
-    for (let device = 0; device < devices; device += 1) await site.module(device);
-    const sockets = Array.from({ length: callers }, () => connect(site.ports.api, '127.0.0.1'));
-    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-    for (const socket of sockets) socket.on('error', () => undefined).write('GET / HTTP/1.1\r\n');
-    await site.newApi().connectivity(siteDevice(0));
-    const { command } = site.server;
-    process.kill(site.pid, 'SIGTERM');
-    await command.logged('draining');
-    assert.equal(await command.stop('SIGTERM'), 143);
-  },
-);
 
 test('a port of another program is refused with the sentence of a server without fronts', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');

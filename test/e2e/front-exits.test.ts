@@ -6,6 +6,9 @@ import { test, type TestContext } from 'node:test';
 import { SiteServer, siteDevice, siteRegistry, until } from '../support/site-server.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
+/** One of them is asked to leave each second. */
+const devices = 12;
+
 const skip = process.platform === 'linux' ? false : 'a port has several fronts on Linux alone';
 
 /** Loaded by every process and thread of the server: a signal is a fault of the core. */
@@ -25,7 +28,7 @@ const preload = `data:text/javascript,${encodeURIComponent(`
 async function openSite(t: TestContext): Promise<SiteServer> {
   const directory = temporaryDirectory(t);
   const file = join(directory, 'registry.json');
-  await writeFile(file, JSON.stringify(siteRegistry({ devices: 2 })));
+  await writeFile(file, JSON.stringify(siteRegistry({ devices })));
   const settings = [`registry.file=${file}`, 'sleep.drain_per_second=1'];
   const site = new SiteServer(t, join(directory, 'data'), settings, ['--fronts', '2']);
   await site.start({ imports: [preload] });
@@ -51,10 +54,10 @@ test('a core with fronts that are stuck meets a fatal error and is killed', { sk
 
 test('a second SIGTERM ends a server with fronts as the signal does', { skip }, async (t) => {
   const site = await openSite(t);
-  await Promise.all([site.module(0), site.module(1)]);
+  await Promise.all(Array.from({ length: devices }, (_, device) => site.module(device)));
   process.kill(site.pid, 'SIGTERM');
   const events = { path: '/v1/events', query: 'limit=100' };
-  // The other one keeps its session for a second more: nothing is written meanwhile.
+  // The next one keeps its session for a second more: nothing is written meanwhile.
   await until(
     () => site.api.call(events),
     ({ text }) => text.includes('device.sleep.offline'),
