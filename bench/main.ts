@@ -125,6 +125,8 @@ async function main(): Promise<void> {
   if (options.mode === 'save') refuseChanges();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   console.log(`${describeMachine()}\n`);
+  if (options.mode !== 'smoke' && options.names.some((name) => benchmarks[name]?.measuresBuild))
+    execFileSync('npm', ['run', '-s', 'build'], { cwd: checkout, stdio: 'inherit' });
   for (const name of options.names) {
     const benchmark = benchmarks[name];
     if (benchmark !== undefined && !(await measureOne(name, benchmark, options))) process.exitCode = 1;

@@ -113,6 +113,7 @@ const { woken, seconds } = plans.full;
 
 export const coreDeaths: Benchmark = {
   title: 'The core is killed while edges hold a crowd',
+  measuresBuild: true,
   runs: 1,
   notes: [
     `A server as built (\`npm run build\` first), pinned to no core. Wakeups: ${woken}/s over ${woken} devices for ${seconds} s; then the core is killed with SIGKILL, ` +

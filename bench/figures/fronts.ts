@@ -230,6 +230,7 @@ const columnsOf = (name: string, title: string, digits: number) => [
 
 export const fronts: Benchmark = {
   title: 'API fronts',
+  measuresBuild: true,
   runs: 3,
   notes: [
     `CPU of the core’s thread, of all fronts’ and of the whole server, which has one core and ${devices} sleeping devices. The servers take ` +

@@ -40,6 +40,8 @@ export interface Bound {
 }
 
 export interface Benchmark {
+  /** Its servers are those of `dist`, which is built first. A smoke runs the sources. */
+  readonly measuresBuild?: true;
   readonly title: string;
   /** Runs whose median is stored. */
   readonly runs: number;
