@@ -7,7 +7,7 @@ import type { Child } from './child.ts';
 export interface ThreadsSpent {
   readonly all: number;
   readonly core: number;
-  /** Of all fronts. */
+  /** The sum of all fronts. */
   readonly fronts: number;
 }
 

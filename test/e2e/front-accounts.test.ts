@@ -102,7 +102,7 @@ function withoutId(key: string, value: unknown): unknown {
 }
 
 const serverTime = /\d{8}T\d{6}Z/;
-/** Of `ms` in a line, and of a timer. */
+/** Milliseconds by which a line and a timer may differ. */
 const roundingMs = 2;
 
 test('metrics and the request log have the same account with fronts as without', async () => {

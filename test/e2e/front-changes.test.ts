@@ -91,7 +91,7 @@ interface RegistryFile {
   readonly credentials: { access_key_id: string; secret_key: string; revoked: boolean }[];
 }
 
-/** Writes the registry file anew. Resolves to its text. */
+/** Writes another registry file. Resolves to its text. */
 async function changeFile(act: (file: RegistryFile) => void): Promise<string> {
   const path = join(site.directory, 'registry.json');
   const registry = JSON.parse(await readFile(path, 'utf8')) as RegistryFile;

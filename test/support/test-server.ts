@@ -98,7 +98,7 @@ export async function writeTestRegistry(directory: string): Promise<string> {
   return file;
 }
 
-/** Of each server that a test starts in this process. */
+/** Settings of each server that a test starts in this process. */
 export const everyServer = { fronts: 0 };
 
 export interface TestServerOptions {

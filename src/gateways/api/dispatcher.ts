@@ -100,7 +100,7 @@ export class Dispatcher implements CallDispatcher {
     this.#note(route, status, reply, request, times);
   }
 
-  /** Of a call that is admitted: its credential as it is now, or the reply where it is none any more. Never throws. */
+  /** The credential of an admitted call as it is now, or the reply where it is none any more. Never throws. */
   credentialOf(route: Route, accessKeyId: AccessKeyId, before?: Credential): Result<Credential, Reply> {
     const { registry, clock, telemetry, log } = this.#deps;
     try {

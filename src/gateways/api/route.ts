@@ -83,7 +83,7 @@ export interface Route {
   readonly asksAgain?: true;
   /** An error is a sentence for the caller: 40003. */
   parse(call: UnreadCall, rules: ParseRules): Result<unknown, string>;
-  /** How many calls it counts as at the limit; left out: one. */
+  /** Calls that it counts as at the limit of its application; absent: one. */
   costOf?(params: Result<unknown, string>): number;
   /** `params`: a value of `parse`. */
   handle(params: unknown, call: Call, services: ApiServices): Reply | Promise<Reply>;

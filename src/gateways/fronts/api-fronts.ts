@@ -178,7 +178,7 @@ export class ApiFronts {
   async #load(): Promise<readonly Front[]> {
     const { start, sharesPort } = this.#deps;
     const { listen } = start;
-    // The fronts share it as two servers would, so it must be known to be nobody's.
+    // The fronts share it as two servers would, so no other server may have it.
     const port = sharesPort ? listen.port : await findPort(listen);
     this.#start = { ...start, listen: { ...listen, port } };
     const fronts = this.#places.map((place) => place.begin());

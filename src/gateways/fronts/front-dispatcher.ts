@@ -35,7 +35,7 @@ export class FrontDispatcher implements CallDispatcher {
   readonly #waitingOf = new Map<ApplicationId, number>();
   #gone: GoneRow[] = [];
   readonly #refusals: RefusedRow[] = [];
-  /** Those beyond its bound, by what the metrics tell apart: each row counts for all that are alike. */
+  /** Surplus refusals, by the labels of the metrics: each row counts for all that are alike. */
   readonly #alike = new Map<string, RefusedRow>();
   #underWay = 0;
   #ids = 0;
@@ -194,7 +194,7 @@ export class FrontDispatcher implements CallDispatcher {
     return rows;
   }
 
-  /** Those whose call has gone to the core, or goes now. */
+  /** Callers that are gone and whose call has gone to the core, or goes now. */
   #nextGone(): readonly GoneRow[] {
     const idEnd = this.#waiting[0]?.row[1] ?? Infinity;
     const next = this.#gone.filter(([, id]) => id < idEnd);

@@ -12,7 +12,7 @@ import type { AuthFailureReason } from '../../protocol/tgv1/auth-failure.ts';
 import type { AuthenticatorSettings } from '../api/authenticator.ts';
 import type { ParseRules, Reply, RequestIdentity } from '../api/route.ts';
 
-/** What a front is started with. */
+/** The data that a front is started with. */
 export interface FrontStart {
   readonly listen: ListenAddress;
   readonly tls: TlsFiles | null;

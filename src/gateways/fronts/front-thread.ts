@@ -12,7 +12,7 @@ export interface FrontThread {
   post(message: ToFront, moved: readonly ArrayBuffer[]): void;
   /** Busy share of the time of its loop over the last seconds, 0 to 1. */
   readonly utilization: number;
-  /** Where it no longer turns its loop. False: nothing ends it. */
+  /** Ends a thread that no longer turns its loop. False: nothing ends it. */
   endStuck(): Promise<boolean>;
 }
 

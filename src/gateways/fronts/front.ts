@@ -24,7 +24,7 @@ import {
   type ToFront,
 } from './front-messages.ts';
 
-/** What all fronts of a core share. */
+/** The parts that all fronts of a core share. */
 export interface FrontContext {
   readonly clock: Clock;
   readonly log: Log;
@@ -54,7 +54,7 @@ export class Front {
   /** In the first batch. */
   #nextRow = 0;
   #replies: ReplyRow[] = [];
-  /** Of their data. */
+  /** Buffers of their data. */
   #moved: ArrayBuffer[] = [];
   #taken = 0;
   #isFlushDue = false;

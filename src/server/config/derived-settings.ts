@@ -230,7 +230,7 @@ export function verificationSettings({ auth }: Settings): AuthenticatorSettings 
   return { windowMs: auth.clock_window_s * 1000, explainMismatch: auth.explain_mismatch };
 }
 
-/** Where the system does not spread the connections of a port over its listeners, one front has them all. */
+/** One front has all connections on a system that does not spread those of a port over its listeners. */
 export function frontCount({ api }: Settings, platform = process.platform): number {
   return platform === 'linux' ? api.fronts : Math.min(api.fronts, 1);
 }

@@ -70,7 +70,7 @@ export class RegistryTables {
     return { id, change };
   }
 
-  /** Of this thread, since it was asked last. */
+  /** Credentials that this thread has changed since it was asked last. */
   takeChangedCredentials(): readonly AccessKeyId[] {
     const changed = this.#credentialsChanged;
     this.#credentialsChanged = [];

@@ -108,7 +108,7 @@ class Scene {
     this.dispatcher.replied(count, []);
   }
 
-  /** Of the first call that went to the core. */
+  /** The id of the first call that went to the core. */
   get firstId(): number {
     const row = this.batches.flat().find(isCall);
     assert.ok(row !== undefined, 'a call went to the core');
