@@ -62,8 +62,7 @@ class DebuggedThread {
         if (method === 'Debugger.paused' && frame !== undefined)
           cleaning = this.#tell('Debugger.evaluateOnCallFrame', {
             callFrameId: frame.callFrameId,
-            // A thread that still loads does not have it.
-            expression: `globalThis.${cleanUp}?.()`,
+            expression: `globalThis.${cleanUp}()`,
           });
         if (id !== cleaning) return;
         cancel();
