@@ -233,12 +233,11 @@ export class ApiFronts {
   }
 
   #replace(front: Front, loss: FrontLoss, reason: string): void {
-    front.loss = loss;
-    void this.#end(front, reason);
+    void this.#end(front, reason, loss);
   }
 
-  async #end(front: Front, reason: string): Promise<void> {
-    if (await front.end(reason)) return;
+  async #end(front: Front, reason: string, loss?: FrontLoss): Promise<void> {
+    if (await front.end(reason, loss)) return;
     this.#deps.log.error({ front: front.name, reason }, 'a front of the API is stuck and cannot be ended');
     this.#deps.onStuck();
   }

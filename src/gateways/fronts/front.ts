@@ -37,8 +37,6 @@ const stillTicksShown = 3;
 
 export class Front {
   readonly name: string;
-  /** Counted when it is replaced. */
-  loss: FrontLoss = 'ended';
   /** Resolves to the reason when its thread has ended. */
   readonly ended: Promise<string>;
   readonly #context: FrontContext;
@@ -60,6 +58,7 @@ export class Front {
   #isFlushDue = false;
   #asks = 0;
   #reason = '';
+  #loss: FrontLoss = 'ended';
   #state: 'starting' | 'up' | 'ended' = 'starting';
   #listening: Promise<void> | null = null;
   #ending: Promise<boolean> | null = null;
@@ -85,6 +84,11 @@ export class Front {
 
   set connectionsMax(max: number) {
     this.#counters[frontCounters.connectionsMax] = max;
+  }
+
+  /** As it is counted when it is replaced. */
+  get loss(): FrontLoss {
+    return this.#loss;
   }
 
   get figures(): Omit<FrontFigures, 'restarts' | 'sinceMs'> {
@@ -139,13 +143,13 @@ export class Front {
   }
 
   /** Ends its thread and all its connections, for the first reason given. False: it is stuck where nothing ends it. */
-  end(reason: string): Promise<boolean> {
-    this.#reason ||= reason;
-    this.#ending ??= this.#end();
-    return this.#ending;
+  end(reason: string, loss: FrontLoss = 'ended'): Promise<boolean> {
+    return (this.#ending ??= this.#end(reason, loss));
   }
 
-  async #end(): Promise<boolean> {
+  async #end(reason: string, loss: FrontLoss): Promise<boolean> {
+    this.#reason = reason;
+    this.#loss = loss;
     // One that loads obeys when it has loaded, and has no code yet that a stuck one is ended by.
     const msMax = this.isLoading ? null : frontAskMsMax;
     try {

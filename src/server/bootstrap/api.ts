@@ -54,7 +54,6 @@ export class Api {
   readonly #port: ApiPort | ApiFronts;
   readonly #context: ApiDeps;
   readonly #dispatcher: Dispatcher;
-  readonly #pipeline: Pipeline;
   readonly #verifier: SignatureVerifier;
   /** Each answer ends its connection. */
   readonly #isDraining: () => boolean;
@@ -65,7 +64,6 @@ export class Api {
   private constructor(context: ApiDeps, verifier: SignatureVerifier) {
     const { settings, clock, log, connections } = context;
     this.#isDraining = () => this.isLeaving || context.isDraining();
-    const authenticator = new Authenticator({ ...context, verifier }, verificationSettings(settings));
     const limits = readerLimits(settings.api.connections_max);
     const readers = {
       outcomes: new WaitingReaders(clock, limits),
@@ -75,20 +73,9 @@ export class Api {
         perApplicationMax: wakingMessagesPerApplicationMax,
       }),
     };
-    const dispatcher = new Dispatcher({ ...context, services: composeServices(context, readers) });
-    const pipeline = new Pipeline({
-      ...context,
-      routes: apiRoutes,
-      rules: parseRules(settings),
-      authenticator,
-      dispatcher,
-      connections: connections.api,
-      isDraining: this.#isDraining,
-    });
     this.#context = context;
     this.#port = context.holding?.port ?? apiPort(settings, connections, clock, log);
-    this.#dispatcher = dispatcher;
-    this.#pipeline = pipeline;
+    this.#dispatcher = new Dispatcher({ ...context, services: composeServices(context, readers) });
     this.#verifier = verifier;
     this.#readers = readers;
   }
@@ -154,7 +141,7 @@ export class Api {
 
   #serve(): void {
     const port = this.#port;
-    if (port instanceof ApiPort) return port.serve(this.#pipeline.handle);
+    if (port instanceof ApiPort) return port.serve(this.#frontEnd().handle);
     const { clock, own, readiness, registry, telemetry } = this.#context;
     own.fronts = port;
     readiness.include(() => port.missing);
@@ -167,6 +154,20 @@ export class Api {
       dispatcher: this.#dispatcher,
       allCredentials: () => registry.allCredentials(),
       findCredential: (accessKeyId) => registry.findCredential(accessKeyId),
+    });
+  }
+
+  #frontEnd(): Pipeline {
+    const { settings, connections } = this.#context;
+    const checks = { ...this.#context, verifier: this.#verifier };
+    return new Pipeline({
+      ...this.#context,
+      routes: apiRoutes,
+      rules: parseRules(settings),
+      authenticator: new Authenticator(checks, verificationSettings(settings)),
+      dispatcher: this.#dispatcher,
+      connections: connections.api,
+      isDraining: this.#isDraining,
     });
   }
 
