@@ -27,5 +27,8 @@ export const coreListenMsMax = 5000;
 export const handOverMsMax = 30_000;
 /** The HTTP library closes an idle connection within this; by then no connection is left that was open before a core began to leave. */
 export const keptConnectionMs = 12_000;
-/** A connection that a core has accepted has so long for its request before the core hands over: the next one holds newcomers meanwhile. */
-export const lastRequestMs = 250;
+/**
+ * A connection that a core has accepted has so long for its request before the core hands over: a handshake of TLS to a distant
+ * caller, or a busy one. The next core holds newcomers meanwhile.
+ */
+export const lastRequestMs = 1000;
