@@ -25,6 +25,8 @@ export interface Machine {
   readonly receiveBufferMax: number | null;
   /** The most connections that the kernel holds for one listening socket; null: this system does not say. */
   readonly acceptQueueMax: number | null;
+  /** The kernel gives the new connections of a socket that stops listening to another one on its port; null: this system does not say. */
+  readonly migratesConnections: boolean | null;
   /** The limit of the address space, bytes. */
   readonly addressSpaceMax: number;
 }
@@ -35,6 +37,7 @@ function thisMachine(): Machine {
     openFilesMax: readOpenFilesLimit(),
     receiveBufferMax: readReceiveBufferMax(),
     acceptQueueMax: readAcceptQueueMax(),
+    migratesConnections: readMigration(),
     addressSpaceMax: readAddressSpaceLimit(),
   };
 }
@@ -54,6 +57,7 @@ export async function checkMachine(
     ...checkAddressSpace(machine.addressSpaceMax),
     ...checkReceiveBuffers(settings, machine.receiveBufferMax),
     ...checkAcceptQueue(settings, machine),
+    ...checkMigration(settings, machine.migratesConnections),
   ];
 }
 
@@ -174,4 +178,22 @@ function checkAcceptQueue(
   if (sockets * acceptQueueMax >= acceptBacklog) return [ok(check, found)];
   const risk = `${found}: of a storm the rest may wait for a session key in vain`;
   return [warn(check, risk, `sysctl -w net.core.somaxconn=${acceptBacklog}, and in /etc/sysctl.d`)];
+}
+
+const migrationFile = '/proc/sys/net/ipv4/tcp_migrate_req';
+
+function readMigration(): boolean | null {
+  return existsSync(migrationFile) ? readFileSync(migrationFile, 'latin1').trim() === '1' : null;
+}
+
+/** The cores of an upgrade, and fronts, share the port of the API. */
+function checkMigration(
+  { api, sleep }: Pick<Settings, 'api' | 'sleep'>,
+  migrates: boolean | null,
+): Finding[] {
+  if (migrates === null || isLoopback(api.listen) || sleep.edges + api.fronts === 0) return [];
+  const check = 'new connections at an upgrade';
+  if (migrates) return [ok(check, 'the kernel gives them to the new core')];
+  const risk = 'the kernel resets those of the API that the old core has not accepted';
+  return [warn(check, risk, 'sysctl -w net.ipv4.tcp_migrate_req=1, and in /etc/sysctl.d')];
 }

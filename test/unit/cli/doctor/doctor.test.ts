@@ -17,6 +17,7 @@ const well: Machine = {
   openFilesMax: Infinity,
   receiveBufferMax: null,
   acceptQueueMax: null,
+  migratesConnections: null,
   addressSpaceMax: Infinity,
 };
 
@@ -98,6 +99,23 @@ test('an accept queue that a storm of modules overflows is a warning, unless sev
       said,
     );
   }
+});
+
+test('a kernel that migrates no connections is a warning, where cores or fronts share the port of the API', async () => {
+  for (const [host, edges, migratesConnections, said] of [
+    ['0.0.0.0', 2, false, ['warn']],
+    ['0.0.0.0', 2, true, ['ok']],
+    ['0.0.0.0', 2, null, []],
+    ['0.0.0.0', 0, false, []],
+    ['127.0.0.1', 2, false, []],
+  ] as const)
+    assert.deepEqual(
+      await states('new connections at an upgrade', { migratesConnections }, [
+        `api.listen=${host}:8080`,
+        `sleep.edges=${edges}`,
+      ]),
+      said,
+    );
 });
 
 const nowS = Date.UTC(2026, 10, 20, 8, 30) / 1000;
