@@ -1,6 +1,5 @@
 /** Measures benchmarks: `npm run bench -- --help`. */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { checkout } from '../test/support/checkout.ts';
@@ -10,7 +9,7 @@ import { loadCore, pinning, serverCore } from './harness/child.ts';
 import { Samples } from './harness/samples.ts';
 import { describeRows, table, targetHead, targetRows } from './harness/tables.ts';
 import { Trouble } from './harness/trouble.ts';
-import { makePage, pagePath } from './page.ts';
+import { pagePath, writePages } from './page.ts';
 import { writeResult } from './results.ts';
 
 const usage = `npm run bench -- [NAME ...] [--runs N] [--save | --smoke]
@@ -20,9 +19,9 @@ Measures the named benchmarks over real sockets, or all of them, and prints what
 session or a missing event is an error; a missed target is not.
 
   --runs N  so many runs instead of the benchmark's own number
-  --save    stores the results in bench/results and makes ${pagePath} of them; needs a committed tree
+  --save    stores the results in bench/results and does --page; needs a committed tree
   --smoke   one run with a small load, to see whether every answer is right
-  --page    makes ${pagePath} of the stored results
+  --page    fills ${pagePath} and README.md with the stored results
 
 ${Object.entries(benchmarks)
   .map(([name, { title }]) => `  ${name.padEnd(12)} ${title}`)
@@ -74,7 +73,7 @@ function git(...parameters: string[]): string {
 
 /** Results belong to a commit. */
 function refuseChanges(): void {
-  const changed = git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs');
+  const changed = git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs', ':!README.md');
   if (changed !== '') throw new Error(`--save measures a commit; there are changes:\n${changed}`);
 }
 
@@ -114,14 +113,10 @@ async function measureOne(
   return true;
 }
 
-async function writePage(): Promise<void> {
-  writeFileSync(new URL(pagePath, checkout), await makePage());
-}
-
 async function main(): Promise<void> {
   const options = readOptions();
   if (options.mode === 'help') return console.log(usage);
-  if (options.mode === 'page') return writePage();
+  if (options.mode === 'page') return writePages();
   if (options.mode === 'save') refuseChanges();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   console.log(`${describeMachine()}\n`);
@@ -131,7 +126,7 @@ async function main(): Promise<void> {
     const benchmark = benchmarks[name];
     if (benchmark !== undefined && !(await measureOne(name, benchmark, options))) process.exitCode = 1;
   }
-  if (options.mode === 'save') await writePage();
+  if (options.mode === 'save') await writePages();
 }
 
 try {

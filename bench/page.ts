@@ -1,39 +1,57 @@
 /**
- * The page of the benchmarks: the text between two marks is made of the stored results, the rest is written by hand.
- * `npm run bench -- --page` writes it; a test compares it.
+ * The pages with figures of the benchmarks: the text between two marks is made of the stored results, the rest is written by
+ * hand. `npm run bench -- --page` writes them; a test compares them.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { checkout } from '../test/support/checkout.ts';
 import { benchmarks } from './benchmarks.ts';
 import { describeRows, table, targetHead, targetRows } from './harness/tables.ts';
+import { describeFrontFigures, describeKeyFigures } from './key-figures.ts';
 import { readResult } from './results.ts';
 
 export const pagePath = 'docs/reference/benchmarks.md';
+export const madePages: readonly string[] = [pagePath, 'README.md'];
 
 const marked = /(<!-- made: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 
-export async function makePage(): Promise<string> {
-  const path = fileURLToPath(new URL(pagePath, checkout));
+/** `page`: one of `madePages`. Throws for a mark of an unknown part. */
+export async function makePage(page: string): Promise<string> {
+  const path = fileURLToPath(new URL(page, checkout));
   const filled = readFileSync(path, 'utf8').replaceAll(
     marked,
-    (_, begin: string, part: string, end: string) => `${begin}\n${parts[part]?.() ?? ''}\n\n${end}`,
+    (_, begin: string, part: string, end: string) => `${begin}\n${describePart(part)}\n\n${end}`,
   );
   return format(filled, { ...(await resolveConfig(path)), parser: 'markdown' });
 }
 
+export async function writePages(): Promise<void> {
+  for (const page of madePages) writeFileSync(new URL(page, checkout), await makePage(page));
+}
+
 const parts: Readonly<Record<string, () => string>> = {
-  headlines: describeHeadlines,
+  'front-figures': describeFrontFigures,
+  'key-figures': describeKeyFigures,
+  targets: describeTargets,
   benchmarks: describeBenchmarks,
 };
 
-function describeHeadlines(): string {
+function describePart(part: string): string {
+  const describe = parts[part];
+  if (describe === undefined) throw new Error(`no part of a page is called ${part}`);
+  return describe();
+}
+
+/** The count of targets, and a row for each. */
+function describeTargets(): string {
   const rows = Object.entries(benchmarks).flatMap(([name, benchmark]) => {
     const result = readResult(name);
     return result === null ? [] : targetRows(benchmark, result.samples);
   });
-  return table(targetHead, rows);
+  const outcomes = rows.map((row) => row.at(-1)).filter((outcome) => outcome !== '');
+  const met = outcomes.filter((outcome) => outcome === 'met').length;
+  return `${met} of ${outcomes.length} targets are met.\n\n${table(targetHead, rows)}`;
 }
 
 function describeBenchmarks(): string {

@@ -176,7 +176,7 @@ const { sessions, heartbeatSeconds, oneByOne, ratePerSecond, wakeSeconds, queryS
 
 /** With 2 edges, as docs/edges.md advises, against none. */
 const target = (what: string, metric: string, unit: string, most: number) => ({
-  what: `${what}, through 2 edges`,
+  what: `${what}, through 2 edges, against none`,
   row: rowOf(2),
   metric,
   unit,

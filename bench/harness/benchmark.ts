@@ -18,10 +18,9 @@ export interface Column {
   readonly digits: number;
 }
 
-/** A peer, a floor, or another row of ours, measured in the same run. */
+/** A peer, a floor, or another figure of ours, measured in the same run. `metric`: the target's own unless given. */
 type Comparison =
-  | { readonly kind: 'ratio to'; readonly row: string }
-  | { readonly kind: 'difference from'; readonly row: string }
+  | { readonly kind: 'ratio to' | 'difference from'; readonly row: string; readonly metric?: string }
   | { readonly kind: 'alone' };
 
 export interface Target {
@@ -52,7 +51,11 @@ export interface Benchmark {
   measure(measurement: Measurement): Promise<void>;
 }
 
-export const ratioTo = (row: string): Comparison => ({ kind: 'ratio to', row });
+export const ratioTo = (row: string, metric?: string): Comparison => ({
+  kind: 'ratio to',
+  row,
+  ...(metric !== undefined && { metric }),
+});
 export const differenceFrom = (row: string): Comparison => ({ kind: 'difference from', row });
 export const atMost = (value: number): Bound => ({ kind: 'at most', value });
 export const atLeast = (value: number): Bound => ({ kind: 'at least', value });

@@ -6,6 +6,12 @@ export interface Spread {
   readonly max: number;
 }
 
+/** A metric of a row. */
+export interface Measured {
+  readonly row: string;
+  readonly metric: string;
+}
+
 export type SamplesJson = Record<string, Record<string, number[]>>;
 
 export class Samples {
@@ -37,13 +43,13 @@ export class Samples {
 
   /** Run by run. Null: a row has no such metric. */
   compare(
-    metric: string,
-    [ours, theirs]: readonly [string, string],
+    ours: Measured,
+    theirs: Measured,
     combine: (ours: number, theirs: number) => number,
   ): Spread | null {
-    const peers = this.#valuesOf(theirs, metric);
+    const peers = this.#valuesOf(theirs.row, theirs.metric);
     return spreadOf(
-      this.#valuesOf(ours, metric).flatMap((own, run) => {
+      this.#valuesOf(ours.row, ours.metric).flatMap((own, run) => {
         const peer = peers[run];
         return peer === undefined ? [] : [combine(own, peer)];
       }),

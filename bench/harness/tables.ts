@@ -1,6 +1,6 @@
 /** Samples and targets as Markdown tables. */
 import type { Benchmark, Target } from './benchmark.ts';
-import type { Samples, Spread } from './samples.ts';
+import type { Measured, Samples, Spread } from './samples.ts';
 
 /** The medians of a benchmark's rows; a column without any value is omitted. */
 export function describeRows({ columns }: Benchmark, samples: Samples): string {
@@ -12,31 +12,45 @@ export function describeRows({ columns }: Benchmark, samples: Samples): string {
   return table(['', ...shown.map(({ title }) => title)], rows);
 }
 
-export const targetHead = ['', 'ours', 'peer or floor', 'compared', 'target'] as const;
+export const targetHead = [
+  '',
+  'ours',
+  'peer or floor',
+  'ratio or difference',
+  'of single runs',
+  'target',
+  '',
+] as const;
 
-/** A row for each target that was measured. */
+/** A row for each target that was measured; the ratio and the verdict follow from the cells before them. */
 export function targetRows({ targets }: Benchmark, samples: Samples): string[][] {
   return targets.flatMap((target) => {
-    const { what, row, metric, unit, compared, bound } = target;
-    const measured = measureTarget(target, samples);
-    if (measured === null) return [];
+    const { what, unit, compared, bound } = target;
+    const ours = findShown(samples, target);
+    if (ours === null) return [];
+    if (compared.kind === 'alone')
+      return [[what, formatShown(ours, unit), '', '', '', ...describeVerdict(ours.value, bound)]];
+    const theirs = { metric: target.metric, ...compared };
+    const peer = findShown(samples, theirs);
+    if (peer === null) return [];
+    const combine = compared.kind === 'ratio to' ? divide : subtract;
+    const measured = combine(ours.value, peer.value);
+    const digits = compared.kind === 'ratio to' ? ratioDigits : Math.max(ours.digits, peer.digits);
+    const sign = compared.kind === 'difference from' && measured >= 0 ? '+' : '';
     return [
       [
         what,
-        showMedian(samples.spread(row, metric), unit),
-        compared.kind === 'alone' ? '' : showMedian(samples.spread(compared.row, metric), unit),
-        compared.kind === 'alone' ? '' : formatCompared(measured, compared.kind, unit),
-        describeVerdict(measured.median, bound),
+        formatShown(ours, unit),
+        formatShown(peer, unit),
+        sign + formatShown({ value: measured, digits }, compared.kind === 'ratio to' ? '' : unit),
+        formatRange(samples.compare(target, theirs, combine), digits),
+        ...describeVerdict(measured, bound),
       ],
     ];
   });
 }
 
-function measureTarget({ row, metric, compared }: Target, samples: Samples): Spread | null {
-  if (compared.kind === 'alone') return samples.spread(row, metric);
-  const combine = compared.kind === 'ratio to' ? divide : subtract;
-  return samples.compare(metric, [row, compared.row], combine);
-}
+const ratioDigits = 2;
 
 function divide(ours: number, theirs: number): number {
   return ours / theirs;
@@ -46,33 +60,40 @@ function subtract(ours: number, theirs: number): number {
   return ours - theirs;
 }
 
-function describeVerdict(measured: number, bound: Target['bound']): string {
-  if (bound === null) return '';
+/** The bound, and its outcome. */
+function describeVerdict(measured: number, bound: Target['bound']): [bound: string, outcome: string] {
+  if (bound === null) return ['', ''];
   const { kind, value } = bound;
   const isMet = kind === 'at most' ? measured <= value : measured >= value;
-  return `${kind === 'at most' ? '≤' : '≥'} ${value} ${isMet ? 'met' : '**missed**'}`;
+  return [`${kind === 'at most' ? '≤' : '≥'} ${value}`, isMet ? 'met' : '**missed**'];
 }
 
-/** The median, with the least and the most of the runs. */
-function formatCompared(
-  { median, min, max }: Spread,
-  kind: 'ratio to' | 'difference from',
-  unit: string,
-): string {
-  if (kind === 'difference from') return `${median < 0 ? '' : '+'}${formatNumber(median, 1)} ${unit}`;
-  const range = min === max ? '' : ` (${min.toFixed(2)}–${max.toFixed(2)})`;
-  return median.toFixed(2) + range;
+/** The least and the most of the runs; empty for a single one. */
+function formatRange(spread: Spread | null, digits: number): string {
+  if (spread === null || spread.min === spread.max) return '';
+  return `${formatNumber(spread.min, digits)}–${formatNumber(spread.max, digits)}`;
+}
+
+/** A median rounded as it is shown: quotients of cells are computed from what the reader sees. */
+interface Shown {
+  readonly value: number;
+  readonly digits: number;
 }
 
 const digitsShown = 3;
 
-/** Three digits, and all digits before the point. */
-function showMedian(spread: Spread | null, unit: string): string {
-  if (spread === null) return '';
+/** Three digits, and all digits before the point. Null: the row has no such metric. */
+function findShown(samples: Samples, { row, metric }: Measured): Shown | null {
+  const spread = samples.spread(row, metric);
+  if (spread === null) return null;
   const { median } = spread;
   const whole = Math.floor(Math.log10(Math.abs(median) || 1)) + 1;
   const digits = Number.isInteger(median) ? 0 : Math.max(0, digitsShown - whole);
-  return `${formatNumber(median, digits)}${unit === '' || unit.startsWith('/') ? unit : ` ${unit}`}`;
+  return { value: Number(median.toFixed(digits)), digits };
+}
+
+function formatShown({ value, digits }: Shown, unit: string): string {
+  return `${formatNumber(value, digits)}${unit === '' || unit.startsWith('/') ? unit : ` ${unit}`}`;
 }
 
 function formatMedian(spread: Spread | null, digits: number): string {
