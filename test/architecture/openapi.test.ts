@@ -1,12 +1,14 @@
 /** docs/openapi.yaml against the code: routes, statuses, codes, messages and limits are the same in both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AnySchemaObject } from 'ajv/dist/2020.js';
 import { batchEntryCodes, codeTexts, deviceCodes, endpointCodes } from '../../src/model/codes.ts';
 import { eventTypes } from '../../src/model/events.ts';
 import { batchDevicesMax, deviceIdBytesMax, requestIdBytesMax } from '../../src/model/limits.ts';
 import { unixSecondsMax } from '../../src/model/provisioning-limits.ts';
 import type { Route } from '../../src/gateways/api/route.ts';
 import { apiRoutes } from '../../src/gateways/api/routes.ts';
+import { requestFields } from '../../src/protocol/rest/request-fields.ts';
 import { authFailures, missingHeader, outsideWindow } from '../../src/protocol/tgv1/auth-failure.ts';
 import { signingHeaders } from '../../src/protocol/tgv1/signature.ts';
 import { apiContract, examplesOf } from '../support/openapi.ts';
@@ -87,6 +89,34 @@ function statusOf(route: Route, code: number): number {
   if (code === 0) return route.successStatus;
   return route.statusFromCode || transportCodes.has(code) ? Math.floor(code / 100) : 200;
 }
+
+/** Names of a body's fields, or of a query's keys. */
+function requestNames({ name, method, path }: Route): string[] {
+  const { parameters = [], requestBody } = document.paths[path]?.[methodNames[method]] ?? {};
+  const body = requestBody?.content['application/json']?.schema;
+  if (body !== undefined) return Object.keys(propertiesOf(body));
+  const all = parameters.map((parameter) => apiContract.resolve(parameter));
+  const query = all.filter((parameter) => parameter.in === 'query').map((parameter) => parameter.name);
+  assert.ok(query.length > 0, name);
+  return query;
+}
+
+function propertiesOf(schema: AnySchemaObject): Record<string, AnySchemaObject> {
+  return apiContract.resolve(schema)['properties'] as Record<string, AnySchemaObject>;
+}
+
+test('the fields and query keys that our own requests take are those documented', () => {
+  const ofSource = new Set<string>(['connectivity', 'wakeup', 'call-status', 'call-credentials']);
+  const own = apiRoutes.filter(({ name }) => !ofSource.has(name));
+  const { devices = {} } = propertiesOf({ $ref: '#/components/schemas/DevicesRequest' });
+  const documented = [
+    ...own.map((route) => [route.name, requestNames(route)] as const),
+    ['added-device', Object.keys(propertiesOf(devices['items'] as AnySchemaObject))] as const,
+  ];
+  const sorted = (requests: readonly (readonly [string, readonly string[]])[]): object =>
+    Object.fromEntries(requests.map(([name, fields]) => [name, fields.toSorted()]));
+  assert.deepEqual(sorted(documented), sorted(Object.entries(requestFields)));
+});
 
 test('every code of the table is documented, and no other', () => {
   const documented = [...responses.flatMap(({ codes }) => codes), ...deviceCodes];

@@ -33,7 +33,12 @@ const oneLabel = (key: string, value: unknown = ''): string =>
   JSON.stringify({ device_id: device, labels: { [key]: value } });
 const changeRules: { name: string; body: string; code: number }[] = [
   { name: 'nothing to change', body: `{"device_id":"${device}"}`, code: 0 },
-  { name: 'an unknown field', body: `{"device_id":"${device}","product_id":"foreign"}`, code: 0 },
+  { name: 'an unknown field', body: `{"device_id":"${device}","colour":"red"}`, code: 0 },
+  {
+    name: 'a field that is set when a device is added',
+    body: `{"device_id":"${device}","product_id":"foreign"}`,
+    code: 40003,
+  },
   { name: 'an expired device', body: '{"device_id":"EXPIRED01"}', code: 0 },
   { name: 'a disabled device', body: '{"device_id":"DISABLED01"}', code: 0 },
   { name: 'an unknown device', body: '{"device_id":"NOBODY"}', code: 40403 },

@@ -49,6 +49,17 @@ function randomQuery(random: () => number): string {
   return query.slice(0, at) + pick(pieces) + query.slice(at + Math.floor(random() * 3));
 }
 
+const keys = ['after', 'limit', 'wait'];
+/** A key with one character changed, dropped or added, or two of them swapped, in any case. */
+const nearly = new RegExp(`^(?:${keys.flatMap(oneEdit).join('|')})$`, 'is');
+
+function oneEdit(key: string): string[] {
+  return Array.from({ length: key.length + 1 }, (_, at) => {
+    const [here, next] = [key.charAt(at), key.charAt(at + 1)];
+    return `${key.slice(0, at)}(?:.?${next}|.${here}${next}|${next}${here})${key.slice(at + 2)}`;
+  });
+}
+
 /** Null: refused. Decodes with the platform's own means, number by number. */
 function expected(query: string): EventsQuery | null {
   const values = new Map<string, string>();
@@ -63,6 +74,7 @@ function expected(query: string): EventsQuery | null {
       return null;
     }
   }
+  if (Array.from(values.keys()).some((name) => !keys.includes(name) && nearly.test(name))) return null;
   const start = expectedStart(values.get('after'));
   const limit = Number(onlyDigits(values.get('limit') ?? '100', 4));
   const seconds = values.get('wait') ?? '0';

@@ -157,6 +157,6 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     limit: 'provisionings',
     ...coded,
     notesAddress: true,
-    ...parsed(({ query }) => decodeDeviceQuery(query), removeDevice),
+    ...parsed(({ query }) => decodeDeviceQuery(query, 'device-remove'), removeDevice),
   },
 ];

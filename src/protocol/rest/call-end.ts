@@ -18,7 +18,7 @@ export interface CallEndBody {
 
 /** The values, or what is wrong in words for the caller. */
 export function decodeCallEndBody(body: Uint8Array): Result<CallEndBody, string> {
-  const object = parseJsonObject(body);
+  const object = parseJsonObject(body, 'call-end');
   if (!object.ok) return object;
   const deviceId = decodeDeviceId(object.value['device_id']);
   if (!deviceId.ok) return deviceId;

@@ -14,7 +14,7 @@ import { parseJsonObject } from './shared-fields.ts';
  * own entry of the answer to say.
  */
 export function decodeConnectivityBatchBody(body: Uint8Array): Result<readonly string[], string> {
-  const object = parseJsonObject(body);
+  const object = parseJsonObject(body, 'connectivity-batch');
   if (!object.ok) return object;
   const ids = object.value['device_ids'];
   if (ids === undefined) return fail('device_ids is missing');

@@ -95,7 +95,7 @@ export interface WakeupOutcomeQuery {
 }
 
 export function decodeWakeupOutcomeQuery(rawQuery: string): Result<WakeupOutcomeQuery, string> {
-  const query = parseQuery(rawQuery);
+  const query = parseQuery(rawQuery, 'wakeup-outcome');
   if (!query.ok) return query;
   const requestId = decodeRequestId(query.value.get('request_id'));
   if (!requestId.ok) return requestId;
@@ -146,7 +146,7 @@ export interface MessageBody {
  * the caller's spaces, and of a repeated key the last.
  */
 export function decodeMessageBody(body: Uint8Array): Result<MessageBody, string> {
-  const object = parseJsonObject(body);
+  const object = parseJsonObject(body, 'message');
   if (!object.ok) return object;
   const deviceId = decodeDeviceId(object.value['device_id']);
   if (!deviceId.ok) return deviceId;

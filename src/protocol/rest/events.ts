@@ -15,7 +15,7 @@ export interface EventsQuery {
 
 /** The values, or what is wrong in words for the caller. */
 export function decodeEventsQuery(rawQuery: string): Result<EventsQuery, string> {
-  const query = parseQuery(rawQuery);
+  const query = parseQuery(rawQuery, 'events');
   if (!query.ok) return query;
   const start = decodeAfter(query.value.get('after'));
   if (!start.ok) return start;

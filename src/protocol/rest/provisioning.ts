@@ -19,6 +19,7 @@ import type {
 } from '../../model/provisioning.ts';
 import type { Labels } from '../../model/registry.ts';
 import { isJsonObject, utf8Length } from '../../lib/utf8.ts';
+import { findMistakenField } from './request-fields.ts';
 import { decodeDeviceId, decodeLimit, parseJsonObject, parseQuery } from './shared-fields.ts';
 
 /** What is asked of a secret beyond its form. */
@@ -30,7 +31,7 @@ export type DeviceListingQuery = Omit<DeviceListing, 'appId'>;
 
 /** The values, or what is wrong in words for the caller; here and below. */
 export function decodeDeviceListing(rawQuery: string): Result<DeviceListingQuery, string> {
-  const query = parseQuery(rawQuery);
+  const query = parseQuery(rawQuery, 'devices-list');
   if (!query.ok) return query;
   const asked = query.value;
   const productId = decodeOptional(asked.get('product_id'), decodeProductId);
@@ -81,7 +82,7 @@ export function decodeAdditions(
   body: Uint8Array,
   rules: SecretRules,
 ): Result<readonly AdditionEntry[], string> {
-  const object = parseJsonObject(body);
+  const object = parseJsonObject(body, 'devices-add');
   if (!object.ok) return object;
   const devices = object.value['devices'];
   if (!Array.isArray(devices))
@@ -101,6 +102,8 @@ function decodeEntry(entry: unknown, rules: SecretRules): AdditionEntry {
 }
 
 function decodeAddition(fields: JsonObject, rules: SecretRules): Result<DeviceAddition, string> {
+  const mistaken = findMistakenField('added-device', Object.keys(fields));
+  if (mistaken !== null) return fail(mistaken);
   const deviceId = decodeDeviceId(fields['device_id']);
   if (!deviceId.ok) return deviceId;
   const productId = decodeProductId(fields['product_id']);
@@ -159,7 +162,7 @@ function decodeTerms(fields: JsonObject, rules: SecretRules): Result<Terms, stri
 }
 
 export function decodeModification(body: Uint8Array, rules: SecretRules): Result<DeviceModification, string> {
-  const object = parseJsonObject(body);
+  const object = parseJsonObject(body, 'device-change');
   if (!object.ok) return object;
   const { device_id: id, secret, labels, ...others } = object.value;
   const deviceId = decodeDeviceId(id);

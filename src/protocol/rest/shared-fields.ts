@@ -7,12 +7,17 @@ import { decodeJsonObject } from '../../lib/utf8.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import { longPollSecondsMax } from '../../model/limits.ts';
+import { findMistakenField, type StrictRequest } from './request-fields.ts';
 
 /**
  * The decoded pairs of a query string, or what is wrong in words for the caller. Strict: a repeated key, a bad percent
- * escape and bytes that are not UTF-8 are errors, `+` is a space, unknown keys are ignored.
+ * escape and bytes that are not UTF-8 are errors, and `+` is a space. `request`: keys that are surely a mistake are errors,
+ * too; left out, all unknown keys are ignored.
  */
-export function parseQuery(raw: string): Result<ReadonlyMap<string, string>, string> {
+export function parseQuery(
+  raw: string,
+  request?: StrictRequest,
+): Result<ReadonlyMap<string, string>, string> {
   const pairs = new Map<string, string>();
   for (const part of raw.split('&')) {
     if (part === '') continue;
@@ -23,7 +28,8 @@ export function parseQuery(raw: string): Result<ReadonlyMap<string, string>, str
     if (pairs.has(key)) return fail(`query: ${JSON.stringify(key)} is given twice`);
     pairs.set(key, value);
   }
-  return succeed(pairs);
+  const mistaken = request === undefined ? null : findMistakenField(request, pairs.keys(), 'key');
+  return mistaken === null ? succeed(pairs) : fail(`query: ${mistaken}`);
 }
 
 /** The front end shows bytes that are not UTF-8 as U+FFFD; nobody sends that character unescaped on purpose. */
@@ -45,10 +51,15 @@ function decodeComponent(text: string): string | null {
   }
 }
 
-/** The object that a request body must be, or what is wrong in words for the caller. */
-export function parseJsonObject(body: Uint8Array): Result<JsonObject, string> {
+/**
+ * The object that a request body must be, or what is wrong in words for the caller. `request`: fields that are surely a
+ * mistake are errors, too; left out, all unknown fields are ignored.
+ */
+export function parseJsonObject(body: Uint8Array, request?: StrictRequest): Result<JsonObject, string> {
   const decoded = decodeJsonObject(body);
-  return decoded.ok ? decoded : fail(`body: ${decoded.error}`);
+  if (!decoded.ok) return fail(`body: ${decoded.error}`);
+  const mistaken = request === undefined ? null : findMistakenField(request, Object.keys(decoded.value));
+  return mistaken === null ? decoded : fail(mistaken);
 }
 
 /** `device_id`, from a query or a body. */
@@ -61,11 +72,14 @@ export function decodeDeviceId(value: unknown): Result<DeviceId, string> {
 
 const deviceKey = 'device_id=';
 
-/** Of a query that asks about one device and nothing else. What such queries nearly always are is not taken apart. */
-export function decodeDeviceQuery(rawQuery: string): Result<DeviceId, string> {
+/**
+ * Of a query that asks about one device and nothing else. What such queries nearly always are is not taken apart.
+ * `request`: as for `parseQuery`.
+ */
+export function decodeDeviceQuery(rawQuery: string, request?: StrictRequest): Result<DeviceId, string> {
   if (rawQuery.startsWith(deviceKey) && !needsParsing.test(rawQuery))
     return decodeDeviceId(rawQuery.slice(deviceKey.length));
-  const query = parseQuery(rawQuery);
+  const query = parseQuery(rawQuery, request);
   return query.ok ? decodeDeviceId(query.value.get('device_id')) : query;
 }
 
