@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # A backend's side of Reveille in one file: sign, query, wake, read events, verify a webhook. bash, curl and openssl.
 #
-#   export REVEILLE_ACCESS_KEY_ID=... REVEILLE_SECRET_KEY=... REVEILLE_APP_ID=...
+#   export API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
 #   bash reveille.sh status DEVICE_ID
 #   bash reveille.sh wake DEVICE_ID [0x12ab]
 #   bash reveille.sh events [CURSOR]                        follows the log, a page a line, until it is stopped
-#   bash reveille.sh verify ID TIMESTAMP SIGNATURE < body   a webhook, by REVEILLE_WEBHOOK_SECRET
-#   bash reveille.sh sign METHOD TARGET DATE [BODY]         prints the Authorization line
+#   bash reveille.sh verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
+#   bash reveille.sh sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
 #
 # For trying and for cron: keys stand in openssl's arguments, where other users of the machine can read them.
 set -euo pipefail
 export LC_ALL=C # lengths are bytes
 
-readonly origin=${REVEILLE_ORIGIN:-http://127.0.0.1:8080}
+readonly origin=${API_ORIGIN:-http://127.0.0.1:8080}
 readonly webhook_tolerance_s=300
 
 to_hex() { od -An -v -tx1 | tr -d ' \n'; }
@@ -20,41 +20,45 @@ sha256() { openssl dgst -sha256 -hex | sed 's/.* //'; }
 # hmac KEY_IN_HEX < text
 hmac() { openssl dgst -sha256 -hex -mac HMAC -macopt "hexkey:$1" | sed 's/.* //'; }
 
-# sign METHOD TARGET DATE BODY: sets `headers`, TGV1-HMAC-SHA256's six and Content-Type. TARGET is path?query as sent.
+has_body() { [[ $1 == POST || $1 == PUT || $1 == PATCH ]]; }
+
+# sign METHOD TARGET DATE BODY NONCE: sets `headers`, signed by TGV1-HMAC-SHA256. TARGET is path?query as sent.
 sign() {
-  local method=$1 target=$2 date=$3 body=$4
+  local method=$1 target=$2 date=$3 body=$4 nonce=$5
   local path=${target%%\?*} query='' names lines body_hash canonical scope to_sign key authorization
   [[ $target == *\?* ]] && query=${target#*\?}
   [[ ${#path} -gt 1 ]] && path=${path%/}
   body_hash=$(printf %s "$body" | sha256)
   names='x-tg-algorithm;x-tg-app-id;x-tg-content-sha256;x-tg-date'
   printf -v lines 'x-tg-algorithm:TGV1-HMAC-SHA256\nx-tg-app-id:%s\nx-tg-content-sha256:%s\nx-tg-date:%s' \
-    "$REVEILLE_APP_ID" "$body_hash" "$date"
-  if [[ $method != GET ]]; then
+    "$API_APP_ID" "$body_hash" "$date"
+  if has_body "$method"; then
     query='' # never part of the signature of a request with a body
     names="content-length;content-type;$names"
     printf -v lines 'content-length:%s\ncontent-type:application/json\n%s' "${#body}" "$lines"
   fi
+  [[ -z $nonce ]] || names+=';x-tg-nonce' lines+=$'\n'"x-tg-nonce:$nonce"
   printf -v canonical '%s\n%s\n%s\n%s\n%s\n%s' "$method" "$path" "${query//+/%20}" "$lines" "$names" "$body_hash"
 
   scope=$(date -u -d "${date:0:8} + 7 days" +%Y%m%d)/tgv1_request
   printf -v to_sign 'TGV1-HMAC-SHA256\n%s\n%s\n%s' "$date" "$scope" "$(printf %s "$canonical" | sha256)"
-  key=$(printf %s "TGV1$REVEILLE_SECRET_KEY" | to_hex)
+  key=$(printf %s "TGV1$API_SECRET_KEY" | to_hex)
   key=$(printf %s "${date:0:8}" | hmac "$key")
   key=$(printf %s "$path" | hmac "$key")
   key=$(printf %s tgv1_request | hmac "$key")
-  authorization="TGV1-HMAC-SHA256 Credential=$REVEILLE_ACCESS_KEY_ID/$scope, SignedHeaders=$names"
-  headers=("Authorization: $authorization, Signature=$(printf %s "$to_sign" | hmac "$key")"
-    'X-Tg-Algorithm: TGV1-HMAC-SHA256' "X-Tg-Date: $date" "X-Tg-App-Id: $REVEILLE_APP_ID"
-    "X-Tg-Content-Sha256: $body_hash" "X-Tg-Signed-Headers: $names" 'Content-Type: application/json')
+  authorization="TGV1-HMAC-SHA256 Credential=$API_ACCESS_KEY_ID/$scope, SignedHeaders=$names"
+  mapfile -t headers <<<"$lines"
+  headers=("authorization: $authorization, Signature=$(printf %s "$to_sign" | hmac "$key")"
+    "x-tg-signed-headers: $names" "${headers[@]}")
 }
 
 # request METHOD TARGET [BODY]: prints the answer, JSON with a `code`; fails unless that is 0.
 request() {
-  local headers header arguments=() answer
-  sign "$1" "$2" "$(date -u +%Y%m%dT%H%M%SZ)" "${3:-}"
+  local headers header arguments=() answer nonce=''
+  [[ $1 == GET ]] || nonce=$(openssl rand -hex 16) # two changes alike within one second are two by their nonces
+  sign "$1" "$2" "$(date -u +%Y%m%dT%H%M%SZ)" "${3:-}" "$nonce"
   for header in "${headers[@]}"; do arguments+=(-H "$header"); done
-  [[ $1 == GET ]] || arguments+=(--data-binary "$3")
+  if has_body "$1"; then arguments+=(--data-binary "${3:-}"); fi
   answer=$(curl -sS --max-time 30 -X "$1" "${arguments[@]}" "$origin$2") # an events query waits up to 20 s
   printf '%s\n' "$answer"
   [[ $answer == *'"code":0,'* ]]
@@ -96,7 +100,7 @@ events() {
 # verify ID TIMESTAMP SIGNATURES < body: Standard Webhooks, over the body's bytes as they came.
 verify() {
   local key expected given age=$(($(date +%s) - $2))
-  key=$(printf %s "${REVEILLE_WEBHOOK_SECRET#whsec_}" | base64 -d | to_hex)
+  key=$(printf %s "${API_WEBHOOK_SECRET#whsec_}" | base64 -d | to_hex)
   expected=v1,$({ printf %s "$1.$2." && cat; } |
     openssl dgst -sha256 -binary -mac HMAC -macopt "hexkey:$key" | base64 -w 0)
   for given in $3; do
@@ -116,9 +120,9 @@ case "$command $#" in
   'wake 1' | 'wake 2') wake "$@" ;;
   'events 0' | 'events 1') events "${1:-latest}" ;;
   'verify 3') verify "$@" ;;
-  'sign 3' | 'sign 4')
-    sign "$1" "$2" "$3" "${4:-}"
-    echo "${headers[0]#Authorization: }"
+  'sign 3' | 'sign 4' | 'sign 5')
+    sign "$1" "$2" "$3" "${4:-}" "${5:-}"
+    echo "${headers[0]#authorization: }"
     ;;
   *)
     sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2

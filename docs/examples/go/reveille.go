@@ -1,16 +1,17 @@
 // A backend's side of Reveille in one file: sign, query, wake, read events, verify a webhook. Go 1.19, no modules.
 //
-//	export REVEILLE_ORIGIN=http://127.0.0.1:8080 REVEILLE_ACCESS_KEY_ID=... REVEILLE_SECRET_KEY=... REVEILLE_APP_ID=...
+//	export API_ORIGIN=http://127.0.0.1:8080 API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
 //	go run reveille.go status DEVICE_ID
 //	go run reveille.go wake DEVICE_ID [0x12ab]
 //	go run reveille.go events [CURSOR|latest]                 follows the log, a page a line, until it is stopped
-//	go run reveille.go verify ID TIMESTAMP SIGNATURE < body   a webhook, by REVEILLE_WEBHOOK_SECRET
-//	go run reveille.go sign METHOD TARGET DATE [BODY]         prints the Authorization line
+//	go run reveille.go verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
+//	go run reveille.go sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
 package main
 
 import (
 	"bytes"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -35,20 +36,24 @@ func hexSha256(body []byte) string {
 	return fmt.Sprintf("%x", sha256.Sum256(body))
 }
 
-// sign returns the six headers of TGV1-HMAC-SHA256, and Content-Type. target is path?query as sent.
-func sign(method, target, date string, body []byte) map[string]string {
-	appID, bodyHash := os.Getenv("REVEILLE_APP_ID"), hexSha256(body)
+// sign returns the headers to send, signed by TGV1-HMAC-SHA256. target is path?query as sent; an empty nonce is none.
+func sign(method, target, date string, body []byte, nonce string) map[string]string {
+	bodyHash := hexSha256(body)
 	path, query, _ := strings.Cut(target, "?")
 	if len(path) > 1 {
 		path = strings.TrimSuffix(path, "/")
 	}
 	names := "x-tg-algorithm;x-tg-app-id;x-tg-content-sha256;x-tg-date"
-	lines := "x-tg-algorithm:TGV1-HMAC-SHA256\nx-tg-app-id:" + appID +
+	lines := "x-tg-algorithm:TGV1-HMAC-SHA256\nx-tg-app-id:" + os.Getenv("API_APP_ID") +
 		"\nx-tg-content-sha256:" + bodyHash + "\nx-tg-date:" + date
-	if method != "GET" {
+	if method == "POST" || method == "PUT" || method == "PATCH" {
 		query = "" // never part of the signature of a request with a body
 		names = "content-length;content-type;" + names
 		lines = "content-length:" + strconv.Itoa(len(body)) + "\ncontent-type:application/json\n" + lines
+	}
+	if nonce != "" {
+		names += ";x-tg-nonce"
+		lines += "\nx-tg-nonce:" + nonce
 	}
 	query = strings.ReplaceAll(query, "+", "%20")
 	canonical := strings.Join([]string{method, path, query, lines, names, bodyHash}, "\n")
@@ -56,27 +61,32 @@ func sign(method, target, date string, body []byte) map[string]string {
 	now, _ := time.Parse("20060102T150405Z", date)
 	scope := now.AddDate(0, 0, 7).Format("20060102") + "/tgv1_request"
 	toSign := "TGV1-HMAC-SHA256\n" + date + "\n" + scope + "\n" + hexSha256([]byte(canonical))
-	key := mac([]byte("TGV1"+os.Getenv("REVEILLE_SECRET_KEY")), date[:8])
+	key := mac([]byte("TGV1"+os.Getenv("API_SECRET_KEY")), date[:8])
 	key = mac(mac(key, path), "tgv1_request")
-	return map[string]string{
-		"Content-Type":        "application/json",
-		"X-Tg-Algorithm":      "TGV1-HMAC-SHA256",
-		"X-Tg-Date":           date,
-		"X-Tg-App-Id":         appID,
-		"X-Tg-Content-Sha256": bodyHash,
-		"X-Tg-Signed-Headers": names,
-		"Authorization": "TGV1-HMAC-SHA256 Credential=" + os.Getenv("REVEILLE_ACCESS_KEY_ID") + "/" + scope +
+	headers := map[string]string{
+		"x-tg-signed-headers": names,
+		"authorization": "TGV1-HMAC-SHA256 Credential=" + os.Getenv("API_ACCESS_KEY_ID") + "/" + scope +
 			", SignedHeaders=" + names + ", Signature=" + fmt.Sprintf("%x", mac(key, toSign)),
 	}
+	for _, line := range strings.Split(lines, "\n") {
+		name, value, _ := strings.Cut(line, ":")
+		headers[name] = value
+	}
+	return headers
 }
 
 // request makes one signed request. Every answer is JSON with a "code"; 0 is success.
 func request(method, target string, body []byte) (map[string]any, error) {
-	made, err := http.NewRequest(method, os.Getenv("REVEILLE_ORIGIN")+target, bytes.NewReader(body))
+	made, err := http.NewRequest(method, os.Getenv("API_ORIGIN")+target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range sign(method, target, time.Now().UTC().Format("20060102T150405Z"), body) {
+	nonce := "" // two changes alike within one second are two by their nonces
+	if random := make([]byte, 16); method != "GET" {
+		rand.Read(random)
+		nonce = fmt.Sprintf("%x", random)
+	}
+	for name, value := range sign(method, target, time.Now().UTC().Format("20060102T150405Z"), body, nonce) {
 		made.Header.Set(name, value)
 	}
 	client := http.Client{Timeout: 30 * time.Second} // an events query waits up to 20 s
@@ -119,7 +129,7 @@ func show(answer map[string]any, err error) map[string]any {
 }
 
 func main() {
-	arguments := append(os.Args[1:], "", "", "", "", "")
+	arguments := append(os.Args[1:], "", "", "", "", "", "")
 	switch command, given := arguments[0], len(os.Args)-2; {
 	case command == "status" && given == 1:
 		show(request("GET", "/v1/device/connectivity?device_id="+url.QueryEscape(arguments[1]), nil))
@@ -136,12 +146,12 @@ func main() {
 		}
 	case command == "verify" && given == 3:
 		body, _ := io.ReadAll(os.Stdin)
-		if !verify(os.Getenv("REVEILLE_WEBHOOK_SECRET"), arguments[1], arguments[2], arguments[3], body) {
+		if !verify(os.Getenv("API_WEBHOOK_SECRET"), arguments[1], arguments[2], arguments[3], body) {
 			log.Fatal("invalid")
 		}
 		fmt.Println("valid")
-	case command == "sign" && (given == 3 || given == 4):
-		fmt.Println(sign(arguments[1], arguments[2], arguments[3], []byte(arguments[4]))["Authorization"])
+	case command == "sign" && given >= 3 && given <= 5:
+		fmt.Println(sign(arguments[1], arguments[2], arguments[3], []byte(arguments[4]), arguments[5])["authorization"])
 	default:
 		log.Print("usage: see the head of this file")
 		os.Exit(2)

@@ -15,6 +15,10 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Base64;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
@@ -24,12 +28,12 @@ import javax.crypto.spec.SecretKeySpec;
  * A backend's side of Reveille in one file: sign, query, wake, read events, verify a webhook. Java 17, no packages.
  *
  * <pre>
- * export REVEILLE_ACCESS_KEY_ID=... REVEILLE_SECRET_KEY=... REVEILLE_APP_ID=...
+ * export API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
  * java Reveille.java status DEVICE_ID
  * java Reveille.java wake DEVICE_ID [0x12ab]
  * java Reveille.java events [CURSOR]                        follows the log, a page a line, until it is stopped
- * java Reveille.java verify ID TIMESTAMP SIGNATURE < body   a webhook, by REVEILLE_WEBHOOK_SECRET
- * java Reveille.java sign METHOD TARGET DATE [BODY]         prints the Authorization line
+ * java Reveille.java verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
+ * java Reveille.java sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
  * </pre>
  */
 public final class Reveille {
@@ -49,33 +53,38 @@ public final class Reveille {
     return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(body));
   }
 
-  /** The six headers of TGV1-HMAC-SHA256, and Content-Type: names and values in turn. `target` is path?query as sent. */
-  static String[] sign(String method, String target, String date, byte[] body) throws GeneralSecurityException {
-    String appId = System.getenv("REVEILLE_APP_ID");
+  static boolean hasBody(String method) {
+    return List.of("POST", "PUT", "PATCH").contains(method);
+  }
+
+  /** The headers to send, signed by TGV1-HMAC-SHA256. `target` is path?query as sent; an empty nonce is none. */
+  static Map<String, String> sign(String method, String target, String date, byte[] body, String nonce)
+      throws GeneralSecurityException {
     String bodyHash = sha256(body);
     String path = target.replaceFirst("\\?.*", "").replaceFirst("(?<=.)/$", "");
     String query = target.contains("?") ? target.substring(target.indexOf('?') + 1).replace("+", "%20") : "";
-    String names = "x-tg-algorithm;x-tg-app-id;x-tg-content-sha256;x-tg-date";
-    String lines = "x-tg-algorithm:TGV1-HMAC-SHA256\nx-tg-app-id:" + appId
-        + "\nx-tg-content-sha256:" + bodyHash + "\nx-tg-date:" + date;
-    if (!method.equals("GET")) {
+    Map<String, String> signed = new TreeMap<>(Map.of("x-tg-algorithm", "TGV1-HMAC-SHA256",
+        "x-tg-app-id", System.getenv("API_APP_ID"), "x-tg-content-sha256", bodyHash, "x-tg-date", date));
+    if (hasBody(method)) {
       query = ""; // never part of the signature of a request with a body
-      names = "content-length;content-type;" + names;
-      lines = "content-length:" + body.length + "\ncontent-type:application/json\n" + lines;
+      signed.putAll(Map.of("content-length", "" + body.length, "content-type", "application/json"));
     }
-    String canonical = String.join("\n", method, path, query, lines, names, bodyHash);
+    if (!nonce.isEmpty()) signed.put("x-tg-nonce", nonce);
+    String names = String.join(";", signed.keySet());
+    StringBuilder lines = new StringBuilder();
+    signed.forEach((name, value) -> lines.append(name + ":" + value + "\n"));
+    String canonical = String.join("\n", method, path, query, lines + names, bodyHash);
 
     String day = date.substring(0, 8);
     String scope = LocalDate.parse(day, DateTimeFormatter.BASIC_ISO_DATE).plusDays(7)
         .format(DateTimeFormatter.BASIC_ISO_DATE) + "/tgv1_request";
     String toSign = String.join("\n", "TGV1-HMAC-SHA256", date, scope, sha256(bytes(canonical)));
-    byte[] key = hmac(bytes("TGV1" + System.getenv("REVEILLE_SECRET_KEY")), bytes(day));
+    byte[] key = hmac(bytes("TGV1" + System.getenv("API_SECRET_KEY")), bytes(day));
     key = hmac(hmac(key, bytes(path)), bytes("tgv1_request"));
-    String authorization = "TGV1-HMAC-SHA256 Credential=" + System.getenv("REVEILLE_ACCESS_KEY_ID") + "/" + scope
-        + ", SignedHeaders=" + names + ", Signature=" + HexFormat.of().formatHex(hmac(key, bytes(toSign)));
-    return new String[] {"Authorization", authorization, "X-Tg-Algorithm", "TGV1-HMAC-SHA256", "X-Tg-Date", date,
-        "X-Tg-App-Id", appId, "X-Tg-Content-Sha256", bodyHash, "X-Tg-Signed-Headers", names,
-        "Content-Type", "application/json"};
+    signed.put("authorization", "TGV1-HMAC-SHA256 Credential=" + System.getenv("API_ACCESS_KEY_ID") + "/" + scope
+        + ", SignedHeaders=" + names + ", Signature=" + HexFormat.of().formatHex(hmac(key, bytes(toSign))));
+    signed.put("x-tg-signed-headers", names);
+    return signed;
   }
 
   /** One signed request; its answer, JSON with a `code`. Parse it with the library of your choice. */
@@ -83,13 +92,15 @@ public final class Reveille {
       throws GeneralSecurityException, IOException, InterruptedException {
     byte[] body = bytes(json);
     String date = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC).format(Instant.now());
-    String origin = System.getenv().getOrDefault("REVEILLE_ORIGIN", "http://127.0.0.1:8080");
-    HttpRequest made = HttpRequest.newBuilder(URI.create(origin + target))
-        .method(method, method.equals("GET") ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(body))
-        .headers(sign(method, target, date, body))
-        .timeout(Duration.ofSeconds(30)) // an events query waits up to 20 s
-        .build();
-    return HTTP.send(made, HttpResponse.BodyHandlers.ofString()).body();
+    String nonce = method.equals("GET") ? "" : UUID.randomUUID().toString(); // two changes alike within a second are two
+    String origin = System.getenv().getOrDefault("API_ORIGIN", "http://127.0.0.1:8080");
+    HttpRequest.Builder made = HttpRequest.newBuilder(URI.create(origin + target))
+        .method(method, hasBody(method) ? BodyPublishers.ofByteArray(body) : BodyPublishers.noBody())
+        .timeout(Duration.ofSeconds(30)); // an events query waits up to 20 s
+    Map<String, String> headers = sign(method, target, date, body, nonce);
+    headers.remove("content-length"); // the client sends it itself
+    headers.forEach(made::header);
+    return HTTP.send(made.build(), HttpResponse.BodyHandlers.ofString()).body();
   }
 
   /** Standard Webhooks: the body's bytes as they came, before any parser. */
@@ -136,13 +147,14 @@ public final class Reveille {
         }
       }
       case "verify 3" -> {
-        boolean valid = verify(System.getenv("REVEILLE_WEBHOOK_SECRET"), arguments[1], arguments[2], arguments[3],
+        boolean valid = verify(System.getenv("API_WEBHOOK_SECRET"), arguments[1], arguments[2], arguments[3],
             System.in.readAllBytes());
         System.out.println(valid ? "valid" : "invalid");
         System.exit(valid ? 0 : 1);
       }
-      case "sign 3", "sign 4" -> System.out.println(
-          sign(arguments[1], arguments[2], arguments[3], bytes(arguments.length > 4 ? arguments[4] : ""))[1]);
+      case "sign 3", "sign 4", "sign 5" -> System.out.println(
+          sign(arguments[1], arguments[2], arguments[3], bytes(arguments.length > 4 ? arguments[4] : ""),
+              arguments.length > 5 ? arguments[5] : "").get("authorization"));
       default -> System.exit(2); // usage: the head of this file
     }
   }

@@ -2,12 +2,12 @@
 /**
  * A backend's side of Reveille in one file: sign, query, wake, read events, verify a webhook. PHP 8, no packages.
  *
- *     export REVEILLE_ACCESS_KEY_ID=... REVEILLE_SECRET_KEY=... REVEILLE_APP_ID=...
+ *     export API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
  *     php reveille.php status DEVICE_ID
  *     php reveille.php wake DEVICE_ID [0x12ab]
  *     php reveille.php events [CURSOR]                        follows the log, a page a line, until it is stopped
- *     php reveille.php verify ID TIMESTAMP SIGNATURE < body   a webhook, by REVEILLE_WEBHOOK_SECRET
- *     php reveille.php sign METHOD TARGET DATE [BODY]         prints the Authorization line
+ *     php reveille.php verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
+ *     php reveille.php sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
  */
 declare(strict_types=1);
 
@@ -18,24 +18,26 @@ function hmac(string $text, string $key): string
     return hash_hmac('sha256', $text, $key, true);
 }
 
-/** The six headers of TGV1-HMAC-SHA256, and Content-Type where there is a body. $target is path?query as sent. */
-function sign(string $method, string $target, string $date, string $body): array
+/** The headers to send, signed by TGV1-HMAC-SHA256. $target is path?query as sent. */
+function sign(string $method, string $target, string $date, string $body, string $nonce = ''): array
 {
     [$path, $query] = explode('?', $target, 2) + [1 => ''];
     if (strlen($path) > 1 && str_ends_with($path, '/')) {
         $path = substr($path, 0, -1);
     }
-    $appId = (string) getenv('REVEILLE_APP_ID');
     $bodyHash = hash('sha256', $body);
     $signed = [
         'x-tg-algorithm' => 'TGV1-HMAC-SHA256',
-        'x-tg-app-id' => $appId,
+        'x-tg-app-id' => (string) getenv('API_APP_ID'),
         'x-tg-content-sha256' => $bodyHash,
         'x-tg-date' => $date,
     ];
-    if ($method !== 'GET') {
+    if (in_array($method, ['POST', 'PUT', 'PATCH'], true)) {
         $query = ''; // never part of the signature of a request with a body
         $signed += ['content-length' => (string) strlen($body), 'content-type' => 'application/json'];
+    }
+    if ($nonce !== '') {
+        $signed['x-tg-nonce'] = $nonce;
     }
     ksort($signed);
     $names = implode(';', array_keys($signed));
@@ -45,19 +47,12 @@ function sign(string $method, string $target, string $date, string $body): array
     $day = substr($date, 0, 8);
     $scope = (new DateTimeImmutable($day, new DateTimeZone('UTC')))->modify('+7 days')->format('Ymd') . '/tgv1_request';
     $toSign = implode("\n", ['TGV1-HMAC-SHA256', $date, $scope, hash('sha256', $canonical)]);
-    $key = hmac('tgv1_request', hmac($path, hmac($day, 'TGV1' . getenv('REVEILLE_SECRET_KEY'))));
+    $key = hmac('tgv1_request', hmac($path, hmac($day, 'TGV1' . getenv('API_SECRET_KEY'))));
     $signature = bin2hex(hmac($toSign, $key));
 
-    $credential = getenv('REVEILLE_ACCESS_KEY_ID') . "/$scope";
-    $headers = [
-        'X-Tg-Algorithm' => 'TGV1-HMAC-SHA256',
-        'X-Tg-Date' => $date,
-        'X-Tg-App-Id' => $appId,
-        'X-Tg-Content-Sha256' => $bodyHash,
-        'X-Tg-Signed-Headers' => $names,
-        'Authorization' => "TGV1-HMAC-SHA256 Credential=$credential, SignedHeaders=$names, Signature=$signature",
-    ];
-    return $method === 'GET' ? $headers : $headers + ['Content-Type' => 'application/json'];
+    $credential = getenv('API_ACCESS_KEY_ID') . "/$scope";
+    $authorization = "TGV1-HMAC-SHA256 Credential=$credential, SignedHeaders=$names, Signature=$signature";
+    return $signed + ['x-tg-signed-headers' => $names, 'authorization' => $authorization];
 }
 
 /** One signed request. Every answer is JSON with a `code`; 0 is success. */
@@ -65,14 +60,15 @@ function request(string $method, string $target, ?array $value = null, int $time
 {
     $body = $value === null ? '' : json_encode($value, JSON_THROW_ON_ERROR);
     $headers = [];
-    foreach (sign($method, $target, gmdate('Ymd\THis\Z'), $body) as $name => $given) {
+    $nonce = $method === 'GET' ? '' : bin2hex(random_bytes(16)); // two changes alike within one second are two
+    foreach (sign($method, $target, gmdate('Ymd\THis\Z'), $body, $nonce) as $name => $given) {
         $headers[] = "$name: $given";
     }
     $http = ['method' => $method, 'header' => $headers, 'timeout' => $timeoutSeconds, 'ignore_errors' => true];
     if ($value !== null) {
         $http['content'] = $body;
     }
-    $origin = getenv('REVEILLE_ORIGIN') ?: 'http://127.0.0.1:8080';
+    $origin = getenv('API_ORIGIN') ?: 'http://127.0.0.1:8080';
     $answer = file_get_contents($origin . $target, false, stream_context_create(['http' => $http]));
     return json_decode($answer === false ? '' : $answer, true, 512, JSON_THROW_ON_ERROR);
 }
@@ -135,11 +131,11 @@ switch (true) {
         exit(1);
     case $command === 'verify' && count($rest) === 3:
         $body = (string) stream_get_contents(STDIN);
-        $valid = verify((string) getenv('REVEILLE_WEBHOOK_SECRET'), $rest[0], $rest[1], $rest[2], $body);
+        $valid = verify((string) getenv('API_WEBHOOK_SECRET'), $rest[0], $rest[1], $rest[2], $body);
         echo $valid ? "valid\n" : "invalid\n";
         exit($valid ? 0 : 1);
-    case $command === 'sign' && in_array(count($rest), [3, 4], true):
-        echo sign($rest[0], $rest[1], $rest[2], $rest[3] ?? '')['Authorization'], "\n";
+    case $command === 'sign' && in_array(count($rest), [3, 4, 5], true):
+        echo sign($rest[0], $rest[1], $rest[2], $rest[3] ?? '', $rest[4] ?? '')['authorization'], "\n";
         exit(0);
     default:
         fwrite(STDERR, "usage: see the head of this file\n");

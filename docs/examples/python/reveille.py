@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A backend's side of Reveille in one file: sign, query, wake, read events, verify a webhook. Python 3.8, no packages.
 
-    export REVEILLE_ACCESS_KEY_ID=... REVEILLE_SECRET_KEY=... REVEILLE_APP_ID=...
+    export API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
     python3 reveille.py status DEVICE_ID
     python3 reveille.py wake DEVICE_ID [0x12ab]
-    python3 reveille.py events [CURSOR]                       follows the log, a page a line, until it is stopped
-    python3 reveille.py verify ID TIMESTAMP SIGNATURE < body  a webhook, by REVEILLE_WEBHOOK_SECRET
-    python3 reveille.py sign METHOD TARGET DATE [BODY]        prints the Authorization line
+    python3 reveille.py events [CURSOR]                        follows the log, a page a line, until it is stopped
+    python3 reveille.py verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
+    python3 reveille.py sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
 """
 import base64
 import datetime
@@ -14,14 +14,14 @@ import hashlib
 import hmac
 import json
 import os
+import secrets
 import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
-ORIGIN = os.environ.get("REVEILLE_ORIGIN", "http://127.0.0.1:8080")
-JSON_TYPE = "application/json"
+ORIGIN = os.environ.get("API_ORIGIN", "http://127.0.0.1:8080")
 WEBHOOK_TOLERANCE_S = 300
 
 
@@ -29,22 +29,23 @@ def hmac_sha256(key: bytes, text: str) -> bytes:
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
-def sign(method: str, target: str, date: str, body: bytes) -> dict:
-    """The six headers of TGV1-HMAC-SHA256, and Content-Type where there is a body. `target` is path?query as sent."""
-    app_id = os.environ["REVEILLE_APP_ID"]
+def sign(method: str, target: str, date: str, body: bytes, nonce: str = "") -> dict:
+    """The headers to send, signed by TGV1-HMAC-SHA256. `target` is path?query as sent."""
     path, _, query = target.partition("?")
     if len(path) > 1 and path.endswith("/"):
         path = path[:-1]
     body_hash = hashlib.sha256(body).hexdigest()
     signed = {
         "x-tg-algorithm": "TGV1-HMAC-SHA256",
-        "x-tg-app-id": app_id,
+        "x-tg-app-id": os.environ["API_APP_ID"],
         "x-tg-content-sha256": body_hash,
         "x-tg-date": date,
     }
-    if method != "GET":
+    if method in ("POST", "PUT", "PATCH"):
         query = ""  # never part of the signature of a request with a body
-        signed.update({"content-length": str(len(body)), "content-type": JSON_TYPE})
+        signed.update({"content-length": str(len(body)), "content-type": "application/json"})
+    if nonce:
+        signed["x-tg-nonce"] = nonce
     names = ";".join(sorted(signed))
     lines = [f"{name}:{signed[name]}" for name in sorted(signed)]
     canonical = "\n".join([method, path, query.replace("+", "%20"), *lines, names, body_hash])
@@ -52,27 +53,21 @@ def sign(method: str, target: str, date: str, body: bytes) -> dict:
     day = datetime.datetime.strptime(date[:8], "%Y%m%d")
     scope = f"{day + datetime.timedelta(days=7):%Y%m%d}/tgv1_request"
     to_sign = "\n".join(["TGV1-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
-    key = hmac_sha256(("TGV1" + os.environ["REVEILLE_SECRET_KEY"]).encode(), date[:8])
+    key = hmac_sha256(("TGV1" + os.environ["API_SECRET_KEY"]).encode(), date[:8])
     key = hmac_sha256(hmac_sha256(key, path), "tgv1_request")
     signature = hmac_sha256(key, to_sign).hex()
 
-    credential = f"{os.environ['REVEILLE_ACCESS_KEY_ID']}/{scope}"
-    headers = {
-        "X-Tg-Algorithm": "TGV1-HMAC-SHA256",
-        "X-Tg-Date": date,
-        "X-Tg-App-Id": app_id,
-        "X-Tg-Content-Sha256": body_hash,
-        "X-Tg-Signed-Headers": names,
-        "Authorization": f"TGV1-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signature}",
-    }
-    return headers if method == "GET" else {**headers, "Content-Type": JSON_TYPE}
+    credential = f"{os.environ['API_ACCESS_KEY_ID']}/{scope}"
+    authorization = f"TGV1-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signature}"
+    return {**signed, "x-tg-signed-headers": names, "authorization": authorization}
 
 
 def request(method: str, target: str, value=None, timeout_s: float = 10) -> dict:
     """One signed request. Every answer is JSON with a `code`; 0 is success."""
     body = b"" if value is None else json.dumps(value).encode()
     date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    headers = sign(method, target, date, body)
+    # Two changes alike within one second are two by their nonces.
+    headers = sign(method, target, date, body, "" if method == "GET" else secrets.token_hex(16))
     made = urllib.request.Request(ORIGIN + target, body if value is not None else None, headers, method=method)
     try:
         with urllib.request.urlopen(made, timeout=timeout_s) as answer:
@@ -128,11 +123,12 @@ def main(arguments: list) -> int:
     if command == "events" and len(rest) < 2:
         return max(map(show, events(rest[0] if rest else "latest")))
     if command == "verify" and len(rest) == 3:
-        valid = verify(os.environ["REVEILLE_WEBHOOK_SECRET"], *rest, sys.stdin.buffer.read())
+        valid = verify(os.environ["API_WEBHOOK_SECRET"], *rest, sys.stdin.buffer.read())
         print("valid" if valid else "invalid")
         return 0 if valid else 1
-    if command == "sign" and len(rest) in (3, 4):
-        print(sign(*rest[:3], (rest[3] if len(rest) == 4 else "").encode())["Authorization"])
+    if command == "sign" and len(rest) in (3, 4, 5):
+        body, nonce = (*rest[3:], "", "")[:2]
+        print(sign(*rest[:3], body.encode(), nonce)["authorization"])
         return 0
     print(__doc__, file=sys.stderr)
     return 2
