@@ -57,6 +57,8 @@ export { ReveilleProtocolError, ReveilleRefusedError, ReveilleUnreachableError }
 export type * from './client-options.ts';
 export type { FollowedEvent } from './followed-events.ts';
 export type { RawAnswer, RawRequest } from './request-sender.ts';
+export { verifyWebhook } from './verify-webhook.ts';
+export type { WebhookHeaders, WebhookOptions, WebhookTest } from './verify-webhook.ts';
 export type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 
 const usualTimeoutMs = 10_000;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
 import { readBlocks } from '../support/document-blocks.ts';
 import { readFromRoot } from '../support/checkout.ts';
 import { signingVectors } from '../support/signing-vectors.ts';
@@ -40,6 +41,32 @@ test(
     ]);
     assert.equal(printed, block(page, 'text'));
     assert.equal(vectors.length, 12, 'the page says how many there are');
+  },
+);
+
+test(
+  'the check of a webhook in docs/events.md takes ours, and neither a changed nor an old one',
+  { skip: spawnSync('python3', ['--version']).status === 0 ? false : 'no python3 here' },
+  () => {
+    const secret = `whsec_${Buffer.from('the secret of a receiver').toString('base64')}`;
+    const now = new Date();
+    const check = (at: Date, body: string): string => {
+      const headers = {
+        'webhook-id': 'e-1',
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-signature': `v1,AAAA ${new Webhook(secret).sign('e-1', at, '{"device_id":"Tür 1"}')}`,
+      };
+      const given = [secret, headers, body].map((each) => JSON.stringify(each));
+      return `print(is_from_reveille(${given.join(', ')}.encode()))`;
+    };
+    const checks = [
+      check(now, '{"device_id":"Tür 1"}'),
+      check(now, '{"device_id":"Tür 2"}'),
+      check(new Date(now.getTime() - 302_000), '{"device_id":"Tür 1"}'),
+    ];
+    const input = [block(readFromRoot('docs/events.md'), 'python'), ...checks].join('\n');
+    const { stdout, stderr } = spawnSync('python3', ['-'], { input, encoding: 'utf8' });
+    assert.deepEqual([stdout, stderr], ['True\nFalse\nFalse\n', '']);
   },
 );
 
