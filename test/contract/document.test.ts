@@ -81,7 +81,8 @@ export function use${index}(r: Answer<${operation}>): void {
 }
 
 test('types made from it tell a success by code 0, for every operation', async () => {
-  const operations = document.match(/^      operationId: /gm) ?? [];
+  const [requests = ''] = document.split('\nwebhooks:\n');
+  const operations = requests.match(/^      operationId: /gm) ?? [];
   assert.equal(Object.keys(successes).length, operations.length);
   const made = await runTool('openapi-typescript', [apiDocument, '-o', join(folder, 'openapi.ts')]);
   assert.equal(made.exitCode, 0, made.stderr);
