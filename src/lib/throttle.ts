@@ -1,5 +1,6 @@
 /** Log lines and other work that strangers can cause: once in so many milliseconds. */
 import type { Clock } from './clock.ts';
+import type { Log } from './log.ts';
 
 const onceMs = 1000;
 
@@ -19,5 +20,27 @@ export class Throttle {
     if (nowMs - this.#passedMs < this.#msMin) return false;
     this.#passedMs = nowMs;
     return true;
+  }
+}
+
+/** A warning about refusals: the first within a period, with the number of those since the line before. */
+export class RefusalLine {
+  readonly #log: Pick<Log, 'warn'>;
+  readonly #message: string;
+  readonly #throttle: Throttle;
+  #unlogged = 0;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>, log: Pick<Log, 'warn'>, message: string, msMin: number) {
+    this.#log = log;
+    this.#message = message;
+    this.#throttle = new Throttle(clock, msMin);
+  }
+
+  /** `describe`: the fields of a line that is written. */
+  record(describe: () => object): void {
+    this.#unlogged += 1;
+    if (!this.#throttle.pass()) return;
+    this.#log.warn({ ...describe(), refused: this.#unlogged }, this.#message);
+    this.#unlogged = 0;
   }
 }

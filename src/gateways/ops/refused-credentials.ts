@@ -5,7 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { opsRefusalLogMs } from '../../model/limits.ts';
 import type { Log } from '../../lib/log.ts';
-import { Throttle } from '../../lib/throttle.ts';
+import { RefusalLine } from '../../lib/throttle.ts';
 import type { OpsCredentialLabel, Telemetry } from '../../telemetry/telemetry.ts';
 
 export interface RefusedCredentialsDeps {
@@ -15,22 +15,17 @@ export interface RefusedCredentialsDeps {
 }
 
 export class RefusedCredentials {
-  readonly #deps: RefusedCredentialsDeps;
-  readonly #lines: Throttle;
-  #unlogged = 0;
+  readonly #telemetry: RefusedCredentialsDeps['telemetry'];
+  readonly #line: RefusalLine;
 
-  constructor(deps: RefusedCredentialsDeps) {
-    this.#deps = deps;
-    this.#lines = new Throttle(deps.clock, opsRefusalLogMs);
+  constructor({ clock, log, telemetry }: RefusedCredentialsDeps) {
+    this.#telemetry = telemetry;
+    this.#line = new RefusalLine(clock, log, 'wrong credential refused at the ops listener', opsRefusalLogMs);
   }
 
   /** `from`: remote address. */
   record(credential: OpsCredentialLabel, from: string): void {
-    const { log, telemetry } = this.#deps;
-    telemetry.opsAuthFailure(credential);
-    this.#unlogged += 1;
-    if (!this.#lines.pass()) return;
-    log.warn({ credential, from, refused: this.#unlogged }, 'wrong credential refused at the ops listener');
-    this.#unlogged = 0;
+    this.#telemetry.opsAuthFailure(credential);
+    this.#line.record(() => ({ credential, from }));
   }
 }

@@ -39,7 +39,7 @@ class Scene {
   /** A refused wakeup has its line, though no other request has one. */
   readonly answered: AnsweredWakeups;
 
-  constructor(kept?: { readonly max: number; readonly ofApplicationMax: number }) {
+  constructor(kept?: { readonly max: number; readonly ofOwnerMax: number }) {
     const requests = new RequestLog('off', this.clock, this.log);
     this.answered = new AnsweredWakeups(this.clock, this.log, requests, kept);
   }
@@ -96,7 +96,7 @@ test('refused wakeups are found by request id and device, the latest first, also
 });
 
 test('an application that floods forgets its own refused wakeups, not those of others', () => {
-  const kept = new Scene({ max: 10, ofApplicationMax: 4 }).answered.refusals;
+  const kept = new Scene({ max: 10, ofOwnerMax: 4 }).answered.refusals;
   kept.note(refusal({ appId: otherApp }));
   for (let i = 0; i < 100; i++) kept.note(refusal({ atMs: i }));
   const found = kept.list(requestId, null, 100);
@@ -107,7 +107,7 @@ test('an application that floods forgets its own refused wakeups, not those of o
 });
 
 test('of too many in all, those of the application that was refused longest ago go first', () => {
-  const kept = new Scene({ max: 4, ofApplicationMax: 2 }).answered.refusals;
+  const kept = new Scene({ max: 4, ofOwnerMax: 2 }).answered.refusals;
   for (const app of ['a', 'b', 'a', 'b', 'c', 'c', 'c']) kept.note(refusal({ appId: app as ApplicationId }));
   const apps = kept.list(requestId, null, 100).map(({ appId }) => appId);
   assert.deepEqual(
