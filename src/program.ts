@@ -39,6 +39,7 @@ const commands = new Map<string, () => Promise<AddCommand>>(
     wake: async () => (await import('./cli/api/wake-command.ts')).addWakeCommand,
     wakeups: async () => (await import('./cli/admin/wakeups-command.ts')).addWakeupsCommand,
     status: async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
+    refused: async () => (await import('./cli/admin/refused-command.ts')).addRefusedCommand,
     events: async () => (await import('./cli/api/events-command.ts')).addEventsCommand,
     calls: async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand,
     webhook: async () => (await import('./cli/admin/webhook-command.ts')).addWebhookCommand,

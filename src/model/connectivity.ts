@@ -1,4 +1,4 @@
-/** The record of a device's two connections. Source: API doc, Connectivity record. */
+/** The record of a device's two connections, and the reasons of refused logins. Source: API doc, Connectivity record. */
 import type { DeviceId, SessionId } from './ids.ts';
 
 /** Whole Unix seconds, or null when none was observed. */
@@ -42,3 +42,15 @@ export interface ConnectivityRecord {
   readonly signal: ConnectionTimes & { readonly isOnline: boolean };
   readonly sleep: ConnectionTimes;
 }
+
+/** Logins that the device reads as `denied`. */
+export const loginDenials = ['wrong_mac', 'unknown', 'disabled', 'expired'] as const;
+export type LoginDenial = (typeof loginDenials)[number];
+
+/** The causes of a refusal, for operators alone. `busy`: no room, or a store that is behind; `too_fast`: a device's own rate. */
+export const loginRefusals = [...loginDenials, 'busy', 'too_fast'] as const;
+export type LoginRefusal = (typeof loginRefusals)[number];
+
+/** `conflict`: accepted logins of one device that keep replacing each other. */
+export const loginTroubles = [...loginRefusals, 'conflict'] as const;
+export type LoginTrouble = (typeof loginTroubles)[number];

@@ -403,8 +403,20 @@ export const auditedAtOnceMax = 64;
 export const auditResultMsMax = 60_000;
 /** Named tokens of operators; another one is refused. */
 export const opsTokensMax = 64;
-/** Wrong credentials at the ops listener are logged at most this often. */
-export const opsRefusalLogMs = 60_000;
+/** Wrong credentials at the ops listener, and refused logins of one reason, are logged at most this often. */
+export const refusalLogMs = 60_000;
+
+/**
+ * Refused logins that the core remembers: a row for each device, port and reason. Rows of devices in the registry, and those of
+ * one application; beyond either the oldest is forgotten.
+ */
+export const refusedLoginsMax = 5000;
+export const refusedLoginsPerApplicationMax = 500;
+/** Rows of ids that the registry does not have, which cost a stranger nothing, and those from one address. */
+export const unknownLoginsMax = 1000;
+export const unknownLoginsPerAddressMax = 100;
+/** Rows of one answer to an operator. */
+export const refusedLoginsShownMax = 1000;
 /** The last use of a token is written at most this often. */
 export const opsTokenUseWriteMs = 60_000;
 

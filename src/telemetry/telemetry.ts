@@ -3,6 +3,7 @@
  * /metrics all follow from the declaration. Names and labels are those of running.md; never a device id in a label.
  */
 import { callEndReasons, legRefusals } from '../model/call.ts';
+import { loginRefusals } from '../model/connectivity.ts';
 import { eventTypes } from '../model/events.ts';
 import { mediaFrameResults } from '../model/media/picture.ts';
 import { signalEndReasons, signalRefusals } from '../model/signal.ts';
@@ -52,6 +53,12 @@ export function declareMetrics({
       'Ends of signal sessions by reason.',
       'reason',
       signalEndReasons,
+    ),
+    refusedLogin: counter(
+      'reveille_refused_logins_total',
+      'Refused logins at both ports that named a device by reason.',
+      'reason',
+      loginRefusals,
     ),
     wakeup: counter('reveille_wakeups_total', 'Wakeups by outcome.', 'outcome', [
       'accepted',

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import { LoginRefused, SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { runCli } from '../support/cli-process.ts';
 import { EdgesSite } from '../support/edges-site.ts';
 import type { ToldEvent } from '../support/event-log-check.ts';
@@ -105,6 +105,21 @@ test('the metrics count the sessions, connections and logins at the edges', asyn
       'reveille_sleep_logins_total{result="accepted"}',
     ].every((name) => text.includes(`\n${name} ${devices}\n`)),
   );
+});
+
+test('a login at an edge that is refused has its reason for operators, and one word for the device', async () => {
+  const refused = (deviceId: string): Promise<void> =>
+    assert.rejects(
+      SleepingModule.connect(site.ports.sleep, { deviceId, secret: 'another secret' }),
+      new LoginRefused('denied'),
+    );
+  await refused(siteDevice(0));
+  await refused('NOBODY');
+  const rows = await site.cli('refused');
+  assert.match(rows, /^NOBODY +sleep +unknown +1 .* 127\.0\.0\.1 +-$/m);
+  assert.match(rows, new RegExp(`^${siteDevice(0)} +sleep +wrong_mac +1 `, 'm'));
+  assert.match(await site.cli('status', siteDevice(0)), / sleep +wrong_mac +1 time from 127\.0\.0\.1 /);
+  await site.metrics((text) => text.includes('\nreveille_refused_logins_total{reason="unknown"} 1\n'));
 });
 
 test('a killed edge ends its own sessions as node_lost, each once, and is replaced', async () => {

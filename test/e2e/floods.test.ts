@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { RefusedAnswer } from '../../src/gateways/admin/refused-route.ts';
 import { flood, floodKinds } from '../support/floods.ts';
 import { startTestSite } from '../support/test-site.ts';
 
@@ -72,5 +73,9 @@ for (const [kind, where, flooded] of [
       .map(({ data }) => data)
       .filter((data) => 'connection' in data && data.connection === connection);
     assert.deepEqual(conflicts, [{ connection, replacements: 5 }]);
+    const query = new URLSearchParams({ device_id: deviceId, connection }).toString();
+    const { refused: rows } = await flooded.ops<RefusedAnswer>(`/v1/refused?${query}`);
+    const counts = Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
+    assert.deepEqual(counts, { conflict: 5, too_fast: refused });
     assert.ok(!JSON.stringify(events).includes('127.0.0.1'));
   });

@@ -334,6 +334,9 @@ export class FakeTelemetry implements Telemetry {
   sleepLogin(result: string): void {
     this.#add(`login ${result}`);
   }
+  refusedLogin(reason: string): void {
+    this.#add(`refused login ${reason}`);
+  }
   sleepEnd(reason: string): void {
     this.#add(`end ${reason}`);
   }

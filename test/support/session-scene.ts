@@ -23,6 +23,7 @@ import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
 import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
 import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
 import { LoginRates } from '../../src/core/devices/login-rates.ts';
+import { RefusedLogins } from '../../src/core/devices/refused-logins.ts';
 import { SessionConflicts } from '../../src/core/devices/session-conflicts.ts';
 import { DrivenClock } from './driven-clock.ts';
 import {
@@ -31,6 +32,7 @@ import {
   FakeRecords,
   FakeRegistry,
   FakeSignalConnection,
+  FakeTelemetry,
   testApp,
   testDevice,
 } from './fakes.ts';
@@ -49,11 +51,14 @@ export class SessionScene {
   readonly signalRecords = new FakeRecords(this.events);
   readonly reports: { deviceId: DeviceId; sessionId: SessionId; report: WakeReport }[] = [];
   readonly rejections: { deviceId: DeviceId; rejection: CallRejection }[] = [];
+  readonly telemetry = new FakeTelemetry();
+  readonly refusedLogins = new RefusedLogins(this);
   loginRates: SignalSessionsDeps['loginRates'] = new LoginRates(this.clock, 1);
   conflicts: SignalSessionsDeps['conflicts'] = new SessionConflicts({
     clock: this.clock,
     log: this.log,
     append: (event) => void this.events.push(event),
+    refusedLogins: this.refusedLogins,
   });
   directory = this.newDirectory();
   overloaded = false;
@@ -63,7 +68,7 @@ export class SessionScene {
 
   /** Of this moment: after a restart the directory is another. */
   get deps(): SignalSessionsDeps & ConnectivityDeps {
-    const { clock, registry, directory, log, loginRates, conflicts } = this;
+    const { clock, registry, directory, log, loginRates, conflicts, refusedLogins } = this;
     const wakeups: SignalSessionsDeps['wakeups'] = {
       reported: (deviceId, sessionId, report) => void this.reports.push({ deviceId, sessionId, report }),
     };
@@ -74,7 +79,7 @@ export class SessionScene {
     const storeRefuses = (): boolean => this.refusing;
     const records = { sleepRecords: this.sleepRecords, signalRecords: this.signalRecords };
     const known = { clock, registry, directory, ...records, log, loginRates, conflicts, observe: observeOwn };
-    return { ...known, wakeups, rejections, loginsAreClosed, storeRefuses };
+    return { ...known, refusedLogins, wakeups, rejections, loginsAreClosed, storeRefuses };
   }
 
   newDirectory(): DeviceDirectory {

@@ -5,6 +5,7 @@ import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import { UnclaimedSessions } from '../../src/core/devices/unclaimed-sessions.ts';
 import { sleepSessions } from '../../src/core/devices/admit-session.ts';
 import { LoginRates } from '../../src/core/devices/login-rates.ts';
+import { RefusedLogins } from '../../src/core/devices/refused-logins.ts';
 import { SessionConflicts } from '../../src/core/devices/session-conflicts.ts';
 import type { Admission, MovedSession, SleepSessions } from '../../src/core/ports/device-sessions.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
@@ -128,13 +129,20 @@ export class WakeupScene {
   /** As the edges of a core have them. */
   get sessions(): SleepSessions<Admission> {
     const { clock, registry, directory, log } = this;
+    const refusedLogins = new RefusedLogins(this);
     return this.unclaimed.claiming(
       sleepSessions({
         clock,
         registry,
         directory,
         loginRates: new LoginRates(clock, 1),
-        conflicts: new SessionConflicts({ clock, log, append: (event) => void this.events.push(event) }),
+        conflicts: new SessionConflicts({
+          clock,
+          log,
+          append: (event) => void this.events.push(event),
+          refusedLogins,
+        }),
+        refusedLogins,
         loginsAreClosed: () => false,
       }),
     );

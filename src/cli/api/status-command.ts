@@ -4,12 +4,19 @@
  */
 import type { Command } from 'commander';
 import type { DeviceStatus, ConnectionStatus } from '../../gateways/admin/device-routes.ts';
+import { troubleCauses } from '../admin/refused-command.ts';
 import { opsClient } from '../admin/running-server.ts';
 import type { SiteJson } from '../../server/site/site-route.ts';
 import { usageError } from '../shell/command-error.ts';
 import { alignColumns, tableOf } from '../shell/output.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
-import { parseDeviceIdOption, ageInWords, momentInWords, formatMoment } from '../shell/option-values.ts';
+import {
+  ageInWords,
+  counted,
+  formatMoment,
+  momentInWords,
+  parseDeviceIdOption,
+} from '../shell/option-values.ts';
 import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
 import type { ConnectionTimes, ConnectivityEntry } from '../../client/reveille-client.ts';
 import { tellingPart } from './events-text.ts';
@@ -19,7 +26,7 @@ export function addStatusCommand(program: Command): void {
   const command = newCommand(
     program,
     'status',
-    'Show whether a device is online or asleep, since when, and its latest transitions. With several devices, or with ' +
+    'Show whether a device is online or asleep, since when, its refused logins and its latest transitions. With several devices, or with ' +
       '--url or a credential, show their connections from the API; exit 1 unless all are found. With --site, show the processes ' +
       'of the server and the fronts of its API; exit 1 unless all are up.',
     'DOOR-1',
@@ -130,7 +137,7 @@ function momentOf(unixSeconds: number | null, nowMs: number): string {
 }
 
 export function statusText(status: DeviceStatus): string {
-  const { now_ms: nowMs, device, signal, sleep, transitions } = status;
+  const { now_ms: nowMs, device, signal, sleep, refused, transitions } = status;
   const expires = device.expires_at === null ? 'never' : withAge(device.expires_at, nowMs, momentInWords);
   const registry = [
     ['device', showable(device.device_id)],
@@ -144,6 +151,7 @@ export function statusText(status: DeviceStatus): string {
       ...connectionRows('signal', 'online', signal, nowMs),
       ...connectionRows('sleep', 'asleep', sleep, nowMs),
     ]),
+    ...(refused.length === 0 ? [] : [`refused logins, latest first\n${refusedLines(status)}`]),
     transitions.length === 0
       ? 'no transitions are kept'
       : `latest transitions, newest first\n${transitionLines(status)}`,
@@ -182,6 +190,17 @@ function connectionRows(
 
 function withAge(unixSeconds: number, nowMs: number, words = ageInWords): string {
   return `${formatMoment(unixSeconds, '')}  ${words(unixSeconds * 1000, nowMs)}`;
+}
+
+function refusedLines({ refused, now_ms: nowMs }: DeviceStatus): string {
+  const rows = refused.map(({ connection, reason, count, addresses, last_at: at }) => {
+    const atMs = Date.parse(at);
+    const from = addresses.length === 0 ? '' : ` from ${addresses.toReversed().join(', ')}`;
+    const age = ageInWords(atMs, nowMs);
+    const times = counted(count, 'time') + from;
+    return [`  ${new Date(atMs).toISOString()}`, age, connection, reason, times, troubleCauses[reason]];
+  });
+  return alignColumns(rows);
 }
 
 function transitionLines({ transitions, now_ms: nowMs }: DeviceStatus): string {

@@ -21,12 +21,14 @@ import type {
   SleepSessions,
 } from '../ports/device-sessions.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { LoginRefusal } from '../../model/connectivity.ts';
 import { isInService } from '../../model/registry.ts';
 import { proveDevice, secretMark as markOf } from './device-access.ts';
 import type { ActorMessage, EndReason, LoginMessage } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import type { LoginRates } from './login-rates.ts';
 import { findProductDefaults } from './product-defaults.ts';
+import type { RefusedLogins } from './refused-logins.ts';
 import type { SessionConflicts } from './session-conflicts.ts';
 
 export interface SleepSessionsDeps {
@@ -35,6 +37,7 @@ export interface SleepSessionsDeps {
   readonly directory: DeviceDirectory;
   readonly loginRates: Pick<LoginRates, 'take'>;
   readonly conflicts: Pick<SessionConflicts, 'replaced'>;
+  readonly refusedLogins: Pick<RefusedLogins, 'record'>;
   /** The store is far behind: a device that has no session is not let in. */
   loginsAreClosed(): boolean;
 }
@@ -95,17 +98,24 @@ function admit(
   open: Opening,
 ): Admission {
   const { clock, registry, directory } = deps;
-  const { deviceId } = login;
-  const secretMark = proveDevice(registry, login, computeMac, wallSeconds(clock));
-  if (secretMark === null) return 'denied';
-  // Only now: a stranger must not learn from `busy` which devices are here.
+  const { deviceId, mac } = login;
+  const device = registry.peekDevice(deviceId);
+  const secretMark = proveDevice(device, mac, computeMac, wallSeconds(clock));
   const replaces = (directory.find(deviceId)?.epoch(kind) ?? 0) > 0;
-  if ((!hasRoom || deps.loginsAreClosed()) && !replaces) return 'busy';
-  if (!deps.loginRates.take(kind, deviceId)) return 'busy';
+  // `busy` only behind the proof: a stranger must not learn from it which devices are here.
+  if (typeof secretMark === 'string') return refusalOf(secretMark);
+  if ((!hasRoom || deps.loginsAreClosed()) && !replaces) return refusalOf('busy');
+  if (!deps.loginRates.take(kind, deviceId)) return refusalOf('too_fast');
   const ticket = openSession(deps, kind, deviceId, secretMark, false, open);
   if (replaces)
     deps.conflicts.replaced({ connection: kind, deviceId, epoch: ticket.epoch, address: address() });
   return ticket;
+
+  /** The word that the device reads; the reason is for operators. */
+  function refusalOf(reason: LoginRefusal): 'denied' | 'busy' {
+    deps.refusedLogins.record({ connection: kind, deviceId, reason, address: address() }, device);
+    return reason === 'busy' || reason === 'too_fast' ? 'busy' : 'denied';
+  }
 }
 
 function recover(

@@ -4,6 +4,7 @@
  */
 import type { AccessCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
+import type { LoginDenial } from '../../model/connectivity.ts';
 import { isExpired, isInService, isOfApplication, type Device } from '../../model/registry.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { timingSafeEqual } from 'node:crypto';
@@ -38,19 +39,21 @@ export function checkAccess(
 const nobodysSecret = 'no device has this secret';
 
 /**
- * Verifies a login's HMAC against the device's secret: the mark of that secret, or null. Unknown device, wrong proof,
- * disabled and expired are one word and one time, so that ids can't be probed. `mac`: 32 bytes. Throws when the registry
- * cannot be read.
+ * Verifies a login's HMAC against the device's secret: the mark of that secret, or the reason of the refusal, which is for
+ * operators alone. For the device, unknown device, wrong proof, disabled and expired are one word and one time, so that ids
+ * can't be probed. `mac`: 32 bytes; `device` null: the registry does not have it.
  */
 export function proveDevice(
-  registry: RegistryReader,
-  login: { readonly deviceId: DeviceId; readonly mac: Uint8Array },
+  device: Device | null,
+  mac: Uint8Array,
   computeMac: (secret: string) => Buffer,
   nowS: number,
-): number | null {
-  const device = registry.peekDevice(login.deviceId);
-  const proven = timingSafeEqual(computeMac(device?.secret ?? nobodysSecret), login.mac);
-  return proven && device !== null && isInService(device, nowS) ? secretMark(device.secret) : null;
+): number | LoginDenial {
+  const proven = timingSafeEqual(computeMac(device?.secret ?? nobodysSecret), mac);
+  if (device === null) return 'unknown';
+  if (!proven) return 'wrong_mac';
+  if (isInService(device, nowS)) return secretMark(device.secret);
+  return device.disabled ? 'disabled' : 'expired';
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Detects devices whose connections keep replacing each other: two modules with one id, or a stolen secret. Backends get one
- * event a minute, operators one log line with the addresses. Source: docs/events.md, Two that share an id.
+ * event a minute, operators one log line with the addresses, and a row among the refused logins. Source: docs/events.md, Two that share an id.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { plainAddress } from '../../lib/connections/address-key.ts';
@@ -8,6 +8,7 @@ import type { ConnectionKind } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { Log } from '../../lib/log.ts';
+import type { RefusedLogins } from './refused-logins.ts';
 
 /** Replaced sessions of one device within the period that are a conflict, and how often it is reported. */
 const conflictReplacementsMin = 5;
@@ -19,6 +20,7 @@ export interface SessionConflictsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly append: (event: EventDraft) => void;
+  readonly refusedLogins: Pick<RefusedLogins, 'recordConflict'>;
 }
 
 export interface Replacement {
@@ -64,11 +66,13 @@ export class SessionConflicts {
   }
 
   #report({ connection, deviceId, epoch }: Replacement, { count, addresses }: Replacements): void {
-    const { clock, log, append } = this.#deps;
+    const { clock, log, append, refusedLogins } = this.#deps;
+    const latest = [...new Set(addresses)];
     log.warn(
-      { device_id: deviceId, connection, replacements: count, addresses: [...new Set(addresses)] },
+      { device_id: deviceId, connection, replacements: count, addresses: latest },
       'connections of one device keep replacing each other',
     );
+    refusedLogins.recordConflict(connection, deviceId, count, latest);
     const data = { connection, replacements: count };
     append({ type: 'device.conflict', data, deviceId, atMs: clock.wallMs(), epoch });
   }

@@ -1,6 +1,6 @@
 /**
- * A device as operators have it: `GET /v1/device/status?device_id=…` describes its registry entry, its two connections and its
- * latest events, `POST /v1/device/kick` ends its sessions. Where several members are one server, a
+ * A device as operators have it: `GET /v1/device/status?device_id=…` describes its registry entry, its two connections, its
+ * refused logins and its latest events, `POST /v1/device/kick` ends its sessions. Where several members are one server, a
  * connection is described by its newest session. Times are Unix seconds, those of events ISO 8601.
  */
 import { z } from 'zod';
@@ -15,9 +15,13 @@ import {
   changeRoute,
   missingEntry,
   readRoute,
+  refuse,
   type AdminAnswer,
+  type AdminRefusal,
   type AdminRoute,
 } from '../ops/admin-route.ts';
+import type { RefusedLogin, RefusedLogins } from '../../core/devices/refused-logins.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -27,12 +31,14 @@ import { type ConnectionRecord, neverConnected } from '../../model/connectivity.
 import type { LoggedEvent } from '../../model/events.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
 import { wireEvent } from './event-query.ts';
+import { encodeRefused } from './refused-route.ts';
 
 export interface DeviceRoutesDeps extends DisconnectDeps {
   readonly registry: RegistryReader;
   readonly signalRecords: ConnectionRecords;
   readonly sleepRecords: ConnectionRecords;
   readonly events: EventLog;
+  readonly refusedLogins: Pick<RefusedLogins, 'list'>;
 }
 
 const statusQuery = z.object({ device_id: z.string().default('').pipe(deviceIdField) });
@@ -54,10 +60,21 @@ async function describe(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<Adm
   await settlesWithin(deps.clock, commitMsMax, bothCommitted(deps, deviceId));
   const { registry, directory, cluster, events, clock } = deps;
   const device = registry.findDevice(deviceId);
-  if (device === null) return missingEntry({ kind: 'device', id: deviceId });
+  const refused = deps.refusedLogins.list({ deviceId });
+  if (device === null) return missingDevice(deviceId, refused);
   const connections =
     cluster === null ? observeHere(deps, deviceId) : await observeTogether(cluster, directory, deviceId);
-  return describeDevice(device, connections, events.recentOf(deviceId), clock.wallMs());
+  return describeDevice(device, connections, refused, events.recentOf(deviceId), clock.wallMs());
+}
+
+/** A device that logs in all the same is worth adding. */
+function missingDevice(deviceId: DeviceId, [latest]: readonly RefusedLogin[]): AdminRefusal {
+  const missing = missingEntry({ kind: 'device', id: deviceId });
+  if (latest === undefined) return missing;
+  const { connection, reason, count, lastAtMs } = latest;
+  const times = count === 1 ? 'once' : `${count} times, the last`;
+  const trace = `it was refused as ${reason} at the ${connection} port ${times} at ${formatTimestamp(lastAtMs)}`;
+  return refuse(missing.status, `${missing.error}; ${trace}`);
 }
 
 async function kick(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminAnswer> {
@@ -154,6 +171,7 @@ export type DeviceStatus = ReturnType<typeof describeDevice>;
 function describeDevice(
   { deviceId, productId, disabled, expiresAt }: Device,
   { signal, sleep }: ObservedConnections,
+  refused: readonly RefusedLogin[],
   latest: readonly LoggedEvent[],
   nowMs: number,
 ) {
@@ -164,6 +182,8 @@ function describeDevice(
     device: { device_id: deviceId, product_id: productId, disabled, expires_at: expiresAt, expired },
     signal: describeConnection(signal, latest, 'device.signal.'),
     sleep: describeConnection(sleep, latest, 'device.sleep.'),
+    // Since the start of the core, the latest first.
+    refused: refused.map(encodeRefused),
     transitions: latest.map(wireEvent),
   };
 }

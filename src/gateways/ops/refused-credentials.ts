@@ -3,7 +3,7 @@
  * seen and cannot fill the log. A request without a credential is neither.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { opsRefusalLogMs } from '../../model/limits.ts';
+import { refusalLogMs } from '../../model/limits.ts';
 import type { Log } from '../../lib/log.ts';
 import { RefusalLine } from '../../lib/throttle.ts';
 import type { OpsCredentialLabel, Telemetry } from '../../telemetry/telemetry.ts';
@@ -20,7 +20,7 @@ export class RefusedCredentials {
 
   constructor({ clock, log, telemetry }: RefusedCredentialsDeps) {
     this.#telemetry = telemetry;
-    this.#line = new RefusalLine(clock, log, 'wrong credential refused at the ops listener', opsRefusalLogMs);
+    this.#line = new RefusalLine(clock, log, 'wrong credential refused at the ops listener', refusalLogMs);
   }
 
   /** `from`: remote address. */

@@ -3,6 +3,7 @@ import { auditRoutes } from '../../gateways/admin/audit-routes.ts';
 import { deviceListRoute } from '../../gateways/admin/device-list-route.ts';
 import { directoryRoutes } from '../../gateways/admin/directory-routes.ts';
 import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
+import { refusedRoute } from '../../gateways/admin/refused-route.ts';
 import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
 import { registryRoutes, type RegistryChangeDeps } from '../../gateways/admin/registry-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
@@ -38,6 +39,7 @@ export function adminRoutes(server: ServerContext, deps: AdminRoutesDeps): (Admi
     ...auditRoutes(deps.dataDirectory, clock),
     ...deviceRoutes({ ...server, sleepRecords, signalRecords, events }),
     deviceListRoute({ ...server, sleepRecords, signalRecords }),
+    refusedRoute(server.refusedLogins),
     wakeRoute({ ...server, wakeups: server }),
     ...wakeupRoutes({ ...server, wakeupRecords: records.wakeups, events }),
     ...tokenKeyRoutes(tokenKeys),

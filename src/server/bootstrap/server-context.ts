@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { LoginRates } from '../../core/devices/login-rates.ts';
 import { UnclaimedSessions } from '../../core/devices/unclaimed-sessions.ts';
+import { RefusedLogins } from '../../core/devices/refused-logins.ts';
 import { SessionConflicts } from '../../core/devices/session-conflicts.ts';
 import { WakeupWatch } from '../../core/wakeups/wakeup-watch.ts';
 import { messagesKnownMax } from '../../model/limits.ts';
@@ -119,6 +120,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   const watch = new WakeupWatch({ clock, records: records.wakeups, telemetry: metrics });
   directory.follow(watch);
   const requestLog = new RequestLog(settings.log.requests, clock, log);
+  const refusedLogins = new RefusedLogins({ clock, log, telemetry: metrics, registry });
   const callDirectory = new CallDirectory({ clock, records: records.calls, telemetry: metrics });
   const endedCalls = new EndedCalls(clock);
   callDirectory.follow(endedCalls);
@@ -140,7 +142,14 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     /** While edges bring them to this core. */
     unclaimed: new UnclaimedSessions({ clock, directory }),
     loginRates: new LoginRates(clock, settings.limits.device_logins_per_second),
-    conflicts: new SessionConflicts({ clock, log, append: (event) => records.appendEvent(event) }),
+    conflicts: new SessionConflicts({
+      clock,
+      log,
+      append: (event) => records.appendEvent(event),
+      refusedLogins,
+    }),
+    /** The logins that were refused here. */
+    refusedLogins,
     /** The calls that are kept here. */
     callDirectory,
     /** Members that have ended. */

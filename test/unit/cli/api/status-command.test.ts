@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectionsText, statusText } from '../../../../src/cli/api/status-command.ts';
+import type { RefusedLoginJson } from '../../../../src/gateways/admin/refused-route.ts';
 import type { ConnectionStatus, DeviceStatus } from '../../../../src/gateways/admin/device-routes.ts';
 import type { DeviceId, ProductId, SessionId } from '../../../../src/model/ids.ts';
 
@@ -39,6 +40,7 @@ function statusOf(overrides: Partial<DeviceStatus> = {}): DeviceStatus {
     },
     signal: online,
     sleep: never,
+    refused: [],
     transitions: [],
     ...overrides,
   };
@@ -80,6 +82,29 @@ test('an expired or disabled device says what that means', () => {
   assert.match(text, /^disabled +yes/m);
   const later = { ...device, expires_at: nowS + 3 * 86_400, expired: false };
   assert.match(statusText(statusOf({ device: later })), /^expires .* in 3 days$/m);
+});
+
+test('refused logins stand with their number, addresses and cause', () => {
+  const refused: RefusedLoginJson = {
+    device_id: 'DOOR-1' as DeviceId,
+    app_id: null,
+    connection: 'sleep',
+    reason: 'wrong_mac',
+    count: 12,
+    first_at: '2026-11-20T08:00:00.000+00:00',
+    last_at: '2026-11-20T08:29:00.500+00:00',
+    addresses: ['192.0.2.1', '198.51.100.2'],
+  };
+  const once = { ...refused, connection: 'signal', reason: 'disabled', count: 1, addresses: [] } as const;
+  const [, text] = statusText(statusOf({ refused: [refused, once] })).split('\n\n');
+  assert.deepEqual(
+    text?.split('\n').map((line) => line.replace(/ {2,}/g, '|')),
+    [
+      'refused logins, latest first',
+      '|2026-11-20T08:29:00.500Z|59 seconds ago|sleep|wrong_mac|12 times from 198.51.100.2, 192.0.2.1|the device does not have the secret that the registry has for it',
+      '|2026-11-20T08:29:00.500Z|59 seconds ago|signal|disabled|1 time|the device is disabled in the registry',
+    ],
+  );
 });
 
 test('transitions stand newest first, each with time, age, what and why', () => {

@@ -1,12 +1,22 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import { RefusedLogins } from '../../../../src/core/devices/refused-logins.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
-import type { SessionId } from '../../../../src/model/ids.ts';
+import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import { formatTimestamp } from '../../../../src/protocol/rest/shared-fields.ts';
 import { type DeviceStatus, deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
 import { askRoute, type RouteReply } from '../../../support/ask-route.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeConnection, FakeLog, FakeRecords, FakeRegistry, testDevice } from '../../../support/fakes.ts';
+import {
+  FakeConnection,
+  FakeLog,
+  FakeRecords,
+  FakeRegistry,
+  FakeTelemetry,
+  testApp,
+  testDevice,
+} from '../../../support/fakes.ts';
 import { neverConnected, type ConnectionRecord } from '../../../../src/model/connectivity.ts';
 
 class Scene {
@@ -16,6 +26,8 @@ class Scene {
   readonly sleepRecords = new FakeRecords();
   readonly events = new DraftedEventLog();
   readonly log = new FakeLog();
+  readonly telemetry = new FakeTelemetry();
+  readonly refusedLogins = new RefusedLogins(this);
   readonly cluster = null;
   readonly directory = new DeviceDirectory({
     sleepRecords: this.sleepRecords,
@@ -102,6 +114,37 @@ test('an unknown device is 404 and named, a missing or too long id is 400', asyn
   assert.deepEqual(unknown, { status: 404, body: { error: 'no device "NOBODY" in the registry' } });
   for (const query of ['', `device_id=${'x'.repeat(256)}`])
     assert.equal((await scene.ask(query)).status, 400);
+});
+
+test('a device whose logins were refused has them in its status', async () => {
+  const scene = new Scene();
+  const refused = { connection: 'sleep', deviceId: testDevice, address: '192.0.2.1' } as const;
+  scene.refusedLogins.record({ ...refused, reason: 'wrong_mac' }, scene.registry.findDevice(testDevice));
+  const at = formatTimestamp(scene.clock.wallMs());
+  assert.deepEqual((await scene.status()).refused, [
+    {
+      device_id: testDevice,
+      app_id: testApp,
+      connection: 'sleep',
+      reason: 'wrong_mac',
+      count: 1,
+      first_at: at,
+      last_at: at,
+      addresses: ['192.0.2.1'],
+    },
+  ]);
+});
+
+test('an unknown device that has logged in all the same is 404, with the trace of its login', async () => {
+  const scene = new Scene();
+  const refused = { connection: 'sleep', deviceId: 'NOBODY' as DeviceId, reason: 'unknown' } as const;
+  const at = formatTimestamp(scene.clock.wallMs());
+  const trace = 'no device "NOBODY" in the registry; it was refused as unknown at the sleep port';
+  for (const times of ['once at', '2 times, the last at']) {
+    scene.refusedLogins.record({ ...refused, address: '' }, null);
+    const { status, body } = await scene.ask('device_id=NOBODY');
+    assert.deepEqual([status, body], [404, { error: `${trace} ${times} ${at}` }]);
+  }
 });
 
 const openRecord: ConnectionRecord = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RefusedCredentials } from '../../../../src/gateways/ops/refused-credentials.ts';
-import { opsRefusalLogMs } from '../../../../src/model/limits.ts';
+import { refusalLogMs } from '../../../../src/model/limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 
@@ -11,7 +11,7 @@ test('a flood of wrong tokens is counted whole, and logged once a minute with it
   const refusals = new RefusedCredentials({ clock, log, telemetry });
   refusals.record('login', '192.0.2.1');
   for (let count = 0; count < 1000; count += 1) refusals.record('token', '192.0.2.2');
-  clock.advance(opsRefusalLogMs);
+  clock.advance(refusalLogMs);
   refusals.record('token', '192.0.2.3');
   assert.deepEqual(
     log.lines.map(({ fields }) => fields),

@@ -1,0 +1,57 @@
+/**
+ * `GET /v1/refused` on the ops listener: the logins that the core has refused since its start, each with its reason, and devices
+ * whose sessions keep replacing each other; the latest first.
+ */
+import { z } from 'zod';
+import type { RefusedLogin, RefusedLogins } from '../../core/devices/refused-logins.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
+import { connectionKinds } from '../../model/cluster.ts';
+import { loginTroubles } from '../../model/connectivity.ts';
+import { refusedLoginsShownMax } from '../../model/limits.ts';
+import { readRoute, type AdminRoute } from '../ops/admin-route.ts';
+import { deviceIdField } from './device-changes.ts';
+
+const refusedQuery = z.strictObject({
+  device_id: deviceIdField.optional(),
+  connection: z.enum(connectionKinds).optional(),
+  reason: z.enum(loginTroubles).optional(),
+  limit: z.coerce.number().int().min(1).max(refusedLoginsShownMax).default(100),
+});
+
+export interface RefusedAnswer {
+  readonly refused: readonly RefusedLoginJson[];
+  /** More rows are like these. */
+  readonly more: boolean;
+  /** Rows of any kind that were dropped for want of room. */
+  readonly forgotten: number;
+}
+
+export function refusedRoute(refusedLogins: Pick<RefusedLogins, 'list' | 'forgotten'>): AdminRoute {
+  return readRoute('/v1/refused', refusedQuery, async ({ limit, device_id: deviceId, ...query }) => {
+    const rows = refusedLogins.list({ ...query, deviceId });
+    const answer: RefusedAnswer = {
+      refused: rows.slice(0, limit).map(encodeRefused),
+      more: rows.length > limit,
+      forgotten: refusedLogins.forgotten,
+    };
+    return answer;
+  });
+}
+
+export type RefusedLoginJson = ReturnType<typeof encodeRefused>;
+
+export function encodeRefused(row: RefusedLogin) {
+  return {
+    device_id: row.deviceId,
+    // The first application of its product; null: none, or the registry does not have the device.
+    app_id: row.appId,
+    connection: row.connection,
+    reason: row.reason,
+    // Refused logins; of a conflict, replaced sessions.
+    count: row.count,
+    first_at: formatTimestamp(row.firstAtMs),
+    last_at: formatTimestamp(row.lastAtMs),
+    // Addresses of peers: the latest two, the latest last.
+    addresses: row.addresses,
+  };
+}
