@@ -52,6 +52,8 @@ export interface RefusedLogin {
   readonly addresses: readonly string[];
 }
 
+type Row = { -readonly [Key in keyof RefusedLogin]: RefusedLogin[Key] };
+
 export interface RefusedFilter {
   readonly deviceId?: DeviceId | undefined;
   readonly connection?: ConnectionKind | undefined;
@@ -62,11 +64,11 @@ const addressesMax = 2;
 
 export class RefusedLogins {
   readonly #deps: RefusedLoginsDeps;
-  readonly #ofDevices = new RecentByOwner<string, RefusedLogin>({
+  readonly #ofDevices = new RecentByOwner<string, Row>({
     max: refusedLoginsMax,
     ofOwnerMax: refusedLoginsPerApplicationMax,
   });
-  readonly #ofUnknownIds = new RecentByOwner<string, RefusedLogin>({
+  readonly #ofUnknownIds = new RecentByOwner<string, Row>({
     max: unknownLoginsMax,
     ofOwnerMax: unknownLoginsPerAddressMax,
   });
@@ -86,7 +88,7 @@ export class RefusedLogins {
     return this.#ofDevices.forgotten + this.#ofUnknownIds.forgotten;
   }
 
-  /** `device` null: the registry does not have it. Never throws; about a microsecond. */
+  /** `device` null: the registry does not have it. Never throws. */
   record({ connection, deviceId, reason, address }: Refusal, device: Device | null): void {
     this.#deps.telemetry.refusedLogin(reason);
     const from = plainAddress(address);
@@ -97,7 +99,7 @@ export class RefusedLogins {
       // An id that the registry does not have is a stranger's text: it gets into no log.
       ...(device !== null && { device_id: deviceId }),
     }));
-    this.#count({ connection, deviceId, reason, count: 1, addresses: [from] }, device);
+    this.#count({ connection, deviceId, reason }, device, 1, [from]);
   }
 
   /** `addresses`: of the peers that replaced each other, the latest last. Never throws. */
@@ -108,7 +110,7 @@ export class RefusedLogins {
     addresses: readonly string[],
   ): void {
     const device = this.#read((registry) => registry.peekDevice(deviceId));
-    this.#count({ connection, deviceId, reason: 'conflict', count, addresses }, device);
+    this.#count({ connection, deviceId, reason: 'conflict' }, device, count, addresses);
   }
 
   /** The latest first. */
@@ -123,29 +125,33 @@ export class RefusedLogins {
       .sort((one, other) => other.lastAtMs - one.lastAtMs);
   }
 
+  /** Rows are changed in place: copies of them are most of what a refusal costs. */
   #count(
-    {
-      count,
-      addresses,
-      ...refused
-    }: Pick<RefusedLogin, 'connection' | 'deviceId' | 'reason' | 'count' | 'addresses'>,
+    { connection, deviceId, reason }: Pick<RefusedLogin, 'connection' | 'deviceId' | 'reason'>,
     device: Device | null,
+    count: number,
+    addresses: readonly string[],
   ): void {
     const nowMs = this.#deps.clock.wallMs();
     const kept = device === null ? this.#ofUnknownIds : this.#ofDevices;
     const product = device && this.#read((registry) => registry.findProduct(device.productId));
     const appId = product?.appIds[0] ?? null;
     const owner = device === null ? addressKey(addresses.at(-1) ?? '') : (appId ?? device.productId);
-    const key = `${refused.connection} ${refused.reason} ${refused.deviceId}`;
-    const before = kept.find(owner, key);
-    kept.put(owner, key, {
-      ...refused,
+    const key = `${connection} ${reason} ${deviceId}`;
+    const row = kept.find(owner, key) ?? {
+      deviceId,
       appId,
-      count: (before?.count ?? 0) + count,
-      firstAtMs: before?.firstAtMs ?? nowMs,
+      connection,
+      reason,
+      count: 0,
+      firstAtMs: nowMs,
       lastAtMs: nowMs,
-      addresses: latestOf([...(before?.addresses ?? []), ...addresses]),
-    });
+      addresses: [],
+    };
+    row.count += count;
+    row.lastAtMs = nowMs;
+    for (const address of addresses) addAddress(row, address);
+    kept.put(owner, key, row);
   }
 
   /** Null also where the store cannot be read: a trace changes no answer. */
@@ -158,7 +164,8 @@ export class RefusedLogins {
   }
 }
 
-function latestOf(addresses: readonly string[]): readonly string[] {
-  const known = addresses.filter((address, at) => address !== '' && addresses.lastIndexOf(address) === at);
-  return known.slice(-addressesMax);
+function addAddress(row: Row, address: string): void {
+  const { addresses } = row;
+  if (address === '' || addresses.at(-1) === address) return;
+  row.addresses = [...addresses.filter((known) => known !== address), address].slice(-addressesMax);
 }
