@@ -10,6 +10,7 @@ import { openDevice } from './views/device-view.ts';
 import { openDevices } from './views/devices-view.ts';
 import { loginView } from './views/login-view.ts';
 import { openOverview } from './views/overview-view.ts';
+import { openRefused } from './views/refused-view.ts';
 import { button, callPath, linkTo, sentenceOf, type OpenView, type Page, type View } from './page.ts';
 import { openSettings } from './views/settings-view.ts';
 
@@ -21,6 +22,7 @@ interface Entry {
 const views: Readonly<Record<string, Entry>> = {
   overview: { name: 'Overview', open: openOverview },
   devices: { name: 'Devices', open: openDevices },
+  refused: { name: 'Refused', open: openRefused },
   applications: { name: 'Applications', open: openApplications },
   calls: { name: 'Calls', open: openCalls },
   cluster: { name: 'Cluster', open: openCluster },

@@ -2,6 +2,7 @@
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device-routes.ts';
 import { callsTable } from './calls-view.ts';
+import { refusedTable } from './refused-view.ts';
 import { deviceActions } from './device-actions.ts';
 import { el } from '../dom.ts';
 import { dataTable } from '../lists.ts';
@@ -18,6 +19,7 @@ export function openDevice(page: Page, query: URLSearchParams): View {
   const actions = el('p', { class: 'buttons' });
   const record = el('div', {}, el('p', {}, 'Looking …'));
   const connections = el('div', {});
+  const refused = el('div', {});
   const calls = el('div', {});
   const machine = new TimeMachine(page, deviceId);
   let offered = '';
@@ -29,6 +31,9 @@ export function openDevice(page: Page, query: URLSearchParams): View {
     ]);
     record.replaceChildren(recordOf(status));
     connections.replaceChildren(connectionsOf(status));
+    refused.replaceChildren(
+      ...(status.refused.length === 0 ? [] : [section('Refused logins', {}, refusedTable(status.refused))]),
+    );
     // Buttons stay under the finger: they are laid anew only if others are to be there, and live calls hold buttons, too.
     const wanted = JSON.stringify([status.device.disabled, live]);
     if (wanted === offered) return;
@@ -43,6 +48,7 @@ export function openDevice(page: Page, query: URLSearchParams): View {
     trouble.element,
     actions,
     el('div', { class: 'pair' }, section('Record', {}, record), section('Connections', {}, connections)),
+    refused,
     calls,
     machine.element,
   );

@@ -1,0 +1,44 @@
+/** Refused logins since the start of the core, the latest first, each with its reason; and devices that share an id. */
+import type { RefusedAnswer, RefusedLoginJson } from '../../gateways/admin/refused-route.ts';
+import { el } from '../dom.ts';
+import { dataTable, polledView } from '../lists.ts';
+import { badge, deviceLink, moment, type Page, type View } from '../page.ts';
+
+const everyMs = 5000;
+const shownMax = 200;
+
+export function openRefused(page: Page): View {
+  return polledView(
+    'Refused logins',
+    everyMs,
+    () => page.client.read<RefusedAnswer>('/v1/refused', { limit: shownMax }),
+    ({ refused, more }) => [
+      refused.length === 0 ? el('p', {}, 'No login was refused.') : refusedTable(refused),
+      el('p', { class: 'faint' }, more ? `The latest ${shownMax}; reveille refused has more.` : ''),
+    ],
+  );
+}
+
+const causes: Readonly<Record<RefusedLoginJson['reason'], string>> = {
+  wrong_mac: 'wrong secret',
+  unknown: 'not in the registry',
+  disabled: 'disabled',
+  expired: 'expired',
+  busy: 'no room, or a store that is behind',
+  too_fast: 'too many logins',
+  conflict: 'two units share the id',
+};
+
+export function refusedTable(refused: readonly RefusedLoginJson[]): HTMLElement {
+  return dataTable('Refused logins', refused, [
+    { name: 'Device', cell: (row) => deviceLink(row.device_id) },
+    {
+      name: 'Reason',
+      cell: ({ reason }) => badge(causes[reason], reason === 'conflict' ? 'bad' : 'warn'),
+    },
+    { name: 'Count', cell: ({ count }) => count, isNumber: true },
+    { name: 'Last', cell: (row) => moment(Date.parse(row.last_at)) },
+    { name: 'Port', cell: ({ connection }) => connection, isWide: true },
+    { name: 'From', cell: ({ addresses }) => addresses.toReversed().join(', ') || '–', isWide: true },
+  ]);
+}
