@@ -1,17 +1,16 @@
 /**
- * The one import of uWebSockets.js. The repack on npm is an ES module with named exports; the official package
- * is CommonJS with a default: either works behind this file. Without its binary (another libc, another Node)
- * the process cannot serve, and says so in one sentence. See docs/adr/0002.
+ * The one use of uWebSockets.js: apps that listen, with TLS or without. Reading this module rejects with a `MissingBinaryError`
+ * where the library has no binary.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
-import type * as Uws from 'uWebSockets.js';
 import { freePort } from './accept-queue.ts';
 import { hasByteOrderMark, readTextFile } from './text-file.ts';
 import { cannotListen } from './connections/listen-address.ts';
 import { type TlsFiles, readCertificate, type Certificate } from './connections/tls-files.ts';
+import { loadUws } from './connections/uws-binary.ts';
 
 export type { TemplatedApp };
 
@@ -40,22 +39,7 @@ export interface HttpResponse {
 
 export type HttpHandler = (response: HttpResponse, request: HttpRequest) => void;
 
-type UwsModule = typeof Uws;
-
-async function load(): Promise<UwsModule> {
-  try {
-    const loaded = (await import('uWebSockets.js')) as UwsModule & { default?: UwsModule };
-    return loaded.default ?? loaded;
-  } catch (error) {
-    throw new Error(
-      `uWebSockets.js has no binary for Node ${process.versions.node} on ${process.platform}/${process.arch}: ` +
-        `run on Node 20 or 22 on glibc Linux, macOS or Windows, or see docs/adr/0002-uwebsockets-repack.md`,
-      { cause: error },
-    );
-  }
-}
-
-const uws = await load();
+const uws = await loadUws();
 // No header that names the library in answers. Its types leave this switch out.
 (uws as unknown as { _cfg?(name: string): void })._cfg?.('silent');
 

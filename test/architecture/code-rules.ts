@@ -5,12 +5,14 @@ const codeLinesMax = 220;
 const pathForm = /^src(?:\/[a-z0-9]+(?:-[a-z0-9]+)*)+\.ts$/;
 /** A page has its markup and its styles as files of their own, and is checked with the types of a browser. */
 const pageForm = /^src\/console\/(?:(?:[a-z]+\/)?[a-z0-9]+(?:-[a-z0-9]+)*\.(?:css|html)|tsconfig\.json)$/;
+/** Has Node read the others, so that it cannot be one of them. */
+const preload = 'src/typescript.mjs';
 const namesNothing = new Set(['manager', 'helper', 'helpers', 'util', 'utils', 'data', 'process', 'index']);
 
 /** Names are kebab-case nouns that say something; files stay small. */
 export function nameViolations(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path }) => {
-    if (pageForm.test(path)) return [];
+    if (pageForm.test(path) || path === preload) return [];
     if (!pathForm.test(path)) return [`${path} is not a kebab-case .ts file`];
     const lastWord = path.slice(0, -'.ts'.length).split(/[/-]/).at(-1) ?? '';
     return namesNothing.has(lastWord) ? [`${path} says nothing by its name`] : [];

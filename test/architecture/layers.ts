@@ -21,7 +21,7 @@ const layers = [
 ] as const;
 
 /** Directly under `src/`: the program's entry and its commands, which may import every layer. */
-const entryFiles = new Set(['src/main.ts', 'src/program.ts']);
+const entryFiles = new Set(['src/typescript.mjs', 'src/main.ts', 'src/command-line.ts', 'src/program.ts']);
 
 /** The folders of these layers know nothing of each other. */
 const separateFolders = new Set(['protocol']);
@@ -92,7 +92,7 @@ function mayImport(path: string, target: string): boolean {
 
 /** Packages that only some files may import. */
 const importersOf: Readonly<Record<string, RegExp>> = {
-  'uWebSockets.js': /^src\/lib\/uws\.ts$/,
+  'uWebSockets.js': /^src\/lib\/(?:uws|connections\/uws-binary)\.ts$/,
   fastify: /^src\/gateways\/(?:ops|console)\//,
   '@fastify/etag': /^src\/gateways\/console\//,
   'node-datachannel': /^src\/media\/webrtc\//,

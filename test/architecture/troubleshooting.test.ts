@@ -52,7 +52,7 @@ function endOfExpression(source: string, from: number): number {
 
 const source = new URL('src/', checkout);
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.m?[jt]s$/.test(path))
   .map((path) => ({ path, text: readFileSync(new URL(path, source), 'utf8') }));
 
 const page = readFromRoot('docs/reference/troubleshooting.md');

@@ -1,6 +1,6 @@
 /**
  * An installation from a clean clone that leaves FFmpeg out as README says, and what becomes of one whose binaries are damaged or
- * missing: without FFmpeg's, or WebRTC's, the server works; without lmdb's, every command says what is missing.
+ * missing: without FFmpeg's, or WebRTC's, the server works; without lmdb's, or the compiler's, every command says what is missing.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -116,6 +116,20 @@ test('a binary of WebRTC that is cut short, or is missing, keeps no server from 
   const [missing = '', ...others] = await webRtcLines();
   assert.match(missing, /\(npm ci installs it\): Cannot load native addon/);
   assert.deepEqual([more, others], [[], []]);
+});
+
+test('without the binary of the compiler every command says what is missing, and what mends it', async () => {
+  const folder = join(clone, 'node_modules/@esbuild');
+  renameSync(folder, `${folder}-away`);
+  for (const command of ['serve', 'status', 'version']) {
+    const { code, stderr } = await reveille(command);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^the compiler esbuild has no binary for [\w-]+ here\n {2}npm ci mends it; not with --omit=optional.*\n$/,
+    );
+  }
+  renameSync(`${folder}-away`, folder);
 });
 
 test('without the binary of lmdb every command says what is missing, and what mends it', async () => {

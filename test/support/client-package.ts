@@ -38,7 +38,7 @@ const typesOf = (folder: string): string => `./${folder}/types/client/reveille-c
 const codeOf = (folder: string): string => `./${folder}/reveille-client.js`;
 
 function manifest(): object {
-  const { version, license, engines } = readJson('package.json');
+  const { version, license } = readJson('package.json');
   const conditions = { import: 'esm', require: 'cjs' };
   return {
     name: 'reveille-client',
@@ -47,7 +47,8 @@ function manifest(): object {
     license,
     type: 'module',
     sideEffects: false,
-    engines,
+    // It loads no binary, so later Nodes do as well as those of the server.
+    engines: { node: '>=20.12' },
     // For resolution that knows no `exports`.
     main: codeOf('cjs'),
     types: typesOf('cjs'),

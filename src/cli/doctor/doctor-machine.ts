@@ -8,6 +8,8 @@ import { listenSockets } from '../../edge/sleep-sockets.ts';
 import { acceptBacklog, hasReusePort, readAcceptQueueMax } from '../../lib/accept-queue.ts';
 import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import { findNodeSupport, supportedNodes } from '../../lib/package-version.ts';
+import type { MissingBinaryError } from '../../lib/connections/uws-binary.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
@@ -61,13 +63,11 @@ export async function checkMachine(
   ];
 }
 
-const testedMajors: ReadonlySet<number> = new Set([20, 22]);
-
 function checkNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const advice = 'run on Node 20 or 22';
-  if (major < 20 || (major === 20 && minor < 12)) return failing('node', `${version} is too old`, advice);
-  if (!testedMajors.has(major)) return warn('node', `${version} is not one it is tested on`, advice);
+  const support = findNodeSupport(version);
+  const advice = `run on Node ${supportedNodes()}`;
+  if (support === 'too-old') return failing('node', `${version} is too old`, advice);
+  if (support === 'untested') return warn('node', `${version} is not one it is tested on`, advice);
   return ok('node', version);
 }
 
@@ -76,7 +76,8 @@ async function checkFrontEnd(): Promise<Finding> {
     await import('../../lib/uws.ts');
     return ok('uWebSockets.js', 'its binary loads');
   } catch (error) {
-    return failing('uWebSockets.js', (error as Error).message, 'see docs/adr/0002-uwebsockets-repack.md');
+    const { fault, advice } = error as MissingBinaryError;
+    return failing('uWebSockets.js', fault, advice);
   }
 }
 

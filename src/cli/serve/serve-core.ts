@@ -31,8 +31,10 @@ import { announceConsole, checkStart, consoleUrl, dieOfTheUnexpected } from './s
 export async function serveCore(context: CommandContext, isDemoAsked: boolean): Promise<void> {
   const logging = openLog(context.settings.log, undefined, true);
   dieOfTheUnexpected(logging);
-  const { startServer } = await import('../../server/bootstrap/server.ts');
-  const core: Core = new Core(context, logging, startServer, (news) => parent.report(news));
+  // The front end's binary may be missing, which the supervisor is sent like every other reason.
+  const loading = import('../../server/bootstrap/server.ts');
+  loading.catch(() => undefined);
+  const core: Core = new Core(context, logging, loading, (news) => parent.report(news));
   const { clock } = context;
   const parent: ParentEnd<CoreChildKind> = followParent<CoreChildKind>({
     clock,
@@ -45,6 +47,7 @@ export async function serveCore(context: CommandContext, isDemoAsked: boolean): 
   const task = await parent.begun;
   logging.hush(task.failure !== null);
   try {
+    await loading;
     if (task.isSuccessor) await core.succeed(task);
     await core.start(task, isDemoAsked);
     logging.hush(false);
@@ -56,11 +59,15 @@ export async function serveCore(context: CommandContext, isDemoAsked: boolean): 
   }
 }
 
+interface ServerModule {
+  readonly startServer: StartServer;
+}
+
 class Core {
   readonly progress: LoopProgress;
   readonly #context: CommandContext;
   readonly #logging: Logging;
-  readonly #startServer: StartServer;
+  readonly #loading: Promise<ServerModule>;
   readonly #report: ParentEnd<CoreChildKind>['report'];
   #starting: Promise<RunningServer | null> = Promise.resolve(null);
   #children: readonly SiteChild[] = [];
@@ -74,12 +81,12 @@ class Core {
   constructor(
     context: CommandContext,
     logging: Logging,
-    startServer: StartServer,
+    loading: Promise<ServerModule>,
     report: ParentEnd<CoreChildKind>['report'],
   ) {
     this.#context = context;
     this.#logging = logging;
-    this.#startServer = startServer;
+    this.#loading = loading;
     this.#report = report;
     this.progress = new LoopProgress(context.clock);
   }
@@ -174,10 +181,11 @@ class Core {
     );
   }
 
-  #serve({ listeners, edgeSocket, mediaSockets, isFirst }: CoreTask): Promise<RunningServer> {
+  async #serve({ listeners, edgeSocket, mediaSockets, isFirst }: CoreTask): Promise<RunningServer> {
+    const { startServer } = await this.#loading;
     const { settings, configured, clock } = this.#context;
     const { log, announce } = this.#logging;
-    return this.#startServer(withListeners(settings, listeners), {
+    return startServer(withListeners(settings, listeners), {
       configured,
       clock,
       log,

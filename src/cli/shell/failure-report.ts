@@ -1,6 +1,7 @@
 /** Maps the error that ended a command to lines on standard error and an exit code. Source: running.md, Command line. */
 import { CommanderError } from 'commander';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../../client/reveille-client.ts';
+import { MissingBinaryError } from '../../lib/connections/uws-binary.ts';
 import { SettingsError } from '../../server/config/settings.ts';
 import { AuditRefusal } from '../../storage/audit/audit-log.ts';
 import { causeOf } from '../../storage/lmdb/store-fault.ts';
@@ -36,8 +37,7 @@ function describe(error: unknown): FailureReport {
     return { exitCode: 1, lines: [`no answer from ${error.origin}: ${reason}`, `  ${advice}`] };
   }
   if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
-  if (error instanceof StoreOpenError || error instanceof AuditRefusal || isSystemError(error))
-    return { exitCode: 1, lines: [error.message] };
+  if (isSentence(error) || isSystemError(error)) return { exitCode: 1, lines: [error.message] };
   if (isNativeFailure(error)) return { exitCode: 1, lines: describeNativeFailure(error) };
   const cause = causeOf(error);
   if (cause !== null) return { exitCode: 1, lines: [cause] };
@@ -53,6 +53,11 @@ function describeUsage({ exitCode, code, message }: CommanderError): FailureRepo
   const [sentence = '', ...more] = message.replace(/^error: /, '').split('\n');
   const advice = [...more, helpAdvice];
   return { exitCode: 2, lines: [sentence, ...advice.map((line) => `  ${line}`)] };
+}
+
+/** Its message is all that a person needs. */
+function isSentence(error: unknown): error is Error {
+  return [StoreOpenError, AuditRefusal, MissingBinaryError].some((type) => error instanceof type);
 }
 
 /** The message of a system call's error names the call and the path. */

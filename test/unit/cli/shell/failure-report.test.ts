@@ -5,6 +5,7 @@ import { CommanderError } from 'commander';
 import { CommandError, usageError } from '../../../../src/cli/shell/command-error.ts';
 import { describeFailure } from '../../../../src/cli/shell/failure-report.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../../../../src/client/reveille-client.ts';
+import { MissingBinaryError } from '../../../../src/lib/connections/uws-binary.ts';
 import { SettingsError } from '../../../../src/server/config/settings.ts';
 import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 
@@ -29,6 +30,7 @@ for (const [what, error, exitCode, lines] of [
   ['the usage is wrong', usageError('given together'), 2, ['given together']],
   ['help was asked for', new CommanderError(0, 'commander.helpDisplayed', ''), 0, []],
   ['settings are wrong', new SettingsError(['api.listen: wrong', 'x: y']), 2, ['api.listen: wrong', 'x: y']],
+  ['the front end has no binary', new MissingBinaryError('none', 'add it'), 1, ['none: add it']],
   ['the store does not open', new StoreOpenError('in use'), 1, ['in use']],
 ] as const)
   test(`where ${what} the exit code is ${exitCode}, with its sentences and no stack`, () => {

@@ -1,0 +1,74 @@
+/**
+ * Loads uWebSockets.js: the package, which has binaries for Node 20 and 22, or the one for later Nodes, if
+ * `npm run node24` has installed it. See docs/adr/0002.
+ */
+import { fileURLToPath } from 'node:url';
+import type * as Uws from 'uWebSockets.js';
+
+type UwsModule = typeof Uws;
+
+/** No installed binary loads in this Node on this system. The message is one sentence: the fault and the advice. */
+export class MissingBinaryError extends Error {
+  readonly fault: string;
+  readonly advice: string;
+
+  constructor(fault: string, advice: string) {
+    super(`${fault}: ${advice}`);
+    this.fault = fault;
+    this.advice = advice;
+    // Logs and processes that print the error have no use for its stack.
+    this.stack = this.message;
+  }
+}
+
+const root = new URL('../../../', import.meta.url);
+const laterPackage = new URL('deploy/node24/node_modules/@btc-vision/uwebsockets.js/uws.js', root).href;
+/** The ABI of Node 20 and 22, and those of 24 and 25. */
+const packageAbis: ReadonlySet<string> = new Set(['115', '127']);
+const laterAbis: ReadonlySet<string> = new Set(['137', '141']);
+/** The minor version of glibc 2 that the binaries of the later package need. */
+const laterGlibcMinor = 38;
+
+/** Rejects with a `MissingBinaryError`. */
+export async function loadUws(): Promise<UwsModule> {
+  try {
+    return moduleOf(await import('uWebSockets.js'));
+  } catch {
+    return import(laterPackage).then(moduleOf, refuseSystem);
+  }
+}
+
+/** The official package and the later one are CommonJS with a default, the repack is an ES module with named exports. */
+function moduleOf(loaded: unknown): UwsModule {
+  return (loaded as { readonly default?: UwsModule }).default ?? (loaded as UwsModule);
+}
+
+function refuseSystem(): never {
+  const { platform, arch, versions } = process;
+  const glibc = platform === 'linux' ? findGlibc() : null;
+  const library = platform === 'linux' ? ` with ${glibc === null ? 'no glibc' : `glibc ${glibc}`}` : '';
+  const fault = `uWebSockets.js has no binary for Node ${versions.node} on ${platform}/${arch}${library}`;
+  throw new MissingBinaryError(fault, chooseAdvice(versions.modules, platform, glibc));
+}
+
+/** `abi`: of Node, as a number in text. `glibc`: its version, such as 2.36; null: there is none. */
+export function chooseAdvice(abi: string, platform: NodeJS.Platform, glibc: string | null): string {
+  const minor = platform === 'linux' ? Number(glibc?.split('.')[1] ?? -1) : Infinity;
+  if (minor >= 0 && packageAbis.has(abi)) return 'npm ci on this machine installs it';
+  if (minor >= laterGlibcMinor && laterAbis.has(abi)) return `npm run node24${prefixOption()} installs it`;
+  return 'run on Node 20 or 22 on glibc Linux, macOS or Windows, or on Node 24 with glibc 2.38 or later';
+}
+
+/** Null: the system has another C library, such as musl. */
+function findGlibc(): string | null {
+  const { header } = process.report.getReport() as {
+    readonly header: { readonly glibcVersionRuntime?: string };
+  };
+  return header.glibcVersionRuntime ?? null;
+}
+
+/** Names the folder of this package to npm where the working directory is another. */
+function prefixOption(): string {
+  const folder = fileURLToPath(root).replace(/[\\/]$/, '');
+  return folder === process.cwd() ? '' : ` --prefix ${folder}`;
+}
