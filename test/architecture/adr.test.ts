@@ -57,12 +57,17 @@ function packageTables(text: string): string[][] {
 
 test('0002 has the hash of the archive in the lock file, and of the binaries that are installed', () => {
   const record = read('0002-uwebsockets-repack.md');
-  const lock = JSON.parse(read('package-lock.json', checkout)) as {
+  const lock = JSON.parse(read('npm-shrinkwrap.json', checkout)) as {
     packages: Record<string, { version?: string; integrity?: string }>;
   };
   const { version, integrity } = lock.packages['node_modules/uWebSockets.js'] ?? {};
   assert.ok(record.includes(`npm:uws-pack@${version}`));
   assert.ok(record.includes(String(integrity)));
+  const later = JSON.parse(read('deploy/node24/package-lock.json', checkout)) as typeof lock;
+  const { version: laterVersion, integrity: laterIntegrity } =
+    later.packages['node_modules/@btc-vision/uwebsockets.js'] ?? {};
+  assert.ok(record.includes(`@btc-vision/uwebsockets.js@${laterVersion}`));
+  assert.ok(record.includes(String(laterIntegrity)));
   const binaries = [...record.matchAll(/`(uws_\w+\.node)` +\| `([0-9a-f]{64})`/g)];
   assert.equal(binaries.length, 2);
   for (const [, file = '', sha256] of binaries) {

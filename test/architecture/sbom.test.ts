@@ -50,7 +50,7 @@ function makeBill(): Bill {
 
 test('npm run sbom writes every package of the lock file that runs, by its hash, without network', () => {
   const { bomFormat, components, dependencies } = readBill();
-  const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, 'utf8')) as Locked;
+  const { packages } = JSON.parse(readFileSync(`${root}npm-shrinkwrap.json`, 'utf8')) as Locked;
   const expected = Object.entries(packages)
     .filter(([path, { dev }]) => path !== '' && dev !== true)
     .map(([path, { name, version }]) => `${name ?? path.split('node_modules/').at(-1)}@${version}`);

@@ -4,7 +4,7 @@
  *
  *   node --import tsx test/support/bundle.ts FOLDER
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -87,9 +87,12 @@ async function bundleTree(tree: string, modules: readonly string[], folder: stri
   });
   for (const entry of modules) {
     const up = '../'.repeat(entry.split('/').length - 1) || './';
-    const bang = entry === 'main' ? '#!/usr/bin/env node\n' : '';
+    const isProgram = entry === 'main';
+    const bang = isProgram ? '#!/usr/bin/env node\n' : '';
     const line = `${bang}export * from '${up}${bundles}/${bundleName(entry)}.js';\n`;
-    writeFileSync(join(folder, `${entry}.js`), line);
+    const file = join(folder, `${entry}.js`);
+    writeFileSync(file, line);
+    if (isProgram) chmodSync(file, 0o755);
   }
 }
 

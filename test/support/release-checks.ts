@@ -27,8 +27,8 @@ export function findReleaseProblems(root: string, { version, tag }: Release): st
   if (changed !== '') problems.push(`the tree is not clean: commit or remove\n${changed}`);
   if (git(root, 'tag', '--list', tag) !== '')
     problems.push(`${tag} is tagged already: raise the version of package.json`);
-  if (readJson(root, 'package-lock.json').version !== version)
-    problems.push(`package-lock.json has another version than ${version}: npm install --package-lock-only`);
+  if (readJson(root, 'npm-shrinkwrap.json').version !== version)
+    problems.push(`npm-shrinkwrap.json has another version than ${version}: npm install --package-lock-only`);
   return [...problems, ...findChangelogProblems(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version)];
 }
 

@@ -31,7 +31,7 @@ function releasable(t: Ending): Checkout {
   const who = ['-c', 'user.name=a', '-c', 'user.email=a@b.example'];
   const git = (...args: readonly string[]): void =>
     void execFileSync('git', [...who, ...args], { cwd: root, stdio: 'ignore' });
-  for (const name of ['package.json', 'package-lock.json'])
+  for (const name of ['package.json', 'npm-shrinkwrap.json'])
     writeFileSync(join(root, name), '{ "version": "1.2.3" }');
   writeFileSync(join(root, 'CHANGELOG.md'), changelog);
   git('init');
@@ -46,12 +46,12 @@ test('a clean tree with an entry for its version, and no tag, can be released', 
 
 test('a tree with changes, a version that is tagged or not that of the lock file, each is told', (t) => {
   const { root, git, problems } = releasable(t);
-  writeFileSync(join(root, 'package-lock.json'), '{ "version": "1.2.2" }');
+  writeFileSync(join(root, 'npm-shrinkwrap.json'), '{ "version": "1.2.2" }');
   git('tag', 'v1.2.3');
   const [changed = '', tagged = '', locked = '', ...more] = problems();
-  assert.match(changed, /^the tree is not clean: commit or remove\nM package-lock\.json$/);
+  assert.match(changed, /^the tree is not clean: commit or remove\nM npm-shrinkwrap\.json$/);
   assert.match(tagged, /^v1\.2\.3 is tagged already/);
-  assert.match(locked, /^package-lock\.json has another version than 1\.2\.3/);
+  assert.match(locked, /^npm-shrinkwrap\.json has another version than 1\.2\.3/);
   assert.deepEqual(more, []);
 });
 

@@ -41,7 +41,7 @@ for (const [nodeVersion, state] of [
   ['20.20.2', 'ok'],
   ['22.0.0', 'ok'],
   ['21.1.0', 'warn'],
-  ['24.0.0', 'warn'],
+  ['24.0.0', 'ok'],
   ['20.11.9', 'fail'],
   ['18.20.0', 'fail'],
 ] as const)
