@@ -1,4 +1,5 @@
 /** The suites that need more than Node and npm: `npm run test:with -- NAME ...`. `npm test` leaves their folders out. */
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { checkout } from './support/checkout.ts';
@@ -14,6 +15,8 @@ export interface Suite {
   readonly places?: readonly string[];
   /** Another Node than this one, which npm brings. */
   readonly node?: number;
+  /** It runs in a Debian 13, whose C library is newer than that of Debian 12. */
+  readonly inDebian13?: true;
   /** Brings or checks all else that the suite needs. Throws with advice. */
   readonly prepare?: () => Promise<void>;
 }
@@ -22,6 +25,28 @@ const nginxStream = '/etc/nginx/modules-enabled/50-mod-stream.conf';
 
 /** Long enough for suites of many processes; for hangs alone. */
 const patient = ['--test-timeout=900000'];
+
+/**
+ * A whole run takes minutes that CI does not have twice, so this is a choice: what touches a binary that is another for each
+ * Node (uWebSockets.js, LMDB, FFmpeg, WebRTC), sockets and threads of Node's own, and several processes, which accept sleep
+ * connections in another way than under Node 20. Code that only computes is the same under both.
+ */
+const placesOfEachNode = [
+  'unit/gateways/verification',
+  'unit/lib',
+  'unit/media/codec',
+  'unit/media/webrtc',
+  'unit/storage/lmdb',
+  'e2e/api.test.ts',
+  'e2e/sleep-gateway.test.ts',
+  'e2e/sleep-gateway-tls.test.ts',
+  'e2e/sleep-sockets.test.ts',
+  'e2e/signal-gateway.test.ts',
+  'e2e/media-path.test.ts',
+  'e2e/webrtc-peer.test.ts',
+  'e2e/webhooks.test.ts',
+  'e2e/real-ports.test.ts',
+];
 
 export const suites: Readonly<Record<string, Suite>> = {
   cluster: {
@@ -57,25 +82,16 @@ export const suites: Readonly<Record<string, Suite>> = {
     about: 'binaries, sockets, threads and processes under Node 22',
     tools: [],
     node: 22,
-    // A whole run takes minutes that CI does not have twice, so this is a choice: what touches a binary that is another for each
-    // Node (uWebSockets.js, LMDB, FFmpeg, WebRTC), sockets and threads of Node's own, and several processes, which accept sleep
-    // connections in another way than under Node 20. Code that only computes is the same under both.
-    places: [
-      'unit/gateways/verification',
-      'unit/lib',
-      'unit/media/codec',
-      'unit/media/webrtc',
-      'unit/storage/lmdb',
-      'e2e/api.test.ts',
-      'e2e/sleep-gateway.test.ts',
-      'e2e/sleep-gateway-tls.test.ts',
-      'e2e/sleep-sockets.test.ts',
-      'e2e/signal-gateway.test.ts',
-      'e2e/media-path.test.ts',
-      'e2e/webrtc-peer.test.ts',
-      'e2e/webhooks.test.ts',
-      'e2e/real-ports.test.ts',
-    ],
+    places: placesOfEachNode,
+  },
+  node24: {
+    about: 'the same under Node 24, in a Debian 13 that debootstrap makes',
+    tools: ['debootstrap'],
+    node: 24,
+    inDebian13: true,
+    places: placesOfEachNode,
+    prepare: async () =>
+      void execFileSync('npm', ['run', '-s', 'node24'], { cwd: fileURLToPath(checkout), stdio: 'inherit' }),
   },
   pictures: {
     about: 'pictures and sound beside ffmpeg, djpeg and Chromium',

@@ -3,8 +3,9 @@
  * with the Debian packages that each needs; `--packages` prints the missing ones alone, for `apt-get install`, and `--names`
  * the names. Before a suite begins, everything that it needs is there, or the command says what to install.
  */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { debianNode, makeDebianRoot, putNode } from './support/debian-root.ts';
 import { debianTools, isMissing, packageOf } from './support/debian-tools.ts';
 import { placesOf, suites, type Suite } from './suites.ts';
 
@@ -17,7 +18,7 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   if (flags.includes('--packages')) return print(packagesOf(debianTools.filter(isMissing)).join(' '));
-  if (flags.includes('--names')) return print(Object.keys(suites).join('\n'));
+  if (flags.includes('--names')) return print(Object.keys(suites).filter(isPossible).join('\n'));
   if (flags.includes('--help')) return print(help());
   const unknown = names.filter((name) => suites[name] === undefined);
   if (unknown.length > 0 || names.length === 0) {
@@ -38,6 +39,13 @@ async function main(): Promise<number> {
     if (code !== 0) return code;
   }
   return 0;
+}
+
+/** False: this machine cannot have what the suite runs in; the reason is on standard error. */
+function isPossible(name: string): boolean {
+  const fault = suites[name]?.inDebian13 === true ? makeDebianRoot() : null;
+  if (fault !== null) console.error(`test:with: ${name} is skipped: ${fault}`);
+  return fault === null;
 }
 
 function help(): string {
@@ -63,9 +71,10 @@ function packagesOf(tools: Suite['tools']): string[] {
 }
 
 async function run(name: string, suite: Suite): Promise<number> {
-  const [program = '', ...before] = nodeCommand(suite);
+  let [program = '', ...before] = nodeCommand(suite);
   try {
     await suite.prepare?.();
+    if (suite.inDebian13 === true) [program = '', ...before] = enterDebian([program, ...before]);
     if (suite.node !== undefined) requireNode(suite.node, program, before);
   } catch (error) {
     console.error(`test:with: ${name}: ${error instanceof Error ? error.message : String(error)}`);
@@ -79,6 +88,14 @@ async function run(name: string, suite: Suite): Promise<number> {
 function nodeCommand({ node }: Suite): string[] {
   if (node === undefined) return [process.execPath];
   return ['npx', '-y', '--ignore-scripts=false', `--package=node@${node}`, '--', 'node'];
+}
+
+/** `node`: the command of the Node that runs there. */
+function enterDebian([program = '', ...before]: readonly string[]): string[] {
+  const fault = makeDebianRoot();
+  if (fault !== null) throw new Error(fault);
+  putNode(execFileSync(program, [...before, '-p', 'process.execPath'], { encoding: 'utf8' }).trim());
+  return debianNode();
 }
 
 /** An npm that brought no binary would leave the suite to the Node that is here, which would pass. */

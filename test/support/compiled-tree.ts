@@ -32,7 +32,8 @@ function compile(folder: string): boolean {
   const { status } = spawnSync(compiler, ['-p', join(root, 'tsconfig.json'), ...options], {
     stdio: 'inherit',
   });
-  symlinkSync(join(root, 'package.json'), join(folder, 'package.json'));
+  // The version, and the binary for Node 24.
+  for (const name of ['package.json', 'deploy']) symlinkSync(join(root, name), join(folder, name));
   // The examples import what the package exports by its name.
   symlinkSync(join(folder, 'src'), join(folder, 'dist'));
   return status === 0;

@@ -22,6 +22,7 @@ const packages = {
   'nats-server': 'nats-server',
   'systemd-analyze': 'systemd',
   promtool: 'prometheus',
+  debootstrap: 'debootstrap',
   ip: 'iproute2',
   zsh: 'zsh',
   fish: 'fish',
