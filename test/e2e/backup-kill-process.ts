@@ -19,6 +19,7 @@ function stopAt(reached: string, done: number): void {
 const deps = {
   name: file,
   bytes: null,
+  replaces: true,
   onProgress: (progress: { readonly phase: string; readonly rows?: number; readonly done?: number }) =>
     stopAt(progress.phase, progress.rows ?? progress.done ?? 0),
 };

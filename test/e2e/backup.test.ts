@@ -168,7 +168,7 @@ for (const at of [
     await killIn('backup', at, data, other);
     assert.ok(!existsSync(other));
     for (const again of [file, other]) {
-      const { exitCode, stderr } = await runCli(['backup', again, '--data-dir', data]);
+      const { exitCode, stderr } = await runCli(['backup', again, '--force', '--data-dir', data]);
       assert.equal(exitCode, 0, stderr);
     }
     assert.deepEqual(readdirSync(folder).toSorted(), ['other.backup', 'store.backup']);

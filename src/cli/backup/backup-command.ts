@@ -31,11 +31,16 @@ export function addBackupCommand(program: Command): void {
     '/var/backups/reveille.backup',
     '- | age -r RECIPIENT >reveille.backup.age',
   )
-    .argument('<file>', 'replaced if it exists, readable by its owner only; - for a pipe')
+    .argument('<file>', 'a new file, for its owner only; - for a pipe')
+    .option('--force', 'replace the file if it exists')
     .action(inLocalContext(backUp));
 }
 
-async function backUp(context: CommandContext, file: string): Promise<void> {
+async function backUp(
+  context: CommandContext,
+  file: string,
+  { force = false }: { readonly force?: boolean },
+): Promise<void> {
   const { clock, output, dataDirectory } = context;
   const isPipe = file === standardPipe;
   if (isPipe && process.stdout.isTTY)
@@ -46,6 +51,7 @@ async function backUp(context: CommandContext, file: string): Promise<void> {
   await untilInterrupted(async (signal) => {
     const deps: BackupDeps = {
       signal,
+      replaces: force,
       onProgress: ({ rows, rowsInAll }) => {
         if (!output.wantsJson) line.show(rowsInWords(pace, 'copying', rows, rowsInAll));
       },

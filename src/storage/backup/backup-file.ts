@@ -2,14 +2,14 @@
  * A backup that comes as pieces, passed on and read on its way, so that a cut or damaged one is noticed; as a file it appears
  * under its name when it is whole and the disk has it. Source: docs/adr/0026.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { syncDirectory } from '../keys/private-file.ts';
 import { freeBytesOf } from '../lmdb/free-bytes.ts';
 import { removeLeftovers } from '../lmdb/leftovers.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
-import { backupMagic, countRows, type BackupManifest } from './backup-format.ts';
+import { countRows, type BackupManifest } from './backup-format.ts';
 import { BackupReader } from './backup-reader.ts';
 import { refuseFull } from './backup-room.ts';
 import type { OpenBackup } from './backup-writer.ts';
@@ -25,6 +25,8 @@ export interface BackupDeps {
   readonly onProgress?: (progress: BackupProgress) => void;
   /** Aborted: the backup ends, with the signal's reason, and leaves nothing. */
   readonly signal?: AbortSignal;
+  /** A file that has the name now is replaced; default: it is refused. */
+  readonly replaces?: boolean;
   /** Bytes that the disk of a directory has for us. */
   readonly freeBytes?: (directory: string) => number;
 }
@@ -36,7 +38,7 @@ export interface WrittenBackup {
   readonly sha256: string;
 }
 
-/** In place of what has the name now, if that is a backup. Mode 0600. Rejects with a StoreOpenError or the system's error. */
+/** Mode 0600. Rejects with a StoreOpenError, also where the name is taken, or with the system's error. */
 export async function writeBackupFile(
   file: string,
   { pieces, bytesMax }: Omit<OpenBackup, 'close'>,
@@ -44,7 +46,7 @@ export async function writeBackupFile(
 ): Promise<WrittenBackup> {
   const path = resolve(file);
   const folder = dirname(path);
-  refuseOther(path);
+  refuseTaken(path, deps.replaces ?? false);
   removeLeftovers(path, '.partial');
   refuseFull('the backup', bytesMax, folder, (deps.freeBytes ?? freeBytesOf)(folder));
   const own = `${path}.${process.pid}.partial`;
@@ -97,25 +99,13 @@ async function writeAll(target: FileHandle, piece: Buffer): Promise<void> {
   for (let at = 0; at < piece.length;) at += (await target.write(piece, at)).bytesWritten;
 }
 
-/** A mistyped name must cost nobody a file. Throws a StoreOpenError. */
-function refuseOther(path: string): void {
-  const begins = beginningOf(path);
-  if (begins === null || begins.equals(backupMagic)) return;
-  throw new StoreOpenError(`${path} is there and is no backup: name another file, or remove that one`);
-}
-
-function beginningOf(path: string): Buffer | null {
-  const head = Buffer.alloc(backupMagic.length);
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  try {
-    return head.subarray(0, readSync(file, head));
-  } finally {
-    closeSync(file);
-  }
+/** Throws a StoreOpenError. */
+function refuseTaken(path: string, replaces: boolean): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || (replaces && found.isFile())) return;
+  throw new StoreOpenError(
+    found.isFile()
+      ? `${path} is there already: name another file, or replace it with --force`
+      : `${path} is no file: name one that a backup may be`,
+  );
 }

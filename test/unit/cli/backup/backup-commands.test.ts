@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Command } from 'commander';
@@ -64,7 +64,16 @@ test('what is no backup, is missing or a folder is refused by its name', async (
   }
   writeFileSync(file, 'something else, and as long as the beginning of a backup');
   await assert.rejects(run('verify', file), new RegExp(`^StoreOpenError: ${file} is no backup of Reveille`));
-  await assert.rejects(run('backup', file), /is there and is no backup/);
+});
+
+test('a backup does not overwrite a file without --force', async (t) => {
+  const { run, file } = await sceneWithStore(t);
+  writeFileSync(file, 'another file');
+  await assert.rejects(run('backup', file), /is there already: .* replace it with --force$/);
+  assert.equal(readFileSync(file, 'utf8'), 'another file');
+  await run('backup', file, '--force');
+  await run('verify', file);
+  await assert.rejects(run('backup', file), /is there already/);
 });
 
 test('a store that is not there cannot be backed up', async (t) => {

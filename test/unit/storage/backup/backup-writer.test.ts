@@ -36,24 +36,25 @@ function saying(sentence: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof StoreOpenError && sentence.test(error.message);
 }
 
-test('a backup is a file of its owner alone, in place of an older one, with nothing beside it', async (t) => {
+test('a backup is a file of its owner alone, in place of an older one where that is wanted, with nothing beside it', async (t) => {
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
   const file = join(folder, 'store.backup');
   const first = await backUp(directory, file);
   assert.equal(first.bytes, statSync(file).size);
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  const second = await backUp(directory, file, {}, 1);
+  const second = await backUp(directory, file, { replaces: true }, 1);
   assert.notEqual(first.sha256, second.sha256);
   assert.equal((await readBackup(inPieces(readFileSync(file)))).manifest.at, '1970-01-01T00:00:00.001Z');
   assert.deepEqual(readdirSync(folder), ['store.backup']);
 });
 
-test('a file that is no backup is not replaced', async (t) => {
+test('a backup overwrites no file by itself, and never a folder', async (t) => {
   const { directory } = await filledStore(t);
   const file = join(temporaryDirectory(t), 'thesis.txt');
   writeFileSync(file, 'years of work');
-  await assert.rejects(backUp(directory, file), saying(/is there and is no backup/));
+  await assert.rejects(backUp(directory, file), saying(/is there already: .* --force$/));
+  await assert.rejects(backUp(directory, directory, { replaces: true }), saying(/is no file/));
   assert.equal(readFileSync(file, 'utf8'), 'years of work');
 });
 
@@ -77,7 +78,7 @@ test('a cancelled backup leaves the older one', async (t) => {
   const cancelling = new AbortController();
   const onProgress = (): void => cancelling.abort(new Error('enough'));
   const { signal } = cancelling;
-  await assert.rejects(backUp(directory, file, { signal, onProgress }, 1), /enough/);
+  await assert.rejects(backUp(directory, file, { signal, onProgress, replaces: true }, 1), /enough/);
   assert.deepEqual(readFileSync(file), before);
   assert.deepEqual(readdirSync(folder), ['store.backup']);
 });
