@@ -1,5 +1,4 @@
 /** `reveille doctor`: looks over a machine before it goes live. Exits 1 when a check fails. */
-import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { checkCluster } from './doctor-cluster.ts';
@@ -44,17 +43,13 @@ async function checkStored(context: CommandContext, findings: readonly Finding[]
   return checkRegistry(context);
 }
 
-const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
-
 /** One line a check: how it is, what was found, what to do. */
 function describeFindings(findings: readonly Finding[]): string {
-  const hasColor = process.stdout.isTTY && !process.env['NO_COLOR'];
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings
-    .map(({ check, state, found, advice }) => {
-      const mark = state.padEnd(4);
-      const shown = hasColor ? styleText(colours[state], mark) : mark;
-      return `${shown}  ${check.padEnd(width)}  ${advice === null ? found : `${found}; ${advice}`}`;
-    })
+    .map(
+      ({ check, state, found, advice }) =>
+        `${state.padEnd(4)}  ${check.padEnd(width)}  ${advice === null ? found : `${found}; ${advice}`}`,
+    )
     .join('\n');
 }

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { showable, showableLines } from '../../lib/showable-text.ts';
+import { colourStates } from './state-colours.ts';
 
 export interface Output {
   readonly wantsJson: boolean;
@@ -31,7 +32,7 @@ export class ProcessOutput implements Output {
   }
 
   answer(json: unknown, text: string): void {
-    process.stdout.write(`${this.wantsJson ? JSON.stringify(json) : showableLines(text)}\n`);
+    process.stdout.write(`${this.wantsJson ? JSON.stringify(json) : shown(text)}\n`);
   }
 
   refusal(json: unknown, text: string): void {
@@ -48,6 +49,12 @@ export class ProcessOutput implements Output {
     if (this.wantsJson) process.stderr.write(`${JSON.stringify({ warning: text })}\n`);
     else this.remark(`warning: ${text}`);
   }
+}
+
+/** `NO_COLOR` and a dumb terminal have no colours, as Node finds. */
+function shown(text: string): string {
+  const lines = showableLines(text);
+  return process.stdout.isTTY && process.stdout.hasColors() ? colourStates(lines) : lines;
 }
 
 /** A dash stands for an absent value. */

@@ -1,4 +1,5 @@
 /** What strangers name is printed without doing anything to the terminal. */
+import { colourStates } from '../../../../src/cli/shell/state-colours.ts';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { curlLine } from '../../../../src/cli/api/request-text.ts';
@@ -77,4 +78,14 @@ test('a line that the terminal would break is cut, unless its width is unknown',
     new ProgressLine(screen, new DrivenClock()).show('0123456789abc');
     assert.equal(screen.written, `${clear}${shown}`);
   }
+});
+
+test('a terminal shows states in colours, where a cell or the type of an event has one, and nothing else', () => {
+  const [green, red, end] = ['\u001b[32m', '\u001b[31m', '\u001b[39m'];
+  assert.equal(
+    colourStates('signal  online since 12:00\ncore  up    1'),
+    `signal  ${green}online${end} since 12:00\ncore  ${green}up${end}    1`,
+  );
+  assert.equal(colourStates('t  device.sleep.offline  DOOR'), `t  device.sleep.${red}offline${end}  DOOR`);
+  assert.equal(colourStates('the update is on time, upon failed'), 'the update is on time, upon failed');
 });
