@@ -7,51 +7,141 @@ import { examples, newCommand, inContext, type CommandContext } from './cli/shel
 
 type AddCommand = (program: Command) => void;
 
+/** One line in the overview, of so many characters at most that two lie side by side, and the module. */
+type Listed = readonly [gloss: string, find: () => Promise<AddCommand>];
+
 /**
  * Each command's module is read when it is asked for: all of them together take longer to read than most commands to run.
- * In the order of the help.
+ * In the order of the overview: half of the groups beside the other half.
  */
-const commands = new Map<string, () => Promise<AddCommand>>(
-  Object.entries({
-    init: async () => (await import('./cli/init/init-command.ts')).addInitCommand,
-    serve: async () => (await import('./cli/serve/serve-command.ts')).addServeCommand,
-    edge: async () => (await import('./cli/serve/edge-command.ts')).addEdgeCommand,
-    upgrade: async () => (await import('./cli/admin/upgrade-command.ts')).addUpgradeCommand,
-    doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
-    backup: async () => (await import('./cli/backup/backup-command.ts')).addBackupCommand,
-    restore: async () => (await import('./cli/backup/restore-command.ts')).addRestoreCommand,
-    verify: async () => (await import('./cli/backup/restore-command.ts')).addVerifyCommand,
-    profile: async () => (await import('./cli/profile/profile-command.ts')).addProfileCommand,
-    config: async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
-    cluster: async () => (await import('./cli/admin/cluster-command.ts')).addClusterCommand,
-    registry: async () => (await import('./cli/registry/registry-command.ts')).addRegistryCommand,
-    application: async () => (await import('./cli/registry/application-command.ts')).addApplicationCommand,
-    product: async () => (await import('./cli/registry/product-command.ts')).addProductCommand,
-    device: async () => (await import('./cli/admin/device-command.ts')).addDeviceCommand,
-    credential: async () => (await import('./cli/admin/credential-command.ts')).addCredentialCommand,
-    bridge: async () => (await import('./cli/admin/bridge-command.ts')).addBridgeCommand,
-    'token-key': async () => (await import('./cli/admin/secret-commands.ts')).addTokenKeyCommand,
-    'ops-token': async () => (await import('./cli/admin/secret-commands.ts')).addOpsTokenCommand,
-    audit: async () => (await import('./cli/admin/audit-command.ts')).addAuditCommand,
-    sign: async () => (await import('./cli/api/sign-command.ts')).addSignCommand,
-    call: async () => (await import('./cli/api/call-command.ts')).addCallCommand,
-    message: async () => (await import('./cli/api/message-command.ts')).addMessageCommand,
-    wake: async () => (await import('./cli/api/wake-command.ts')).addWakeCommand,
-    wakeups: async () => (await import('./cli/admin/wakeups-command.ts')).addWakeupsCommand,
-    status: async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
-    refused: async () => (await import('./cli/admin/refused-command.ts')).addRefusedCommand,
-    events: async () => (await import('./cli/api/events-command.ts')).addEventsCommand,
-    calls: async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand,
-    webhook: async () => (await import('./cli/admin/webhook-command.ts')).addWebhookCommand,
-    simulate: async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
-    demo: async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
-    completion: async () => {
-      const { addCompletionCommand } = await import('./cli/completion/completion-command.ts');
-      return (program) => addCompletionCommand(program, () => buildProgram());
-    },
-    version: () => Promise.resolve(addVersionCommand),
-  }),
-);
+const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
+  Run: {
+    serve: ['run the server', async () => (await import('./cli/serve/serve-command.ts')).addServeCommand],
+    init: ['settings and first key', async () => (await import('./cli/init/init-command.ts')).addInitCommand],
+    edge: [
+      'sleep sockets for a core',
+      async () => (await import('./cli/serve/edge-command.ts')).addEdgeCommand,
+    ],
+    upgrade: [
+      'replace the core',
+      async () => (await import('./cli/admin/upgrade-command.ts')).addUpgradeCommand,
+    ],
+    config: [
+      'settings in force, why',
+      async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
+    ],
+    doctor: [
+      'check this machine',
+      async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
+    ],
+    backup: [
+      'copy the data directory',
+      async () => (await import('./cli/backup/backup-command.ts')).addBackupCommand,
+    ],
+    restore: [
+      'make one of a backup',
+      async () => (await import('./cli/backup/restore-command.ts')).addRestoreCommand,
+    ],
+    verify: [
+      'check a backup',
+      async () => (await import('./cli/backup/restore-command.ts')).addVerifyCommand,
+    ],
+  },
+  Devices: {
+    device: [
+      'add, list, set, kick',
+      async () => (await import('./cli/admin/device-command.ts')).addDeviceCommand,
+    ],
+    product: [
+      'what devices share',
+      async () => (await import('./cli/registry/product-command.ts')).addProductCommand,
+    ],
+    application: [
+      'who may call them',
+      async () => (await import('./cli/registry/application-command.ts')).addApplicationCommand,
+    ],
+    registry: [
+      'import, export, list',
+      async () => (await import('./cli/registry/registry-command.ts')).addRegistryCommand,
+    ],
+    wake: ['wake one', async () => (await import('./cli/api/wake-command.ts')).addWakeCommand],
+    message: [
+      'send a message to one',
+      async () => (await import('./cli/api/message-command.ts')).addMessageCommand,
+    ],
+  },
+  Calls: {
+    calls: ['list, end, watch', async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand],
+    bridge: [
+      'bridges and their keys',
+      async () => (await import('./cli/admin/bridge-command.ts')).addBridgeCommand,
+    ],
+  },
+  Keys: {
+    credential: [
+      'access keys of backends',
+      async () => (await import('./cli/admin/credential-command.ts')).addCredentialCommand,
+    ],
+    token: [
+      'tokens of operators',
+      async () => (await import('./cli/admin/secret-commands.ts')).addTokenCommand,
+    ],
+    'token-key': [
+      'keys of call tokens',
+      async () => (await import('./cli/admin/secret-commands.ts')).addTokenKeyCommand,
+    ],
+    profile: [
+      'servers elsewhere',
+      async () => (await import('./cli/profile/profile-command.ts')).addProfileCommand,
+    ],
+  },
+  Look: {
+    status: [
+      'a device, or processes',
+      async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
+    ],
+    events: ['what happened', async () => (await import('./cli/api/events-command.ts')).addEventsCommand],
+    refused: [
+      'refused logins',
+      async () => (await import('./cli/admin/refused-command.ts')).addRefusedCommand,
+    ],
+    wakeups: [
+      'outcome of a wakeup',
+      async () => (await import('./cli/admin/wakeups-command.ts')).addWakeupsCommand,
+    ],
+    webhook: [
+      'deliveries; test, replay',
+      async () => (await import('./cli/admin/webhook-command.ts')).addWebhookCommand,
+    ],
+    audit: [
+      'what operators changed',
+      async () => (await import('./cli/admin/audit-command.ts')).addAuditCommand,
+    ],
+    cluster: [
+      'nodes of the server',
+      async () => (await import('./cli/admin/cluster-command.ts')).addClusterCommand,
+    ],
+  },
+  Tools: {
+    call: ['send a signed request', async () => (await import('./cli/api/call-command.ts')).addCallCommand],
+    sign: ['sign one by hand', async () => (await import('./cli/api/sign-command.ts')).addSignCommand],
+    simulate: [
+      'play devices and bridges',
+      async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
+    ],
+    demo: [
+      'play the whole story',
+      async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
+    ],
+    completion: ['for bash, zsh, fish', findCompletion],
+    version: ['of Reveille and Node', () => Promise.resolve(addVersionCommand)],
+  },
+};
+
+const commands = new Map(Object.values(groups).flatMap((group) => Object.entries(group)));
+
+/** Names that scripts may still have. */
+const formerNames = new Map([['ops-token', 'token']]);
 
 /** Options before the command that take a value. */
 const valued = new Set(['--config', '--data-dir', '--set', '--profile']);
@@ -75,11 +165,12 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
       ...(asksForJson(args) && { writeErr: () => undefined }),
     })
     .showSuggestionAfterError()
-    .configureHelp({ showGlobalOptions: true })
-    .addHelpText('after', overview);
-  const named = commands.get(commandName(args) ?? '');
+    .configureHelp({ showGlobalOptions: true });
+  program.helpInformation = overview;
+  const name = commandName(args) ?? '';
+  const named = commands.get(formerNames.get(name) ?? name);
   const asked = named === undefined ? [...commands.values()] : [named];
-  for (const addCommand of await Promise.all(asked.map((find) => find()))) addCommand(program);
+  for (const addCommand of await Promise.all(asked.map(([, find]) => find()))) addCommand(program);
   for (const group of program.commands) {
     const [first] = group.commands;
     if (first !== undefined)
@@ -96,16 +187,32 @@ function commandName(args: readonly string[]): string | undefined {
   return args[name];
 }
 
-const overview = `
+const usage = `Usage: reveille COMMAND [options]         reveille COMMAND --help shows its own
+`;
+const optionsAndExample = `Options: --config FILE --data-dir DIR --set KEY=VALUE --profile NAME --json -V
 Examples:
-  # from a checkout every command is called as
-  $ npm run -s reveille -- doctor
-  # run the server, let two devices sleep, wake one
-  $ reveille serve
-  $ reveille simulate --devices 2
-  $ reveille wake DEMO-DOORBELL-1
+  $ reveille serve    # then reveille simulate, reveille wake DEMO-DOORBELL-1
+`;
 
-Exit codes: 0 done, 1 failed, 2 wrong usage.`;
+const columnWidth = 40;
+const nameWidth = 'application'.length;
+
+/** Two columns of groups, within a terminal of 24 lines of 80 characters. */
+function overview(): string {
+  const blocks = Object.entries(groups).map(([heading, group]) => [
+    heading,
+    ...Object.entries(group).map(([name, [gloss]]) => `  ${name.padEnd(nameWidth)}  ${gloss}`),
+  ]);
+  const left = blocks.slice(0, blocks.length / 2).flat();
+  const right = blocks.slice(blocks.length / 2).flat();
+  const lines = left.map((line, row) => (line.padEnd(columnWidth) + (right[row] ?? '')).trimEnd());
+  return `${usage}${lines.join('\n')}\n${optionsAndExample}`;
+}
+
+async function findCompletion(): Promise<AddCommand> {
+  const { addCompletionCommand } = await import('./cli/completion/completion-command.ts');
+  return (program) => addCompletionCommand(program, () => buildProgram());
+}
 
 function addVersionCommand(program: Command): void {
   newCommand(program, 'version', 'Print the versions of Reveille and of what it runs on.', '--json').action(

@@ -74,7 +74,7 @@ test('a backup taken under load has all that was shown before; the server restor
   const server = await startServerProcess(t, [...overrides, `data.dir=${data}`]);
   const api = new ApiClient(server.ports.api, siteCredential);
   const load = new CrashLoad({ api, ports: server.ports, deviceIds }, chanceFrom(20));
-  await run('ops-token', 'create', 'alice', '--role', 'operator', '--data-dir', data);
+  await run('token', 'create', 'alice', '--role', 'operator', '--data-dir', data);
   await load.happened(600);
   const shown = [...load.shown];
   const wakeups = load.wakeupsSent;

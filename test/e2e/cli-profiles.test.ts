@@ -50,7 +50,7 @@ test('a profile is all that a command needs for a server elsewhere', { skip: noO
     return result;
   };
   const ops = ['--ops', await proxyTo(t, server.ports.ops, certificate), '--token-file', tokenFile];
-  const api = ['--api', await proxyTo(t, server.ports.api, certificate), '--credential-file', keyFile];
+  const api = ['--url', await proxyTo(t, server.ports.api, certificate), '--credential', keyFile];
   await cli(0, 'profile', 'add', 'far', ...ops, ...api, '--ca', certificate.certFile);
   await cli(0, 'profile', 'add', 'untrusted', ...ops);
 

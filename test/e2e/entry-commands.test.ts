@@ -72,7 +72,7 @@ test('an application and its product are added, shown and, when nothing refers t
   await run('device', 'remove', 'D');
   await run('product', 'remove', 'bell');
   await run('application', 'remove', 'new');
-  await run('registry', 'list', 'applications');
+  await run('application', 'list');
   assert.deepEqual(output.json, { applications: sampleRegistry.applications, next: null });
   const lines = server.log.lines.filter(({ message }) => message === 'audit').map(({ fields }) => fields);
   const told = (lines as unknown as AuditLine[]).map(({ action, result }) => `${action} ${result}`);
@@ -115,19 +115,19 @@ test('an entry that is there is replaced only when that is asked for, and a prod
 
 test('what is missing is named, with the list of its kind', async (t) => {
   const { run } = await registryScene(t);
-  const cases: readonly [string, string, readonly string[]][] = [
-    ['no application "none" in the registry', 'applications', ['product', 'add', 'bell', '--app', 'none']],
-    ['no product "none" in the registry', 'products', ['product', 'remove', 'none']],
-    ['no product "none" in the registry', 'products', ['device', 'set', 'TESTDEVICE01', '--product', 'none']],
-    ['no device "none" in the registry', 'devices', ['device', 'remove', 'none']],
-    ['no application "none" in the registry', 'applications', ['application', 'show', 'none']],
-    ['no application "none" in the registry', 'applications', ['bridge', 'add', 'B', '--app', 'none']],
-    ['no bridge "none" in the registry', 'bridges', ['bridge', 'revoke', 'none']],
+  const cases: readonly [kind: string, args: readonly string[]][] = [
+    ['application', ['product', 'add', 'bell', '--app', 'none']],
+    ['product', ['product', 'remove', 'none']],
+    ['product', ['device', 'set', 'TESTDEVICE01', '--product', 'none']],
+    ['device', ['device', 'remove', 'none']],
+    ['application', ['application', 'show', 'none']],
+    ['application', ['bridge', 'add', 'B', '--app', 'none']],
+    ['bridge', ['bridge', 'revoke', 'none']],
   ];
-  for (const [message, list, args] of cases)
+  for (const [kind, args] of cases)
     await assert.rejects(run(...args), (error: Error & { advice: string }) => {
-      assert.equal(error.message, message);
-      assert.match(error.advice, new RegExp(`registry list ${list}$`));
+      assert.equal(error.message, `no ${kind} "none" in the registry`);
+      assert.match(error.advice, new RegExp(`${kind} list$`));
       return true;
     });
 });
@@ -171,13 +171,23 @@ test('a device is added with a secret that is made and shown, and once more only
   assert.deepEqual([secretOf(), output.text], ['***', 'added NEW to product doorbell']);
 });
 
+test('each kind lists its own entries, as registry list does', async (t) => {
+  const { run, output } = await registryScene(t);
+  for (const kind of ['application', 'product', 'credential', 'device', 'bridge']) {
+    await run(kind, 'list', '--limit', '1');
+    const { json, text } = output;
+    await run('registry', 'list', `${kind}s`, '--limit', '1');
+    assert.deepEqual([json, text], [output.json, output.text], kind);
+  }
+});
+
 test('an access key is rotated and revoked', async (t) => {
   const { run, output } = await registryScene(t);
   await run('credential', 'rotate', 'AKTEST', '--grace', '1h');
   const { access_key_id: fresh, replaced } = output.json as { access_key_id: string; replaced: string };
   assert.equal(replaced, 'AKTEST');
   await run('credential', 'revoke', 'AKTEST');
-  await run('registry', 'list', 'credentials');
+  await run('credential', 'list');
   const { credentials } = output.json as { credentials: { access_key_id: string; revoked: boolean }[] };
   assert.deepEqual(Object.fromEntries(credentials.map((each) => [each.access_key_id, each.revoked])), {
     AKTEST: true,

@@ -36,7 +36,7 @@ test('a read-only data directory', { skip: noNamespaces }, async (t) => {
   await t.test('of a running server, refuses operators with what to do, and wakes who sleeps', async () => {
     for (const change of [
       ['device', 'disable', 'SLEEPING02'],
-      ['ops-token', 'create', 'alice', '--role', 'viewer'],
+      ['token', 'create', 'alice', '--role', 'viewer'],
     ]) {
       const refused = await runCli([...change, '--data-dir', directory]);
       assert.equal(refused.exitCode, 1);

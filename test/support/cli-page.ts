@@ -33,10 +33,11 @@ export function readCliPage(): string {
 const sharedCommandsMin = 6;
 
 export async function makeCliPage(): Promise<string> {
-  const commands = walk(await buildProgram(), []);
+  const program = await buildProgram();
+  const commands = walk(program, []);
   const shared = sharedOptions(commands.map(([, command]) => command));
   const sections = commands.map(([words, command]) => `\n## ${words}\n\n${sectionOf(command, shared)}\n`);
-  return format(introduction + sharedSection(shared) + sections.join(''), { parser: 'markdown' });
+  return format(introduction + optionSections(program, shared) + sections.join(''), { parser: 'markdown' });
 }
 
 /** Each command and its words, in the order of the program's own help. */
@@ -58,9 +59,14 @@ function isAlike(option: Option, other: Option): boolean {
   return option.flags === other.flags && option.description === other.description;
 }
 
-function sharedSection(shared: ReadonlyMap<string, string>): string {
-  const rows = Array.from(shared, ([flags, description]) => `| \`${flags}\` | ${description} |\n`);
-  return `\n## Options of several commands\n\n| option | |\n| --- | --- |\n${rows.join('')}`;
+function optionSections({ options }: Command, shared: ReadonlyMap<string, string>): string {
+  const ofAll = options.map(({ flags, description }) => [flags, description] as const);
+  return `\n## Options of all commands\n\n${tableOf(ofAll)}\n## Options of several commands\n\n${tableOf(shared)}`;
+}
+
+function tableOf(options: Iterable<readonly [flags: string, description: string]>): string {
+  const rows = Array.from(options, ([flags, description]) => `| \`${flags}\` | ${description} |\n`);
+  return `| option | |\n| --- | --- |\n${rows.join('')}`;
 }
 
 /** A group of commands has only its description. */

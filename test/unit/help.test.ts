@@ -38,7 +38,8 @@ test('every command of running.md is there', () => {
   const wanted =
     'serve, doctor, config, sign, call, wake, status, events, simulate, demo, version, registry import, registry export, ' +
     'registry list, device add, device show, device disable, device kick, credential create, credential rotate, ' +
-    'credential revoke';
+    'credential revoke, device list, credential list, token list, product list, application list, bridge list, webhook list, ' +
+    'calls list, token-key list, profile list';
   for (const name of wanted.split(', ')) assert.ok(names.has(name), `no command ${name}`);
 });
 
@@ -50,6 +51,24 @@ for (const words of commands)
     assert.match(text, /\nExamples:\n(?: {2}#[^\n]*\n)? {2}\$ (npm run -s )?reveille/);
     assert.match(text, /--data-dir/, 'the options of all commands are shown');
   });
+
+test('the help of the program fits on a screen, and names each command in one column', async () => {
+  const { text } = await helpOf([]);
+  const lines = text.trimEnd().split('\n');
+  assert.ok(lines.length <= 24, `${lines.length} lines`);
+  for (const line of lines) assert.ok(line.length <= 79, line);
+  for (const [name, ...more] of commands)
+    if (more.length === 0 && name !== undefined)
+      assert.match(text, new RegExp(`^(?:.{40})?  ${name} +\\w`, 'm'), name);
+});
+
+test('a command has its former name as well', async () => {
+  for (const name of ['token', 'ops-token']) {
+    const { text, exitCode } = await helpOf([name, 'list']);
+    assert.equal(exitCode, 0);
+    assert.match(text, /^Usage: reveille token list/);
+  }
+});
 
 test('every option and argument is described', async () => {
   for (const { command, words } of walk(await buildProgram(), [])) {

@@ -5,18 +5,19 @@ import { newCommand, type CommandContext, inContext } from '../shell/command-con
 import { CommandError } from '../shell/command-error.ts';
 import { collect } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { addRemoveCommand, isInRegistry } from '../registry/entry-commands.ts';
+import { answerSecret, outputOption, type SecretOptions } from '../shell/secret-file.ts';
+import { addListCommand, addRemoveCommand, isInRegistry } from '../registry/entry-commands.ts';
 import { changing } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 
-interface AddOptions {
+interface AddOptions extends SecretOptions {
   /** Application ids, at least one. */
   readonly app: readonly string[];
   readonly replace?: boolean;
 }
 
 export function addBridgeCommand(program: Command): void {
-  const bridge = program.command('bridge').description('Add, revoke or remove bridges of calls.');
+  const bridge = program.command('bridge').description('Add, list, revoke or remove bridges of calls.');
   newCommand(
     bridge,
     'add',
@@ -26,7 +27,9 @@ export function addBridgeCommand(program: Command): void {
     .argument('<id>', '1-255 bytes of UTF-8 without control characters')
     .requiredOption('--app <id>', 'an application whose calls it takes; may be repeated', collect)
     .option('--replace', 'give an existing bridge a new key')
+    .addOption(outputOption())
     .action(inContext(addBridge));
+  addListCommand(bridge, 'bridge', 'bridge-1');
   newCommand(
     bridge,
     'revoke',
@@ -50,18 +53,18 @@ interface FreshBridge {
   readonly key: string;
 }
 
-async function addBridge(context: CommandContext, id: string, { app, replace }: AddOptions): Promise<void> {
+async function addBridge(context: CommandContext, id: string, options: AddOptions): Promise<void> {
+  const { app, replace } = options;
   if (replace !== true && (await isInRegistry(context, 'bridge', id)))
     throw new CommandError(
       `bridge ${JSON.stringify(id)} is in the registry already`,
       'give it a new key with --replace: who shows the old one is sent away',
     );
   const body = { bridge_id: id, app_ids: app };
-  const fresh = await opsClient(context).change<FreshBridge>('/v1/bridge/add', body);
-  context.output.answer(
-    fresh,
-    `added ${showable(id)} for ${app.join(', ')}\nkey  ${fresh.key}  (shown this once)`,
-  );
+  await answerSecret(context, options, async () => {
+    const fresh = await opsClient(context).change<FreshBridge>('/v1/bridge/add', body);
+    return [fresh, `added ${showable(id)} for ${app.join(', ')}\nkey  ${fresh.key}  (shown this once)`];
+  });
 }
 
 interface RevokeOptions {

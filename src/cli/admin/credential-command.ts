@@ -7,8 +7,9 @@ import { newCommand } from '../shell/command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { addRemoveCommand } from '../registry/entry-commands.ts';
-import { changing } from './ops-action.ts';
+import { addListCommand, addRemoveCommand } from '../registry/entry-commands.ts';
+import { outputOption } from '../shell/secret-file.ts';
+import { changing, makingSecret } from './ops-action.ts';
 
 interface CreateOptions {
   readonly app: string;
@@ -20,20 +21,21 @@ interface CreateOptions {
 export function addCredentialCommand(program: Command): void {
   const credential = program
     .command('credential')
-    .description('Create, rotate, revoke or remove access keys.');
+    .description('Create, list, rotate, revoke or remove access keys.');
   newCommand(
     credential,
     'create',
     'Make an access key for an application. Its secret is shown once.',
     '--app 2818153 --permissions connectivity:read,wakeup:write',
-    ['--app 2818153 --not-after 2027-12-31 --json >key.json', 'a file for --credential'],
+    ['--app 2818153 --not-after 2027-12-31 --output key.json', 'a file for --credential'],
   )
     .requiredOption('--app <id>', 'the application')
     .option('--permissions <list>', `comma separated: *, ${permissions.join(', ')}`, parseGrants, ['*'])
     .option('--not-before <moment>', 'Unix seconds or ISO 8601', parseMoment)
     .option('--not-after <moment>', 'Unix seconds or ISO 8601', parseMoment)
+    .addOption(outputOption())
     .action(
-      changing('/v1/credential/create', {
+      makingSecret('/v1/credential/create', {
         send: ({ app, permissions, notBefore, notAfter }: CreateOptions) => ({
           app_id: app,
           permissions,
@@ -44,6 +46,7 @@ export function addCredentialCommand(program: Command): void {
         say: ({ credential }) => describeFresh(credential),
       }),
     );
+  addListCommand(credential, 'credential', 'AK123');
   newCommand(
     credential,
     'rotate',
@@ -52,8 +55,9 @@ export function addCredentialCommand(program: Command): void {
   )
     .argument('<access-key-id>', 'the one to be replaced')
     .option('--grace <span>', 'how long the old one stays valid: 90s, 30m, 24h, 7d', parseSpan, 86_400)
+    .addOption(outputOption())
     .action(
-      changing('/v1/credential/rotate', {
+      makingSecret('/v1/credential/rotate', {
         send: (id: string, { grace }: { readonly grace: number }) => ({ access_key_id: id, grace_s: grace }),
         json: ({ credential }: CredentialAnswer, id) => ({ ...credential, replaced: id }),
         say: ({ credential }, { clock }, id, { grace }) =>

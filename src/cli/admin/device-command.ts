@@ -17,21 +17,24 @@ import {
 } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { addRemoveCommand, findEntry, isInRegistry } from '../registry/entry-commands.ts';
+import { answerSecret, outputOption, type SecretOptions } from '../shell/secret-file.ts';
+import { addListCommand, addRemoveCommand, findEntry, isInRegistry } from '../registry/entry-commands.ts';
 import { changing } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 
 export function addDeviceCommand(program: Command): void {
   const device = program
     .command('device')
-    .description('Add, show, change, disable, kick or remove one device.');
+    .description('Add, list, show, change, disable, kick or remove devices.');
   newCommand(device, 'add', 'Add a device to a product.', 'DOOR-1 --product doorbell --expires-at 2027-12-31')
     .argument('<id>', '1-255 bytes of UTF-8', parseDeviceIdOption)
     .requiredOption('--product <id>', 'the product it belongs to')
     .option('--secret <secret>', '16 characters or more (default: one is generated, and shown once)')
     .option('--expires-at <moment>', 'Unix seconds or ISO 8601 (default: never)', parseMoment)
     .option('--replace', 'give an existing device a new secret')
+    .addOption(outputOption())
     .action(inContext(addDevice));
+  addListCommand(device, 'device', 'DOOR-1');
   newCommand(device, 'show', 'Show the registry entry of a device; its secret is masked.', 'DOOR-1')
     .argument('<id>', 'the device', parseDeviceIdOption)
     .action(inContext(showDevice));
@@ -83,7 +86,7 @@ export function addDeviceCommand(program: Command): void {
   addRemoveCommand(device, 'device', 'DOOR-1', 'Remove a device: its sessions and calls end.');
 }
 
-interface AddOptions {
+interface AddOptions extends SecretOptions {
   readonly product: string;
   readonly secret?: string;
   /** Unix seconds. */
@@ -92,7 +95,6 @@ interface AddOptions {
 }
 
 async function addDevice(context: CommandContext, id: string, options: AddOptions): Promise<void> {
-  const { output } = context;
   if (options.replace !== true && (await isInRegistry(context, 'device', id)))
     throw new CommandError(
       `device ${JSON.stringify(id)} is in the registry already`,
@@ -100,10 +102,12 @@ async function addDevice(context: CommandContext, id: string, options: AddOption
     );
   const { product, secret, expiresAt } = options;
   const entry = { device_id: id, product_id: product, secret, expires_at: expiresAt };
-  const { device } = await opsClient(context).change<DeviceAnswer>('/v1/device/add', entry);
-  const added = `added ${showable(id)} to product ${showable(product)}`;
-  // The server shows only a secret that it made.
-  output.answer({ device }, secret === undefined ? `${added}\nsecret  ${String(device['secret'])}` : added);
+  await answerSecret(context, options, async () => {
+    const { device } = await opsClient(context).change<DeviceAnswer>('/v1/device/add', entry);
+    const added = `added ${showable(id)} to product ${showable(product)}`;
+    // The server shows only a secret that it made.
+    return [{ device }, secret === undefined ? `${added}\nsecret  ${String(device['secret'])}` : added];
+  });
 }
 
 /** Fields of an entry. */

@@ -1,5 +1,6 @@
 /** Actions of commands that are one request to the running server: its answer is printed as it came, or in words. */
 import { inContext, type CommandContext } from '../shell/command-context.ts';
+import { answerSecret, type SecretOptions } from '../shell/secret-file.ts';
 import { opsClient } from './running-server.ts';
 import type { OpsQuery } from './ops-client.ts';
 
@@ -25,6 +26,20 @@ export function asking<Answer, Given extends unknown[]>(
   { send, ...request }: OpsRequest<Answer, OpsQuery, Given>,
 ): Action {
   return acting(request, (context, given) => opsClient(context).ask<Answer>(path, send?.(...given)));
+}
+
+/** A change whose answer has a secret, of a command with `--output`. */
+export function makingSecret<Answer, Given extends unknown[]>(
+  path: string,
+  { send, say, json }: OpsRequest<Answer, object, Given>,
+): Action {
+  return inContext((context, ...args) => {
+    const given = args as unknown[] as Given;
+    return answerSecret(context, given.at(-1) as SecretOptions, async () => {
+      const answer = await opsClient(context).change<Answer>(path, send?.(...given) ?? {});
+      return [json?.(answer, ...given) ?? (answer as object), say(answer, context, ...given)];
+    });
+  });
 }
 
 /** A change is a line of the audit log. */

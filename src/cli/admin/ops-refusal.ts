@@ -1,6 +1,6 @@
 /** The ways in which the ops listener of a server refuses a command, or does not answer. */
 import type { IncomingMessage } from 'node:http';
-import { kindNames, listNames } from '../../storage/registry/registry-kinds.ts';
+import { kindNames } from '../../storage/registry/registry-kinds.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 
 /** The server could not be reached, or could not answer now: the request may be sent again. */
@@ -19,8 +19,8 @@ export function refusalOf(status: number, message: string): CommandError {
 const listCommands: readonly (readonly [words: string, command: string])[] = [
   ['live call session', 'calls list'],
   ['token key', 'token-key list'],
-  ['token', 'ops-token list'],
-  ...kindNames.map((kind) => [kind, `registry list ${listNames[kind]}`] as const),
+  ['token', 'token list'],
+  ...kindNames.map((kind) => [kind, `${kind} list`] as const),
 ];
 
 /** Null: the missing thing is none that a command lists. */

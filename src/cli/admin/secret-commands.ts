@@ -1,4 +1,4 @@
-/** `reveille ops-token …` and `reveille token-key …`: the tokens of operators, and the keys that sign the tokens of calls. */
+/** `reveille token …` and `reveille token-key …`: the tokens of operators, and the keys that sign the tokens of calls. */
 import { Option, type Command } from 'commander';
 import type {
   FreshOpsTokenJson,
@@ -11,33 +11,36 @@ import { newCommand } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import { tableOf } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { asking, changing } from './ops-action.ts';
+import { outputOption } from '../shell/secret-file.ts';
+import { asking, changing, makingSecret } from './ops-action.ts';
 
-export function addOpsTokenCommand(program: Command): void {
-  const opsToken = program
-    .command('ops-token')
+export function addTokenCommand(program: Command): void {
+  const token = program
+    .command('token')
+    .alias('ops-token')
     .description("Make, list or revoke named tokens for the ops listener. This machine's is in ops.token.");
   const role = new Option('--role <role>', 'a viewer may read lists, states and events, and change nothing');
-  newCommand(opsToken, 'create', 'Make a token. It is shown once; only its hash is kept.', [
+  newCommand(token, 'create', 'Make a token. It is shown once; only its hash is kept.', [
     'alice --role operator',
     'the audit log has her changes under her name',
   ])
     .argument('<name>', operatorNameForm)
     .addOption(role.choices(opsRoles).makeOptionMandatory())
+    .addOption(outputOption())
     .action(
-      changing('/v1/ops-tokens/create', {
+      makingSecret('/v1/ops-tokens/create', {
         send: (name: string, { role }: { readonly role: OpsRole }) => ({ name, role }),
         say: ({ name, role, token }: FreshOpsTokenJson) =>
           `made a token for ${name} (${role})\ntoken  ${token}  (shown this once)`,
       }),
     );
   newCommand(
-    opsToken,
+    token,
     'list',
     'List the named tokens: role, when it was made, and when it was last used, to the minute.',
   ).action(asking('/v1/ops-tokens', { say: describeTokens }));
-  newCommand(opsToken, 'revoke', 'Refuse a token from now on.', 'alice')
-    .argument('<name>', 'as ops-token list shows it')
+  newCommand(token, 'revoke', 'Refuse a token from now on.', 'alice')
+    .argument('<name>', 'as token list shows it')
     .action(
       changing('/v1/ops-tokens/revoke', {
         send: (name: string) => ({ name }),

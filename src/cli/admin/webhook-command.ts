@@ -7,7 +7,8 @@ import { reveilleCommand } from '../shell/command-error.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { collect, counted, wholeNumberOption, ageInWords } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { asking, changing } from './ops-action.ts';
+import { outputOption } from '../shell/secret-file.ts';
+import { asking, changing, makingSecret } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 import type { OpsClient } from './ops-client.ts';
 import { alignColumns, tableOf } from '../shell/output.ts';
@@ -30,8 +31,9 @@ export function addWebhookCommand(program: Command): void {
     .option('--type <type>', 'an event type to send; may be repeated (default: all)', collect)
     .option('--secret <secret>', 'signs its messages: whsec_ and base64 (default: generated, and shown once)')
     .option('--replace', 'give an existing webhook a new secret')
+    .addOption(outputOption())
     .action(
-      changing('/v1/webhook/add', {
+      makingSecret('/v1/webhook/add', {
         send: (url: string, { app, type: types, secret, replace }: AddOptions) => ({
           app_id: app,
           url,

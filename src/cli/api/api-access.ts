@@ -70,7 +70,7 @@ export function findApi(context: CommandContext, url: string | undefined): ApiPl
   if (profile !== null)
     throw new CommandError(
       `the profile ${profile.name} does not say where the API is`,
-      'name it with --url, or make the profile again with --api and --credential-file',
+      'name it with --url, or make the profile again with --url and --credential',
     );
   const address = listenerAddress(context, 'api');
   const certFile = listenerCertFile(context, 'api');

@@ -34,7 +34,7 @@ export interface CredentialNeed {
 export function addCredentialOption(command: Command): Command {
   return command.option(
     '--credential <file>',
-    'the access key that signs: JSON, as credential create --json prints it',
+    'the access key that signs: JSON, as credential create --output writes it',
   );
 }
 
@@ -52,7 +52,7 @@ export async function findCredential(
   if (profile === null) return findInRegistry(context, need);
   throw new CommandError(
     `the profile ${profile.name} has no credential, by which this command signs`,
-    'give one with --credential FILE, or make the profile again with --api and --credential-file',
+    'give one with --credential FILE, or make the profile again with --url and --credential',
   );
 }
 
@@ -82,7 +82,7 @@ export function readCredentialFile(path: string): StoredCredential {
   if (typeof access_key_id !== 'string' || typeof secret_key !== 'string' || typeof app_id !== 'string')
     throw new CommandError(
       `${path} must hold the texts access_key_id, secret_key and app_id`,
-      `as ${reveilleCommand('credential create --app APP --json')} prints them`,
+      `as ${reveilleCommand('credential create --app APP --output FILE')} writes them`,
     );
   return { access_key_id, secret_key, app_id };
 }

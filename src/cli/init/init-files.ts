@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/result.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
+import { writeNewFile } from '../shell/secret-file.ts';
 import { seedStore, type FirstEntries, type FirstSecrets } from './first-entries.ts';
 import { taken, type InitChoices } from './init-choices.ts';
 
@@ -34,8 +34,6 @@ export function refuseTaken({ file, dataDirectory }: InitPlaces): void {
     );
 }
 
-const ownerOnly = { mode: 0o600, flag: 'wx' } as const;
-
 /**
  * Writes the settings, makes the store with its entries, and writes the secrets where a file is named for them. When something
  * fails, it removes what it has made and rejects.
@@ -48,7 +46,7 @@ export async function makeFiles(
 ): Promise<FirstSecrets> {
   const undo: (() => void)[] = [];
   const claim = (path: string, text: string): void => {
-    writeNew(path, text);
+    writeNewFile(path, text);
     undo.push(() => rmSync(path, { force: true }));
   };
   try {
@@ -62,18 +60,6 @@ export async function makeFiles(
   } catch (error) {
     for (const remove of undo.toReversed()) remove();
     throw error;
-  }
-}
-
-/** Throws a CommandError, also when another process was faster. */
-function writeNew(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, ownerOnly);
-  } catch (error) {
-    throw new CommandError(
-      `${path} cannot be written: ${messageOf(error)}`,
-      'nothing was made; name another path, in a folder that is there and may be written',
-    );
   }
 }
 

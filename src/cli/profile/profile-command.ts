@@ -1,6 +1,6 @@
 /** `reveille profile …`: servers elsewhere by name, so that every command can be for one of them. */
 import { resolve } from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { messageOf } from '../../lib/result.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { parseOriginOption } from '../api/api-access.ts';
@@ -23,6 +23,9 @@ import {
 interface AddOptions {
   readonly ops: string;
   readonly tokenFile: string;
+  readonly url?: string;
+  readonly credential?: string;
+  /** Former names of both. */
   readonly api?: string;
   readonly credentialFile?: string;
   readonly ca?: string;
@@ -39,14 +42,18 @@ export function addProfileCommand(program: Command): void {
     profile,
     'add',
     'Add a server: its ops listener with a token, and its API with a credential.',
-    'prod --ops https://ops.example:8090 --token-file - --api https://reveille.example --credential-file key.json',
+    'prod --ops https://ops.example:8090 --token-file - --url https://reveille.example --credential key.json',
   )
     .addHelpText('after', '  $ reveille status DOOR-1 --profile prod')
     .argument('<name>', '1-64 characters of A-Z a-z 0-9 _ . -', parseName)
     .requiredOption('--ops <origin>', 'its ops listener, like https://ops.example:8090', parseOriginOption)
     .requiredOption('--token-file <file>', 'file with a token of its ops listener; - for standard input')
-    .option('--api <origin>', 'its signed API, like https://reveille.example', parseOriginOption)
-    .option('--credential-file <file>', 'JSON, as credential create --json prints it')
+    .option('--url <origin>', 'its signed API, like https://reveille.example', parseOriginOption)
+    .option('--credential <file>', 'the access key that signs: JSON, as credential create --output writes it')
+    .addOption(
+      new Option('--api <origin>', 'the former name of --url').argParser(parseOriginOption).hideHelp(),
+    )
+    .addOption(new Option('--credential-file <file>', 'the former name of --credential').hideHelp())
     .option('--ca <file>', 'PEM file of the only trusted certificates; it is read at each use')
     .option('--replace', 'replace the profile of this name')
     .action(inContext(addProfile));
@@ -68,9 +75,11 @@ function parseName(name: string): string {
 }
 
 function addProfile({ output, settingsSources }: CommandContext, name: string, options: AddOptions): void {
-  const { ops, tokenFile, api, credentialFile, ca } = options;
+  const { ops, tokenFile, ca } = options;
+  const api = options.url ?? options.api;
+  const credentialFile = options.credential ?? options.credentialFile;
   if ((api === undefined) !== (credentialFile === undefined))
-    throw usageError('--api and --credential-file are given together');
+    throw usageError('--url and --credential are given together');
   refuseInClear(ops);
   if (ca !== undefined) trustingAuthority(ca);
   const added: Profile = {
@@ -92,12 +101,22 @@ function addProfile({ output, settingsSources }: CommandContext, name: string, o
 const tokenForm = /^[\x21-\x7e]{1,1024}$/;
 
 function readToken(file: string): string {
-  const token = readText(file).trim();
+  const token = tokenOf(readText(file).trim());
   if (tokenForm.test(token)) return token;
   throw new CommandError(
     `${file === '-' ? 'standard input' : file} has no token`,
-    'it is the one line that reveille ops-token create has shown, with nothing else',
+    'it is what reveille token create has shown or written, with nothing else',
   );
+}
+
+/** A file of `token create --output` has it in JSON. */
+function tokenOf(text: string): string {
+  if (!text.startsWith('{')) return text;
+  try {
+    return String((JSON.parse(text) as { readonly token?: unknown }).token);
+  } catch {
+    return '';
+  }
 }
 
 function readText(file: string): string {

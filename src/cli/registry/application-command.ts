@@ -4,12 +4,12 @@ import type { JsonObject } from '../../model/json.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { opsClient } from '../admin/running-server.ts';
-import { addRemoveCommand, addShowCommand } from './entry-commands.ts';
+import { addListCommand, addRemoveCommand, addShowCommand } from './entry-commands.ts';
 
 export function addApplicationCommand(program: Command): void {
   const application = program
     .command('application')
-    .description('Add, show or remove applications, which own products and access keys.');
+    .description('Add, list, show or remove applications, which own products and access keys.');
   application
     .command('add')
     .description('Add an application.')
@@ -18,6 +18,7 @@ export function addApplicationCommand(program: Command): void {
     .option('--replace', 'give an existing application this name')
     .addHelpText('after', examples('application add 2818153 --name demo'))
     .action(inContext(addApplication));
+  addListCommand(application, 'application', '2818153');
   addShowCommand(application, 'application', '2818153');
   addRemoveCommand(
     application,

@@ -13,7 +13,8 @@ import {
 } from '../../storage/registry/registry-kinds.ts';
 import { opsClient } from '../admin/running-server.ts';
 import { shellWord } from '../shell/command-error.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
+import { wholeNumberOption } from '../shell/option-values.ts';
 import { alignColumns, type Cell } from '../shell/output.ts';
 
 /** `example`: the id of one. */
@@ -33,6 +34,28 @@ export function addRemoveCommand(group: Command, kind: KindName, example: string
     .argument('<id>', `the ${kind}`)
     .addHelpText('after', examples(`${kind} remove ${example}`))
     .action(inContext((context, id: string) => removeEntry(context, kind, id)));
+}
+
+/** Also `registry list KIND`. */
+export function addListCommand(group: Command, kind: KindName, example: string): void {
+  const list = listNames[kind];
+  const command = newCommand(
+    group,
+    'list',
+    `List the ${list} in the order of their ids; secrets are masked.`,
+    `--limit 100 --after ${example}`,
+  );
+  addPageOptions(command).action(
+    inContext((context, options: ListOptions) => listEntries(context, list, options)),
+  );
+}
+
+const pageMax = 10_000;
+
+export function addPageOptions(command: Command): Command {
+  return command
+    .option('--limit <count>', `at most so many, up to ${pageMax}`, wholeNumberOption(1, pageMax), 50)
+    .option('--after <id>', 'continue after this id; for webhooks, after this many');
 }
 
 async function showEntry(context: CommandContext, kind: KindName, id: string): Promise<void> {
@@ -56,7 +79,7 @@ export async function isInRegistry(context: CommandContext, kind: KindName, id: 
   return (await opsClient(context).findEntry(kind, id)) !== null;
 }
 
-export interface ListOptions {
+interface ListOptions {
   readonly limit: number;
   readonly after?: string;
 }

@@ -8,12 +8,12 @@ import { examples, type CommandContext, inContext } from '../shell/command-conte
 import { CommandError } from '../shell/command-error.ts';
 import { collect } from '../shell/option-values.ts';
 import { opsClient } from '../admin/running-server.ts';
-import { addRemoveCommand, addShowCommand } from './entry-commands.ts';
+import { addListCommand, addRemoveCommand, addShowCommand } from './entry-commands.ts';
 
 export function addProductCommand(program: Command): void {
   const product = program
     .command('product')
-    .description('Add, show or remove products: the common properties of devices.');
+    .description('Add, list, show or remove products: the common properties of devices.');
   product
     .command('add')
     .description('Add a product.')
@@ -23,6 +23,7 @@ export function addProductCommand(program: Command): void {
     .option('--replace', 'change an existing product; without --defaults it keeps its own')
     .addHelpText('after', examples('product add doorbell --app 2818153 --defaults doorbell.json'))
     .action(inContext(addProduct));
+  addListCommand(product, 'product', 'doorbell');
   addShowCommand(product, 'product', 'doorbell');
   addRemoveCommand(product, 'product', 'doorbell', 'Remove a product without devices.');
 }

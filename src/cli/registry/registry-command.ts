@@ -6,13 +6,10 @@ import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
 import { examples, type CommandContext, inContext, inLocalContext } from '../shell/command-context.ts';
-import { wholeNumberOption } from '../shell/option-values.ts';
 import { lookIntoRegistry } from '../admin/local-registry.ts';
-import { listEntries } from './entry-commands.ts';
+import { addPageOptions, listEntries } from './entry-commands.ts';
 import { describeCounts } from './import-view.ts';
 import { addImportCommand } from './registry-import-command.ts';
-
-const pageMax = 10_000;
 
 export function addRegistryCommand(program: Command): void {
   const registry = program
@@ -34,12 +31,11 @@ export function addRegistryCommand(program: Command): void {
     .addHelpText('after', examples('registry export --with-secrets --output registry.json'))
     .action(inLocalContext(exportRegistryFile));
   const kinds = new Argument('[kind]', 'entries to list; without it, the number of each kind');
-  registry
+  const list = registry
     .command('list')
     .description('List entries in the order of their ids; secrets are masked.')
-    .addArgument(kinds.choices(Object.values(listNames)))
-    .option('--limit <count>', `at most so many, up to ${pageMax}`, wholeNumberOption(1, pageMax), 50)
-    .option('--after <id>', 'continue after this id; for webhooks, after this many')
+    .addArgument(kinds.choices(Object.values(listNames)));
+  addPageOptions(list)
     .addHelpText('after', examples('registry list devices --limit 100 --after DOOR-0100'))
     .action(inContext(listEntries));
 }

@@ -162,7 +162,7 @@ export function announceConsole(
   if (url !== null)
     log.info(
       // Settings of the command line may be secrets, which no log may have: the directory is enough.
-      { url, login: reveilleCommand('ops-token create NAME --role operator', [['--data-dir', data.dir]]) },
+      { url, login: reveilleCommand('token create NAME --role operator', [['--data-dir', data.dir]]) },
       'the console is there',
     );
 }

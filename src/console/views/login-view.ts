@@ -54,7 +54,7 @@ export function loginView(client: Client, sentence: string, done: () => void): V
       'It is the text of ',
       el('code', {}, 'ops.token'),
       ' in the data directory, or one of your own: ',
-      el('code', {}, 'reveille ops-token create NAME --role operator'),
+      el('code', {}, 'reveille token create NAME --role operator'),
       '. A token of the role viewer sees everything here and changes nothing.',
     ),
   );

@@ -95,10 +95,15 @@ test('profiles are added, listed, chosen and removed, and their secrets are not 
   const credential = { access_key_id: 'AK1', secret_key: 'secret-key-of-AK1', app_id: 'app' };
   writeFileSync(tokenFile, `${prod.token}\n`);
   writeFileSync(keyFile, JSON.stringify({ ...credential, permissions: ['*'] }));
-  const api = ['--api', 'https://reveille.example', '--credential-file', keyFile];
+  const api = ['--url', 'https://reveille.example', '--credential', keyFile];
   const added = ['profile', 'add', 'prod', '--ops', prod.ops, '--token-file', tokenFile, ...api];
   await run(...added);
   await assert.rejects(run(...added), /there is a profile prod already/);
+  const former = added.map((word) =>
+    word.replace('--url', '--api').replace('--credential', '--credential-file'),
+  );
+  await run(...former, '--replace');
+  writeFileSync(tokenFile, JSON.stringify({ name: 'alice', role: 'operator', token: prod.token }));
   await run(...added, '--replace');
   await run('profile', 'list');
   assert.match(output.text, /^NAME .*\nprod +https:\/\/ops\.example:8090 +https:\/\/reveille\.example +AK1$/);
@@ -108,7 +113,7 @@ test('profiles are added, listed, chosen and removed, and their secrets are not 
   await run('profile', 'remove', 'prod');
   assert.equal(readFileSync(profilesPath(env), 'utf8'), '{}\n');
   for (const wrong of [
-    ['--ops', 'https://a.example', '--token-file', tokenFile, '--credential-file', keyFile],
+    ['--ops', 'https://a.example', '--token-file', tokenFile, '--credential', keyFile],
     ['--ops', 'http://a.example', '--token-file', tokenFile],
   ])
     await assert.rejects(run('profile', 'add', 'x', ...wrong), { exitCode: 2 });
