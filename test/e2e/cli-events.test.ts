@@ -1,7 +1,9 @@
 /** Operators look at devices and at the log: beside a running server, and over its restart. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 interface Event {
@@ -82,7 +84,7 @@ test('a device is online, asleep, kicked and gone, and is shown to be so', async
 
 test('what cannot be asked exits 2, an unknown device exits 1 and says what to do', async () => {
   const cases: [args: string[], exitCode: number, said: RegExp][] = [
-    [['status', 'NOBODY'], 1, /no device "NOBODY"[^]*registry list devices/],
+    [['status', 'NOBODY'], 1, /no device "NOBODY"[^]*device list/],
     [['events', '--type', 'device.nap'], 2, /no such type/],
     [['events', '--since', '1h', '--last', '5'], 2, /cannot be used with/],
   ];
@@ -114,4 +116,24 @@ test('a follower goes on over a restart, misses nothing and repeats nothing; Ctr
     'device.sleep.login',
   ]);
   second.close();
+});
+
+test('an access key alone reads the same events of its application from the API', async () => {
+  const file = join(temporaryDirectory({ after }), 'key.json');
+  await text('credential', 'create', '--app', '2818153', '--permissions', 'events:read', '--output', file);
+  const access = ['--url', `http://127.0.0.1:${server.ports.api}`, '--credential', file];
+  const all = await events('--last', '1000', '--device', deviceId);
+  const [first, second] = all;
+  assert.ok(first && second);
+  for (const start of [
+    ['--last', '2'],
+    ['--last', '1000'],
+    ['--since', '1h'],
+    ['--since', first.id],
+  ]) {
+    const asked = [...start, '--device', deviceId];
+    assert.deepEqual(await events(...asked, ...access), await events(...asked), start.join(' '));
+  }
+  const typed = ['--since', '1h', '--type', 'device.sleep.*'];
+  assert.deepEqual(await events(...typed, ...access), await events(...typed));
 });

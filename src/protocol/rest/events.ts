@@ -60,7 +60,7 @@ const cursorBytes = 9;
 const cursorForm = /^[A-Za-z0-9_-]{12}$/;
 
 /** `sequence`: of the event it stands behind; 0: before the first. */
-function encodeCursor(sequence: number): string {
+export function encodeCursor(sequence: number): string {
   const bytes = Buffer.allocUnsafe(cursorBytes);
   bytes[0] = cursorVersion;
   bytes.writeBigUInt64BE(BigInt(sequence), 1);
