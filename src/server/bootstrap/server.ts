@@ -114,7 +114,7 @@ class Server {
     this.#membership = membership;
     this.#member = member;
     this.#context = context;
-    this.#certificates = new CertificatesInForce(context.settings, log);
+    this.#certificates = new CertificatesInForce(context.settings, context);
     this.#controlPlane = new ControlPlane(context, {
       member,
       dataDirectory,

@@ -1,4 +1,5 @@
-/** The certificates of the TLS listeners: the one that each shows now, which a reload replaces only where the listener accepts it. */
+/** The certificates of the TLS listeners: the one that each shows now, which a reload replaces only where the listener accepts it, and it has not expired. */
+import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
 import { hasOwnListener, type ListenerName, type Settings } from './settings-schema.ts';
@@ -7,11 +8,16 @@ import { readListenerCertificates, type ListenerCertificate } from './start-chec
 export class CertificatesInForce {
   readonly #settings: Settings;
   readonly #log: Log;
+  readonly #clock: Pick<Clock, 'wallMs'>;
   #shown: ReadonlyMap<ListenerName, ListenerCertificate>;
 
-  constructor(settings: Settings, log: Log) {
+  constructor(
+    settings: Settings,
+    { log, clock }: { readonly log: Log; readonly clock: Pick<Clock, 'wallMs'> },
+  ) {
     this.#settings = settings;
     this.#log = log;
+    this.#clock = clock;
     this.#shown = this.#read();
   }
 
@@ -29,7 +35,7 @@ export class CertificatesInForce {
    * has. Resolves to that sentence with the listener's name; null: it is reloaded. Logs the certificate in force.
    */
   async reload(name: ListenerName, reload: () => Promise<string | null>): Promise<string | null> {
-    const reason = await reload().catch(messageOf);
+    const reason = this.#findExpiry(name) ?? (await reload().catch(messageOf));
     const before = this.#shown.get(name);
     const read = reason === null ? this.#read().get(name) : undefined;
     if (read !== undefined) this.#shown = new Map([...this.#shown, [name, read]]);
@@ -47,6 +53,13 @@ export class CertificatesInForce {
     }
     this.#log.error({ ...inForce, reason }, 'certificate not reloaded; the one in force stays');
     return `${name} certificate: ${reason}`;
+  }
+
+  /** The sentence for a file whose certificate has expired, which no client would accept; null: it has not, or cannot be read. */
+  #findExpiry(name: ListenerName): string | null {
+    const found = this.#read().get(name);
+    if (found === undefined || found.expiresMs > this.#clock.wallMs()) return null;
+    return `${found.path} has expired: ${found.certificate.validTo}`;
   }
 
   #read(): ReadonlyMap<ListenerName, ListenerCertificate> {
