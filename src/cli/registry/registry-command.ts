@@ -7,6 +7,8 @@ import { Argument, Option, type Command } from 'commander';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
 import { examples, type CommandContext, inContext, inLocalContext } from '../shell/command-context.ts';
 import { lookIntoRegistry } from '../admin/local-registry.ts';
+import { CommandError } from '../shell/command-error.ts';
+import { causeOf } from '../../storage/lmdb/store-fault.ts';
 import { addPageOptions, listEntries } from './entry-commands.ts';
 import { describeCounts } from './import-view.ts';
 import { addImportCommand } from './registry-import-command.ts';
@@ -71,6 +73,7 @@ async function writeWhole(pieces: Readable, file: string): Promise<void> {
     await rename(own, file);
   } catch (error) {
     await rm(own, { force: true });
-    throw error;
+    const cause = causeOf(error);
+    throw cause === null ? error : new CommandError(`${file} cannot be written: ${cause}`);
   }
 }

@@ -95,7 +95,8 @@ const advices: Readonly<Record<StoreFault, string>> = {
   'file-size': 'raise the limit of file sizes (LimitFSIZE, ulimit -f)',
   'read-only': `mount it for writing again, or go on with a copy of the data directory on another disk; where a disk fails the kernel mounts it so (${kernelLog})`,
   denied: 'run as the owner of the data directory',
-  disk: `the disk fails (${kernelLog}): bring the data directory to another one`,
+  // LMDB reports a page that a full disk takes in part with the code of a disk that fails.
+  disk: `the disk is full (df), or fails (${kernelLog}): make room, or bring the data directory to another one`,
   map: 'raise the limit of the address space (LimitAS, ulimit -v); none is best',
   damaged: damagedAdvice,
   panic: panicAdvice,

@@ -37,7 +37,7 @@ test('a read-only disk is not a lack of rights, and another fault is said in its
   const refused = (code: string): string =>
     accessError(Object.assign(new Error('said'), { code }), '/data', 'write').message;
   assert.match(refused('EROFS'), /^\/data is on a read-only file system: mount it for writing again/);
-  assert.match(refused('EIO'), /^\/data cannot be used: said: the disk fails/);
+  assert.match(refused('EIO'), /^\/data cannot be used: said: the disk is full \(df\), or fails/);
   assert.equal(refused('ENXIO'), '/data cannot be used: said');
 });
 

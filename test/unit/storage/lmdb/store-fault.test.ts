@@ -25,7 +25,7 @@ test('a fault is known by the code of the file system as by that of LMDB, and sa
     [coded(errno.EFBIG), 'file-size', /LimitFSIZE/],
     [coded('EROFS'), 'read-only', /mount it for writing/],
     [coded(errno.EROFS), 'read-only', /mount it for writing/],
-    [coded(errno.EIO), 'disk', /disk fails/],
+    [coded(errno.EIO), 'disk', /is full \(df\), or fails/],
     [coded('EACCES'), 'denied', /owner/],
     [new MapFullError('full'), 'map', /LimitAS/],
     [coded(-30_797), 'damaged', /reveille restore/],
