@@ -87,6 +87,8 @@ test('a profile is all that a command needs for a server elsewhere', { skip: noO
     cli(0, 'device', 'disable', 'NEW'),
     followed.line((line) => line.includes('"device.disable"') && line.includes('"result":"ok"')),
   ]);
+  const config = await cli(0, 'config');
+  assert.match(config.stdout, /^in force in the server of the profile far\n/);
   const again = await cli(1, 'device', 'add', 'NEW', '--product', 'doorbell');
   assert.match(again.stderr, /already/, 'the registry of the server elsewhere is looked into');
 });

@@ -1,9 +1,9 @@
 /** `reveille config`: the settings in force and where each comes from; secrets masked. */
 import type { Command } from 'commander';
 import { listSettings, type SettingJson, type SettingsJson } from '../../server/config/settings-route.ts';
-import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';
-import { absenceOn, findRunningServer, opsClientOf } from './running-server.ts';
+import { absenceOn, findRunningServer, opsClient, opsClientOf } from './running-server.ts';
 
 export function addConfigCommand(program: Command): void {
   newCommand(
@@ -13,10 +13,21 @@ export function addConfigCommand(program: Command): void {
       'what lowered it, what waits for a restart. Secrets are masked.',
     '',
     ['--set sleep.listen=0.0.0.0:8081', 'the effect of a flag; no running server is asked'],
-  ).action(inLocalContext(printSettings));
+  ).action(inContext(printSettings));
 }
 
 async function printSettings(context: CommandContext): Promise<void> {
+  const { profile, output } = context;
+  if (profile === null) return printHere(context);
+  const found = await opsClient(context).ask<SettingsJson>('/v1/settings');
+  const heading = `in force in the server of the profile ${profile.name}`;
+  output.answer(
+    { server: { ops: profile.ops }, ...jsonOf(found) },
+    `${heading}\n${tableOf(found)}${noticeOf(found)}`,
+  );
+}
+
+async function printHere(context: CommandContext): Promise<void> {
   const { settings, configured, dataDirectory, output } = context;
   const isTrial = context.settingsSources.overrides?.some((given) => !given.startsWith('data.dir=')) === true;
   const running = isTrial ? null : findRunningServer(dataDirectory);
