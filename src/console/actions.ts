@@ -1,6 +1,30 @@
-/** Changes by an operator: each is asked for once more in a dialog, is carried out by its route, and its result is said. */
-import { el, freshId } from './dom.ts';
-import { button, sentenceOf, type Page } from './page.ts';
+/**
+ * Changes by an operator. Each is asked for once more in a dialog, with its fields if it has some, is carried out by its route,
+ * and its result is said; a secret in the result is shown once.
+ */
+import { el, freshId, setText } from './dom.ts';
+import { labelled } from './lists.ts';
+import { button, facts, sentenceOf, type Page } from './page.ts';
+
+/** A field of the dialog of an action. */
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  /** Default: one line of text; a list: one of these. */
+  readonly kind?: 'lines' | 'number' | readonly string[];
+  readonly value?: string;
+  readonly hint?: string;
+  readonly isOptional?: boolean;
+}
+
+/** By the names of the fields, without blanks at both ends. */
+export type Values = Readonly<Record<string, string>>;
+
+/** A result with secrets that no later answer has. */
+export interface Disclosure {
+  readonly sentence: string;
+  readonly secrets: readonly (readonly [name: string, value: string])[];
+}
 
 export interface Action {
   /** On the button that opens the dialog and on the one that confirms: a verb. */
@@ -10,67 +34,162 @@ export interface Action {
   /** What it does, in a sentence or two. */
   readonly meaning: string;
   readonly isDanger?: boolean;
-  /** Carries it out; resolves to its result as a sentence. Rejects with a RequestError. */
-  run(): Promise<string>;
+  readonly fields?: readonly Field[];
+  /** Carries it out; resolves to its result as a sentence. Rejects with an Error whose message is a sentence. */
+  run(values: Values): Promise<string | Disclosure>;
 }
 
 /** Null: a viewer may not do it, and sees no button. The server refuses it as well. */
 export function actionButton(page: Page, action: Action): HTMLButtonElement | null {
   if (!page.client.isOperator) return null;
-  const opener = button(
-    action.verb,
-    () => void carryOut(page, action, opener),
-    action.isDanger === true ? 'danger' : 'plain',
-  );
+  const opener = button(action.verb, () => void carryOut(page, action, opener), kindOf(action));
   opener.setAttribute('aria-label', `${action.verb} ${action.object}`);
   return opener;
 }
 
-async function carryOut(page: Page, action: Action, opener: HTMLButtonElement): Promise<void> {
-  if (!(await confirmed(action))) return;
-  opener.disabled = true;
-  page.say(`${action.verb} ${action.object} …`);
-  try {
-    page.say(await action.run(), 'good');
-  } catch (error) {
-    page.say(`${action.verb} ${action.object}: ${sentenceOf(error)}`, 'bad');
-  } finally {
-    opener.disabled = false;
-  }
+/** `changed`: called behind each action, done or not. Empty for a viewer. */
+export function actionButtons(page: Page, actions: readonly Action[], changed: () => void): HTMLElement {
+  const buttons = actions.flatMap((action) => {
+    const run = (values: Values): ReturnType<Action['run']> => action.run(values).finally(changed);
+    return actionButton(page, { ...action, run }) ?? [];
+  });
+  return el('p', { class: 'buttons', hidden: buttons.length === 0 }, ...buttons);
 }
 
-function confirmed({ verb, object, meaning, isDanger }: Action): Promise<boolean> {
-  return new Promise((resolve) => {
-    const heading = freshId();
-    const text = freshId();
-    let isConfirmed = false;
-    const confirm = button(
-      verb,
-      () => {
-        isConfirmed = true;
-        dialog.close();
-      },
-      isDanger === true ? 'danger' : 'plain',
-    );
-    confirm.classList.add('main');
-    const dialog = el(
-      'dialog',
-      { 'aria-labelledby': heading, 'aria-describedby': text },
-      el('h2', { id: heading }, `${verb} `, el('bdi', {}, object), '?'),
-      el('p', { id: text }, meaning),
+function kindOf({ isDanger }: Action): 'plain' | 'danger' {
+  return isDanger === true ? 'danger' : 'plain';
+}
+
+async function carryOut(page: Page, action: Action, opener: HTMLButtonElement): Promise<void> {
+  const dialog = new ActionDialog(action);
+  opener.disabled = true;
+  let result: string | Disclosure | null = null;
+  try {
+    // Refused with fields, it is open again with what was typed and the reason.
+    for (let values = await dialog.ask(); values !== null; values = await dialog.ask()) {
+      page.say(`${action.verb} ${action.object} …`);
+      try {
+        result = await action.run(values);
+        break;
+      } catch (error) {
+        page.say(`${action.verb} ${action.object}: ${sentenceOf(error)}`, 'bad');
+        if (action.fields === undefined) break;
+        dialog.refuse(sentenceOf(error));
+      }
+    }
+  } finally {
+    dialog.remove();
+    opener.disabled = false;
+  }
+  if (result === null) return;
+  page.say(typeof result === 'string' ? result : result.sentence, 'good');
+  if (typeof result !== 'string') await disclose(result);
+  // Its row may have been drawn again.
+  if (!opener.isConnected) document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
+}
+
+class ActionDialog {
+  readonly #dialog: HTMLDialogElement;
+  readonly #trouble = el('p', { class: 'trouble', role: 'alert', hidden: true });
+  readonly #controls: readonly (readonly [field: Field, control: Control])[];
+  #isConfirmed = false;
+
+  constructor(action: Action) {
+    const { verb, object, meaning, fields = [] } = action;
+    this.#controls = fields.map((field) => [field, controlOf(field)]);
+    const confirm = el('button', { type: 'submit', class: `main ${kindOf(action)}` }, verb);
+    const form = el(
+      'form',
+      { class: 'fields', submit: (event) => this.#confirm(event) },
+      ...this.#controls.map(([{ label, hint, isOptional }, control]) => {
+        const part = labelled(isOptional === true ? `${label} (optional)` : label, control);
+        if (hint !== undefined) part.append(el('small', { class: 'faint' }, hint));
+        return part;
+      }),
+      this.#trouble,
       el(
         'p',
         { class: 'buttons' },
         confirm,
-        button('Cancel', () => dialog.close()),
+        button('Cancel', () => this.#dialog.close()),
       ),
     );
-    dialog.addEventListener('close', () => {
-      dialog.remove();
-      resolve(isConfirmed);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-    confirm.focus();
+    this.#dialog = dialogOf([`${verb} `, el('bdi', {}, object), '?'], meaning, form);
+    document.body.append(this.#dialog);
+  }
+
+  /** Null: it was cancelled. */
+  async ask(): Promise<Values | null> {
+    this.#isConfirmed = false;
+    this.#dialog.showModal();
+    (this.#controls[0]?.[1] ?? this.#dialog.querySelector<HTMLElement>('.main'))?.focus();
+    await new Promise((resolve) => this.#dialog.addEventListener('close', resolve, { once: true }));
+    if (!this.#isConfirmed) return null;
+    return Object.fromEntries(this.#controls.map(([{ name }, control]) => [name, control.value.trim()]));
+  }
+
+  refuse(sentence: string): void {
+    setText(this.#trouble, sentence);
+    this.#trouble.hidden = false;
+  }
+
+  remove(): void {
+    this.#dialog.remove();
+  }
+
+  #confirm(event: Event): void {
+    event.preventDefault();
+    this.#isConfirmed = true;
+    this.#dialog.close();
+  }
+}
+
+function dialogOf(
+  heading: readonly (Node | string)[],
+  meaning: string,
+  rest: HTMLElement,
+): HTMLDialogElement {
+  const [headingId, textId] = [freshId(), freshId()];
+  return el(
+    'dialog',
+    { 'aria-labelledby': headingId, 'aria-describedby': textId },
+    el('h2', { id: headingId }, ...heading),
+    el('p', { id: textId }, meaning),
+    rest,
+  );
+}
+
+type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+
+function controlOf({ name, kind, value = '', isOptional }: Field): Control {
+  const attributes = { id: freshId(), name, required: isOptional !== true, autocomplete: 'off' };
+  if (kind === 'lines') return el('textarea', { ...attributes, rows: 4, spellcheck: 'false' }, value);
+  if (typeof kind === 'object')
+    return el(
+      'select',
+      attributes,
+      ...kind.map((one) => el('option', { value: one, selected: one === value }, one)),
+    );
+  return el('input', { ...attributes, type: kind ?? 'text', value, spellcheck: 'false', min: 0 });
+}
+
+/** Resolves when it is closed. Text that can be selected, and copied where the browser lets it be. */
+async function disclose({ sentence, secrets }: Disclosure): Promise<void> {
+  const shown = secrets.map(([name, value]): readonly [string, Node] => {
+    const copy = button(
+      'Copy',
+      () => void navigator.clipboard.writeText(value).then(() => setText(copy, 'Copied')),
+    );
+    copy.setAttribute('aria-label', `Copy ${name}`);
+    copy.hidden = !window.isSecureContext;
+    return [name, el('span', { class: 'buttons' }, el('code', { class: 'secret' }, value), copy)];
   });
+  const close = button('Close', () => dialog.close());
+  const meaning = 'This is shown once: keep it now. The server tells it to nobody again.';
+  const rest = el('div', {}, facts(shown), el('p', { class: 'buttons' }, close));
+  const dialog = dialogOf([sentence], meaning, rest);
+  document.body.append(dialog);
+  dialog.showModal();
+  await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }));
+  dialog.remove();
 }

@@ -1,7 +1,6 @@
 /** The console in a browser: logs in, draws the frame of the page, and opens the view that its address names. */
 import { Client } from './client.ts';
 import { el, setText } from './dom.ts';
-import { openApplications } from './views/applications-view.ts';
 import { openAudit } from './views/audit-view.ts';
 import { openCall } from './views/call-view.ts';
 import { openCalls } from './views/calls-view.ts';
@@ -12,7 +11,9 @@ import { loginView } from './views/login-view.ts';
 import { openOverview } from './views/overview-view.ts';
 import { openRefused } from './views/refused-view.ts';
 import { button, callPath, linkTo, sentenceOf, type OpenView, type Page, type View } from './page.ts';
+import { openRegistry } from './views/registry-view.ts';
 import { openSettings } from './views/settings-view.ts';
+import { openWebhooks } from './views/webhooks-view.ts';
 
 interface Entry {
   readonly name: string;
@@ -23,7 +24,8 @@ const views: Readonly<Record<string, Entry>> = {
   overview: { name: 'Overview', open: openOverview },
   devices: { name: 'Devices', open: openDevices },
   refused: { name: 'Refused', open: openRefused },
-  applications: { name: 'Applications', open: openApplications },
+  registry: { name: 'Registry', open: openRegistry },
+  webhooks: { name: 'Webhooks', open: openWebhooks },
   calls: { name: 'Calls', open: openCalls },
   cluster: { name: 'Cluster', open: openCluster },
   audit: { name: 'Audit', open: openAudit },

@@ -109,6 +109,17 @@ export function section(
   return el('section', { ...attributes, 'aria-labelledby': id }, el('h2', { id }, heading), ...children);
 }
 
+/** Labels of a device; a link to the others that have the same. */
+export function labelsOf(labels: Readonly<Record<string, string>>): HTMLElement | string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  if (pairs.length === 0) return 'none';
+  return el(
+    'span',
+    { class: 'labels' },
+    ...pairs.map((label) => el('a', { href: linkTo('devices', { label }) }, el('bdi', {}, label))),
+  );
+}
+
 export type BadgeKind = 'good' | 'calm' | 'warn' | 'bad' | 'plain';
 
 export function badge(text: string, kind: BadgeKind): HTMLElement {

@@ -20,6 +20,7 @@ export type AuditAction =
   | 'device.change'
   | 'device.disable'
   | 'device.kick'
+  | 'device.message'
   | 'device.remove'
   | 'device.wake'
   | 'ops-token.create'

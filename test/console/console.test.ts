@@ -14,6 +14,7 @@ import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { Chromium } from '../support/chromium.ts';
 import { startServerProcess, type ListenerPorts } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { hasRows, Person } from './person.ts';
 import { complaints, keepPicture, overflow } from './seen-page.ts';
 
 const secret = 'the secret of every device here';
@@ -64,53 +65,14 @@ class Device {
   }
 }
 
-class Person {
-  readonly browser: Chromium;
-  readonly #origin: string;
-
-  constructor(browser: Chromium, origin: string) {
-    this.browser = browser;
-    this.#origin = origin;
-  }
-
-  async logIn(token: string): Promise<void> {
-    const { browser } = this;
-    await browser.until(`document.querySelector('#token') !== null`);
-    await browser.evaluate(`document.querySelector('#token').value = ${JSON.stringify(token)}`);
-    await this.press('Log in');
-  }
-
-  /** The button of this text, in the dialog if there is one. */
-  async press(text: string): Promise<void> {
-    const find = `[...(document.querySelector('dialog') ?? document).querySelectorAll('button')].find((each) => each.textContent === ${JSON.stringify(text)})`;
-    await this.browser.until(`${find} !== undefined`);
-    await this.browser.evaluate(`${find}.click()`);
-  }
-
-  /** Waits until the view has asked for what it shows. */
-  async go(hash: string, ready: string): Promise<void> {
-    await this.browser.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-    await this.browser.until(ready);
-  }
-
-  async sees(text: string): Promise<void> {
-    await this.browser.until(`document.body.innerText.includes(${JSON.stringify(text)})`);
-  }
-
-  /** Resolves when the login is drawn: the page asks for its session first. */
-  async open(): Promise<void> {
-    await this.browser.open(`${this.#origin}/`);
-    await this.browser.until(`document.querySelector('#token') !== null`);
-  }
-}
-
-const hasRows = `document.querySelector('tbody tr') !== null`;
 /** Each view by its address, and what is there once it has its answer. */
 const views: readonly (readonly [hash: string, ready: string])[] = [
   ['#/overview', `document.querySelectorAll('.plot canvas').length === 12`],
   ['#/devices', hasRows],
   [`#/device?id=${deviceId}`, `document.querySelector('.time-line svg .bar.asleep') !== null`],
-  ['#/applications', `document.querySelector('.webhook') !== null`],
+  ['#/registry', hasRows],
+  ['#/registry?kind=tokens', `document.body.innerText.includes('There is none')`],
+  ['#/webhooks', `document.querySelector('.webhook') !== null`],
   ['#/calls', `document.body.innerText.includes('No live call')`],
   ['#/cluster', `document.querySelectorAll('section table').length === 2`],
   ['#/audit', hasRows],

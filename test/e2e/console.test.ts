@@ -198,6 +198,46 @@ test('an operator wakes a sleeping device, whose application is told, and sees w
   await clearDevices(server, ['SLEEPING01']);
 });
 
+test('an operator wakes a device with custom data', async () => {
+  const headers = await logIn(localToken());
+  const module = await server.module('SLEEPING01');
+  const body = { device_id: 'SLEEPING01', custom_data: '0x12ab' };
+  assert.equal((await ask('POST', '/v1/device/wake', headers, body)).status, 200);
+  assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c12ab', 'hex'));
+  await module.close();
+  await clearDevices(server, ['SLEEPING01']);
+});
+
+test('an operator sends an online device a message, and sees its acknowledgement', async () => {
+  const headers = await logIn(localToken());
+  const body = { device_id: 'SLEEPING01', name: 'ring', payload: { tone: 'loud' } };
+  const send = (): Promise<Answer> => ask('POST', '/v1/device/message', headers, body);
+  const absent = await send();
+  assert.deepEqual(
+    [absent.status, absent.json['error']],
+    [409, 'the device is not online: wake it first (40412)'],
+  );
+  const controller = await server.controller('SLEEPING01');
+  const sending = send();
+  const { name, payload, id } = await controller.nextMessage();
+  controller.acknowledge(id);
+  const answer = await sending;
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual([name, payload], ['ring', { tone: 'loud' }]);
+  assert.equal(answer.json['id'], id);
+  assert.match(String(answer.json['acknowledged_at']), /^\d{4}-/);
+  const line = linesInFile(server.dataDirectory).find(
+    ({ action, result }) => action === 'device.message' && result === 'ok',
+  );
+  assert.deepEqual(line?.ids, { device_id: 'SLEEPING01', name: 'ring', app_id: answer.json['app_id'] });
+  assert.equal(
+    (await ask('POST', '/v1/device/message', headers, { ...body, device_id: 'NOBODY' })).status,
+    404,
+  );
+  await controller.close();
+  await clearDevices(server, ['SLEEPING01']);
+});
+
 test('a device that does not sleep is not woken, and the operator is told why', async () => {
   const headers = await logIn(localToken());
   const wake = (device_id: string): Promise<Answer> => ask('POST', '/v1/device/wake', headers, { device_id });

@@ -1,43 +1,175 @@
-/** The changes of a device that an operator is offered: waking it, ending its sessions, forbidding it to log in. */
+/** The actions on one device: waking it, sending it a message, changing its entry, ending its sessions, removing it. */
 import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
+import type { AcknowledgedJson } from '../../gateways/admin/message-route.ts';
 import type { WokenJson } from '../../gateways/admin/wake-route.ts';
 import type { WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
-import { actionButton, type Action } from '../actions.ts';
-import type { Page } from '../page.ts';
+import { actionButtons, type Action, type Disclosure, type Field, type Values } from '../actions.ts';
+import { linkTo, type Page } from '../page.ts';
 import { formatSpan } from '../text.ts';
+import { jsonIn, labelsIn, linesOfLabels, secondsIn, textOfSeconds } from '../values.ts';
 
-/** None for a viewer. `changed`: called when one is done. */
-export function deviceActions(
-  page: Page,
-  { device_id: deviceId, disabled }: DeviceStatus['device'],
-  changed: () => void,
-): HTMLElement[] {
-  const object = deviceId;
-  const done = async (work: Promise<string>): Promise<string> => work.finally(changed);
-  const wake: Action = {
-    verb: 'Wake',
-    object,
-    meaning:
-      'The server sends the sleeping module its 8 bytes, as for a wakeup of the application, within its limits and with its events.',
-    run: () => done(wakeAndWatch(page, deviceId)),
+type DeviceEntry = DeviceStatus['device'];
+
+/** Hidden for a viewer. `changed`: called behind each. */
+export function deviceActions(page: Page, device: DeviceEntry, changed: () => void): HTMLElement {
+  const { device_id: object, disabled } = device;
+  const actions: Action[] = [
+    {
+      verb: 'Wake',
+      object,
+      meaning:
+        'The server sends the sleeping module its 8 bytes, as for a wakeup of the application, within its limits and with its events.',
+      fields: [
+        {
+          name: 'custom_data',
+          label: 'Custom data',
+          hint: '0x and four hexadecimal digits; empty: the fixed packet',
+          isOptional: true,
+        },
+      ],
+      run: (values) => wakeAndWatch(page, object, values['custom_data'] ?? ''),
+    },
+    {
+      verb: 'Send a message',
+      object: `to ${object}`,
+      meaning:
+        'A device that is online gets it now, as from its application; its acknowledgement is awaited for 5 s.',
+      fields: [
+        { name: 'name', label: 'Name', hint: 'a-z, 0-9 and _' },
+        { name: 'payload', label: 'Payload, a JSON object', kind: 'lines', value: '{}' },
+      ],
+      run: (values) => sendMessage(page, object, values),
+    },
+    {
+      verb: 'Change',
+      object,
+      meaning:
+        'Its backends see the change in the event log. With a new secret the device has to get it, too.',
+      fields: changeFields(device),
+      run: (values) => changeDevice(page, device, values),
+    },
+    {
+      verb: 'Kick',
+      object,
+      meaning: 'Its sessions and their sockets end now. A device that works logs in again by itself.',
+      isDanger: true,
+      run: () => kicked(page, object),
+    },
+    {
+      verb: disabled ? 'Enable' : 'Disable',
+      object,
+      meaning: disabled
+        ? 'It may log in again, and does so by itself when it tries the next time.'
+        : 'Its sessions and calls end now, and it may not log in until it is enabled again. Its backends are notified.',
+      isDanger: !disabled,
+      run: () => setDisabled(page, object, !disabled),
+    },
+    {
+      verb: 'Remove',
+      object,
+      meaning: 'Its entry, with its secret and labels, is deleted; its sessions and calls end now.',
+      isDanger: true,
+      run: async () => {
+        await page.client.change('/v1/device/remove', { device_id: object });
+        location.assign(linkTo('devices'));
+        return `${object} is removed.`;
+      },
+    },
+  ];
+  return actionButtons(page, actions, changed);
+}
+
+/** The action that adds a device. */
+export function addDevice(page: Page): Action {
+  return {
+    verb: 'Add a device',
+    object: 'to the registry',
+    meaning: 'It may log in with its secret at once.',
+    fields: [
+      { name: 'device_id', label: 'Id' },
+      { name: 'product_id', label: 'Product' },
+      { name: 'secret', label: 'Secret', hint: 'empty: one is made and shown once', isOptional: true },
+      ...termFields({}, null),
+    ],
+    run: async ({ device_id: deviceId = '', product_id: productId, secret, labels, expires_at: expires }) => {
+      const terms = { labels: labelsIn(labels ?? ''), expires_at: secondsIn(expires ?? '') };
+      const made = await page.client.change<DeviceAnswer>('/v1/device/add', {
+        device_id: deviceId,
+        product_id: productId,
+        expires_at: terms.expires_at,
+        ...(secret !== '' && { secret }),
+      });
+      if (Object.keys(terms.labels).length > 0)
+        await page.client.change('/v1/device/set', { device_id: deviceId, labels: terms.labels });
+      location.assign(linkTo('device', { id: deviceId }));
+      return secret === '' ? disclosed(`${deviceId} is added.`, made) : `${deviceId} is added.`;
+    },
   };
-  const kick: Action = {
-    verb: 'Kick',
-    object,
-    meaning: 'Its sessions and their sockets end now. A device that works logs in again by itself.',
-    isDanger: true,
-    run: () => done(kicked(page, deviceId)),
-  };
-  const disable: Action = {
-    verb: disabled ? 'Enable' : 'Disable',
-    object,
-    meaning: disabled
-      ? 'It may log in again, and does so by itself when it tries the next time.'
-      : 'Its sessions and calls end now, and it may not log in until it is enabled again. Its backends are told.',
-    isDanger: !disabled,
-    run: () => done(setDisabled(page, deviceId, !disabled)),
-  };
-  return [wake, kick, disable].flatMap((action) => actionButton(page, action) ?? []);
+}
+
+interface DeviceAnswer {
+  readonly device: { readonly secret: string };
+}
+
+function disclosed(sentence: string, { device }: DeviceAnswer): Disclosure {
+  return { sentence, secrets: [['Secret', device.secret]] };
+}
+
+function termFields(labels: DeviceEntry['labels'], expiresAt: number | null): Field[] {
+  return [
+    {
+      name: 'labels',
+      label: 'Labels',
+      kind: 'lines',
+      value: linesOfLabels(labels),
+      hint: 'key=value, one a line',
+      isOptional: true,
+    },
+    {
+      name: 'expires_at',
+      label: 'Expires',
+      value: textOfSeconds(expiresAt),
+      hint: 'a date such as 2030-01-31; empty: never',
+      isOptional: true,
+    },
+  ];
+}
+
+const keepSecret = 'keep it';
+
+function changeFields({ product_id: value, labels, expires_at: expiresAt }: DeviceEntry): Field[] {
+  return [
+    { name: 'product_id', label: 'Product', value },
+    ...termFields(labels, expiresAt),
+    { name: 'secret', label: 'Secret', kind: [keepSecret, 'make a new one'] },
+  ];
+}
+
+async function changeDevice(
+  { client }: Page,
+  { device_id: deviceId, labels: before }: DeviceEntry,
+  values: Values,
+): Promise<string | Disclosure> {
+  const labels = labelsIn(values['labels'] ?? '');
+  const gone = Object.keys(before).filter((key) => !Object.hasOwn(labels, key));
+  const isFresh = values['secret'] !== keepSecret;
+  const changed = await client.change<DeviceAnswer>('/v1/device/set', {
+    device_id: deviceId,
+    product_id: values['product_id'],
+    labels: { ...labels, ...Object.fromEntries(gone.map((key) => [key, null])) },
+    expires_at: secondsIn(values['expires_at'] ?? ''),
+    ...(isFresh && { secret: true }),
+  });
+  return isFresh ? disclosed(`${deviceId} is changed.`, changed) : `${deviceId} is changed.`;
+}
+
+async function sendMessage({ client }: Page, deviceId: string, values: Values): Promise<string> {
+  const { id, took_ms: tookMs } = await client.change<AcknowledgedJson>('/v1/device/message', {
+    device_id: deviceId,
+    name: values['name'],
+    payload: jsonIn(values['payload'] ?? ''),
+  });
+  return `${deviceId} acknowledged the message ${id} after ${formatSpan(tookMs)}.`;
 }
 
 async function kicked({ client }: Page, deviceId: string): Promise<string> {
@@ -58,10 +190,11 @@ const lookEveryMs = 500;
 /** A wakeup is settled within a minute. */
 const looksMax = 130;
 
-async function wakeAndWatch(page: Page, deviceId: string): Promise<string> {
+async function wakeAndWatch(page: Page, deviceId: string, customData: string): Promise<string> {
   const { client } = page;
   const { request_id: requestId } = await client.change<WokenJson>('/v1/device/wake', {
     device_id: deviceId,
+    ...(customData !== '' && { custom_data: customData }),
   });
   page.say(`${deviceId} was sent the wakeup; waiting for it to come online …`);
   for (let looks = 0; looks < looksMax; looks++) {
@@ -72,8 +205,8 @@ async function wakeAndWatch(page: Page, deviceId: string): Promise<string> {
         ? `${deviceId} was online already.`
         : `${deviceId} woke after ${formatSpan(wakeup.woke_after_ms)}.`;
     if (wakeup !== undefined && /expired|failed/.test(wakeup.status))
-      throw new Error(`it did not wake: ${wakeup.status}; its time line tells more`);
+      throw new Error(`it did not wake: ${wakeup.status}; its time line says more`);
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
   }
-  throw new Error('whether it woke is not known: look at its time line');
+  throw new Error('its outcome is not known: look at its time line');
 }

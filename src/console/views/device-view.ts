@@ -6,7 +6,19 @@ import { refusedTable } from './refused-view.ts';
 import { deviceActions } from './device-actions.ts';
 import { el } from '../dom.ts';
 import { dataTable } from '../lists.ts';
-import { badge, facts, linkTo, moment, poll, section, time, Trouble, type Page, type View } from '../page.ts';
+import {
+  badge,
+  facts,
+  labelsOf,
+  linkTo,
+  moment,
+  poll,
+  section,
+  time,
+  Trouble,
+  type Page,
+  type View,
+} from '../page.ts';
 import { sessionReason } from '../past/reasons.ts';
 import { formatSpan } from '../text.ts';
 import { TimeMachine } from '../past/time-machine-view.ts';
@@ -16,7 +28,7 @@ const everyMs = 5000;
 export function openDevice(page: Page, query: URLSearchParams): View {
   const deviceId = query.get('id') ?? '';
   const trouble = new Trouble();
-  const actions = el('p', { class: 'buttons' });
+  const actions = el('div');
   const record = el('div', {}, el('p', {}, 'Looking …'));
   const connections = el('div', {});
   const refused = el('div', {});
@@ -35,10 +47,10 @@ export function openDevice(page: Page, query: URLSearchParams): View {
       ...(status.refused.length === 0 ? [] : [section('Refused logins', {}, refusedTable(status.refused))]),
     );
     // Buttons stay under the finger: they are laid anew only if others are to be there, and live calls hold buttons, too.
-    const wanted = JSON.stringify([status.device.disabled, live]);
+    const wanted = JSON.stringify([status.device, live]);
     if (wanted === offered) return;
     offered = wanted;
-    actions.replaceChildren(...deviceActions(page, status.device, () => void look().catch(() => undefined)));
+    actions.replaceChildren(deviceActions(page, status.device, () => void look().catch(() => undefined)));
     calls.replaceChildren(...(live.length === 0 ? [] : [section('Live calls', {}, callsTable(page, live))]));
   };
   const stop = poll(everyMs, look, trouble.show);
@@ -78,6 +90,7 @@ function recordOf({ device }: DeviceStatus): HTMLElement {
     ['Product', product],
     ['May log in', rights],
     ['Expires', expires],
+    ['Labels', labelsOf(device.labels)],
   ]);
 }
 

@@ -4,6 +4,8 @@ import type {
   ListedDeviceJson,
   ListedState,
 } from '../../gateways/admin/device-list-route.ts';
+import { actionButtons } from '../actions.ts';
+import { addDevice } from './device-actions.ts';
 import { el } from '../dom.ts';
 import { dataTable, readOnce, searchField, searchForm } from '../lists.ts';
 import { badge, deviceLink, linkTo, moment, time, type BadgeKind, type Page, type View } from '../page.ts';
@@ -40,7 +42,8 @@ export function openDevices(page: Page, query: URLSearchParams): View {
     ['Product', searchField('product_id', query)],
     ['State', stateField(asked.state)],
   ]);
-  return { title: 'Devices', content: el('div', {}, form, results), close };
+  const add = actionButtons(page, [addDevice(page)], () => undefined);
+  return { title: 'Devices', content: el('div', {}, add, form, results), close };
 }
 
 function stateField(chosen: string | null): HTMLSelectElement {

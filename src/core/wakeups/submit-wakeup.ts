@@ -39,15 +39,16 @@ export interface OwnWakeupDeps {
   readonly answeredWakeups: Pick<AnsweredWakeups, 'noteSubmitted'>;
 }
 
-/** A wakeup that the server submits itself, with the fixed packet. */
-export type OwnWakeup = Omit<WakeupRequest, 'customData' | 'customDataText'>;
+type PacketChoice = 'customData' | 'customDataText';
+/** A wakeup that the server submits itself, with the fixed packet unless its custom data says otherwise. */
+export type OwnWakeup = Omit<WakeupRequest, PacketChoice> & Partial<Pick<WakeupRequest, PacketChoice>>;
 
 /** It goes the way of a backend's, with the limits, the record, the events and the log lines of one. Never rejects. */
 export async function submitOwnWakeup(
   { wakeups, answeredWakeups }: OwnWakeupDeps,
   wakeup: OwnWakeup,
 ): Promise<WakeupAnswer> {
-  const request = { ...wakeup, customData: null, customDataText: null };
+  const request = { customData: null, customDataText: null, ...wakeup };
   const answer = await submitWakeup(wakeups, request);
   answeredWakeups.noteSubmitted(request, answer);
   return answer;

@@ -111,6 +111,7 @@ async function listDevice(deps: DeviceListRouteDeps, device: Device) {
     product_id: device.productId,
     disabled: device.disabled,
     expired: isExpired(device, wallSeconds(deps.clock)),
+    labels: device.labels ?? {},
     state: stateOf(sleep, signal),
     // Unix seconds of the latest login, heartbeat or end that is written down; null: it was never connected.
     last_seen_at: seenAt === 0 ? null : seenAt,

@@ -169,7 +169,7 @@ export type DeviceStatus = ReturnType<typeof describeDevice>;
 
 /** `transitions`: its latest events, newest first. */
 function describeDevice(
-  { deviceId, productId, disabled, expiresAt }: Device,
+  { deviceId, productId, disabled, expiresAt, labels = {} }: Device,
   { signal, sleep }: ObservedConnections,
   refused: readonly RefusedLogin[],
   latest: readonly LoggedEvent[],
@@ -179,7 +179,7 @@ function describeDevice(
   return {
     // Wall clock of the answering process: ages are counted from it.
     now_ms: nowMs,
-    device: { device_id: deviceId, product_id: productId, disabled, expires_at: expiresAt, expired },
+    device: { device_id: deviceId, product_id: productId, disabled, expires_at: expiresAt, expired, labels },
     signal: describeConnection(signal, latest, 'device.signal.'),
     sleep: describeConnection(sleep, latest, 'device.sleep.'),
     // Since the start of the core, the latest first.

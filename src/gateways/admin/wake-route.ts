@@ -5,11 +5,13 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import { ownSignature, submitOwnWakeup, type OwnWakeupDeps } from '../../core/wakeups/submit-wakeup.ts';
 import type { WakeupCode } from '../../model/codes.ts';
 import { generateRequestId, type ApplicationId, type DeviceId, type RequestId } from '../../model/ids.ts';
 import type { WakeupReceipt } from '../../model/wakeup.ts';
+import { decodeWakeupBody, type WakeupBody } from '../../protocol/rest/device-requests.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import {
   changeRoute,
@@ -26,33 +28,53 @@ export interface WakeRouteDeps extends OwnWakeupDeps {
   readonly registry: RegistryReader;
 }
 
-const wakeBody = z.strictObject({ device_id: deviceIdField, app_id: z.string().min(1).optional() });
+export const appIdField = z.string().min(1).optional();
+const wakeBody = z.strictObject({
+  device_id: deviceIdField,
+  app_id: appIdField,
+  custom_data: z.unknown().optional(),
+});
 
 export function wakeRoute(deps: WakeRouteDeps): AdminRoute {
   return changeRoute(
     '/v1/device/wake',
     wakeBody,
-    ({ device_id: deviceId, app_id: appId }) => wake(deps, deviceId, appId),
+    ({ app_id: appId, ...body }) => {
+      const parsed = decodeWakeupBody(Buffer.from(JSON.stringify(body)));
+      return parsed.ok ? wake(deps, parsed.value, appId) : Promise.resolve(refuse(400, parsed.error));
+    },
     { answered: { app_id: 'app_id', request_id: 'request_id' } },
   );
 }
 
 async function wake(
   deps: WakeRouteDeps,
-  deviceId: DeviceId,
+  asked: WakeupBody,
   askedFor: string | undefined,
 ): Promise<AdminAnswer> {
-  const { clock, registry } = deps;
-  const device = registry.findDevice(deviceId);
-  if (device === null) return missingEntry({ kind: 'device', id: deviceId });
-  if (device.disabled) return refuse(409, 'the device is disabled: enable it first');
-  const appId = (askedFor ?? registry.findProduct(device.productId)?.appIds[0]) as ApplicationId | undefined;
-  if (appId === undefined) return refuse(409, `no application has the product ${device.productId}`);
+  const acting = actingApplication(deps.registry, asked.deviceId, askedFor);
+  if (!acting.ok) return acting.error;
+  const appId = acting.value;
   const requestId = generateRequestId();
-  const signed = ownSignature(clock, `wakeup by an operator ${requestId}`);
-  const woken = await submitOwnWakeup(deps, { appId, deviceId, requestId, ...signed });
+  const signed = ownSignature(deps.clock, `wakeup by an operator ${requestId}`);
+  const woken = await submitOwnWakeup(deps, { ...asked, appId, requestId, ...signed });
   if (!woken.ok) return refuseWake(woken.error.code, woken.error.message);
   return encodeWoken(appId, requestId, woken.value);
+}
+
+/** The application for which an operator acts on an enabled device: `askedFor`, or else the first of its product. */
+export function actingApplication(
+  registry: RegistryReader,
+  deviceId: DeviceId,
+  askedFor: string | undefined,
+): Result<ApplicationId, AdminRefusal> {
+  const device = registry.findDevice(deviceId);
+  if (device === null) return fail(missingEntry({ kind: 'device', id: deviceId }));
+  if (device.disabled) return fail(refuse(409, 'the device is disabled: enable it first'));
+  const appId = (askedFor ?? registry.findProduct(device.productId)?.appIds[0]) as ApplicationId | undefined;
+  return appId === undefined
+    ? fail(refuse(409, `no application has the product ${device.productId}`))
+    : succeed(appId);
 }
 
 export type WokenJson = ReturnType<typeof encodeWoken>;

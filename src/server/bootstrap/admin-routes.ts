@@ -6,6 +6,7 @@ import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
 import { refusedRoute } from '../../gateways/admin/refused-route.ts';
 import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
 import { registryRoutes, type RegistryChangeDeps } from '../../gateways/admin/registry-routes.ts';
+import { messageRoute } from '../../gateways/admin/message-route.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
 import { wakeRoute } from '../../gateways/admin/wake-route.ts';
 import { wakeupRoutes } from '../../gateways/admin/wakeup-routes.ts';
@@ -41,6 +42,7 @@ export function adminRoutes(server: ServerContext, deps: AdminRoutesDeps): (Admi
     deviceListRoute({ ...server, sleepRecords, signalRecords }),
     refusedRoute(server.refusedLogins),
     wakeRoute({ ...server, wakeups: server }),
+    messageRoute({ ...server, memory: server.messages }),
     ...wakeupRoutes({ ...server, wakeupRecords: records.wakeups, events }),
     ...tokenKeyRoutes(tokenKeys),
     ...opsTokenRoutes(deps.operators),

@@ -36,7 +36,7 @@ function statusOf(overrides: Partial<DeviceStatus> = {}): DeviceStatus {
       product_id: 'doorbell' as ProductId,
       disabled: false,
       expires_at: null,
-      expired: false,
+      expired: false, labels: {},
     },
     signal: online,
     sleep: never,

@@ -15,6 +15,7 @@ import { auditIds, localOperator } from '../../../../src/model/audit.ts';
 import { registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';
 import { deviceListRoute } from '../../../../src/gateways/admin/device-list-route.ts';
 import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
+import { messageRoute } from '../../../../src/gateways/admin/message-route.ts';
 import { wakeRoute } from '../../../../src/gateways/admin/wake-route.ts';
 import { callMediaRoutes } from '../../../../src/gateways/admin/call-media-routes.ts';
 import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
@@ -33,6 +34,7 @@ const routes: readonly (AdminRoute | UploadRoute)[] = [
   ...registryRoutes(nobody),
   ...deviceRoutes(nobody),
   wakeRoute(nobody),
+  messageRoute(nobody),
   ...callRoutes(nobody),
   ...opsTokenRoutes(nobody),
   ...tokenKeyRoutes(nobody),
@@ -127,6 +129,11 @@ const mistakes: readonly (readonly [path: string, asked: unknown, field: string]
   ['/v1/device/list', 'state=awake', 'state'],
   ['/v1/device/list', 'after=', 'after'],
   ['/v1/device/list', 'colour=red', 'colour'],
+  ['/v1/device/wake', { device_id: 'd', custom_data: '12ab' }, 'custom_data'],
+  ['/v1/device/wake', { device_id: 'd', colour: 'red' }, 'colour'],
+  ['/v1/device/message', { device_id: 'd', payload: {} }, 'name'],
+  ['/v1/device/message', { device_id: 'd', name: 'ring', payload: 'loud' }, 'payload'],
+  ['/v1/device/message', { device_id: 'd', name: 'ring', payload: {}, wake: true }, 'wake'],
   ['/v1/token-keys/rotate', { kid: 'a1' }, 'kid'],
   ['/v1/token-keys/rotate', [], 'body'],
   ['/v1/token-keys/retire', undefined, 'body'],

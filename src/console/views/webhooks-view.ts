@@ -1,10 +1,11 @@
-/** Applications and their webhooks: how they stand, what they could not deliver, and sending that again. */
+/** The webhooks of each application: how they stand, what they could not deliver, and sending that again. */
 import type { ParkedJson, WebhookJson } from '../../core/ports/webhook-admin.ts';
-import { actionButton, type Action } from '../actions.ts';
+import { actionButtons, type Action } from '../actions.ts';
 import { code, el } from '../dom.ts';
 import { dataTable, polledView, readOnce } from '../lists.ts';
 import { badge, button, facts, moment, section, type BadgeKind, type Page, type View } from '../page.ts';
 import { formatCount, plural } from '../text.ts';
+import { wordsOrDefault } from '../values.ts';
 
 const everyMs = 10_000;
 const applicationsMax = 500;
@@ -14,7 +15,7 @@ interface ApplicationsPage {
   readonly next: string | null;
 }
 
-export function openApplications(page: Page): View {
+export function openWebhooks(page: Page): View {
   const read = () =>
     Promise.all([
       page.client.read<ApplicationsPage>('/v1/registry/list', {
@@ -23,7 +24,7 @@ export function openApplications(page: Page): View {
       }),
       page.client.read<{ readonly webhooks: readonly WebhookJson[] }>('/v1/webhook/list'),
     ]);
-  return polledView('Applications', everyMs, read, ([applications, { webhooks }], look) =>
+  return polledView('Webhooks', everyMs, read, ([applications, { webhooks }], look) =>
     partsOf(page, applications, webhooks, look),
   );
 }
@@ -45,6 +46,7 @@ function partsOf(
       name === appId || name === '' ? appId : `${name} (${appId})`,
       { class: 'card' },
       ...content,
+      actionButtons(page, [addWebhook(page, appId)], changed),
     );
   });
   const rest = el(
@@ -83,13 +85,12 @@ function webhookPart(page: Page, webhook: WebhookJson, changed: () => void): HTM
     ],
     ['Types', webhook.types.includes('*') ? 'all' : webhook.types.join(', ')],
   ];
-  const actions = webhookActions(page, webhook, changed);
   return el(
     'div',
     { class: 'webhook' },
     el('h3', {}, el('bdi', {}, url)),
     facts(shown),
-    actions.length > 0 ? el('p', { class: 'buttons' }, ...actions) : '',
+    actionButtons(page, webhookActions(page, webhook), changed),
     parked > 0 ? parkedList(page, webhook) : '',
   );
 }
@@ -98,7 +99,35 @@ function momentOf(iso: string | null): Node | string {
   return iso === null ? 'never' : moment(Date.parse(iso));
 }
 
-function webhookActions(page: Page, webhook: WebhookJson, changed: () => void): HTMLElement[] {
+function addWebhook({ client }: Page, appId: string): Action {
+  return {
+    verb: 'Add a webhook',
+    object: `of ${appId}`,
+    meaning: 'Its events are sent to the URL, signed with a secret that the server makes and shows once.',
+    fields: [
+      { name: 'url', label: 'URL' },
+      {
+        name: 'types',
+        label: 'Types of events',
+        hint: 'with commas between them; empty: all',
+        isOptional: true,
+      },
+    ],
+    run: async ({ url = '', types = '' }) => {
+      const added = await client.change<{ readonly webhook: { readonly secret: string } }>(
+        '/v1/webhook/add',
+        {
+          app_id: appId,
+          url,
+          types: wordsOrDefault(types),
+        },
+      );
+      return { sentence: 'The webhook is added.', secrets: [['Secret', added.webhook.secret]] };
+    },
+  };
+}
+
+function webhookActions(page: Page, webhook: WebhookJson): Action[] {
   const { url, app_id: appId, parked, state } = webhook;
   const named = { url, app_id: appId };
   const object = `the webhook ${url}`;
@@ -135,11 +164,17 @@ function webhookActions(page: Page, webhook: WebhookJson, changed: () => void): 
       return 'It is switched on.';
     },
   };
-  const offered = [test, ...(parked > 0 ? [replay] : []), ...(state === 'off' ? [enable] : [])];
-  return offered.flatMap((action) => {
-    const run = (): Promise<string> => action.run().finally(changed);
-    return actionButton(page, { ...action, run }) ?? [];
-  });
+  const remove: Action = {
+    verb: 'Remove',
+    object,
+    meaning: 'Events are sent to it no more; those that it did not get are dropped.',
+    isDanger: true,
+    run: async () => {
+      await page.client.change('/v1/webhook/remove', named);
+      return 'The webhook is removed.';
+    },
+  };
+  return [test, ...(parked > 0 ? [replay] : []), ...(state === 'off' ? [enable] : []), remove];
 }
 
 /** The newest reasons are read when somebody opens the list. */

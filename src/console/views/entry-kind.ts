@@ -1,0 +1,81 @@
+/** A kind of entries in the registry view, and the parts that kinds are made of. */
+import type { Action, Field } from '../actions.ts';
+import type { Client } from '../client.ts';
+import { el } from '../dom.ts';
+import type { Column } from '../lists.ts';
+import { moment } from '../page.ts';
+
+/** An entry as the registry shows it, secrets masked. */
+export type Entry = Readonly<Record<string, unknown>>;
+
+export interface Kind {
+  readonly title: string;
+  readonly meaning: string;
+  /** Null: they are read from another path, all at once. */
+  readonly kind: 'application' | 'product' | 'credential' | 'bridge' | null;
+  readonly columns: readonly Column<Entry>[];
+  readonly add: (client: Client) => Action;
+  readonly actions: (entry: Entry, client: Client) => Action[];
+}
+
+export const text = (entry: Entry, name: string): string => {
+  const value = entry[name];
+  return typeof value === 'string' ? value : '';
+};
+
+export const list = (entry: Entry, name: string): string[] => {
+  const value = entry[name];
+  return Array.isArray(value) ? value.map(String) : [];
+};
+
+export const time = (entry: Entry, name: string, none: string): Node | string => {
+  const value = entry[name];
+  return typeof value === 'number' ? moment(value * 1000) : none;
+};
+
+export const textColumn = (name: string, field: string): Column<Entry> => ({
+  name,
+  cell: (entry) => el('bdi', {}, text(entry, field)),
+});
+
+export const listColumn = (name: string, field: string): Column<Entry> => ({
+  name,
+  cell: (entry) => el('bdi', {}, list(entry, field).join(', ')),
+  isWide: true,
+});
+
+export const appsField: Field = {
+  name: 'app_ids',
+  label: 'Applications',
+  hint: 'their ids, with commas between them',
+};
+
+/** An action that asks for one change with what its fields have. */
+export function change(
+  client: Client,
+  path: string,
+  terms: Omit<Action, 'run'>,
+  bodyOf: (values: Readonly<Record<string, string>>) => object,
+  sentence: string,
+): Action {
+  return {
+    ...terms,
+    run: async (values) => {
+      await client.change(path, bodyOf(values));
+      return sentence;
+    },
+  };
+}
+
+/** The removal of an entry by its id. */
+export function removal(client: Client, kind: string, field: string, id: string): Action {
+  const meaning = 'Its entry is deleted. It is refused while other entries refer to it.';
+  const terms = { verb: 'Remove', object: `the ${kind} ${id}`, meaning, isDanger: true };
+  return change(
+    client,
+    `/v1/${kind}/remove`,
+    terms,
+    () => ({ [field]: id }),
+    `The ${kind} ${id} is removed.`,
+  );
+}

@@ -1,0 +1,174 @@
+/** Credentials, bridges and operator tokens: each has a secret that is shown once. */
+import type { OpsTokenListing } from '../../gateways/admin/secret-routes.ts';
+import type { Action, Disclosure } from '../actions.ts';
+import { badge } from '../page.ts';
+import { secondsIn, wordsIn, wordsOrDefault } from '../values.ts';
+import { appsField, change, listColumn, removal, text, textColumn, time, type Kind } from './entry-kind.ts';
+
+interface CredentialAnswer {
+  readonly credential: { readonly access_key_id: string; readonly secret_key: string };
+}
+
+function disclosed(sentence: string, { credential }: CredentialAnswer): Disclosure {
+  const { access_key_id: id, secret_key: key } = credential;
+  return {
+    sentence,
+    secrets: [
+      ['Access key id', id],
+      ['Secret key', key],
+    ],
+  };
+}
+
+export const credentials: Kind = {
+  title: 'Credentials',
+  meaning: 'An application signs its calls with a credential.',
+  kind: 'credential',
+  columns: [
+    textColumn('Access key id', 'access_key_id'),
+    textColumn('Application', 'app_id'),
+    {
+      name: 'State',
+      cell: (entry) => (entry['revoked'] === true ? badge('revoked', 'warn') : badge('valid', 'good')),
+    },
+    listColumn('Permissions', 'permissions'),
+    { name: 'Ends', cell: (entry) => time(entry, 'not_after', 'never'), isWide: true },
+  ],
+  add: (client) => ({
+    verb: 'Create a credential',
+    object: 'for an application',
+    meaning: 'Its secret key is made by the server and shown once.',
+    fields: [
+      { name: 'app_id', label: 'Application', hint: 'its id' },
+      {
+        name: 'permissions',
+        label: 'Permissions',
+        hint: 'such as wakeup:write, events:read; empty: all',
+        isOptional: true,
+      },
+      { name: 'not_after', label: 'Ends', hint: 'a date such as 2030-01-31; empty: never', isOptional: true },
+    ],
+    run: async (values) => {
+      const created = await client.change<CredentialAnswer>('/v1/credential/create', {
+        app_id: values['app_id'],
+        permissions: wordsOrDefault(values['permissions'] ?? ''),
+        not_after: secondsIn(values['not_after'] ?? ''),
+      });
+      return disclosed('The credential is created.', created);
+    },
+  }),
+  actions: (entry, client) => {
+    const id = text(entry, 'access_key_id');
+    const object = `the credential ${id}`;
+    const named = (): object => ({ access_key_id: id });
+    const rotate: Action = {
+      verb: 'Rotate',
+      object,
+      meaning: 'A second credential with the same rights is created; this one ends after the given time.',
+      fields: [{ name: 'grace_s', label: 'This one ends after, in seconds', kind: 'number', value: '86400' }],
+      run: async (values) =>
+        disclosed(
+          'The new credential is created.',
+          await client.change<CredentialAnswer>('/v1/credential/rotate', {
+            access_key_id: id,
+            grace_s: Number(values['grace_s']),
+          }),
+        ),
+    };
+    const revoke = { verb: 'Revoke', object, meaning: 'Its calls are refused from now on.', isDanger: true };
+    const offered = entry['revoked'] === true ? [] : [rotate];
+    return [
+      ...offered,
+      ...(entry['revoked'] === true
+        ? []
+        : [change(client, '/v1/credential/revoke', revoke, named, `The credential ${id} is revoked.`)]),
+      removal(client, 'credential', 'access_key_id', id),
+    ];
+  },
+};
+
+export const bridges: Kind = {
+  title: 'Bridges',
+  meaning: 'A bridge stands in calls for a phone; it connects with its key.',
+  kind: 'bridge',
+  columns: [
+    textColumn('Bridge', 'bridge_id'),
+    {
+      name: 'State',
+      cell: (entry) => (entry['revoked'] === true ? badge('revoked', 'warn') : badge('valid', 'good')),
+    },
+    listColumn('Applications', 'app_ids'),
+  ],
+  add: (client) => ({
+    verb: 'Add a bridge',
+    object: 'to the registry',
+    meaning:
+      'Its key is made by the server and shown once. Adding one of the same id makes a new key for it.',
+    fields: [{ name: 'bridge_id', label: 'Id' }, appsField],
+    run: async ({ bridge_id: id, app_ids: ids = '' }) => {
+      const body = { bridge_id: id, app_ids: wordsIn(ids) };
+      const { key } = await client.change<{ readonly key: string }>('/v1/bridge/add', body);
+      return { sentence: `The bridge ${id} is added.`, secrets: [['Key', key]] };
+    },
+  }),
+  actions: (entry, client) => {
+    const id = text(entry, 'bridge_id');
+    const revoked = entry['revoked'] !== true;
+    const meaning = revoked ? 'Its key is refused from now on.' : 'Its key is accepted again.';
+    const terms = {
+      verb: revoked ? 'Revoke' : 'Accept',
+      object: `the bridge ${id}`,
+      meaning,
+      isDanger: revoked,
+    };
+    const sentence = `The bridge ${id} is ${revoked ? 'revoked' : 'accepted'}.`;
+    return [
+      change(client, '/v1/bridge/revoke', terms, () => ({ bridge_id: id, revoked }), sentence),
+      removal(client, 'bridge', 'bridge_id', id),
+    ];
+  },
+};
+
+type OpsToken = OpsTokenListing['tokens'][number];
+
+export const tokens: Kind = {
+  title: 'Operator tokens',
+  meaning:
+    'A token opens the console and the ops API for one person or program, which the audit log then names.',
+  kind: null,
+  columns: [
+    textColumn('Name', 'name' satisfies keyof OpsToken),
+    textColumn('Role', 'role' satisfies keyof OpsToken),
+    { name: 'Last used', cell: (entry) => time(entry, 'last_used_at' satisfies keyof OpsToken, 'never') },
+    { name: 'Created', cell: (entry) => time(entry, 'created_at', 'not recorded'), isWide: true },
+  ],
+  add: (client) => ({
+    verb: 'Create a token',
+    object: 'for an operator',
+    meaning: 'The token is made by the server and shown once.',
+    fields: [
+      { name: 'name', label: 'Name' },
+      {
+        name: 'role',
+        label: 'Role',
+        kind: ['viewer', 'operator'],
+        hint: 'a viewer sees everything and changes nothing',
+      },
+    ],
+    run: async (values) => {
+      const { name, token } = await client.change<{ readonly name: string; readonly token: string }>(
+        '/v1/ops-tokens/create',
+        values,
+      );
+      return { sentence: `The token ${name} is created.`, secrets: [['Token', token]] };
+    },
+  }),
+  actions: (entry, client) => {
+    const name = text(entry, 'name');
+    const meaning = 'It is refused from now on, and its sessions of the console end.';
+    const terms = { verb: 'Revoke', object: `the token ${name}`, meaning, isDanger: true };
+    return [
+      change(client, '/v1/ops-tokens/revoke', terms, () => ({ name }), `The token ${name} is revoked.`),
+    ];
+  },
+};
