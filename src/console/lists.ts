@@ -1,13 +1,13 @@
 /** The parts of views that show lists: tables, forms that choose what is listed, and how a list is read once or again and again. */
 import { el } from './dom.ts';
-import { linkTo, poll, sentenceOf, Trouble, troubleLine, type View } from './page.ts';
+import { facts, linkTo, poll, sentenceOf, Trouble, troubleLine, type View } from './page.ts';
 
 type Cell = Node | string | number;
 
 export interface Column<Item> {
   readonly name: string;
   readonly cell: (item: Item) => Cell;
-  /** Left out on a narrow screen. */
+  /** On a narrow screen it unfolds below its row. */
   readonly isWide?: boolean;
   readonly isNumber?: boolean;
 }
@@ -21,13 +21,16 @@ export function dataTable<Item>(
   const classOf = ({ isWide, isNumber }: Column<Item>): string | null =>
     [isWide === true && 'wide', isNumber === true && 'number'].filter(Boolean).join(' ') || null;
   const head = columns.map((column) => el('th', { scope: 'col', class: classOf(column) }, column.name));
-  const rows = items.map((item) =>
-    columns.map((column, at) => {
+  const rows = items.flatMap((item) => {
+    const cells = columns.map((column, at) => {
       const attributes = { class: classOf(column) };
       const cell = column.cell(item);
       return at === 0 ? el('th', { scope: 'row', ...attributes }, cell) : el('td', attributes, cell);
-    }),
-  );
+    });
+    const row = el('tr', {}, ...cells);
+    const folded = columns.filter(({ isWide }) => isWide === true);
+    return folded.length === 0 ? [row] : [row, unfolding(item, folded, columns.length - folded.length)];
+  });
   return el(
     'div',
     { class: 'table' },
@@ -36,9 +39,19 @@ export function dataTable<Item>(
       {},
       el('caption', { class: 'unseen' }, caption),
       el('thead', {}, el('tr', {}, ...head)),
-      el('tbody', {}, ...rows.map((cells) => el('tr', {}, ...cells))),
+      el('tbody', {}, ...rows),
     ),
   );
+}
+
+/** The columns that have no room on a narrow screen, below their row. */
+function unfolding<Item>(item: Item, columns: readonly Column<Item>[], span: number): HTMLElement {
+  const values = columns.map(({ name, cell }): readonly [string, Node | string] => {
+    const value = cell(item);
+    return [name, typeof value === 'number' ? String(value) : value];
+  });
+  const more = el('details', {}, el('summary', {}, 'More'), facts(values));
+  return el('tr', { class: 'unfolding' }, el('td', { colspan: span }, more));
 }
 
 function looking(): HTMLElement {

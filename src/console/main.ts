@@ -7,6 +7,7 @@ import { openCalls } from './views/calls-view.ts';
 import { openCluster } from './views/cluster-view.ts';
 import { openDevice } from './views/device-view.ts';
 import { openDevices } from './views/devices-view.ts';
+import { openEvents } from './views/events-view.ts';
 import { loginView } from './views/login-view.ts';
 import { openOverview } from './views/overview-view.ts';
 import { openRefused } from './views/refused-view.ts';
@@ -26,6 +27,7 @@ const views: Readonly<Record<string, Entry>> = {
   refused: { name: 'Refused', open: openRefused },
   registry: { name: 'Registry', open: openRegistry },
   webhooks: { name: 'Webhooks', open: openWebhooks },
+  events: { name: 'Events', open: openEvents },
   calls: { name: 'Calls', open: openCalls },
   cluster: { name: 'Cluster', open: openCluster },
   audit: { name: 'Audit', open: openAudit },

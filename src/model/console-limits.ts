@@ -8,6 +8,13 @@ export const consoleSessionMsMax = 12 * 60 * 60 * 1000;
 export const figuresEveryMs = 5000;
 export const figuresKept = 720;
 
+/** The index of devices is forgotten so long after the last search. */
+export const deviceIndexKeptMs = 15 * 60 * 1000;
+/** A search of devices takes so much of one turn of the event loop. */
+export const deviceSearchTurnMs = 2;
+/** Devices whose logins and ends the index remembers; beyond it the states of all are read again. */
+export const movedDevicesMax = 100_000;
+
 /** Bytes of the head of a request to the ops listener: method, target and headers. Beyond it 431. */
 export const opsHeadBytesMax = 16 * 1024;
 /** A request to the ops listener that is not whole after this is given up with its connection; an upload excepted. */

@@ -73,6 +73,7 @@ const views: readonly (readonly [hash: string, ready: string])[] = [
   ['#/registry', hasRows],
   ['#/registry?kind=tokens', `document.body.innerText.includes('There is none')`],
   ['#/webhooks', `document.querySelector('.webhook') !== null`],
+  ['#/events', hasRows],
   ['#/calls', `document.body.innerText.includes('No live call')`],
   ['#/cluster', `document.querySelectorAll('section table').length === 2`],
   ['#/audit', hasRows],
@@ -143,9 +144,9 @@ test('an operator finds a device among thousands, sees why it was gone and wakes
   await person.go('#/devices', hasRows);
   await person.sees(hostileId);
   assert.equal(await browser.evaluate(`document.querySelectorAll('img, script:not([src])').length`), 0);
-  await browser.evaluate(`document.querySelector('#prefix').value = 'DOOR-00123'`);
+  await browser.evaluate(`document.querySelector('#contains').value = 'DOOR-00123'`);
   await person.press('Find');
-  await browser.until(`document.querySelectorAll('tbody tr').length === 10`);
+  await browser.until(`document.querySelectorAll('tbody tr:not(.unfolding)').length === 10`);
   await browser.evaluate(
     `[...document.querySelectorAll('tbody a')].find((each) => each.textContent === '${deviceId}').click()`,
   );

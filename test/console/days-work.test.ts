@@ -79,12 +79,12 @@ test('an operator adds, changes and removes entries of every kind, and works wit
 
   await person.go('#/devices', `document.body.innerText.includes('No device found')`);
   await person.press('Add a device');
-  await person.fillIn({ device_id: 'DOOR-1', product_id: 'doorbell', labels: 'house=7' }, 'Add a device');
+  await person.fillIn({ device_id: 'DOOR-1', product_id: 'doorbell', labels: 'flat=7' }, 'Add a device');
   const secret = await person.keepSecret('Secret');
-  await person.sees('house=7');
+  await person.sees('flat=7');
   await person.press('Change');
-  await person.fillIn({ labels: 'house=8\nfloor=2' }, 'Change');
-  await person.sees('house=8');
+  await person.fillIn({ labels: 'flat=8\nfloor=2' }, 'Change');
+  await person.sees('flat=8');
 
   const module = await SleepingModule.connect(ports.sleep, { deviceId: 'DOOR-1', secret });
   t.after(() => module.close());
@@ -92,7 +92,12 @@ test('an operator adds, changes and removes entries of every kind, and works wit
   await person.fillIn({ custom_data: '0x12ab' }, 'Wake');
   assert.equal((await module.nextPacket()).toString('hex').slice(-4), '12ab');
   const url = `ws://127.0.0.1:${ports.signal}/v1/signal`;
-  const controller = await SignalController.connect({ url, deviceId: 'DOOR-1', secret, autoAcknowledge: true });
+  const controller = await SignalController.connect({
+    url,
+    deviceId: 'DOOR-1',
+    secret,
+    autoAcknowledge: true,
+  });
   t.after(() => controller.close());
   await person.sees('DOOR-1 woke after');
   await person.press('Send a message');

@@ -1,14 +1,20 @@
-/** Devices of the registry by the beginning of their ids, their product and their state, a page at a time. */
-import type {
-  DeviceListJson,
-  ListedDeviceJson,
-  ListedState,
-} from '../../gateways/admin/device-list-route.ts';
+/** Devices of the registry by a part of their ids, a label, their product and their state, a page at a time. */
+import type { DeviceListJson, ListedDeviceJson, ListedState } from '../../gateways/admin/listed-device.ts';
 import { actionButtons } from '../actions.ts';
 import { addDevice } from './device-actions.ts';
 import { el } from '../dom.ts';
 import { dataTable, readOnce, searchField, searchForm } from '../lists.ts';
-import { badge, deviceLink, linkTo, moment, time, type BadgeKind, type Page, type View } from '../page.ts';
+import {
+  badge,
+  deviceLink,
+  labelsOf,
+  linkTo,
+  moment,
+  time,
+  type BadgeKind,
+  type Page,
+  type View,
+} from '../page.ts';
 import { formatSpan } from '../text.ts';
 
 const stateTexts: Readonly<Record<ListedState, string>> = {
@@ -27,7 +33,8 @@ const stateKinds: Readonly<Record<ListedState, BadgeKind>> = {
 
 export function openDevices(page: Page, query: URLSearchParams): View {
   const asked = {
-    prefix: query.get('prefix'),
+    contains: query.get('contains'),
+    label: query.get('label'),
     product_id: query.get('product_id'),
     state: query.get('state'),
     after: query.get('after'),
@@ -38,7 +45,8 @@ export function openDevices(page: Page, query: URLSearchParams): View {
     return listOf(devices, next, asked);
   });
   const form = searchForm('devices', 'Find', [
-    ['Id begins with', searchField('prefix', query)],
+    ['Id contains', searchField('contains', query)],
+    ['Label', searchField('label', query, 'key=value')],
     ['Product', searchField('product_id', query)],
     ['State', stateField(asked.state)],
   ]);
@@ -64,7 +72,7 @@ function listOf(devices: readonly ListedDeviceJson[], next: string | null, asked
       el(
         'a',
         { href: linkTo('devices', { ...asked, after: next }) },
-        devices.length === 0 ? 'None among the first thousands: look further' : 'Next page',
+        devices.length === 0 ? 'None among the first hundreds: look further' : 'Next page',
       ),
   );
   if (devices.length === 0) return [el('p', {}, 'No device found here.'), more];
@@ -73,6 +81,7 @@ function listOf(devices: readonly ListedDeviceJson[], next: string | null, asked
     { name: 'State', cell: ({ state }) => badge(stateTexts[state], stateKinds[state]) },
     { name: 'Last seen', cell: lastSeen },
     { name: 'Product', cell: (device) => el('bdi', {}, device.product_id), isWide: true },
+    { name: 'Labels', cell: ({ labels }) => labelsOf(labels), isWide: true },
     { name: 'May log in', cell: mayLogIn, isWide: true },
   ]);
   return [table, more];

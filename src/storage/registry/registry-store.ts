@@ -28,6 +28,7 @@ export class RegistryStore implements RegistryReader, DeviceLister {
   readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
   #onCredentials: (changed: readonly AccessKeyId[] | null) => Promise<void> = () => Promise.resolve();
   #inForce = Promise.resolve();
+  #changes = 0;
   /** Null: not needed since the last change. */
   #bridges: BridgesByKey | null = null;
 
@@ -110,6 +111,11 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     this.#onCredentials = listener;
   }
 
+  /** Grows with every import, which may change any number of devices. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Resolves when a change before it is in force wherever credentials are kept. */
   get inForce(): Promise<void> {
     return this.#inForce;
@@ -121,6 +127,7 @@ export class RegistryStore implements RegistryReader, DeviceLister {
 
   /** After every change, by whatever thread: the next read sees it. `credentials`: those that changed; null: any may have. */
   purge(credentials: readonly AccessKeyId[] | null = null): void {
+    if (credentials === null) this.#changes += 1;
     this.#credentials.clear();
     this.#products.clear();
     this.#devices.clear();
