@@ -38,6 +38,7 @@ test('a server removes the unfinished files of a killed one from its data direct
     `ops.token.${id}`,
     `token-keys.json.${id}`,
     `ops-tokens.json.${id}`,
+    `console-key.json.${id}`,
   ];
   for (const name of [...unfinished, 'notes.txt', `notes.${id}`]) writeFileSync(join(data, name), '');
   const server = new LongCommand(t, serveArguments([`data.dir=${data}`]));

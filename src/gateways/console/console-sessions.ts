@@ -1,13 +1,15 @@
 /**
  * The sessions of the console: a login with an ops token begins one, its cookie stands for the token from then on, and it ends
- * with a logout, after half a day, or with the token. They are kept in memory alone: after a restart an operator logs in again.
- * A request by cookie must also bear a proof that only the page of the session can have read. Source: docs/console.md.
+ * with a logout, after half a day, or with the token. A cookie is signed with the key of a file, so that it survives restarts and
+ * upgrades; a logout stands in the same file. A request by cookie must also bear a proof that only the page of the session can
+ * have read. Source: docs/console.md.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Operator } from '../../model/audit.ts';
-import { consoleSessionMsMax, consoleSessionsPerTokenMax } from '../../model/console-limits.ts';
+import { consoleSessionMsMax } from '../../model/console-limits.ts';
 import { hashOpsToken } from '../../storage/keys/ops-token-file.ts';
+import type { ConsoleKey } from '../../storage/keys/console-key-file.ts';
 import type { Caller, CookieSessions, Operators } from '../ops/operators.ts';
 
 export interface ConsoleSession {
@@ -18,56 +20,46 @@ export interface ConsoleSession {
   readonly expiresAtMs: number;
 }
 
-interface KnownSession {
+/** Parts of a cookie: `TOKENHASH.EXPIRES.NAME.MAC`. */
+interface Cookie {
   readonly tokenHash: Buffer;
-  readonly csrf: string;
-  /** Monotonic. */
-  readonly deadlineMs: number;
   readonly expiresAtMs: number;
+  readonly name: string;
 }
 
-/** Of a session's secret, and of its proof: 43 characters of base64url. */
-const secretBytes = 32;
+const nameBytes = 16;
+const cookieForm = /^([\w-]{43})\.(\d{1,15})\.([\w-]{22})\.([\w-]{43})$/;
 
 type Asking = Pick<Caller, 'host' | 'cookies'>;
 
 export class ConsoleSessions implements CookieSessions {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'wallMs'>;
   readonly #operators: Pick<Operators, 'identifyHash'>;
-  /** By the hash of the secret, in the order of their logins, which is that of their deadlines. */
-  readonly #known = new Map<string, KnownSession>();
+  readonly #key: ConsoleKey;
 
-  constructor(clock: Clock, operators: Pick<Operators, 'identifyHash'>) {
+  constructor(clock: Pick<Clock, 'wallMs'>, operators: Pick<Operators, 'identifyHash'>, key: ConsoleKey) {
     this.#clock = clock;
     this.#operators = operators;
+    this.#key = key;
   }
 
-  /** The secret of a new session, for its cookie. Null: the token is not valid now. Ends the token's oldest beyond 16. */
+  /** The secret of a new session, for its cookie. Null: the token is not valid now. */
   begin(token: string): string | null {
     const tokenHash = hashOpsToken(token);
     if (this.#operators.identifyHash(tokenHash) === null) return null;
-    this.#sweep();
-    this.#makeRoom(tokenHash);
-    const secret = randomBytes(secretBytes).toString('base64url');
-    this.#known.set(keyOf(secret), {
-      tokenHash,
-      csrf: randomBytes(secretBytes).toString('base64url'),
-      deadlineMs: this.#clock.monotonicMs() + consoleSessionMsMax,
-      expiresAtMs: this.#clock.wallMs() + consoleSessionMsMax,
-    });
-    return secret;
+    const expiresAtMs = this.#clock.wallMs() + consoleSessionMsMax;
+    const name = randomBytes(nameBytes).toString('base64url');
+    const text = `${tokenHash.toString('base64url')}.${expiresAtMs}.${name}`;
+    return `${text}.${this.#sign('session', text)}`;
   }
 
   /** Null: the cookie is of no session that lives. */
   find(asking: Asking): ConsoleSession | null {
-    this.#sweep();
-    const key = keyIn(asking);
-    const known = this.#known.get(key);
-    if (known === undefined) return null;
-    const operator = this.#operators.identifyHash(known.tokenHash);
-    if (operator !== null) return { operator, csrf: known.csrf, expiresAtMs: known.expiresAtMs };
-    this.#known.delete(key);
-    return null;
+    const cookie = this.#read(asking);
+    if (cookie === null) return null;
+    const operator = this.#operators.identifyHash(cookie.tokenHash);
+    if (operator === null) return null;
+    return { operator, csrf: this.#sign('csrf', cookie.name), expiresAtMs: cookie.expiresAtMs };
   }
 
   admit(caller: Asking & Pick<Caller, 'csrf'>): Operator | null {
@@ -75,22 +67,23 @@ export class ConsoleSessions implements CookieSessions {
     return session !== null && isSame(session.csrf, caller.csrf) ? session.operator : null;
   }
 
+  /** Throws when the file of the key cannot be written; the session then lives on. */
   end(asking: Asking): void {
-    this.#known.delete(keyIn(asking));
+    const cookie = this.#read(asking);
+    if (cookie !== null) this.#key.end(cookie.name, cookie.expiresAtMs, this.#clock.wallMs());
   }
 
-  #makeRoom(tokenHash: Buffer): void {
-    const own = [...this.#known].filter(([, known]) => known.tokenHash.equals(tokenHash));
-    for (const [key] of own.slice(0, Math.max(0, own.length + 1 - consoleSessionsPerTokenMax)))
-      this.#known.delete(key);
+  #read({ host, cookies }: Asking): Cookie | null {
+    const [, hash = '', expires = '', name = '', mac = ''] =
+      cookieForm.exec(cookies[cookieName(host)] ?? '') ?? [];
+    if (!isSame(mac, this.#sign('session', `${hash}.${expires}.${name}`))) return null;
+    const expiresAtMs = Number(expires);
+    if (expiresAtMs <= this.#clock.wallMs() || this.#key.hasEnded(name)) return null;
+    return { tokenHash: Buffer.from(hash, 'base64url'), expiresAtMs, name };
   }
 
-  #sweep(): void {
-    const nowMs = this.#clock.monotonicMs();
-    for (const [key, { deadlineMs }] of this.#known) {
-      if (deadlineMs > nowMs) return;
-      this.#known.delete(key);
-    }
+  #sign(purpose: 'session' | 'csrf', text: string): string {
+    return createHmac('sha256', this.#key.secret).update(`${purpose} ${text}`).digest('base64url');
   }
 }
 
@@ -101,16 +94,6 @@ export class ConsoleSessions implements CookieSessions {
 export function cookieName(host: string): string {
   const port = /:(\d{1,5})$/.exec(host)?.[1];
   return port === undefined ? 'reveille_console' : `reveille_console_${port}`;
-}
-
-function keyIn({ host, cookies }: Asking): string {
-  const secret = cookies[cookieName(host)];
-  return secret === undefined ? '' : keyOf(secret);
-}
-
-/** Looking up a hash takes no time that tells of the secret. */
-function keyOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
 }
 
 function isSame(one: string, other: string): boolean {

@@ -109,6 +109,7 @@ export class ControlPlane {
     this.#refusals = new RefusedCredentials(context);
     this.#console = new OperatorConsole({
       ...context,
+      dataDirectory: directory,
       operators: this.operators,
       refusals: this.#refusals,
     });

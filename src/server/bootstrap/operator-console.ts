@@ -4,6 +4,7 @@ import type { Cancel } from '../../lib/clock.ts';
 import { loadConsoleAssets } from '../../gateways/console/console-assets.ts';
 import { ConsoleService } from '../../gateways/console/console-service.ts';
 import { ConsoleSessions } from '../../gateways/console/console-sessions.ts';
+import { ConsoleKey } from '../../storage/keys/console-key-file.ts';
 import { PageFiles } from '../../gateways/console/page-files.ts';
 import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { CookieSessions, Operators } from '../../gateways/ops/operators.ts';
@@ -17,6 +18,7 @@ export interface OperatorConsoleDeps extends Pick<
   ServerContext,
   'clock' | 'log' | 'settings' | 'configured' | 'sharers' | 'metrics'
 > {
+  readonly dataDirectory: string;
   readonly operators: Operators;
   readonly refusals: RefusedCredentials;
 }
@@ -34,10 +36,10 @@ export class OperatorConsole {
   constructor(deps: OperatorConsoleDeps) {
     const { clock, settings, operators, metrics: exposition } = deps;
     const isOn = settings.ops.console;
-    const sessions = new ConsoleSessions(clock, operators);
-    this.sessions = isOn ? sessions : null;
+    const sessions = isOn ? new ConsoleSessions(clock, operators, new ConsoleKey(deps.dataDirectory)) : null;
+    this.sessions = sessions;
     const { files } = this;
-    this.pages = [files, ...(isOn ? [new ConsoleService({ ...deps, files, sessions })] : [])];
+    this.pages = [files, ...(sessions === null ? [] : [new ConsoleService({ ...deps, files, sessions })])];
     this.#figures = isOn ? new FigureHistory({ clock, exposition }) : null;
     this.routes = [settingsRoute(deps), ...(this.#figures === null ? [] : [figuresRoute(this.#figures)])];
   }

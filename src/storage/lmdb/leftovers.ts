@@ -49,7 +49,7 @@ export function mediaSocketName(process: number): string {
 
 /** Sockets of supervisors, and files that are written under a name of their own before they get theirs. */
 const unfinishedForm =
-  /^(?:edges|media-\d{1,2})-\d{1,10}\.sock(?:\.\d{1,10})?$|^(?:disk-probe|ops\.token|ops-tokens\.json|token-keys\.json)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+  /^(?:edges|media-\d{1,2})-\d{1,10}\.sock(?:\.\d{1,10})?$|^(?:disk-probe|ops\.token|ops-tokens\.json|token-keys\.json|console-key\.json)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** By the holder of the directory's lock, before it makes any of these itself. */
 export function clearDataDirectory(directory: string): void {
