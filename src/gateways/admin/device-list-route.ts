@@ -10,7 +10,7 @@ import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { parseDeviceId } from '../../model/ids.ts';
 import { devicesAskedMax } from '../../model/provisioning-limits.ts';
 import { readRoute, refuse, type AdminRoute } from '../ops/admin-route.ts';
-import { DeviceIndex } from './device-index.ts';
+import { DeviceIndex } from './searched-devices.ts';
 import { isWantedDevice, searchDevices } from './device-search.ts';
 import {
   listDevice,

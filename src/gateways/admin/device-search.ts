@@ -8,7 +8,7 @@ import {
   TurnPace,
   type DeviceBlock,
   type DeviceIndex,
-} from './device-index.ts';
+} from './searched-devices.ts';
 import {
   listDevice,
   type DeviceListJson,

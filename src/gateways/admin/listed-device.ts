@@ -8,7 +8,7 @@ import type { SharedConnection } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
-import type { DeviceIndexDeps } from './device-index.ts';
+import type { DeviceIndexDeps } from './searched-devices.ts';
 import {
   observeHere,
   recordIn,
