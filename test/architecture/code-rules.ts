@@ -3,8 +3,8 @@ import type { SourceFile } from './source-tree.ts';
 
 const codeLinesMax = 220;
 const pathForm = /^src(?:\/[a-z0-9]+(?:-[a-z0-9]+)*)+\.ts$/;
-/** A page has its markup and its styles as files of their own, and is checked with the types of a browser. */
-const pageForm = /^src\/console\/(?:(?:[a-z]+\/)?[a-z0-9]+(?:-[a-z0-9]+)*\.(?:css|html)|tsconfig\.json)$/;
+/** A page has its markup, its styles and its icon as files of their own, and is checked with the types of a browser. */
+const pageForm = /^src\/console\/(?:(?:[a-z]+\/)?[a-z0-9]+(?:-[a-z0-9]+)*\.(?:css|html|svg)|tsconfig\.json)$/;
 /** Has Node read the others, so that it cannot be one of them. */
 const preload = 'src/typescript.mjs';
 const namesNothing = new Set(['manager', 'helper', 'helpers', 'util', 'utils', 'data', 'process', 'index']);

@@ -108,7 +108,11 @@ export class Plot {
           space: 70,
           values: (_, splits) => splits.map((at) => formatClock(at * 1000).slice(0, 5)),
         },
-        { ...axis, size: 46, values: (_, splits) => splits.map(formatNumber) },
+        {
+          ...axis,
+          size: 58,
+          values: (_, splits) => splits.map((at) => `${formatNumber(at)} ${this.#terms.unit}`.trim()),
+        },
       ],
       series: [
         {},

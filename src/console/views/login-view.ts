@@ -45,7 +45,9 @@ export function loginView(client: Client, sentence: string, done: () => void): V
   );
   const content = el(
     'div',
-    { class: 'narrow' },
+    { class: 'narrow front' },
+    el('img', { src: '/console/icon.svg', alt: '', width: 56, height: 56 }),
+    el('p', { class: 'motto' }, 'Reveille keeps sleeping doorbells reachable.'),
     el('p', { role: 'status' }, sentence),
     form,
     el(

@@ -11,6 +11,7 @@ export const consoleFiles = {
   'console.html': 'text/html; charset=utf-8',
   'console.css': 'text/css; charset=utf-8',
   'console.js': 'text/javascript; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
 } as const;
 export type ConsoleFile = keyof typeof consoleFiles;
 const consoleFileNames = Object.keys(consoleFiles) as ConsoleFile[];
@@ -66,5 +67,6 @@ export async function buildConsole(sources: URL): Promise<ConsoleAssets> {
     'console.html': await readFile(new URL('console.html', sources), 'utf8'),
     'console.css': textOf('.css'),
     'console.js': textOf('.js'),
+    'icon.svg': await readFile(new URL('icon.svg', sources), 'utf8'),
   };
 }

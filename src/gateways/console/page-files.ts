@@ -6,7 +6,7 @@ import etag from '@fastify/etag';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { consoleFiles, type ConsoleAssets, type ConsoleFile } from './console-assets.ts';
 
-const assetNames = ['console.css', 'console.js'] as const satisfies readonly ConsoleFile[];
+const assetNames = ['console.css', 'console.js', 'icon.svg'] as const satisfies readonly ConsoleFile[];
 
 export class PageFiles {
   readonly #loadAssets: () => Promise<ConsoleAssets>;
@@ -17,7 +17,7 @@ export class PageFiles {
     this.#loadAssets = loadAssets;
   }
 
-  /** The script and the style of the page. */
+  /** The script, the style and the icon of the page. */
   async register(app: FastifyInstance): Promise<void> {
     restrictPages(app);
     await app.register(etag);
@@ -51,7 +51,7 @@ export function restrictPages(app: FastifyInstance, mediaOrigins: () => readonly
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
-      ...(media === '' ? [] : [`img-src${media}`]),
+      `img-src 'self'${media}`,
       `connect-src 'self'${media}`,
       "base-uri 'none'",
       "form-action 'none'",
