@@ -83,11 +83,11 @@ type RowTest = (block: DeviceBlock, row: number) => boolean;
 
 /** By the index alone, without the state. */
 function rowTest({ contains, label, product_id: productId }: ListQuery): RowTest {
-  const pattern = contains === '' ? null : literal(contains);
+  const part = contains.toLowerCase();
   const labelText = label === undefined ? null : needleOf(label);
   return ({ ids, products, labels }, row) =>
     (productId === undefined || products[row] === productId) &&
-    (pattern === null || pattern.test(ids[row] ?? '')) &&
+    (part === '' || ids[row]?.toLowerCase().includes(part) === true) &&
     (labelText === null || labels[row]?.includes(labelText) === true);
 }
 
@@ -98,14 +98,9 @@ export function isWantedDevice(
 ): boolean {
   return (
     (productId === undefined || device.productId === productId) &&
-    (contains === '' || literal(contains).test(device.deviceId)) &&
+    device.deviceId.toLowerCase().includes(contains.toLowerCase()) &&
     (label === undefined || textOfLabels(device.labels).includes(needleOf(label)))
   );
-}
-
-/** Without regard to case. */
-function literal(text: string): RegExp {
-  return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i');
 }
 
 /** `key=value`, or a key with any value. */
