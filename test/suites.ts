@@ -89,6 +89,7 @@ export const suites: Readonly<Record<string, Suite>> = {
     tools: ['debootstrap'],
     node: 24,
     inDebian13: true,
+    flags: patient,
     places: placesOfEachNode,
     prepare: async () =>
       void execFileSync('npm', ['run', '-s', 'node24'], { cwd: fileURLToPath(checkout), stdio: 'inherit' }),
