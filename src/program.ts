@@ -129,10 +129,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
       'play devices and bridges',
       async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
     ],
-    demo: [
-      'play the whole story',
-      async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
-    ],
+    demo: ['play the whole story', async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand],
     completion: ['for bash, zsh, fish', findCompletion],
     version: ['of Reveille and Node', () => Promise.resolve(addVersionCommand)],
   },
