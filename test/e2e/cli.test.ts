@@ -25,7 +25,7 @@ function writeJson(t: Ending, name: string, value: unknown): string {
 test('help exits 0, a usage that cannot be exits 2, a failure exits 1; none shows a stack', async (t) => {
   const dataDir = ['--data-dir', join(temporaryDirectory(t), 'none')];
   const cases = [
-    [['--help'], 0, /Commands:/],
+    [['--help'], 0, /^Usage: reveille COMMAND.*^Run .*Keys$/ms],
     [['nonsense'], 2, /unknown command/],
     [['wake', '--nonsense', 'D'], 2, /unknown option/],
     [['wake', '--json'], 2, /^{"error":"missing required argument 'device'","advice":\[.*\]}\n$/],

@@ -79,14 +79,14 @@ test('the ticket of a picture opens no call, one is too old after a minute, and 
   assert.equal(await open(late), 404);
 });
 
-test('the page runs its own script alone, and loads pictures and sound from the media listeners alone', async (t) => {
+test('the page runs its own script alone, and loads only its icon besides pictures and sound of the media listeners', async (t) => {
   const { ask } = await openScene(t);
   const { status, policy } = await ask('GET', '/watch?ticket=x');
   assert.equal(status, 200);
   const origins = 'https://media.example:8083 https://media.example:8084';
   assert.equal(
     policy,
-    `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${origins}; connect-src 'self' ${origins}; ` +
+    `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' ${origins}; connect-src 'self' ${origins}; ` +
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
       "trusted-types 'none'",
   );
