@@ -17,7 +17,7 @@ export interface WebhookTest {
 }
 
 export interface WebhookOptions {
-  /** How old or early a webhook may be, seconds. Default 300. */
+  /** The age of a webhook may be so many seconds at most, as may its lead. Default 300. */
   readonly toleranceS?: number | undefined;
   /** For tests. */
   readonly clock?: Pick<Clock, 'wallMs'> | undefined;

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 
 interface PackageFile {
   readonly version: string;
-  /** Of `node`: ranges such as `^20.12 || ^22`. */
+  /** Ranges of Node's versions, such as `^20.12 || ^22`. */
   readonly engines: { readonly node: string };
 }
 

@@ -34,7 +34,7 @@ export interface Refusal {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly reason: LoginRefusal;
-  /** Of the peer; empty: it is gone already. */
+  /** The peer's address; empty: the peer is gone already. */
   readonly address: string;
 }
 

@@ -40,7 +40,7 @@ const changedKnownMax = 10_000;
 export class DeviceIndex {
   readonly #deps: DeviceIndexDeps;
   #blocks: DeviceBlock[] = [];
-  /** Those of the registry when it was read; null: nothing is kept. */
+  /** The registry's count of changes when it was read; null: nothing is kept. */
   #changes: number | null = null;
   /** Devices that have logged in or gone offline since the states of some were read. */
   readonly #moved = new Set<DeviceId>();
@@ -69,14 +69,14 @@ export class DeviceIndex {
     return this.#blocks;
   }
 
-  /** What is known of it; see `Connected`. */
+  /** The connections of a device, as far as they are known. */
   connected(block: DeviceBlock, at: number): Connected {
     const known = block.connected[at] as Connected;
     const id = block.ids[at];
     return known >= 2 && id !== undefined && this.#moved.has(id) ? 0 : known;
   }
 
-  /** How many blocks there are in place of the one. */
+  /** Returns the number of blocks in place of the one. */
   async #readBlock(at: number, pace: TurnPace): Promise<number> {
     const bound = this.#blocks[at]?.lastId ?? last;
     const fresh: DeviceBlock[] = [];

@@ -73,7 +73,7 @@ export function decodeDeviceId(value: unknown): Result<DeviceId, string> {
 const deviceKey = 'device_id=';
 
 /**
- * Of a query that asks about one device and nothing else. What such queries nearly always are is not taken apart.
+ * For a query that asks about one device and nothing else; one in the usual form is not taken apart.
  * `request`: as for `parseQuery`.
  */
 export function decodeDeviceQuery(rawQuery: string, request?: StrictRequest): Result<DeviceId, string> {
