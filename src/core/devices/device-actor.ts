@@ -155,6 +155,8 @@ export class DeviceActor {
    * store cannot be read.
    */
   adoptSleep(moved: MovedSession, connection: SleepConnection): number | null {
+    // It may have ended as lost while the device was online here.
+    if (this.connection('sleep') === null) this.#forget('sleep');
     const state = this.#sleepState();
     if (state.connection !== null || state.record.openSession !== moved.sessionId) {
       if (state.connection === null && this.connection('signal') === null) this.#deps.release(this);

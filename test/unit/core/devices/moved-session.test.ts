@@ -68,3 +68,14 @@ test('a device that logs in before its session is brought replaces it, and the s
   assert.equal(goOn(from, from.directory, moved), null);
   assert.deepEqual(peer.closes, []);
 });
+
+test('a session that ended as lost while its device was online is not taken up', () => {
+  const { from, moved } = scene();
+  from.directory = from.newDirectory();
+  from.signal.login();
+  const open = from.sleepRecords.records.get(testDevice) ?? assert.fail();
+  // A query has the record read.
+  assert.equal(from.observe().signal.isOnline, true);
+  from.sleepRecords.records.set(testDevice, { ...open, openSession: null });
+  assert.equal(goOn(from, from.directory, moved), null);
+});
