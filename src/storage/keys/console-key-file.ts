@@ -37,7 +37,7 @@ export class ConsoleKey {
     return this.#ended.has(name);
   }
 
-  /** On disk when it returns. Throws when the file cannot be written. */
+  /** In the file when it returns; a power cut may lose it. Throws when the file cannot be written. */
   end(name: string, expiresAtMs: number, nowMs: number): void {
     for (const [known, endMs] of this.#ended) if (endMs <= nowMs) this.#ended.delete(known);
     if (this.#ended.size >= endedSessionsMax) {
