@@ -74,7 +74,7 @@ const endlessRepetition = /[*+]|\{\d+,\}/;
 /** Null: linear. What an expression without an endless repetition tries at each place has a bound. */
 export function violationOf({ path, source, flags }: FoundExpression): string | null {
   if (!endlessRepetition.test(source.replaceAll(escapesAndClasses, ''))) return null;
-  const verdict = checkSync(source, flags, { timeout: msMax });
+  const verdict = checkSync(source, flags, { timeout: msMax, attackTimeout: null, incubationTimeout: null });
   if (verdict.status === 'safe') return null;
   const why = verdict.status === 'vulnerable' ? verdict.complexity.summary : verdict.error.kind;
   return `${path}: /${source}/${flags}: ${why}`;

@@ -10,13 +10,17 @@ const words: Readonly<Record<number, readonly string[]>> = {
 const codes = new Map(
   Object.entries(words).flatMap(([code, these]) => these.map((word): [string, string] => [word, code])),
 );
-/** A word, or words, at the place of a state. */
-const place = /(?<=^|  |\.)[a-z]+(?:[- ](?:circuit|delivered))?(?=$|  | since | \(|[,:] | \d)/gm;
+/** Words that may be a state. */
+const candidate = /[a-z]+(?:[- ](?:circuit|delivered))?/g;
+const before = /(?:^|\n|  |\.)$/;
+const after = /^(?:$|\n|  | since | \(|[,:] | \d)/;
 
 /** `text`: whole lines, without any escape sequence. */
 export function colourStates(text: string): string {
-  return text.replaceAll(place, (word) => {
+  return text.replaceAll(candidate, (word, at: number) => {
     const code = codes.get(word);
-    return code === undefined ? word : `\u001b[${code}m${word}\u001b[39m`;
+    const end = at + word.length;
+    if (code === undefined || !before.test(text.slice(Math.max(0, at - 2), at))) return word;
+    return after.test(text.slice(end, end + 7)) ? `\u001b[${code}m${word}\u001b[39m` : word;
   });
 }
