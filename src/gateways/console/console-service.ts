@@ -69,7 +69,7 @@ export class ConsoleService {
     const { sessions } = this.#deps;
     const caller = callerOf(request);
     if (sessions.admit(caller) === null) return refuseRequest(reply, 401, 'not logged in');
-    sessions.end(caller);
+    await sessions.end(caller);
     return setCookie(reply, caller, '', 0).send({});
   }
 }

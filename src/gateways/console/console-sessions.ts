@@ -67,10 +67,10 @@ export class ConsoleSessions implements CookieSessions {
     return session !== null && isSame(session.csrf, caller.csrf) ? session.operator : null;
   }
 
-  /** Throws when the file of the key cannot be written; the session then lives on. */
-  end(asking: Asking): void {
+  /** Survives a power cut once it resolves. Rejects when the file of the key cannot be written; the session then lives on. */
+  async end(asking: Asking): Promise<void> {
     const cookie = this.#read(asking);
-    if (cookie !== null) this.#key.end(cookie.name, cookie.expiresAtMs, this.#clock.wallMs());
+    if (cookie !== null) await this.#key.end(cookie.name, cookie.expiresAtMs, this.#clock.wallMs());
   }
 
   #read({ host, cookies }: Asking): Cookie | null {

@@ -14,7 +14,7 @@ import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { CallService, type CallServiceDeps } from './call-service.ts';
 import { EventRoutes } from '../../gateways/admin/event-routes.ts';
-import { OperatorConsole } from './operator-console.ts';
+import { OperatorConsole, type OperatorConsoleDeps } from './operator-console.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import type { Member } from '../membership/membership.ts';
@@ -30,6 +30,7 @@ import type { WebhookService } from './webhook-service.ts';
 export interface ControlPlaneDeps {
   readonly member: Member;
   readonly dataDirectory: string;
+  readonly consoleKey: OperatorConsoleDeps['consoleKey'];
   readonly tables: RegistryTables;
   readonly startMedia: CallServiceDeps['startMedia'];
   readonly mediaSite: CallServiceDeps['mediaSite'];
@@ -109,7 +110,7 @@ export class ControlPlane {
     this.#refusals = new RefusedCredentials(context);
     this.#console = new OperatorConsole({
       ...context,
-      dataDirectory: directory,
+      consoleKey: deps.consoleKey,
       operators: this.operators,
       refusals: this.#refusals,
     });

@@ -4,7 +4,7 @@ import type { Cancel } from '../../lib/clock.ts';
 import { loadConsoleAssets } from '../../gateways/console/console-assets.ts';
 import { ConsoleService } from '../../gateways/console/console-service.ts';
 import { ConsoleSessions } from '../../gateways/console/console-sessions.ts';
-import { ConsoleKey } from '../../storage/keys/console-key-file.ts';
+import type { ConsoleKey } from '../../storage/keys/console-key-file.ts';
 import { PageFiles } from '../../gateways/console/page-files.ts';
 import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { CookieSessions, Operators } from '../../gateways/ops/operators.ts';
@@ -18,7 +18,8 @@ export interface OperatorConsoleDeps extends Pick<
   ServerContext,
   'clock' | 'log' | 'settings' | 'configured' | 'sharers' | 'metrics'
 > {
-  readonly dataDirectory: string;
+  /** Null: the console is off. */
+  readonly consoleKey: ConsoleKey | null;
   readonly operators: Operators;
   readonly refusals: RefusedCredentials;
 }
@@ -34,13 +35,12 @@ export class OperatorConsole {
   #stopFigures: Cancel = () => undefined;
 
   constructor(deps: OperatorConsoleDeps) {
-    const { clock, settings, operators, metrics: exposition } = deps;
-    const isOn = settings.ops.console;
-    const sessions = isOn ? new ConsoleSessions(clock, operators, new ConsoleKey(deps.dataDirectory)) : null;
+    const { clock, consoleKey, operators, metrics: exposition } = deps;
+    const sessions = consoleKey === null ? null : new ConsoleSessions(clock, operators, consoleKey);
     this.sessions = sessions;
     const { files } = this;
     this.pages = [files, ...(sessions === null ? [] : [new ConsoleService({ ...deps, files, sessions })])];
-    this.#figures = isOn ? new FigureHistory({ clock, exposition }) : null;
+    this.#figures = sessions === null ? null : new FigureHistory({ clock, exposition });
     this.routes = [settingsRoute(deps), ...(this.#figures === null ? [] : [figuresRoute(this.#figures)])];
   }
 

@@ -15,6 +15,7 @@ import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
+import { ConsoleKey } from '../../storage/keys/console-key-file.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { startMediaChild, type MediaCarrier } from '../children/media-child.ts';
 import { AloneMembership, type Member, type Membership } from '../membership/membership.ts';
@@ -69,9 +70,10 @@ async function startMember(
   let server: Server | null = null;
   try {
     const tokenKeys = await LiveTokenKeys.open({ ...deps, file: tokenKeyFileOf(settings) });
+    const consoleKey = settings.ops.console ? await ConsoleKey.open(settings.data.dir) : null;
     const open = openContext(settings, store, { ...deps, tokenKeys, membership });
     const member = membership.join(open);
-    server = new Server(joinContext(open, member), { ...deps, membership, member }, store);
+    server = new Server(joinContext(open, member), { ...deps, membership, member, consoleKey }, store);
     return await server.listen(await server.recover());
   } catch (error) {
     await (server ?? store).close();
@@ -82,6 +84,7 @@ async function startMember(
 interface MemberDeps extends ServerDeps {
   readonly membership: Membership;
   readonly member: Member;
+  readonly consoleKey: ConsoleKey | null;
 }
 
 class Server {
@@ -101,7 +104,7 @@ class Server {
   #listeners: Readonly<Record<ListenerName, string>> | null = null;
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
-    const { log, membership, member, startMedia = startMediaChild, core = null } = deps;
+    const { log, membership, member, consoleKey, startMedia = startMediaChild, core = null } = deps;
     assert((core !== null) === context.settings.sleep.edges > 0, 'only `serve` starts a core of edges');
     const sessions = (): number => this.#gateways.deviceListeners.sleep.sessionCount;
     const upgrade = core?.upgrade ?? refusedUpgrade(context.settings.cluster.nats_url !== null, sessions);
@@ -118,6 +121,7 @@ class Server {
     this.#controlPlane = new ControlPlane(context, {
       member,
       dataDirectory,
+      consoleKey,
       tables,
       startMedia,
       mediaSite: core,

@@ -2,10 +2,11 @@
  * The file of the console's key, `console-key.json`: `{"key": "…", "ended": {"NAME": EXPIRES}}`. It signs the cookies of sessions, and
  * holds the names of those that ended by a logout before their time. Without the file every session has ended.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { SerialQueue } from '../../lib/queues.ts';
 import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
+import { PrivateFile } from './private-file.ts';
 
 const fileName = 'console-key.json';
 const keyBytes = 32;
@@ -13,58 +14,63 @@ const keyForm = /^[\w-]{43}$/;
 /** Logouts that are kept; with one more there is a new key, which ends every session. */
 export const endedSessionsMax = 1000;
 
-export class ConsoleKey {
-  readonly #path: string;
-  #secret: string;
-  /** Wall milliseconds until which it would have lived, by name. */
-  readonly #ended: Map<string, number>;
+interface StoredConsoleKey {
+  readonly key: string;
+  /** Wall milliseconds until which each session would have lived, by name. */
+  readonly ended: ReadonlyMap<string, number>;
+}
 
-  /** Makes the file where there is none that can be used. Throws when it cannot be read or written. */
-  constructor(directory: string) {
-    this.#path = join(directory, fileName);
-    const { key, ended = {} } = this.#read();
-    const isKey = typeof key === 'string' && keyForm.test(key);
-    this.#secret = isKey ? key : freshKey();
-    this.#ended = new Map(isJsonObject(ended) ? (Object.entries(ended) as [string, number][]) : []);
-    if (!isKey) this.#write();
+export class ConsoleKey {
+  readonly #file: PrivateFile;
+  readonly #turns = new SerialQueue();
+  #stored: StoredConsoleKey;
+
+  private constructor(file: PrivateFile, stored: StoredConsoleKey) {
+    this.#file = file;
+    this.#stored = stored;
+  }
+
+  /** Makes the file where there is none that can be used. Rejects with a StoreOpenError when it cannot be read or written. */
+  static async open(directory: string): Promise<ConsoleKey> {
+    const file = new PrivateFile(join(directory, fileName), "the console's key");
+    const stored = parseConsoleKey((await file.read())?.bytes ?? Buffer.alloc(0));
+    const live = new ConsoleKey(file, stored ?? { key: freshKey(), ended: new Map() });
+    if (stored === null) await live.#write(live.#stored);
+    return live;
   }
 
   get secret(): string {
-    return this.#secret;
+    return this.#stored.key;
   }
 
   hasEnded(name: string): boolean {
-    return this.#ended.has(name);
+    return this.#stored.ended.has(name);
   }
 
-  /** In the file when it returns; a power cut may lose it. Throws when the file cannot be written. */
-  end(name: string, expiresAtMs: number, nowMs: number): void {
-    for (const [known, endMs] of this.#ended) if (endMs <= nowMs) this.#ended.delete(known);
-    if (this.#ended.size >= endedSessionsMax) {
-      this.#secret = freshKey();
-      this.#ended.clear();
-    }
-    this.#ended.set(name, expiresAtMs);
-    this.#write();
+  /** On disk when it resolves. Rejects with a StoreOpenError, and ends nothing, when the file cannot be written. */
+  end(name: string, expiresAtMs: number, nowMs: number): Promise<void> {
+    return this.#turns.run(async () => {
+      const kept = [...this.#stored.ended].filter(([, endMs]) => endMs > nowMs);
+      const isFull = kept.length >= endedSessionsMax;
+      const key = isFull ? freshKey() : this.secret;
+      await this.#write({ key, ended: new Map([...(isFull ? [] : kept), [name, expiresAtMs]]) });
+    });
   }
 
-  #read(): Readonly<Record<string, unknown>> {
-    try {
-      const json = decodeJsonObject(readFileSync(this.#path));
-      return json.ok ? json.value : {};
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-      throw error;
-    }
+  async #write(stored: StoredConsoleKey): Promise<void> {
+    const { key, ended } = stored;
+    await this.#file.write(`${JSON.stringify({ key, ended: Object.fromEntries(ended) })}\n`);
+    this.#stored = stored;
   }
+}
 
-  /** Replaced as a whole. */
-  #write(): void {
-    const own = `${this.#path}.${randomUUID()}`;
-    const text = JSON.stringify({ key: this.#secret, ended: Object.fromEntries(this.#ended) });
-    writeFileSync(own, `${text}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(own, this.#path);
-  }
+/** Null: the bytes hold no key. */
+function parseConsoleKey(bytes: Uint8Array): StoredConsoleKey | null {
+  const json = decodeJsonObject(bytes);
+  if (!json.ok) return null;
+  const { key, ended = {} } = json.value;
+  if (typeof key !== 'string' || !keyForm.test(key)) return null;
+  return { key, ended: new Map(isJsonObject(ended) ? (Object.entries(ended) as [string, number][]) : []) };
 }
 
 function freshKey(): string {

@@ -1,6 +1,6 @@
 /** Sessions of the console: what begins and ends one, and what a request by its cookie has to bear. */
 import assert from 'node:assert/strict';
-import { rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConsoleSessions, cookieName } from '../../../../src/gateways/console/console-sessions.ts';
@@ -15,7 +15,7 @@ const host = '127.0.0.1:8090';
 const alice: Operator = { name: 'alice', role: 'operator' };
 const viola: Operator = { name: 'viola', role: 'viewer' };
 
-function scene(t: Ending) {
+async function scene(t: Ending) {
   const directory = temporaryDirectory(t);
   const clock = new DrivenClock();
   const tokens = new Map<string, Operator>([
@@ -23,8 +23,9 @@ function scene(t: Ending) {
     [hashOpsToken('token-v').toString('hex'), viola],
   ]);
   const identifyHash = (hash: Buffer): Operator | null => tokens.get(hash.toString('hex')) ?? null;
-  const open = (): ConsoleSessions => new ConsoleSessions(clock, { identifyHash }, new ConsoleKey(directory));
-  return { clock, tokens, directory, open, sessions: open() };
+  const open = async (): Promise<ConsoleSessions> =>
+    new ConsoleSessions(clock, { identifyHash }, await ConsoleKey.open(directory));
+  return { clock, tokens, directory, open, sessions: await open() };
 }
 
 function replaced(parts: readonly string[], at: number, part: string): string {
@@ -35,8 +36,8 @@ function asking(secret: string | null, at = host): { host: string; cookies: Reco
   return { host: at, cookies: { theme: 'dark', [cookieName(at)]: secret ?? '' } };
 }
 
-test('a token begins a session, whose cookie stands for its operator with the proof that the page has read', (t) => {
-  const { sessions } = scene(t);
+test('a token begins a session, whose cookie stands for its operator with the proof that the page has read', async (t) => {
+  const { sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   const session = sessions.find(asking(secret));
   assert.deepEqual(session?.operator, alice);
@@ -45,8 +46,8 @@ test('a token begins a session, whose cookie stands for its operator with the pr
   assert.deepEqual(sessions.admit({ ...asking(secret), csrf: session?.csrf ?? '' }), alice);
 });
 
-test('a token that is not valid begins none, and another cookie finds none', (t) => {
-  const { sessions } = scene(t);
+test('a token that is not valid begins none, and another cookie finds none', async (t) => {
+  const { sessions } = await scene(t);
   assert.equal(sessions.begin('token-x'), null);
   const secret = sessions.begin('token-a');
   for (const other of ['', 'x', `${secret}x`, secret?.slice(1) ?? ''])
@@ -54,16 +55,16 @@ test('a token that is not valid begins none, and another cookie finds none', (t)
   assert.equal(sessions.find({ host, cookies: {} }), null);
 });
 
-test('the cookie alone is not enough: without the proof, or with that of another session, a request is refused', (t) => {
-  const { sessions } = scene(t);
+test('the cookie alone is not enough: without the proof, or with that of another session, a request is refused', async (t) => {
+  const { sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   const other = sessions.find(asking(sessions.begin('token-v')));
   for (const csrf of ['', 'x', other?.csrf ?? ''])
     assert.equal(sessions.admit({ ...asking(secret), csrf }), null);
 });
 
-test('a cookie is of the port it was given at: consoles behind several ports of one host do not share it', (t) => {
-  const { sessions } = scene(t);
+test('a cookie is of the port it was given at: consoles behind several ports of one host do not share it', async (t) => {
+  const { sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   const { cookies } = asking(secret);
   assert.equal(sessions.find({ host: '127.0.0.1:8091', cookies }), null);
@@ -71,17 +72,17 @@ test('a cookie is of the port it was given at: consoles behind several ports of 
   assert.equal(cookieName('[::1]:8090'), 'reveille_console_8090');
 });
 
-test('a session ends with a logout, and no other with it', (t) => {
-  const { sessions } = scene(t);
+test('a session ends with a logout, and no other with it', async (t) => {
+  const { sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   const kept = sessions.begin('token-a');
-  sessions.end(asking(secret));
+  await sessions.end(asking(secret));
   assert.equal(sessions.find(asking(secret)), null);
   assert.notEqual(sessions.find(asking(kept)), null);
 });
 
-test('a session ends half a day after its login, whatever is done with it', (t) => {
-  const { clock, sessions } = scene(t);
+test('a session ends half a day after its login, whatever is done with it', async (t) => {
+  const { clock, sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   clock.advance(consoleSessionMsMax - 1);
   assert.notEqual(sessions.find(asking(secret)), null);
@@ -89,8 +90,8 @@ test('a session ends half a day after its login, whatever is done with it', (t) 
   assert.equal(sessions.find(asking(secret)), null);
 });
 
-test('a session ends with its token, and does not come back with a token of the same name', (t) => {
-  const { sessions, tokens } = scene(t);
+test('a session ends with its token, and does not come back with a token of the same name', async (t) => {
+  const { sessions, tokens } = await scene(t);
   const secret = sessions.begin('token-a');
   const hash = hashOpsToken('token-a').toString('hex');
   tokens.delete(hash);
@@ -98,28 +99,28 @@ test('a session ends with its token, and does not come back with a token of the 
   assert.equal(sessions.find(asking(secret)), null);
 });
 
-test('a session survives a restart, and a logout does', (t) => {
-  const { sessions, open } = scene(t);
+test('a session survives a restart, and a logout does', async (t) => {
+  const { sessions, open } = await scene(t);
   const kept = sessions.begin('token-a');
   const ended = sessions.begin('token-a');
   const csrf = sessions.find(asking(kept))?.csrf ?? '';
-  sessions.end(asking(ended));
-  const later = open();
+  await sessions.end(asking(ended));
+  const later = await open();
   assert.deepEqual(later.admit({ ...asking(kept), csrf }), alice);
   assert.equal(later.find(asking(ended)), null);
 });
 
-test('without the file of its key every session has ended, and the file is for its owner alone', (t) => {
-  const { sessions, open, directory } = scene(t);
+test('without the file of its key every session has ended, and the file is for its owner alone', async (t) => {
+  const { sessions, open, directory } = await scene(t);
   const secret = sessions.begin('token-a');
   const path = join(directory, 'console-key.json');
   assert.equal(statSync(path).mode & 0o777, 0o600);
   rmSync(path);
-  assert.equal(open().find(asking(secret)), null);
+  assert.equal((await open()).find(asking(secret)), null);
 });
 
-test('a cookie that was changed in any part is of no session', (t) => {
-  const { sessions } = scene(t);
+test('a cookie that was changed in any part is of no session', async (t) => {
+  const { sessions } = await scene(t);
   const parts = (sessions.begin('token-v') ?? '').split('.');
   const others = (sessions.begin('token-a') ?? '').split('.');
   for (const [at, other] of others.entries())
@@ -128,11 +129,39 @@ test('a cookie that was changed in any part is of no session', (t) => {
   assert.equal(sessions.find(asking(replaced(parts, 1, `${Number(parts[1]) + 1000}`))), null);
 });
 
-test('with more logouts than are kept every session ends', (t) => {
-  const { sessions } = scene(t);
+test('two logouts at once both survive a restart', async (t) => {
+  const { sessions, open } = await scene(t);
+  const secrets = [sessions.begin('token-a'), sessions.begin('token-a')];
+  await Promise.all(secrets.map((secret) => sessions.end(asking(secret))));
+  const later = await open();
+  for (const secret of secrets) assert.equal(later.find(asking(secret)), null);
+});
+
+test('a logout that cannot be written is refused with a sentence, and its session lives on', async (t) => {
+  const { sessions, directory } = await scene(t);
   const secret = sessions.begin('token-a');
-  for (let n = 0; n < endedSessionsMax; n += 1) sessions.end(asking(sessions.begin('token-v')));
+  rmSync(directory, { recursive: true });
+  await assert.rejects(
+    sessions.end(asking(secret)),
+    /^StoreOpenError: the console's key in .*console-key\.json cannot be written: ENOENT/,
+  );
   assert.notEqual(sessions.find(asking(secret)), null);
-  sessions.end(asking(sessions.begin('token-v')));
-  assert.equal(sessions.find(asking(secret)), null);
+});
+
+test('with more logouts than are kept every session ends', async (t) => {
+  const { clock, sessions, open, directory } = await scene(t);
+  const secret = sessions.begin('token-a');
+  const path = join(directory, 'console-key.json');
+  const { key } = JSON.parse(readFileSync(path, 'utf8')) as { key: string };
+  const expiresAtMs = clock.wallMs() + consoleSessionMsMax;
+  const earlier = Array.from(
+    { length: endedSessionsMax - 1 },
+    (_, n) => [`session-${n}`, expiresAtMs] as const,
+  );
+  writeFileSync(path, JSON.stringify({ key, ended: Object.fromEntries(earlier) }));
+  const later = await open();
+  await later.end(asking(later.begin('token-v')));
+  assert.notEqual(later.find(asking(secret)), null);
+  await later.end(asking(later.begin('token-v')));
+  assert.equal(later.find(asking(secret)), null);
 });
