@@ -71,7 +71,10 @@ export interface ActorDeps {
   release(actor: DeviceActor): void;
 }
 
-/** One of the device's two sessions, open or not. */
+/**
+ * One of the device's two sessions, open or not. The record of an open session that no connection carries here is not kept: an
+ * edge may bring it, or it may end as lost in the store.
+ */
 interface SessionState<Connection> {
   record: ConnectionRecord;
   /** Null: no session is open. */
@@ -98,7 +101,7 @@ export class DeviceActor {
   /** What carries the open session of the kind, or null. */
   connection<Kind extends ConnectionKind>(kind: Kind): ConnectionOf[Kind] | null;
   connection(kind: ConnectionKind): ConnectionOf[ConnectionKind] | null {
-    return (kind === 'sleep' ? this.#sleep : this.#signal)?.connection ?? null;
+    return this.#state(kind)?.connection ?? null;
   }
 
   /** The open session, or null. */
@@ -118,7 +121,7 @@ export class DeviceActor {
 
   /** What is observed of the connection now, the latest heartbeat included. Throws when the store cannot be read. */
   times(kind: ConnectionKind): ConnectionTimes {
-    const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = this.#state(kind).record;
+    const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = this.#record(kind);
     return { lastLoginAt, lastHeartbeatAt: this.heartbeatAt(kind) || lastHeartbeatAt, lastOfflineAt };
   }
 
@@ -155,17 +158,16 @@ export class DeviceActor {
    * store cannot be read.
    */
   adoptSleep(moved: MovedSession, connection: SleepConnection): number | null {
-    // It may have ended as lost while the device was online here.
-    if (this.connection('sleep') === null) this.#forget('sleep');
-    const state = this.#sleepState();
-    if (state.connection !== null || state.record.openSession !== moved.sessionId) {
-      if (state.connection === null && this.connection('signal') === null) this.#deps.release(this);
+    const isFree = this.connection('sleep') === null;
+    const record = this.#record('sleep');
+    if (!isFree || record.openSession !== moved.sessionId) {
+      if (isFree && this.connection('signal') === null) this.#deps.release(this);
       return null;
     }
-    state.connection = connection;
+    this.#sleep = { record, connection };
     this.#wakeMode = moved.wakeMode;
     this.#secretMark = moved.secretMark;
-    return state.record.epoch;
+    return record.epoch;
   }
 
   /** False: the mailbox is full and the message was not taken. Throws when the store cannot be read. */
@@ -190,32 +192,27 @@ export class DeviceActor {
       if (login.secretMark !== this.#secretMark)
         this.#disconnectUnproven(login.to === 'sleep' ? 'signal' : 'sleep', login.event.atMs);
       this.#secretMark = login.secretMark;
-      // Without a connection, the session that the record had open may have ended as lost meanwhile: it is read again.
-      if (this.connection(login.to) === null) this.#forget(login.to);
     }
     const state = this.#state(message.to);
-    const { connection: previous } = state;
-    const { record, effects } = reduceConnection<EndReason>(state.record, message.event);
-    state.record = record;
-    if (login !== null) this.#open(login);
-    else if (record.openSession === null) state.connection = null;
+    const previous = this.connection(message.to);
+    const { record, effects } = reduceConnection<EndReason>(this.#record(message.to), message.event);
+    if (login !== null) this.#open(login, record);
+    else if (state !== null) {
+      state.record = record;
+      if (record.openSession === null) state.connection = null;
+    }
     const media = login?.to === 'signal' ? login.media : null;
     for (const effect of effects)
       if (effect.kind === 'save') this.#deps.changed(message.to, this.deviceId, record, effect.change, media);
       else closePrevious(previous, effect.reason);
   }
 
-  #forget(kind: ConnectionKind): void {
-    if (kind === 'sleep') this.#sleep = null;
-    else this.#signal = null;
-  }
-
-  #open(login: LoginMessage<'sleep'> | LoginMessage<'signal'>): void {
+  #open(login: LoginMessage<'sleep'> | LoginMessage<'signal'>, record: ConnectionRecord): void {
     if (login.to === 'signal') {
-      this.#signalState().connection = login.connection;
+      this.#signal = { record, connection: login.connection };
       return;
     }
-    this.#sleepState().connection = login.connection;
+    this.#sleep = { record, connection: login.connection };
     this.#wakeMode = login.wakeMode;
   }
 
@@ -230,21 +227,19 @@ export class DeviceActor {
     return this.connection(kind) === null ? null : this.#state(kind);
   }
 
-  #state(kind: ConnectionKind): SessionState<ConnectionOf[ConnectionKind]> {
-    return kind === 'sleep' ? this.#sleepState() : this.#signalState();
+  #state(kind: ConnectionKind): SessionState<ConnectionOf[ConnectionKind]> | null {
+    return kind === 'sleep' ? this.#sleep : this.#signal;
   }
 
-  #sleepState(): SessionState<SleepConnection> {
-    return (this.#sleep ??= unopened(this.#deps.readRecord('sleep', this.deviceId)));
+  #record(kind: ConnectionKind): ConnectionRecord {
+    const kept = this.#state(kind);
+    if (kept !== null) return kept.record;
+    const record = this.#deps.readRecord(kind, this.deviceId);
+    if (record.openSession !== null) return record;
+    if (kind === 'sleep') this.#sleep = { record, connection: null };
+    else this.#signal = { record, connection: null };
+    return record;
   }
-
-  #signalState(): SessionState<SignalConnection> {
-    return (this.#signal ??= unopened(this.#deps.readRecord('signal', this.deviceId)));
-  }
-}
-
-function unopened(record: ConnectionRecord): SessionState<never> {
-  return { record, connection: null };
 }
 
 /** Null: the session is of an earlier core, and the edge that brings it is ordered to close it. */

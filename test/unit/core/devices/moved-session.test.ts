@@ -69,13 +69,14 @@ test('a device that logs in before its session is brought replaces it, and the s
   assert.deepEqual(peer.closes, []);
 });
 
-test('a session that ended as lost while its device was online is not taken up', () => {
+test('a session that ended as lost while its device was online is over for a query, and is not taken up', () => {
   const { from, moved } = scene();
   from.directory = from.newDirectory();
   from.signal.login();
   const open = from.sleepRecords.records.get(testDevice) ?? assert.fail();
   // A query has the record read.
   assert.equal(from.observe().signal.isOnline, true);
-  from.sleepRecords.records.set(testDevice, { ...open, openSession: null });
+  from.sleepRecords.records.set(testDevice, { ...open, openSession: null, lastOfflineAt: 1234 });
+  assert.equal(from.observe().sleep.lastOfflineAt, 1234);
   assert.equal(goOn(from, from.directory, moved), null);
 });
