@@ -48,25 +48,47 @@ export async function restoreBackup(
   const directory = resolve(path);
   refuseUsed(directory);
   return reading(source, deps, async (reader, manifest) => {
-    const isNew = !existsSync(directory);
-    const lock = takeDirectory(directory);
-    const unfinished = join(directory, unfinishedRestore);
-    let isWhole = false;
+    const { made } = prepareDataDirectory(directory);
     try {
-      clearUnfinished(directory);
-      checkRoom(directory, deps);
-      mkdirSync(unfinished, { mode: 0o700 });
-      await syncDirectory(directory);
-      await unpack(reader, manifest, unfinished, deps);
-      isWhole = true;
-      await placeAll(directory, deps);
+      await restoreInto(directory, reader, manifest, deps);
       return manifest;
-    } finally {
-      if (!isWhole) rmSync(unfinished, { recursive: true, force: true });
-      lock.release();
-      if (!isWhole && isNew) rmdirSync(directory);
+    } catch (error) {
+      if (made !== null) removeMade(directory, made);
+      throw error;
     }
   });
+}
+
+async function restoreInto(
+  directory: string,
+  reader: BackupReader,
+  manifest: BackupManifest,
+  deps: RestoreDeps,
+): Promise<void> {
+  const lock = new ServerLock(directory);
+  const unfinished = join(directory, unfinishedRestore);
+  let isWhole = false;
+  try {
+    clearUnfinished(directory);
+    checkRoom(directory, deps);
+    mkdirSync(unfinished, { mode: 0o700 });
+    await syncDirectory(directory);
+    await unpack(reader, manifest, unfinished, deps);
+    isWhole = true;
+    await placeAll(directory, deps);
+  } finally {
+    if (!isWhole) rmSync(unfinished, { recursive: true, force: true });
+    lock.release();
+  }
+}
+
+/** Removes the directory and its parents up to `made`, as far as they are empty. */
+function removeMade(directory: string, made: string): void {
+  try {
+    for (let at = directory; at.startsWith(made); at = dirname(at)) rmdirSync(at);
+  } catch {
+    // Files that could not be placed, or another process, are in it.
+  }
 }
 
 /** Into a directory that is made, which may then be opened and is to be removed: here if it rejects. */
@@ -149,10 +171,6 @@ function refuseUsed(directory: string): void {
 function isRestored(name: string): boolean {
   const ofStore = Object.values(storeFileNames).some((file) => name === file || name === `${file}-lock`);
   return name === unfinishedRestore || ofStore || isOtherFileName(name);
-}
-
-function takeDirectory(directory: string): ServerLock {
-  return new ServerLock(prepareDataDirectory(directory).directory);
 }
 
 /** What a killed restore has left. */

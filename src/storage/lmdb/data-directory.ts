@@ -27,23 +27,24 @@ const permissionBits = 0o777;
 const stickyBit = 0o1000;
 
 /**
- * Makes the directory where there is none and closes it to others where it is open. Returns its absolute path
- * and, when its mode had to be changed, the mode it had. Throws a StoreOpenError when it cannot be ours.
+ * Makes the directory where there is none and closes it to others where it is open. Returns its absolute path, the topmost
+ * directory that was made, null: none, and, when its mode had to be changed, the mode it had. Throws a StoreOpenError when it cannot be ours.
  */
 export function prepareDataDirectory(path: string): {
   readonly directory: string;
+  readonly made: string | null;
   readonly modeBefore: number | null;
 } {
   const directory = resolve(path);
   try {
-    mkdirSync(directory, { recursive: true, mode: ownerOnly });
+    const made = mkdirSync(directory, { recursive: true, mode: ownerOnly }) ?? null;
     const { mode, uid } = statSync(directory);
     checkOwner(directory, uid);
     if (process.platform === 'win32' || (mode & permissionBits) === ownerOnly)
-      return { directory, modeBefore: null };
+      return { directory, made, modeBefore: null };
     checkNotShared(directory, mode);
     chmodSync(directory, ownerOnly);
-    return { directory, modeBefore: mode & permissionBits };
+    return { directory, made, modeBefore: mode & permissionBits };
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
     checkParent(directory);

@@ -12,6 +12,8 @@ import { RegistryStore } from '../../../../src/storage/registry/registry-store.t
 import { backupOf, filesBeside, filledStore, inPieces, withManifest } from '../../../support/backup-scene.ts';
 import { closedAfter, temporaryDirectory } from '../../../support/temporary-store.ts';
 
+/** Of Linux. */
+const pathBytesMax = 4096;
 const named: RestoreDeps = { name: 'the backup', bytes: null };
 
 function restore(bytes: Buffer, directory: string, deps: Partial<RestoreDeps> = {}): Promise<unknown> {
@@ -94,6 +96,19 @@ test('a damaged backup leaves no directory, and an empty one as it was', async (
   assert.ok(!existsSync(none));
   await assert.rejects(restore(bytes, empty), saying(/is damaged/));
   assert.deepEqual(readdirSync(empty), []);
+});
+
+test('a failed restore removes the directories that it made, where it cannot lock the last one too', async (t) => {
+  const bytes = await backupOf((await filledStore(t)).directory);
+  const parent = temporaryDirectory(t);
+  const room = { bytes: bytes.length, freeBytes: () => bytes.length };
+  await assert.rejects(restore(bytes, join(parent, 'made', 'too'), room), saying(/the store takes up to/));
+  assert.deepEqual(readdirSync(parent), []);
+  // Its own path is short enough, that of a file in it is not.
+  const names = Array.from({ length: 100 }, () => 'd'.repeat(99));
+  const longest = join(parent, ...names).slice(0, pathBytesMax - 4);
+  await assert.rejects(restore(bytes, longest), saying(/ENAMETOOLONG/));
+  assert.deepEqual(readdirSync(parent), []);
 });
 
 test('a cancelled restore leaves nothing', async (t) => {
