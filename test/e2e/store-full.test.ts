@@ -92,13 +92,14 @@ test(
 );
 
 test(
-  'a file whose disk has refused a write is closed, and keeps no server from stopping',
+  'a file whose disk has refused a write prints no stack, is closed, and keeps no server from stopping',
   { skip: noPrlimit },
   async (t) => {
     const path = join(temporaryDirectory(t), 'numbers.mdb');
     const writer = runArgs(moduleBeside('refused-writer-process', import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, [...writer, path]);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [...writer, path]);
     assert.equal(stdout, 'refused\nclosed\n');
+    assert.doesNotMatch(stderr, /^ +at /m);
     const environment = new Environment(path);
     t.after(() => environment.close());
     assert.equal(environment.table<number>('numbers').get(Buffer.from('number')), 1);

@@ -11,6 +11,9 @@ import { nextTurn } from '../../lib/clock.ts';
 import { transactionBegins } from './abrupt-exit.ts';
 import { isPanic, panicCode, StorePanicError } from './store-fault.ts';
 
+/** Steps of a batch of the package, from 0; another number is the error that ended it. */
+const finishedMax = 2;
+
 type Start = (address: number, done: (status: number) => unknown) => void;
 
 /** What the package has beside its types. */
@@ -38,7 +41,7 @@ export class PanicWatch {
     const start = env.startWriting.bind(env);
     const watched: Start = (address, done) =>
       start(address, (status) => {
-        const answer = done(status);
+        const answer = status < 0 || status > finishedMax ? withoutPrint(() => done(status)) : done(status);
         if (status === panicCode) this.#batchPanicked();
         return answer;
       });
@@ -96,5 +99,16 @@ async function settle<Result>(commit: Promise<Result>): Promise<Result> {
   } catch (error) {
     const cause = (error as { commitError?: Promise<never> }).commitError?.catch((reason: unknown) => reason);
     throw await Promise.race([cause ?? error, nextTurn().then(() => error)]);
+  }
+}
+
+/** The package prints the error of a refused batch with its stack, and rejects the transaction with it: the caller logs that. */
+function withoutPrint<Answer>(act: () => Answer): Answer {
+  const { error } = console;
+  console.error = () => undefined;
+  try {
+    return act();
+  } finally {
+    console.error = error;
   }
 }
