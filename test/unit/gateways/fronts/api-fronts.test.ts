@@ -80,10 +80,10 @@ class FakeThread implements FrontThread {
     Atomics.add(this.#counters, frontCounters.progress, 1);
   }
 
-  answered(kind: ToFront['kind']): Promise<void> {
+  answered(kind: ToFront['kind'], error: string | null = null): Promise<void> {
     const asked = this.posted.findLast((message) => message.kind === kind);
     assert.ok(asked !== undefined && 'ask' in asked, `it was asked for ${kind}`);
-    return this.says({ kind: 'done', ask: asked.ask, error: null });
+    return this.says({ kind: 'done', ask: asked.ask, error });
   }
 
   /** The last credentials that it was given in this way. */
@@ -380,6 +380,19 @@ test('a front that dies hangs up its calls at the core', async () => {
   await scene.thread(1).calls(['c']);
   await scene.thread(0).dies('a fault');
   assert.deepEqual(gone, ['a', 'b']);
+});
+
+test('a front that dies during a reload of the certificate does not fail it, and one that refuses it does', async () => {
+  const { fronts, ...scene } = await Scene.open();
+  const [dying, staying] = scene.threads;
+  const reloaded = fronts.reloadTls();
+  await dying?.dies('out of memory');
+  await staying?.answered('reload-tls');
+  await reloaded;
+  const refused = fronts.reloadTls();
+  const rejected = assert.rejects(refused, /the key is of another certificate/);
+  await staying?.answered('reload-tls', 'the key is of another certificate');
+  await rejected;
 });
 
 test('a caller that hangs up ends the wait of its call', async () => {
