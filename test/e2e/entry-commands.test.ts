@@ -1,6 +1,6 @@
 /** The commands that change one entry of a running server's registry. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Command } from 'commander';
@@ -151,9 +151,17 @@ test('a device is changed in what is named, and its fresh secret is shown once',
   const fresh = (output.json as { device: { secret: string } }).device.secret;
   assert.match(fresh, /^[\w-]{43}$/);
   assert.ok(output.text.includes(`secret  ${fresh}  (shown this once)`));
+  const file = join(temporaryDirectory(t), 'device.json');
+  await run('device', 'set', id, '--secret', '--output', file);
+  assert.equal(output.text, `the secret is in ${file}, which only its owner can read`);
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as { device: { secret: string } };
+  assert.match(kept.device.secret, /^[\w-]{43}$/);
+  assert.notEqual(kept.device.secret, fresh);
   const back = { ...device, expires_at: null, disabled: false };
   assert.deepEqual(await found('device', id), back);
   await assert.rejects(run('device', 'set', id), /nothing to change/);
+  const unmade = run('device', 'set', id, '--expires-at', 'never', '--output', `${file}.none`);
+  await assert.rejects(unmade, /no secret is made for --output/);
   await assert.rejects(run('device', 'set', id, '--secret', 'guess me'), /secret must have 16 characters/);
   assert.deepEqual(await found('device', id), back);
 });

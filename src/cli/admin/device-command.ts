@@ -19,7 +19,7 @@ import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { answerSecret, outputOption, type SecretOptions } from '../shell/secret-file.ts';
 import { addListCommand, addRemoveCommand, findEntry, isInRegistry } from '../registry/entry-commands.ts';
-import { changing } from './ops-action.ts';
+import { changing, makingSecret } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 
 export function addDeviceCommand(program: Command): void {
@@ -50,8 +50,9 @@ export function addDeviceCommand(program: Command): void {
     .option('--secret [secret]', 'a new secret; without a text it is generated, and shown once')
     .option('--product <id>', 'another product')
     .option('--label <key=value>', 'a label; an empty value removes it; may be repeated', collect)
+    .addOption(outputOption())
     .action(
-      changing('/v1/device/set', {
+      makingSecret('/v1/device/set', {
         send: changeOf,
         say: ({ device }: DeviceAnswer, _context, _id, { secret }) =>
           describeChanged(device, secret === true),
@@ -136,14 +137,19 @@ async function showDevice(context: CommandContext, id: string): Promise<void> {
   output.answer({ device, app_ids: product.app_ids }, alignColumns(rows));
 }
 
-interface SetOptions {
+interface SetOptions extends SecretOptions {
   readonly product?: string;
   readonly secret?: string | true;
   readonly expiresAt?: Expiry;
   readonly label?: readonly string[];
 }
 
-function changeOf(id: string, { product, secret, expiresAt, label }: SetOptions): object {
+function changeOf(id: string, { product, secret, expiresAt, label, output }: SetOptions): object {
+  if (output !== undefined && secret !== true)
+    throw usageError(
+      'no secret is made for --output',
+      'name --secret without a text as well, which makes one',
+    );
   const terms = {
     product_id: product,
     secret,
