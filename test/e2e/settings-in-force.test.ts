@@ -60,6 +60,12 @@ test('beside a running server its settings are shown, not those of this shell', 
     text,
     /^sleep\.max_sessions +1976 +\(file\) +configured 50000: the limit of open files is 3000/m,
   );
+  assert.match(text, /^log\.requests +"all" +\(flag\)$/m);
+  assert.doesNotMatch(text, /\(default\)$/m);
+  assert.match(text, /^\d+ settings have their defaults: --all shows them$/m);
+  const whole = (await runCli(['config', '--all', '--data-dir', data])).stdout;
+  assert.match(whole, /^wakeup\.\w+ .*\(default\)$/m);
+  assert.doesNotMatch(whole, /have their defaults/);
 
   write({ ...given, sleep: { max_sessions: 1000 }, auth: { clock_window_s: 60 } });
   const changed = await show();

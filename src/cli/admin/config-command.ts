@@ -1,4 +1,4 @@
-/** `reveille config`: the settings in force and where each comes from; secrets masked. */
+/** `reveille config`: the settings in force that are not their defaults, or all, and where each comes from; secrets masked. */
 import type { Command } from 'commander';
 import { listSettings, type SettingJson, type SettingsJson } from '../../server/config/settings-route.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
@@ -9,25 +9,28 @@ export function addConfigCommand(program: Command): void {
   newCommand(
     program,
     'config',
-    'Print the settings in force in the running server, else those of a server started here: where each comes from, ' +
-      'what lowered it, what waits for a restart. Secrets are masked.',
+    'Print the settings in force in the running server, else those of a server started here, which are not the defaults: ' +
+      'where each comes from, what lowered it, what waits for a restart. Secrets are masked.',
     '',
     ['--set sleep.listen=0.0.0.0:8081', 'the effect of a flag; no running server is asked'],
-  ).action(inContext(printSettings));
+  )
+    .option('--all', 'the defaults as well; --json always has them')
+    .action(inContext(printSettings));
 }
 
-async function printSettings(context: CommandContext): Promise<void> {
+interface ConfigOptions {
+  readonly all?: boolean;
+}
+
+async function printSettings(context: CommandContext, options: ConfigOptions): Promise<void> {
   const { profile, output } = context;
-  if (profile === null) return printHere(context);
+  if (profile === null) return printHere(context, options);
   const found = await opsClient(context).ask<SettingsJson>('/v1/settings');
   const heading = `in force in the server of the profile ${profile.name}`;
-  output.answer(
-    { server: { ops: profile.ops }, ...jsonOf(found) },
-    `${heading}\n${tableOf(found)}${noticeOf(found)}`,
-  );
+  output.answer({ server: { ops: profile.ops }, ...jsonOf(found) }, textOf(heading, found, options));
 }
 
-async function printHere(context: CommandContext): Promise<void> {
+async function printHere(context: CommandContext, options: ConfigOptions): Promise<void> {
   const { settings, configured, dataDirectory, output } = context;
   const isTrial = context.settingsSources.overrides?.some((given) => !given.startsWith('data.dir=')) === true;
   const running = isTrial ? null : findRunningServer(dataDirectory);
@@ -40,7 +43,7 @@ async function printHere(context: CommandContext): Promise<void> {
     server === null
       ? `${isTrial ? 'no running server is asked' : absenceOn(dataDirectory)}: a server started here would use`
       : `in force in the running server (process ${server.pid})`;
-  output.answer({ server, ...jsonOf(found) }, `${heading}\n${tableOf(found)}${noticeOf(found)}`);
+  output.answer({ server, ...jsonOf(found) }, textOf(heading, found, options));
 }
 
 type Values = Record<string, Record<string, unknown>>;
@@ -64,7 +67,16 @@ function jsonOf({ settings: listed, file, file_problem: problem }: SettingsJson)
   };
 }
 
-function tableOf({ settings }: SettingsJson): string {
+function textOf(heading: string, found: SettingsJson, { all = false }: ConfigOptions): string {
+  const shown = all ? found.settings : found.settings.filter((each) => !isDefault(each));
+  const left = found.settings.length - shown.length;
+  const defaults = left === 0 ? [] : [`${left} settings have their defaults: --all shows them`];
+  return [heading, ...(shown.length === 0 ? [] : [tableOf(shown)]), ...defaults, ...noticesOf(found)].join(
+    '\n',
+  );
+}
+
+function tableOf(settings: readonly SettingJson[]): string {
   return alignColumns(
     settings.map((setting) => [
       setting.name,
@@ -78,9 +90,13 @@ function tableOf({ settings }: SettingsJson): string {
   );
 }
 
-/** Behind the table; empty: a restart would succeed. */
-function noticeOf({ file_problem: problem }: SettingsJson): string {
-  return problem === null ? '' : `\na restart would fail: ${problem}`;
+/** Empty: a restart would succeed. */
+function noticesOf({ file_problem: problem }: SettingsJson): readonly string[] {
+  return problem === null ? [] : [`a restart would fail: ${problem}`];
+}
+
+function isDefault(setting: SettingJson): boolean {
+  return !setting.changed && !isOther(setting) && !isChanging(setting);
 }
 
 function isOther(setting: SettingJson): boolean {
