@@ -37,9 +37,14 @@ export class KeptOwner extends Happenings implements RtcPeerOwner {
     this.#tell(`gone: ${why}`);
   }
 
-  /** Resolves when it was told this, at once if it was before. */
-  untilTold(line: string): Promise<void> {
-    return this.until(() => this.told.includes(line));
+  /** Resolves when it was told this, at once if it was before. Rejects when the peer is gone without it. */
+  async untilTold(line: string): Promise<void> {
+    await this.until(() => this.told.includes(line) || this.#last.startsWith('gone: '));
+    if (!this.told.includes(line)) throw new Error(`not told "${line}", but "${this.#last}"`);
+  }
+
+  get #last(): string {
+    return this.told.at(-1) ?? '';
   }
 
   #tell(line: string): void {

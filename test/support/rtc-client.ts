@@ -21,6 +21,7 @@ import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../../src/media/webrtc/rtc
 import { openRtcPeers } from '../../src/media/webrtc/peer-set.ts';
 import type { RtcTransportSettings } from '../../src/media/webrtc/udp-ports.ts';
 import { findFreePort } from './free-port.ts';
+import { hangMsMax } from './hang-limit.ts';
 import type { KeptOwner } from './kept-rtc-owner.ts';
 
 /** On a port of its own; closed behind the test. */
@@ -154,8 +155,13 @@ export class RtcClient {
     return Number(/^a=candidate:(?:\S+ ){5}(\d+)/m.exec(this.connection.remoteDescription?.sdp ?? '')?.[1]);
   }
 
+  /** Rejects with all that came instead when it hangs. */
   async until(line: string): Promise<void> {
-    while (!this.came.includes(line)) await once(this.#events, 'came');
+    const signal = AbortSignal.timeout(hangMsMax);
+    while (!this.came.includes(line))
+      await once(this.#events, 'came', { signal }).catch(() => {
+        throw new Error(`no "${line}" came, only ${JSON.stringify(this.came)}`);
+      });
   }
 
   #take(channel: RTCDataChannel): void {
