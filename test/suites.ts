@@ -17,6 +17,8 @@ export interface Suite {
   readonly node?: number;
   /** It runs in a Debian 13, whose C library is newer than that of Debian 12. */
   readonly inDebian13?: true;
+  /** Resolves to the reason why this machine permits nothing of the suite, which is skipped then; null: it may run. */
+  readonly findRefusal?: () => Promise<string | null>;
   /** Brings or checks all else that the suite needs. Throws with advice. */
   readonly prepare?: () => Promise<void>;
 }
@@ -37,7 +39,12 @@ const placesOfEachNode = [
   'unit/media/codec',
   'unit/media/webrtc',
   'unit/storage/lmdb',
+  'e2e/first-start.test.ts',
   'e2e/api.test.ts',
+  'e2e/edges.test.ts',
+  'e2e/front-ends.test.ts',
+  'e2e/upgrade.test.ts',
+  'e2e/console.test.ts',
   'e2e/sleep-gateway.test.ts',
   'e2e/sleep-gateway-tls.test.ts',
   'e2e/sleep-sockets.test.ts',
@@ -89,6 +96,7 @@ export const suites: Readonly<Record<string, Suite>> = {
     tools: ['debootstrap'],
     node: 24,
     inDebian13: true,
+    findRefusal: async () => (await import('./support/debian-root.ts')).makeDebianRoot(),
     flags: patient,
     places: placesOfEachNode,
     prepare: async () =>

@@ -1,11 +1,11 @@
 /**
  * Runs the suites that need more than Node and npm, one after another: `npm run test:with -- NAME ...`. `--help` names them
  * with the Debian packages that each needs; `--packages` prints the missing ones alone, for `apt-get install`, and `--names`
- * the names of those that CI runs. Before a suite begins, everything that it needs is there, or the command says what to install.
+ * the names. Before a suite begins, everything that it needs is there, or the command says what to install.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { debianNode, makeDebianRoot, putNode } from './support/debian-root.ts';
+import { debianNode } from './support/debian-root.ts';
 import { debianTools, isMissing, packageOf } from './support/debian-tools.ts';
 import { placesOf, suites, type Suite } from './suites.ts';
 
@@ -14,14 +14,14 @@ const names = args.filter((arg) => !arg.startsWith('-'));
 /** For test/run.ts, `--test-name-pattern=…` for one. */
 const flags = args.filter((arg) => arg.startsWith('-'));
 
-/** A Debian of a suite's own takes minutes to make: such a suite runs when it is named. */
-const namesOfEachRun = Object.keys(suites).filter((name) => suites[name]?.inDebian13 !== true);
+/** The exit code of a suite that this machine does not permit, as automake has it; .ci/run knows it. */
+const skippedCode = 77;
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
   if (flags.includes('--packages')) return print(packagesOf(debianTools.filter(isMissing)).join(' '));
-  if (flags.includes('--names')) return print(namesOfEachRun.join('\n'));
+  if (flags.includes('--names')) return print(Object.keys(suites).join('\n'));
   if (flags.includes('--help')) return print(help());
   const unknown = names.filter((name) => suites[name] === undefined);
   if (unknown.length > 0 || names.length === 0) {
@@ -68,6 +68,11 @@ function packagesOf(tools: Suite['tools']): string[] {
 
 async function run(name: string, suite: Suite): Promise<number> {
   let [program = '', ...before] = nodeCommand(suite);
+  const refusal = (await suite.findRefusal?.()) ?? null;
+  if (refusal !== null) {
+    console.error(`test:with: skipped ${name}: no Debian 13 of its own on this machine: ${refusal}`);
+    return skippedCode;
+  }
   try {
     await suite.prepare?.();
     if (suite.inDebian13 === true) [program = '', ...before] = enterDebian([program, ...before]);
@@ -86,12 +91,11 @@ function nodeCommand({ node }: Suite): string[] {
   return ['npx', '-y', '--ignore-scripts=false', `--package=node@${node}`, '--', 'node'];
 }
 
-/** `node`: the command of the Node that runs there. */
+/** The command of Node there, which is the Node of that command. */
 function enterDebian([program = '', ...before]: readonly string[]): string[] {
-  const fault = makeDebianRoot();
-  if (fault !== null) throw new Error(fault);
-  putNode(execFileSync(program, [...before, '-p', 'process.execPath'], { encoding: 'utf8' }).trim());
-  return debianNode();
+  return debianNode(
+    execFileSync(program, [...before, '-p', 'process.execPath'], { encoding: 'utf8' }).trim(),
+  );
 }
 
 /** An npm that brought no binary would leave the suite to the Node that is here, which would pass. */

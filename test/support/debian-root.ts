@@ -1,55 +1,82 @@
 /**
- * A Debian 13 in a folder, for tests of a newer C library than that of this machine. A process enters it in a mount namespace of
- * its own, with the checkout at the path that it has here, and its temporary files end with it.
+ * A Debian 13 in a folder, for tests of a newer C library than that of this machine. A
+ * process enters it in namespaces of its own; its changes lie in memory and end with it.
  */
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { toolPath } from './debian-tools.ts';
 import { checkout } from './checkout.ts';
 
 const release = 'trixie';
-const packages = 'openssl,ca-certificates,procps,iproute2,git,systemd';
+const packages = 'openssl,ca-certificates,procps,sudo,systemd';
 /** Made once, and used again until the machine clears its temporary files. */
-export const debianRoot = join(tmpdir(), `reveille-debian-${release}`);
-const env = { ...process.env, PATH: toolPath };
+const debianRoot = join(tmpdir(), `reveille-debian-${release}`);
+/** A folder in memory for the changes of one process. */
+const changes = `${debianRoot}-changes`;
 
-/** Makes it where it is missing. Null: it is there; else the reason why this machine cannot have one. */
+/** Makes it where it is missing. Null: it is there; else the reason why this machine cannot have or enter one. */
 export function makeDebianRoot(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'debootstrap needs root on Linux';
+  if (existsSync(debianRoot)) return findFault(enterDebian([], 'chroot . true'));
   const draft = `${debianRoot}-draft`;
-  const options = ['--variant=minbase', `--include=${packages}`, release, draft];
-  try {
-    execFileSync('unshare', ['--mount', '--fork', 'true'], { stdio: 'ignore' });
-    if (existsSync(debianRoot)) return null;
-    rmSync(draft, { recursive: true, force: true });
-    execFileSync('debootstrap', options, { env, stdio: ['ignore', 'ignore', 'inherit'] });
-    writeFileSync(join(draft, 'etc/hosts'), '127.0.0.1 localhost\n::1 localhost\n');
-    renameSync(draft, debianRoot);
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+  rmSync(draft, { recursive: true, force: true });
+  const fault = findFault(['debootstrap', '--variant=minbase', `--include=${packages}`, release, draft]);
+  if (fault !== null) return fault;
+  writeFileSync(join(draft, 'etc/hosts'), '127.0.0.1 localhost\n::1 localhost\n');
+  renameSync(draft, debianRoot);
+  return makeDebianRoot();
 }
 
-/** The Node that runs there. `file`: of this machine. */
-export function putNode(file: string): void {
-  copyFileSync(file, join(debianRoot, 'usr/local/bin/node'));
+/** Null: the command does its work; else its first error, which debootstrap has behind an E. */
+function findFault([program = '', ...args]: readonly string[]): string | null {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: toolPath },
+    maxBuffer: Infinity,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (status === 0) return null;
+  const lines = `${stdout}${stderr}`.trim().split('\n');
+  return error?.message ?? lines.find((line) => line.startsWith('E: ')) ?? stderr.split('\n', 1)[0] ?? '';
 }
 
-/** The command that runs `node ARGUMENT...` there, to which the arguments are added. */
-export function debianNode(): string[] {
-  const folder = fileURLToPath(checkout).replace(/\/$/, '');
+/** A command in the root, which is its working directory until it calls `chroot .`, behind steps of the same shell. */
+function enterDebian(steps: readonly string[], command: string): string[] {
+  const layers = `lowerdir=${debianRoot},upperdir=upper,workdir=work`;
   const script = [
     'mount --make-rprivate /',
-    `mount -t tmpfs tmpfs "${debianRoot}/tmp"`,
-    `mkdir -p "${debianRoot}${folder}"`,
-    `mount --bind "${folder}" "${debianRoot}${folder}"`,
-    `mount -t proc proc "${debianRoot}/proc"`,
-    `mount --rbind /dev "${debianRoot}/dev"`,
-    `exec chroot "${debianRoot}" env -C "${folder}" node "$@"`,
-  ].join(' && ');
-  return ['unshare', '--mount', '--fork', 'sh', '-c', script, 'sh'];
+    `mkdir -p "${changes}"`,
+    `mount -t tmpfs tmpfs "${changes}"`,
+    `cd "${changes}"`,
+    'mkdir upper work',
+    `mount -t overlay overlay -o "${layers}" "${debianRoot}"`,
+    `cd "${debianRoot}"`,
+    ...steps,
+    command,
+  ].join('\n');
+  return ['unshare', '--mount', 'sh', '-ec', script, 'sh'];
+}
+
+/** Puts a file or folder of this machine there; both paths are absolute. */
+function bindInDebian(from: string, to = from): string {
+  const make = statSync(from).isDirectory()
+    ? `mkdir -p ".${to}"`
+    : `mkdir -p ".${dirname(to)}"; touch ".${to}"`;
+  return `${make}; mount --bind "${from}" ".${to}"`;
+}
+
+/** The command that runs `node ARGUMENT...` there, in the checkout at the path that it has here. `file`: of Node, of this machine. */
+export function debianNode(file: string): string[] {
+  const folder = fileURLToPath(checkout).replace(/\/$/, '');
+  const steps = [
+    'mount -t tmpfs tmpfs tmp',
+    bindInDebian(folder),
+    bindInDebian(file, '/usr/local/bin/node'),
+    'mount -t proc proc proc',
+    'mount --rbind /dev dev',
+  ];
+  return enterDebian(steps, `exec chroot . env -C "${folder}" node "$@"`);
 }
