@@ -115,6 +115,13 @@ export const suites: Readonly<Record<string, Suite>> = {
         throw new Error('nginx has no stream module here: apt-get install libnginx-mod-stream');
     },
   },
+  systemd: {
+    about: 'the part on systemd of deploy/README.md, word for word, in a Debian 13 booted with systemd',
+    tools: ['debootstrap', 'nsenter', 'pgrep'],
+    node: 22,
+    findRefusal: async () => (await import('./systemd/booted-debian.ts')).findBootFault(),
+    flags: patient,
+  },
 };
 
 /** Absolute paths of a suite's files and folders. */

@@ -1,8 +1,8 @@
 /**
- * A Debian 13 in a folder, for tests of a newer C library than that of this machine. A
+ * A Debian 13 in a folder, for tests of a newer C library than that of this machine, and of a first process that is systemd. A
  * process enters it in namespaces of its own; its changes lie in memory and end with it.
  */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ const packages = 'openssl,ca-certificates,procps,sudo,systemd';
 /** Made once, and used again until the machine clears its temporary files. */
 const debianRoot = join(tmpdir(), `reveille-debian-${release}`);
 /** A folder in memory for the changes of one process. */
-const changes = `${debianRoot}-changes`;
+export const changes = `${debianRoot}-changes`;
 
 /** Makes it where it is missing. Null: it is there; else the reason why this machine cannot have or enter one. */
 export function makeDebianRoot(): string | null {
@@ -31,7 +31,7 @@ export function makeDebianRoot(): string | null {
 }
 
 /** Null: the command does its work; else its first error, which debootstrap has behind an E. */
-function findFault([program = '', ...args]: readonly string[]): string | null {
+export function findFault([program = '', ...args]: readonly string[]): string | null {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     encoding: 'utf8',
     env: { ...process.env, PATH: toolPath },
@@ -44,7 +44,7 @@ function findFault([program = '', ...args]: readonly string[]): string | null {
 }
 
 /** A command in the root, which is its working directory until it calls `chroot .`, behind steps of the same shell. */
-function enterDebian(steps: readonly string[], command: string): string[] {
+export function enterDebian(steps: readonly string[], command: string): string[] {
   const layers = `lowerdir=${debianRoot},upperdir=upper,workdir=work`;
   const script = [
     'mount --make-rprivate /',
@@ -61,7 +61,7 @@ function enterDebian(steps: readonly string[], command: string): string[] {
 }
 
 /** Puts a file or folder of this machine there; both paths are absolute. */
-function bindInDebian(from: string, to = from): string {
+export function bindInDebian(from: string, to = from): string {
   const make = statSync(from).isDirectory()
     ? `mkdir -p ".${to}"`
     : `mkdir -p ".${dirname(to)}"; touch ".${to}"`;
@@ -79,4 +79,13 @@ export function debianNode(file: string): string[] {
     'mount --rbind /dev dev',
   ];
   return enterDebian(steps, `exec chroot . env -C "${folder}" node "$@"`);
+}
+
+/** The npm of this machine, for whichever Node is there. */
+export function npmInDebian(): string {
+  const modules = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim();
+  return [
+    bindInDebian(join(modules, 'npm'), '/usr/local/lib/node_modules/npm'),
+    'ln -s ../lib/node_modules/npm/bin/npm-cli.js usr/local/bin/npm',
+  ].join('\n');
 }

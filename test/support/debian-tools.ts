@@ -24,6 +24,8 @@ const packages = {
   promtool: 'prometheus',
   debootstrap: 'debootstrap',
   ip: 'iproute2',
+  nsenter: 'util-linux',
+  pgrep: 'procps',
   zsh: 'zsh',
   fish: 'fish',
 } as const;
