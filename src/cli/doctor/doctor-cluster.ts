@@ -1,7 +1,7 @@
 /** The doctor's check of NATS, where nodes share one: it can be reached with the given rights, and has JetStream. */
 import { messageOf } from '../../lib/result.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { failing, ok, type Finding } from './finding.ts';
+import { failing, ok, type Finding } from '../../server/health/finding.ts';
 
 /** None without a cluster of nodes. */
 export async function checkCluster({ settings }: Pick<CommandContext, 'settings'>): Promise<Finding[]> {

@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { checkCluster } from './doctor-cluster.ts';
-import { checkDirectory, isOpenable } from './doctor-directory.ts';
-import { checkFiles } from './doctor-files.ts';
+import { checkDirectory, isOpenable } from '../../server/health/directory-checks.ts';
+import { checkFiles } from '../../server/health/file-checks.ts';
 import { checkListeners } from './doctor-listeners.ts';
 import { checkMachine } from './doctor-machine.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from '../../server/health/finding.ts';
 import { counted } from '../shell/option-values.ts';
 
 export function addDoctorCommand(program: Command): void {
@@ -23,7 +23,7 @@ async function examine(context: CommandContext): Promise<void> {
   const findings = [
     ...machine,
     ...directory,
-    ...checkFiles(context),
+    ...checkFiles(context.settings, context.settingsSources.file, context.clock.wallMs()),
     ...(await checkStored(context, [...machine, ...directory])),
     ...(await checkListeners(context)),
     ...(await checkCluster(context)),

@@ -9,11 +9,11 @@ import { formatListenAddress, type ListenAddress } from '../../lib/connections/l
 import { findListenProblem } from '../../server/config/start-checks.ts';
 import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
-import { damagedAdvice, panicAdvice } from '../../storage/lmdb/store-fault.ts';
 import { messageOf } from '../../lib/result.ts';
 import { reachableAddress } from '../admin/running-server.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { failing, ok, warn, type Finding } from './finding.ts';
+import { failing, ok, warn, type Finding } from '../../server/health/finding.ts';
+import { reasonsInWords } from '../../server/health/unready-reasons.ts';
 
 export async function checkListeners({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
   const running = readRuntimeFile(dataDirectory);
@@ -64,17 +64,6 @@ async function checkReadiness({ pid, listeners }: Runtime): Promise<Finding> {
     return failing(serverCheck, fault, 'look into its log, and restart it');
   }
 }
-
-const reasonsInWords: Readonly<Record<string, string>> = {
-  starting: 'it is starting',
-  draining: 'it is being stopped',
-  store: 'the store takes no changes: look at the disk and its log, which says why',
-  store_damaged: `the store is damaged, its log names the file: ${damagedAdvice}`,
-  store_panic: `the disk failed the store at its first pages: ${panicAdvice}`,
-  registry_empty:
-    'its registry is empty: nobody can call and no device can log in; import one, or check that the disk of its data directory is mounted',
-  cluster: 'NATS, or other nodes, are away: look at cluster status',
-};
 
 function judgeReadiness(running: string, { ready, reasons }: Probe): Finding {
   if (ready && reasons.length === 0) return ok(serverCheck, `${running}, ready`);

@@ -8,7 +8,7 @@ import { hasStore } from '../../storage/lmdb/store-access.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { lookIntoRegistry } from '../admin/local-registry.ts';
 import { chooseCredential } from '../api/credential-source.ts';
-import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
+import { failing, inMegabytes, ok, warn, type Finding } from '../../server/health/finding.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { describeCounts } from '../registry/import-view.ts';
 

@@ -3,9 +3,10 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
-import { checkFiles } from '../../../../src/cli/doctor/doctor-files.ts';
-import { checkMachine, type Machine } from '../../../../src/cli/doctor/doctor-machine.ts';
-import type { Finding } from '../../../../src/cli/doctor/finding.ts';
+import { checkFiles } from '../../../../src/server/health/file-checks.ts';
+import { checkMachine } from '../../../../src/cli/doctor/doctor-machine.ts';
+import type { Machine } from '../../../../src/server/health/machine-checks.ts';
+import type { Finding } from '../../../../src/server/health/finding.ts';
 import { checkRegistry } from '../../../../src/cli/doctor/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../../src/model/ids.ts';
 import type { Credential } from '../../../../src/model/registry.ts';
@@ -184,7 +185,7 @@ test('a registry file that others can write is a warning that says what to do', 
   const file = join(directory, 'registry.json');
   writeFileSync(file, '{}');
   const findings = (): ReturnType<typeof checkFiles> =>
-    checkFiles(new CommandContext({ set: [`registry.file=${file}`] }, {}));
+    checkFiles(new CommandContext({ set: [`registry.file=${file}`] }, {}).settings, undefined, 0);
   chmodSync(file, 0o600);
   assert.deepEqual(
     findings().map(({ state, found }) => `${state} ${found}`),
@@ -204,7 +205,7 @@ test('a registry file that others can write is a warning that says what to do', 
 });
 
 test('where no setting names a file there is nothing to find', () => {
-  assert.deepEqual(checkFiles(new CommandContext({}, {})), []);
+  assert.deepEqual(checkFiles(new CommandContext({}, {}).settings, undefined, 0), []);
 });
 
 test('a limit of the address space is a warning, since it is one of the store', async () => {

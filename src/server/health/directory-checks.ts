@@ -1,4 +1,4 @@
-/** The doctor's checks of the data directory: ours alone, with room on its disk, and a store without damage. */
+/** Checks of the data directory: ours alone, with room on its disk; and for the doctor a store without damage. */
 import { accessSync, constants, existsSync, statSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
@@ -13,14 +13,20 @@ import { failing, inMegabytes, megabyte, ok, warn, type Finding } from './findin
 
 /** Damage ends the checks of the store: reading on would end this process. */
 export async function checkDirectory(directory: string, freeOf = freeBytesOf): Promise<Finding[]> {
-  const place = checkDataDirectory(directory);
-  if (place.state === 'fail') return [place];
-  const disk = await checkDisk(directory, freeOf);
-  if (!hasStore(directory)) return [place, disk];
+  const found = await checkRoom(directory, freeOf);
+  if (found.some(({ state, check }) => state === 'fail' && check === placeCheck)) return found;
   // Of a store that is being written a long look would keep every page as it was.
-  if (livingPid(directory) !== null) return [place, disk];
-  return [place, disk, await checkDamage(directory)];
+  if (!hasStore(directory) || livingPid(directory) !== null) return found;
+  return [...found, await checkDamage(directory)];
 }
+
+/** The directory and its disk, to which a file is written. */
+export async function checkRoom(directory: string, freeOf = freeBytesOf): Promise<Finding[]> {
+  const place = checkDataDirectory(directory);
+  return place.state === 'fail' ? [place] : [place, await checkDisk(directory, freeOf)];
+}
+
+const placeCheck = 'data directory';
 
 const damageCheck = 'store files';
 
@@ -35,7 +41,7 @@ async function checkDamage(directory: string): Promise<Finding> {
 /** Whether the store may be opened in this process. */
 export function isOpenable(findings: readonly Finding[]): boolean {
   return findings.every(
-    ({ check, state }) => state !== 'fail' || (check !== damageCheck && check !== 'data directory'),
+    ({ check, state }) => state !== 'fail' || (check !== damageCheck && check !== placeCheck),
   );
 }
 
@@ -79,7 +85,7 @@ function judgeDisk(freeBytes: number, storedBytes: number): Finding {
 }
 
 function checkDataDirectory(directory: string): Finding {
-  const check = 'data directory';
+  const check = placeCheck;
   const elsewhere = 'name another directory with --data-dir';
   let stats: Stats | undefined;
   try {

@@ -1,15 +1,15 @@
-/** The doctor's checks of files that settings name: with secrets open to others, unusable, or a certificate that ends. */
-import type { CommandContext } from '../shell/command-context.ts';
-import { findExposedFiles, secretFilesOf, type SecretFile } from '../../server/config/risks.ts';
-import type { Settings } from '../../server/config/settings-schema.ts';
-import { findFileProblems, readListenerCertificates } from '../../server/config/start-checks.ts';
-import { counted } from '../shell/option-values.ts';
+/** Checks of files that settings name: with secrets open to others, unusable, or a certificate that ends. */
+import { findExposedFiles, secretFilesOf, type SecretFile } from '../config/risks.ts';
+import type { Settings } from '../config/settings-schema.ts';
+import { findFileProblems, readListenerCertificates } from '../config/start-checks.ts';
 import { failing, ok, warn, type Finding } from './finding.ts';
 
-/** Checks that other users of this machine can neither read nor write files with secrets outside of the data directory. */
-export function checkFiles({ settings, settingsSources, clock }: CommandContext): Finding[] {
+/**
+ * Checks that other users of this machine can neither read nor write files with secrets outside of the data directory.
+ * `file`: the one with the settings; undefined: there is none.
+ */
+export function checkFiles(settings: Settings, file: string | undefined, nowMs: number): Finding[] {
   const check = 'secret files';
-  const { file } = settingsSources;
   const own: SecretFile[] = file === undefined ? [] : [{ name: 'the settings', path: file }];
   const files = [...own, ...secretFilesOf(settings)];
   const exposed = findExposedFiles(files).map(({ name, path, found, advice }) =>
@@ -22,7 +22,7 @@ export function checkFiles({ settings, settingsSources, clock }: CommandContext)
     files.length === 0 || exposed.length > 0
       ? exposed
       : [ok(check, `${files.map(({ name }) => name).join(', ')}: closed to other users`)];
-  return [...unusable, ...closed, ...checkExpiry(settings, clock.wallMs())];
+  return [...unusable, ...closed, ...checkExpiry(settings, nowMs)];
 }
 
 const dayMs = 86_400_000;
@@ -36,7 +36,7 @@ function checkExpiry(settings: Settings, nowMs: number): Finding[] {
     const advice = 'renew it, and send the server SIGHUP';
     if (days < 0) return failing(setting, `${found}, which is over`, advice);
     return days < expiryWarningDays
-      ? warn(setting, `${found}, in ${counted(days, 'day')}`, advice)
+      ? warn(setting, `${found}, in ${days} ${days === 1 ? 'day' : 'days'}`, advice)
       : ok(setting, found);
   });
 }

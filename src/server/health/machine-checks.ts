@@ -1,0 +1,127 @@
+/**
+ * Checks of the machine that a server runs on, by numbers that cost nothing to read: the doctor asks for them before a start,
+ * and a running server for its alarms.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { listenSockets } from '../../edge/sleep-sockets.ts';
+import { acceptBacklog, hasReusePort, readAcceptQueueMax } from '../../lib/accept-queue.ts';
+import { isLoopback } from '../../lib/connections/listen-address.ts';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
+import { readAddressSpaceLimit } from '../../storage/lmdb/map-room.ts';
+import type { Settings } from '../config/settings-schema.ts';
+import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
+
+/** The numbers of a machine that decide whether it is good enough. */
+export interface Machine {
+  readonly nodeVersion: string;
+  /** The soft limit of open files. */
+  readonly openFilesMax: number;
+  /** The most bytes that the kernel buffers of one TCP connection; null: this system does not say. */
+  readonly receiveBufferMax: number | null;
+  /** The most connections that the kernel holds for one listening socket; null: this system does not say. */
+  readonly acceptQueueMax: number | null;
+  /** The kernel gives the new connections of a socket that stops listening to another one on its port; null: this system does not say. */
+  readonly migratesConnections: boolean | null;
+  /** The limit of the address space, bytes. */
+  readonly addressSpaceMax: number;
+}
+
+export function thisMachine(): Machine {
+  return {
+    nodeVersion: process.versions.node,
+    openFilesMax: readOpenFilesLimit(),
+    receiveBufferMax: readReceiveBufferMax(),
+    acceptQueueMax: readAcceptQueueMax(),
+    migratesConnections: readMigration(),
+    addressSpaceMax: readAddressSpaceLimit(),
+  };
+}
+
+export function checkMachineLimits(settings: Settings, nowMs: number, machine: Machine): Finding[] {
+  return [
+    checkClock(nowMs),
+    checkOpenFiles(settings.sleep.max_sessions, machine.openFilesMax),
+    ...checkAddressSpace(machine.addressSpaceMax),
+    ...checkReceiveBuffers(settings, machine.receiveBufferMax),
+    ...checkAcceptQueue(settings, machine),
+    ...checkMigration(settings, machine.migratesConnections),
+  ];
+}
+
+/** This release was not there before. */
+const releasedMs = Date.UTC(2026, 0);
+
+/** Signatures are dated: with a wrong clock every request is refused. */
+function checkClock(nowMs: number): Finding {
+  const found = new Date(nowMs).toISOString();
+  return nowMs < releasedMs
+    ? failing('clock', `${found} is long ago`, 'set the clock and keep it by NTP: requests are dated')
+    : ok('clock', found);
+}
+
+/** `wanted`: the setting. */
+function checkOpenFiles(wanted: number, limit: number): Finding {
+  const bounded = boundSessions(wanted, limit, descriptorsReserved);
+  const found = `the limit of ${limit} leaves room for ${bounded} sleep sessions`;
+  if (bounded >= wanted) return ok('open files', found);
+  const advice = `sleep.max_sessions is ${wanted}: ulimit -n ${wanted + descriptorsReserved}, or LimitNOFILE in its unit`;
+  return bounded === 0 ? failing('open files', found, advice) : warn('open files', found, advice);
+}
+
+/** The store's memory map grows with it, and takes more of the address space than of memory. */
+function checkAddressSpace(limitBytes: number): Finding[] {
+  if (limitBytes === Infinity) return [];
+  const found = `limited to ${inMegabytes(limitBytes)}: a store that grows to it takes no changes`;
+  return [warn('address space', found, 'LimitAS and ulimit -v unlimited')];
+}
+
+const receiveBuffersFile = '/proc/sys/net/ipv4/tcp_rmem';
+const receiveBuffersAdvice = "sysctl -w net.ipv4.tcp_rmem='4096 131072 393216', and in /etc/sysctl.d";
+
+function readReceiveBufferMax(): number | null {
+  if (!existsSync(receiveBuffersFile)) return null;
+  return Number(readFileSync(receiveBuffersFile, 'latin1').trim().split(/\s+/).at(-1));
+}
+
+/** The front end's library keeps reading one socket as long as its reads are full. See docs/adr/0022. */
+function checkReceiveBuffers({ api }: Pick<Settings, 'api'>, bytes: number | null): Finding[] {
+  if (bytes === null || isLoopback(api.listen)) return [];
+  const check = 'receive buffers';
+  const found = `a connection may have ${bytes} bytes waiting`;
+  if (bytes < frontEndReadBytes) return [ok(check, found)];
+  const risk = `${found}: one peer with some Gbit/s can hold the API for seconds`;
+  return [warn(check, risk, receiveBuffersAdvice)];
+}
+
+/** Whoever the queue has no room for is lost without a word: the kernel answers under SYN cookies, and the server never knows. */
+function checkAcceptQueue(
+  { sleep }: Pick<Settings, 'sleep'>,
+  { nodeVersion, acceptQueueMax }: Machine,
+): Finding[] {
+  if (acceptQueueMax === null || isLoopback(sleep.listen)) return [];
+  const check = 'accept queue';
+  const sockets = hasReusePort(nodeVersion) ? listenSockets(acceptQueueMax) : 1;
+  const found = `the kernel holds ${sockets * acceptQueueMax} modules that have just come`;
+  if (sockets * acceptQueueMax >= acceptBacklog) return [ok(check, found)];
+  const risk = `${found}: of a storm the rest may wait for a session key in vain`;
+  return [warn(check, risk, `sysctl -w net.core.somaxconn=${acceptBacklog}, and in /etc/sysctl.d`)];
+}
+
+const migrationFile = '/proc/sys/net/ipv4/tcp_migrate_req';
+
+function readMigration(): boolean | null {
+  return existsSync(migrationFile) ? readFileSync(migrationFile, 'latin1').trim() === '1' : null;
+}
+
+/** The cores of an upgrade, and fronts, share the port of the API. */
+function checkMigration(
+  { api, sleep }: Pick<Settings, 'api' | 'sleep'>,
+  migrates: boolean | null,
+): Finding[] {
+  if (migrates === null || isLoopback(api.listen) || sleep.edges + api.fronts === 0) return [];
+  const check = 'new connections at an upgrade';
+  if (migrates) return [ok(check, 'the kernel gives them to the new core')];
+  const risk = 'the kernel resets those of the API that the old core has not accepted';
+  return [warn(check, risk, 'sysctl -w net.ipv4.tcp_migrate_req=1, and in /etc/sysctl.d')];
+}
