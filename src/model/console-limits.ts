@@ -5,6 +5,14 @@ export const consoleSessionMsMax = 12 * 60 * 60 * 1000;
 /** The figures of the console: how often they are noted, and how many notes are kept, in memory: those of an hour. */
 export const figuresEveryMs = 5000;
 export const figuresKept = 720;
+/** The alarms: how often their figures are noted and their rules judged, as often as Prometheus would. */
+export const alarmsEveryMs = 15_000;
+/** Notes of them that are kept, in memory: no rule looks back further than an hour. */
+export const alarmFiguresKept = 241;
+/** The machine, the data directory and files with secrets are checked for alarms at the start, and then so often. */
+export const checksEveryMs = 60 * 60 * 1000;
+/** Alarms that are over; the oldest is forgotten first. */
+export const resolvedAlarmsMax = 50;
 
 /** The index of devices is forgotten so long after the last search. */
 export const deviceIndexKeptMs = 15 * 60 * 1000;

@@ -1,6 +1,7 @@
 /**
- * The figures that people look at, of the last hour: a few series of the metrics, noted every 5 s, so that a plot has a past when
- * it is opened. They are read from the text of a scrape. Kept in memory: a restart begins with none.
+ * Figures of the last hour: a few series of the metrics, noted every few seconds, so that a plot has a past when it is opened,
+ * and a rule of the alarms has one to compare with. They are read from the text of a scrape. Kept in memory: a restart begins
+ * with none.
  */
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { figuresEveryMs, figuresKept } from '../model/console-limits.ts';
@@ -22,7 +23,18 @@ interface NotedMetric {
   readonly label?: string;
 }
 
-const noted: ReadonlyMap<string, NotedMetric> = new Map([
+/** By the name of the metric. */
+export type NotedMetrics = ReadonlyMap<string, NotedMetric>;
+
+export interface NotedFigures {
+  readonly noted: NotedMetrics;
+  readonly everyMs: number;
+  /** Notes. */
+  readonly kept: number;
+}
+
+/** The figures that people look at. */
+const plotted: NotedMetrics = new Map([
   ['reveille_sleep_sessions', { name: 'sleep_sessions' }],
   ['reveille_signal_sessions', { name: 'signal_sessions' }],
   ['reveille_sleep_logins_total', { name: 'sleep_logins', label: 'result' }],
@@ -47,24 +59,34 @@ export interface FigureHistoryDeps {
   readonly exposition: Pick<Exposition, 'expose'>;
 }
 
+const plots: NotedFigures = { noted: plotted, everyMs: figuresEveryMs, kept: figuresKept };
+
 export class FigureHistory {
   readonly #deps: FigureHistoryDeps;
-  /** One value for each note kept, the oldest at `#count % figuresKept` once all are used. */
+  readonly #noted: NotedMetrics;
+  readonly #everyMs: number;
+  readonly #kept: number;
+  /** One value for each note kept, the oldest at `#count % #kept` once all are used. */
   readonly #series = new Map<string, Float64Array>();
-  readonly #atMs = new Float64Array(figuresKept);
+  readonly #atMs: Float64Array;
   /** Notes there ever were. */
   #count = 0;
+  readonly #peaks = new Map<string, number>();
   #lastMs = 0;
   #isReading = false;
 
-  constructor(deps: FigureHistoryDeps) {
+  constructor(deps: FigureHistoryDeps, { noted, everyMs, kept }: NotedFigures = plots) {
     this.#deps = deps;
+    this.#noted = noted;
+    this.#everyMs = everyMs;
+    this.#kept = kept;
+    this.#atMs = new Float64Array(kept);
   }
 
-  /** Notes the figures now, and every 5 s until it is cancelled. */
+  /** Notes the figures now, and every so often until it is cancelled. */
   start(): Cancel {
     void this.note();
-    return this.#deps.clock.every(figuresEveryMs, () => void this.note());
+    return this.#deps.clock.every(this.#everyMs, () => void this.note());
   }
 
   /** Never rejects: figures that cannot be read now are not noted. One that is asked for while another is read is left out. */
@@ -72,7 +94,7 @@ export class FigureHistory {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
-      this.#add(readFigures(await this.#deps.exposition.expose()));
+      this.#add(readFigures(await this.#deps.exposition.expose(), this.#noted));
     } catch {
       // The listener logs what is wrong with the metrics when they are asked for.
     } finally {
@@ -83,32 +105,74 @@ export class FigureHistory {
   /** The notes that are kept behind `after`, a `next` of before. */
   read(after: number): FiguresJson {
     // One of before a restart may be greater than there are: then all are new.
-    const from = Math.max(after > this.#count ? 0 : after, this.#count - figuresKept, 0);
-    const places = Array.from({ length: this.#count - from }, (_, at) => (from + at) % figuresKept);
+    const from = Math.max(after > this.#count ? 0 : after, this.#count - this.#kept, 0);
+    const places = Array.from({ length: this.#count - from }, (_, at) => (from + at) % this.#kept);
     const series = Array.from(this.#series, ([name, values]) => {
       return [name, places.map((place) => numberOrNull(values[place]))] as const;
     });
     return {
-      every_ms: figuresEveryMs,
+      every_ms: this.#everyMs,
       next: this.#count,
       at_ms: places.map((place) => this.#atMs[place] ?? 0),
       series: Object.fromEntries(series),
     };
   }
 
+  /** Wall milliseconds of the last note. */
+  get lastMs(): number {
+    return this.#lastMs;
+  }
+
+  /** The time between the oldest note and the last one. */
+  get spanMs(): number {
+    return Math.max(0, Math.min(this.#count, this.#kept) - 1) * this.#everyMs;
+  }
+
+  /** Labels by which the series of a metric are told apart, of all that there were; empty: it has none. */
+  labels(name: string): string[] {
+    const begin = `${name}.`;
+    return [...this.#series.keys()].flatMap((key) =>
+      key.startsWith(begin) ? [key.slice(begin.length)] : [],
+    );
+  }
+
+  /** The highest value since the start; null: there was none. */
+  peakOf(series: string): number | null {
+    return this.#peaks.get(series) ?? null;
+  }
+
+  /** The value so long before the last note; null: there was none, or no note. */
+  valueAt(series: string, agoMs: number): number | null {
+    const ago = Math.round(agoMs / this.#everyMs);
+    if (ago >= Math.min(this.#count, this.#kept)) return null;
+    return numberOrNull(this.#series.get(series)?.[(this.#count - 1 - ago) % this.#kept]);
+  }
+
+  /** The first value that is no older; null: there is none. */
+  firstWithin(series: string, ms: number): number | null {
+    for (let agoMs = Math.min(ms, this.spanMs); agoMs >= 0; agoMs -= this.#everyMs) {
+      const value = this.valueAt(series, agoMs);
+      if (value !== null) return value;
+    }
+    return null;
+  }
+
   #add(figures: ReadonlyMap<string, number>): void {
-    const place = this.#count % figuresKept;
+    const place = this.#count % this.#kept;
     // The wall clock may step back; a plot goes on.
     this.#lastMs = Math.max(this.#lastMs + 1, this.#deps.clock.wallMs());
     this.#atMs[place] = this.#lastMs;
     for (const values of this.#series.values()) values[place] = NaN;
-    for (const [name, value] of figures) this.#seriesOf(name)[place] = value;
+    for (const [name, value] of figures) {
+      this.#seriesOf(name)[place] = value;
+      this.#peaks.set(name, Math.max(value, this.#peaks.get(name) ?? value));
+    }
     this.#count += 1;
   }
 
   /** Bounded by the labels of the metrics, which are words of ours. */
   #seriesOf(name: string): Float64Array {
-    const values = this.#series.get(name) ?? new Float64Array(figuresKept).fill(NaN);
+    const values = this.#series.get(name) ?? new Float64Array(this.#kept).fill(NaN);
     this.#series.set(name, values);
     return values;
   }
@@ -121,7 +185,7 @@ function numberOrNull(value: number | undefined): number | null {
 const sampleForm = /^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/;
 
 /** Series by name, of the text of a scrape. */
-export function readFigures(text: string): Map<string, number> {
+export function readFigures(text: string, noted = plotted): Map<string, number> {
   const figures = new Map<string, number>();
   for (const line of text.split('\n')) {
     const [, metric = '', labels = '', value = ''] = sampleForm.exec(line) ?? [];

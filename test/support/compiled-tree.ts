@@ -32,8 +32,10 @@ function compile(folder: string): boolean {
   const { status } = spawnSync(compiler, ['-p', join(root, 'tsconfig.json'), ...options], {
     stdio: 'inherit',
   });
-  // The version, and the binary for Node 24.
-  for (const name of ['package.json', 'deploy']) symlinkSync(join(root, name), join(folder, name));
+  mkdirSync(join(folder, 'docs'), { recursive: true });
+  // The version, the binary for Node 24, and the rows of the alarms.
+  for (const name of ['package.json', 'deploy', 'docs/alerts.md'])
+    symlinkSync(join(root, name), join(folder, name));
   // The examples import what the package exports by its name.
   symlinkSync(join(folder, 'src'), join(folder, 'dist'));
   return status === 0;

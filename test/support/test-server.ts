@@ -109,6 +109,8 @@ export interface TestServerOptions {
   readonly overrides?: readonly string[];
   /** Where media is carried: inside of the test, without pictures, or as it is in earnest. */
   readonly media?: 'inside' | 'child';
+  /** What is inside; absent: startMediaInside. */
+  readonly startMedia?: typeof startMediaInside;
 }
 
 type ControllerOptions = Partial<
@@ -153,7 +155,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ],
   });
   const clock = options.clock ?? new SystemClock();
-  const inside = options.media === 'child' ? {} : { startMedia: () => startMediaInside(clock) };
+  const inside =
+    options.media === 'child' ? {} : { startMedia: () => (options.startMedia ?? startMediaInside)(clock) };
   const server = await startServer(settings, { clock, log, ...inside });
   const ports = portsOf(server.listeners);
   const api = new ApiClient(ports.api, testCredentials.all, () => clock.wallMs());

@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import type { DeviceStatus, ConnectionStatus } from '../../gateways/admin/device-routes.ts';
 import { troubleCauses } from '../admin/refused-command.ts';
 import { opsClient } from '../admin/running-server.ts';
+import type { AlarmsAnswer } from '../../server/health/alarm-watch.ts';
 import type { SiteJson } from '../../server/site/site-route.ts';
 import { usageError } from '../shell/command-error.ts';
 import { alignColumns, tableOf } from '../shell/output.ts';
@@ -28,7 +29,7 @@ export function addStatusCommand(program: Command): void {
     'status',
     'Show whether a device is online or asleep, since when, its refused logins and its latest transitions. With several devices, or with ' +
       '--url or a credential, show their connections from the API; exit 1 unless all are found. With --site, show the processes ' +
-      'of the server and the fronts of its API; exit 1 unless all are up.',
+      'of the server, the fronts of its API and the alarms that fire; exit 1 unless all are up.',
     'DOOR-1',
     'DOOR-1 DOOR-2 DOOR-3',
     '--site',
@@ -83,7 +84,12 @@ async function showStatus(context: CommandContext, id: string): Promise<void> {
 }
 
 async function showSite(context: CommandContext): Promise<void> {
-  const site = await opsClient(context).ask<SiteJson>('/v1/site');
+  const ops = opsClient(context);
+  const [site, { health }] = await Promise.all([
+    ops.ask<SiteJson>('/v1/site'),
+    ops.ask<AlarmsAnswer>('/v1/alarms'),
+  ]);
+  const nowMs = context.clock.wallMs();
   const table = tableOf(site.processes, {
     process: ({ name }) => name,
     state: ({ state }) => state,
@@ -92,8 +98,8 @@ async function showSite(context: CommandContext): Promise<void> {
     sleep: (row) => row.sleep_sessions,
     'link ms': (row) => row.link_delay_ms?.toFixed(1),
     restarts: ({ restarts }) => restarts,
+    since: ({ since }) => (since === null ? null : ageInWords(Date.parse(since), nowMs)),
   });
-  const nowMs = context.clock.wallMs();
   const fronts = tableOf(site.fronts, {
     front: ({ name }) => name,
     state: ({ state }) => state,
@@ -104,7 +110,8 @@ async function showSite(context: CommandContext): Promise<void> {
     restarts: ({ restarts }) => restarts,
     since: ({ since }) => ageInWords(Date.parse(since), nowMs),
   });
-  context.output.answer(site, site.fronts.length === 0 ? table : `${table}\n\n${fronts}`);
+  const tables = site.fronts.length === 0 ? table : `${table}\n\n${fronts}`;
+  context.output.answer({ ...site, health }, `${tables}\n\n${health}`);
   if ([...site.processes, ...site.fronts].some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
 

@@ -23,6 +23,7 @@ import { upgradeRoutes } from '../site/upgrade-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { RegistryWriting } from './registry-writing.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
+import { AlarmWatch } from '../health/alarm-watch.ts';
 import { fillRegistry, hasEntries } from './unasked-changes.ts';
 import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 import type { WebhookService } from './webhook-service.ts';
@@ -56,6 +57,7 @@ export class ControlPlane {
   readonly #refusals: RefusedCredentials;
   readonly #ops: OpsListener;
   readonly #console: OperatorConsole;
+  readonly #alarms: AlarmWatch;
 
   /** Makes the bearer token where there is none; throws when the data directory cannot be written. */
   constructor(context: ServerContext, deps: ControlPlaneDeps) {
@@ -114,6 +116,7 @@ export class ControlPlane {
       operators: this.operators,
       refusals: this.#refusals,
     });
+    this.#alarms = new AlarmWatch({ ...context, dataDirectory: directory });
     this.#ops = this.#composeOps(deps);
   }
 
@@ -134,6 +137,7 @@ export class ControlPlane {
     // Callers wait: what is committed meanwhile is delivered behind it. A failure ends this core, and another one starts.
     if (!isLater) await webhooks;
     this.#console.start();
+    this.#alarms.start();
     return ops;
   }
 
@@ -165,6 +169,7 @@ export class ControlPlane {
   /** Behind the records: webhooks have seen what was committed last. */
   async close(): Promise<void> {
     this.#console.stop();
+    await this.#alarms.stop();
     await this.webhooks.stop();
     this.#ops.close();
     await this.operators.close();
@@ -190,6 +195,7 @@ export class ControlPlane {
       ...upgradeRoutes(upgrade),
       ...this.refresh.routes(),
       ...this.#console.routes,
+      this.#alarms.route,
     ];
     const { listen, hosts, connections_per_address_max: perAddressMax } = settings.ops;
     const ops = new OpsListener(

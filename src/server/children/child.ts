@@ -21,8 +21,8 @@ export interface ChildFacts {
   readonly release: string | null;
   /** Starts after the first one. */
   readonly restarts: number;
-  /** Monotonic; null: it is down. */
-  readonly startedMs: number | null;
+  /** Wall milliseconds of its start; null: it is down. */
+  readonly sinceMs: number | null;
 }
 
 export interface ChildOptions<Kind extends ChildKind, Fork extends ChildFork> {
@@ -72,10 +72,12 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
   get facts(): ChildFacts {
     const restarts = Math.max(0, this.#starts - 1);
     const life = this.#life;
-    if (life === null) return { state: 'down', pid: null, release: null, restarts, startedMs: null };
+    if (life === null) return { state: 'down', pid: null, release: null, restarts, sinceMs: null };
     const { pid, release } = life;
     const state = this.#isStopping ? 'stopping' : life.isUp ? 'up' : 'starting';
-    return { state, pid, release, restarts, startedMs: this.#startedMs };
+    const { clock } = this.#options;
+    const sinceMs = clock.wallMs() - (clock.monotonicMs() - this.#startedMs);
+    return { state, pid, release, restarts, sinceMs };
   }
 
   /** Resolves when it serves. Rejects when it has ended before, with a sentence for the operator; it is not started again then. */

@@ -20,10 +20,14 @@ export async function checkDirectory(directory: string, freeOf = freeBytesOf): P
   return [...found, await checkDamage(directory)];
 }
 
-/** The directory and its disk, to which a file is written. */
-export async function checkRoom(directory: string, freeOf = freeBytesOf): Promise<Finding[]> {
+/** The directory and its disk. `probe`: as `probeDisk`. */
+export async function checkRoom(
+  directory: string,
+  freeOf = freeBytesOf,
+  probe = probeDisk,
+): Promise<Finding[]> {
   const place = checkDataDirectory(directory);
-  return place.state === 'fail' ? [place] : [place, await checkDisk(directory, freeOf)];
+  return place.state === 'fail' ? [place] : [place, await checkDisk(directory, freeOf, probe)];
 }
 
 const placeCheck = 'data directory';
@@ -51,17 +55,21 @@ const roomBytesMin = 1000 * megabyte;
 const roomBytesTooLow = 100 * megabyte;
 
 /** Of the nearest directory that is there. */
-async function checkDisk(directory: string, freeOf: typeof freeBytesOf): Promise<Finding> {
+async function checkDisk(
+  directory: string,
+  freeOf: typeof freeBytesOf,
+  probe: typeof probeDisk,
+): Promise<Finding> {
   const check = 'disk';
   try {
     if (!existsSync(directory) && dirname(directory) !== directory)
-      return await checkDisk(dirname(directory), freeOf);
+      return await checkDisk(dirname(directory), freeOf, probe);
     const files = Object.values(storeFileNames).map((name) => join(directory, name));
     const stored = files.reduce(
       (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
       0,
     );
-    const refusal = existsSync(directory) ? await findRefusal(directory) : null;
+    const refusal = existsSync(directory) ? await findRefusal(directory, probe) : null;
     return refusal ?? judgeDisk(freeOf(directory), stored);
   } catch (error) {
     return warn(check, `its room is unknown: ${(error as Error).message}`, 'look at it with df');
@@ -69,8 +77,8 @@ async function checkDisk(directory: string, freeOf: typeof freeBytesOf): Promise
 }
 
 /** Null: it takes what is written. */
-async function findRefusal(directory: string): Promise<Finding | null> {
-  const refusal = await probeDisk(directory);
+async function findRefusal(directory: string, probe: typeof probeDisk): Promise<Finding | null> {
+  const refusal = await probe(directory);
   if (refusal === null) return null;
   const found = `${inMegabytes(freeBytesOf(directory))} free, and a write fails: ${refusal.message}`;
   return failing('disk', found, adviceOf(refusal));

@@ -73,7 +73,7 @@ export interface UpgradeControl {
 }
 
 /** A child of the supervisor, as the supervisor knows it. */
-export interface SiteChild extends Pick<ChildFacts, 'state' | 'pid' | 'release' | 'restarts'> {
+export interface SiteChild extends Pick<ChildFacts, 'state' | 'pid' | 'release' | 'restarts' | 'sinceMs'> {
   /** `core`, or the name of an edge or a media process. */
   readonly name: string;
   readonly kind: 'core' | 'edge' | 'media';

@@ -41,6 +41,8 @@ export interface SiteProcessJson {
   readonly link_delay_ms: number | null;
   /** Restarts by its supervisor. */
   readonly restarts: number | null;
+  /** ISO 8601: its start. */
+  readonly since: string | null;
 }
 
 /** The parts of a server that know its processes. */
@@ -80,7 +82,13 @@ function coreOf({ site, deviceListeners }: Pick<SiteParts, 'site' | 'deviceListe
     sleep_sessions: site === null ? deviceListeners.sleep.sessionCount : 0,
     link_delay_ms: null,
     restarts: child?.restarts ?? null,
+    since: processStart(),
   };
+}
+
+/** The start of this process, ISO 8601. */
+export function processStart(): string {
+  return new Date(performance.timeOrigin).toISOString();
 }
 
 /** Edges of the supervisor, also while they are down, and then edges on other machines. */
@@ -97,6 +105,11 @@ function edgesOf(site: CoreSite | null): SiteProcessJson[] {
   ];
 }
 
+function startOf(child: SiteChild | null): string | null {
+  const sinceMs = child?.sinceMs ?? null;
+  return sinceMs === null ? null : new Date(sinceMs).toISOString();
+}
+
 function edgeJson(child: SiteChild | null, facts: EdgeFacts | null): SiteProcessJson {
   const linkState = facts?.state === 'listening' ? 'up' : (facts?.state ?? 'starting');
   return {
@@ -108,6 +121,7 @@ function edgeJson(child: SiteChild | null, facts: EdgeFacts | null): SiteProcess
     sleep_sessions: facts?.sessions ?? null,
     link_delay_ms: facts === null || facts.linkDelayMs === null ? null : Number(facts.linkDelayMs.toFixed(3)),
     restarts: child?.restarts ?? null,
+    since: startOf(child),
   };
 }
 
@@ -137,6 +151,7 @@ function mediaOf({ calls, site }: SiteParts): SiteProcessJson[] {
       sleep_sessions: null,
       link_delay_ms: null,
       restarts: child?.restarts ?? null,
+      since: startOf(child),
     };
   });
 }

@@ -179,7 +179,7 @@ export class SiteSupervisor {
 function siteChild(
   name: string,
   kind: SiteChild['kind'],
-  { state, pid, release, restarts }: ChildFacts,
+  { state, pid, release, restarts, sinceMs }: ChildFacts,
 ): SiteChild {
-  return { name, kind, state, pid, release, restarts };
+  return { name, kind, state, pid, release, restarts, sinceMs };
 }

@@ -103,7 +103,7 @@ const notStarted = 'the edge cannot be started';
 test('a child is given its task, says that it serves, and its facts are known', async () => {
   const scene = new ChildScene();
   const { child } = scene;
-  assert.deepEqual(child.facts, { state: 'down', pid: null, release: null, restarts: 0, startedMs: null });
+  assert.deepEqual(child.facts, { state: 'down', pid: null, release: null, restarts: 0, sinceMs: null });
   scene.clock.advance(100);
   const starting = child.start();
   assert.equal(child.facts.state, 'starting');
@@ -111,7 +111,8 @@ test('a child is given its task, says that it serves, and its facts are known', 
   await scene.serve();
   assert.deepEqual(await starting, { port: 8081 });
   assert.deepEqual(scene.last.task, { name: 'edge-1', port: 0, failure: null });
-  assert.deepEqual(child.facts, { state: 'up', pid: 100, release: '1.2.3', restarts: 0, startedMs: 100 });
+  const sinceMs = scene.clock.wallMs() - 200;
+  assert.deepEqual(child.facts, { state: 'up', pid: 100, release: '1.2.3', restarts: 0, sinceMs });
   const up = { edge: 'edge-1', pid: 100, port: 8081, start_ms: 200 };
   assert.deepEqual(scene.logged('the edge is up'), [up]);
   assert.deepEqual(scene.states, ['starting', 'up']);

@@ -8,6 +8,7 @@ import { siteRoute, type SiteJson } from '../../../../src/server/site/site-route
 import { askRoute } from '../../../support/ask-route.ts';
 
 const release = readVersion();
+const startedMs = Date.UTC(2026, 10, 20, 8, 30);
 const address = { host: '127.0.0.1', port: 8081 };
 
 function edge(name: string, given: Partial<EdgeFacts> = {}): EdgeFacts {
@@ -17,7 +18,7 @@ function edge(name: string, given: Partial<EdgeFacts> = {}): EdgeFacts {
 
 function child(name: string, given: Partial<SiteChild> = {}): SiteChild {
   const kind = name === 'core' ? 'core' : 'edge';
-  return { name, kind, state: 'up', pid: 7, release, restarts: 0, ...given };
+  return { name, kind, state: 'up', pid: 7, release, restarts: 0, sinceMs: startedMs, ...given };
 }
 
 async function siteOf(parts: Partial<CountedParts>): Promise<SiteJson> {
@@ -62,6 +63,7 @@ test('an edge is shown by its link, and by its supervisor while it has none', as
     sleep_sessions: 3,
     link_delay_ms: 0.25,
     restarts: 1,
+    since: '2026-11-20T08:30:00.000Z',
   });
   assert.deepEqual([linked?.state, linked?.sleep_sessions], ['linked', 0]);
   assert.deepEqual([down?.state, down?.pid, down?.sleep_sessions, down?.restarts], ['down', null, null, 5]);

@@ -1,0 +1,167 @@
+/**
+ * The alarms of this process, judged every 15 s without a Prometheus: the rules of the alerts, the reasons of `/readyz`, and
+ * those checks of the doctor that a running server can make. `GET /v1/alarms` on the ops listener answers them.
+ */
+import { z } from 'zod';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import { readVersion } from '../../lib/package-version.ts';
+import { alarmsEveryMs, checksEveryMs } from '../../model/console-limits.ts';
+import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
+import { alarmFigures, type AlarmSeverity } from '../../telemetry/alarm-rules.ts';
+import { Alarms, judgeRules, type Alarm, type FoundAlarm } from '../../telemetry/alarms.ts';
+import { FigureHistory, type FigureHistoryDeps } from '../../telemetry/figure-history.ts';
+import type { Readiness } from '../../telemetry/readiness.ts';
+import type { ConfiguredSettings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
+import { processStart } from '../site/site-route.ts';
+import { readAlertRows, type AlertRow } from './alert-rows.ts';
+import { checkRoom } from './directory-checks.ts';
+import { checkFiles } from './file-checks.ts';
+import type { Finding } from './finding.ts';
+import { checkMachineLimits, thisMachine } from './machine-checks.ts';
+import { reasonsInWords } from './unready-reasons.ts';
+
+export interface AlarmsAnswer {
+  readonly node: string;
+  readonly version: string;
+  /** ISO 8601: the start of the core. */
+  readonly started_at: string;
+  /** `healthy`, or how many alarms fire and which. */
+  readonly health: string;
+  /** Those that fire first. */
+  readonly alarms: readonly AlarmJson[];
+  /** The latest first. */
+  readonly resolved: readonly AlarmJson[];
+}
+
+export interface AlarmJson extends Pick<Alarm, 'name' | 'of' | 'state' | 'found'> {
+  readonly severity: AlarmSeverity;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly resolved_at: string | null;
+  /** Null: `found` says it. */
+  readonly meaning: string | null;
+  readonly cure: string | null;
+}
+
+export interface AlarmWatchDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly node: string;
+  readonly settings: Settings;
+  readonly configured: Pick<ConfiguredSettings, 'file'>;
+  readonly dataDirectory: string;
+  readonly metrics: FigureHistoryDeps['exposition'];
+  readonly readiness: Pick<Readiness, 'isReady' | 'reasons'>;
+}
+
+/** An operator has ordered them. */
+const ordered: ReadonlySet<string> = new Set(['starting', 'draining']);
+
+export class AlarmWatch {
+  readonly route: AdminRoute = readRoute('/v1/alarms', z.strictObject({}), () => this.#answer());
+  readonly #deps: AlarmWatchDeps;
+  readonly #figures: FigureHistory;
+  readonly #alarms: Alarms;
+  readonly #startedAt = processStart();
+  #findings: readonly Finding[] = [];
+  #checking = Promise.resolve();
+  #rows: Promise<ReadonlyMap<string, AlertRow>> | null = null;
+  #timers: readonly Cancel[] = [];
+
+  constructor(deps: AlarmWatchDeps) {
+    this.#deps = deps;
+    this.#figures = new FigureHistory({ ...deps, exposition: deps.metrics }, alarmFigures);
+    this.#alarms = new Alarms(deps.clock);
+  }
+
+  start(): void {
+    const { clock } = this.#deps;
+    const check = (): void => void (this.#checking = this.#checking.then(() => this.#check()));
+    this.#timers = [clock.every(alarmsEveryMs, () => void this.#note()), clock.every(checksEveryMs, check)];
+    check();
+    void this.#note();
+  }
+
+  /** Resolves when nothing is read any more. */
+  async stop(): Promise<void> {
+    for (const cancel of this.#timers) cancel();
+    await this.#checking;
+  }
+
+  async #note(): Promise<void> {
+    await this.#figures.note();
+    this.#judge();
+  }
+
+  /** Never rejects. The store says by itself when its disk takes nothing: no file is written to it. */
+  async #check(): Promise<void> {
+    const { settings, configured, clock, dataDirectory, log } = this.#deps;
+    const nowMs = clock.wallMs();
+    try {
+      this.#findings = [
+        ...checkMachineLimits(settings, nowMs, thisMachine()),
+        ...(await checkRoom(dataDirectory, undefined, () => Promise.resolve(null))),
+        ...checkFiles(settings, configured.file ?? undefined, nowMs),
+      ];
+    } catch (error) {
+      log.warn({ err: error }, 'the machine cannot be checked for alarms');
+    }
+  }
+
+  #judge(): void {
+    const checks = this.#findings.flatMap(alarmOfFinding);
+    this.#alarms.observe([...this.#unready(), ...judgeRules(this.#figures), ...checks]);
+  }
+
+  #unready(): FoundAlarm[] {
+    const { isReady, reasons } = this.#deps.readiness;
+    const severity = isReady ? 'warning' : 'critical';
+    return reasons
+      .filter((reason) => !ordered.has(reason))
+      .map((of) => ({
+        name: 'readyz',
+        of,
+        severity,
+        forMs: 0,
+        found: isReady ? 'ready, and lacks something' : 'not ready',
+        advice: reasonsInWords[of] ?? null,
+      }));
+  }
+
+  async #answer(): Promise<AlarmsAnswer> {
+    const rows = await (this.#rows ??= readAlertRows());
+    this.#judge();
+    const { active, resolved } = this.#alarms;
+    return {
+      node: this.#deps.node,
+      version: readVersion(),
+      started_at: this.#startedAt,
+      health: healthOf(active),
+      alarms: active.map((alarm) => encodeAlarm(alarm, rows)),
+      resolved: resolved.map((alarm) => encodeAlarm(alarm, rows)),
+    };
+  }
+}
+
+function encodeAlarm(alarm: Alarm, rows: ReadonlyMap<string, AlertRow>): AlarmJson {
+  const { name, of, state, severity, found, sinceMs, resolvedMs, advice } = alarm;
+  const { meaning = null, cure = advice } = rows.get(name) ?? {};
+  const since = new Date(sinceMs).toISOString();
+  const resolvedAt = resolvedMs === null ? null : new Date(resolvedMs).toISOString();
+  return { name, of, state, severity, found, since, resolved_at: resolvedAt, meaning, cure };
+}
+
+function alarmOfFinding({ check, state, found, advice }: Finding): FoundAlarm[] {
+  if (state === 'ok') return [];
+  const severity = state === 'fail' ? 'critical' : 'warning';
+  return [{ name: 'doctor', of: check, severity, forMs: 0, found, advice }];
+}
+
+function healthOf(active: readonly Alarm[]): string {
+  const firing = active.filter(({ state }) => state === 'firing');
+  if (firing.length === 0) return 'healthy';
+  const names = firing.map(({ name, of }) => (of === '' ? name : `${name} ${of}`));
+  return `${firing.length} ${firing.length === 1 ? 'alarm' : 'alarms'}: ${names.join(', ')}`;
+}
