@@ -1,6 +1,7 @@
 /** The console in a browser: logs in, draws the frame of the page, and opens the view that its address names. */
 import { Client } from './client.ts';
 import { el, setText } from './dom.ts';
+import { openAlarms } from './views/alarms-view.ts';
 import { openAudit } from './views/audit-view.ts';
 import { openCall } from './views/call-view.ts';
 import { openCalls } from './views/calls-view.ts';
@@ -23,6 +24,7 @@ interface Entry {
 
 const views: Readonly<Record<string, Entry>> = {
   overview: { name: 'Overview', open: openOverview },
+  alarms: { name: 'Alarms', open: openAlarms },
   devices: { name: 'Devices', open: openDevices },
   refused: { name: 'Refused', open: openRefused },
   registry: { name: 'Registry', open: openRegistry },

@@ -68,6 +68,7 @@ class Device {
 /** Each view by its address, and what is there once it has its answer. */
 const views: readonly (readonly [hash: string, ready: string])[] = [
   ['#/overview', `document.querySelectorAll('.plot canvas').length === 12`],
+  ['#/alarms', hasRows],
   ['#/devices', hasRows],
   [`#/device?id=${deviceId}`, `document.querySelector('.time-line svg .bar.asleep') !== null`],
   ['#/registry', hasRows],
@@ -108,14 +109,30 @@ async function proveAxe(browser: Chromium): Promise<void> {
   await browser.evaluate(`document.querySelector('main > select').remove()`);
 }
 
+/** The server has fewer open files than its settings ask for. */
+async function seesAlarm(person: Person): Promise<void> {
+  const { browser } = person;
+  const link = `document.querySelector('.head a')`;
+  await browser.until(`/doctor open files/.test(${link}?.textContent)`);
+  await browser.evaluate(`${link}.click()`);
+  await person.sees('LimitNOFILE');
+  await browser.resize(380, 900);
+  assert.equal(await browser.evaluate(`document.body.innerText.includes('LimitNOFILE')`), false);
+  await browser.evaluate(`document.querySelectorAll('.unfolding summary').forEach((each) => each.click())`);
+  await person.sees('LimitNOFILE');
+  assert.deepEqual(await complaints(browser), [], 'an unfolded alarm');
+  await browser.resize(1440, 900);
+}
+
 test('an operator finds a device among thousands, sees why it was gone and wakes it, and a viewer only looks', async (t) => {
   const directory = temporaryDirectory(t);
-  const { ports } = await startServerProcess(t, [
+  const settings = [
     'api.fronts=2',
     `data.dir=${directory}`,
     `registry.file=${writeRegistry(directory)}`,
     'webhooks.allow_local=true',
-  ]);
+  ];
+  const { ports } = await startServerProcess(t, settings, {}, [], { openFilesMax: 4096 });
   const token = findOpsToken(directory) ?? '';
   const device = new Device(t, ports);
   await device.sleep();
@@ -139,7 +156,10 @@ test('an operator finds a device among thousands, sees why it was gone and wakes
   await browser.until(`document.querySelectorAll('.plot canvas').length === 12`);
   await browser.until(`/sleeping\\s+1\\b/.test(document.querySelector('.tiles').innerText)`);
   await browser.until(`/registry\\s+3,001\\b/.test(document.querySelector('.tiles').innerText)`);
+  await browser.until(`/version 0[.]1[.]0, up for/.test(document.querySelector('.head').innerText)`);
+  await browser.until(`document.querySelectorAll('details section').length === 2`);
   await keepPicture(t, browser, 'overview');
+  await seesAlarm(person);
 
   await person.go('#/devices', hasRows);
   await person.sees(hostileId);

@@ -20,7 +20,7 @@ export function openCluster(page: Page): View {
 }
 
 /** Null: a node does not have it. */
-async function readSite({ client }: Page): Promise<SiteJson | null> {
+export async function readSite({ client }: Page): Promise<SiteJson | null> {
   try {
     return await client.read<SiteJson>('/v1/site');
   } catch (error) {
@@ -29,7 +29,7 @@ async function readSite({ client }: Page): Promise<SiteJson | null> {
   }
 }
 
-function siteSections({ processes, fronts }: SiteJson): HTMLElement[] {
+export function siteSections({ processes, fronts }: SiteJson): HTMLElement[] {
   const shown = [section('Processes', {}, processesTable(processes))];
   return fronts.length === 0 ? shown : [...shown, section('Fronts of the API', {}, frontsTable(fronts))];
 }
@@ -42,6 +42,11 @@ function processesTable(processes: readonly SiteProcessJson[]): HTMLElement {
     { name: 'Sleeping', cell: (one) => countOf(one.sleep_sessions), isNumber: true },
     { name: 'Restarts', cell: ({ restarts }) => countOf(restarts), isNumber: true },
     { name: 'Version', cell: ({ release }) => release ?? '', isWide: true },
+    {
+      name: 'Up for',
+      cell: ({ since }) => (since === null ? '' : formatSpan(Date.now() - Date.parse(since))),
+      isWide: true,
+    },
   ]);
 }
 

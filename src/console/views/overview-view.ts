@@ -5,6 +5,7 @@ import { Figures, type Values } from '../plots/figures.ts';
 import { choice, facts, poll, Trouble, type Page, type View } from '../page.ts';
 import { Plot, type Line } from '../plots/plots.ts';
 import { formatBytes, formatCount, formatNumber } from '../text.ts';
+import { openHead } from './overview-head.ts';
 
 const everyMs = 5000;
 /** Routes that ask and change nothing. */
@@ -181,10 +182,12 @@ export function openOverview(page: Page): View {
   const recolor = (): void => drawn.forEach(({ plot }) => plot.redraw());
   dark.addEventListener('change', recolor);
   const stop = poll(everyMs, look, trouble.show);
+  const head = openHead(page, trouble.show);
   const content = el(
     'div',
     {},
     trouble.element,
+    head.content,
     summary,
     facts(
       places.map(({ name, value }) => [name, value]),
@@ -208,6 +211,7 @@ export function openOverview(page: Page): View {
     content,
     close: () => {
       stop();
+      head.close();
       dark.removeEventListener('change', recolor);
       for (const { plot } of drawn) plot.close();
     },

@@ -1,0 +1,35 @@
+/** The head of the overview: the health of the server, its version and uptime, and its processes. */
+import type { AlarmsAnswer } from '../../server/health/alarm-watch.ts';
+import { el } from '../dom.ts';
+import { badge, linkTo, poll, type Page, type View } from '../page.ts';
+import { formatSpan } from '../text.ts';
+import { readSite, siteSections } from './cluster-view.ts';
+
+const everyMs = 5000;
+
+/** `failed`: as `poll`. The link leads to the alarms. */
+export function openHead(page: Page, failed: (sentence: string | null) => void): Omit<View, 'title'> {
+  const head = el('p', { class: 'head' });
+  const processes = el('details', { hidden: true }, el('summary', {}, 'Processes'), el('div'));
+  let shown = '';
+  const look = async (): Promise<void> => {
+    const [{ node, version, started_at: startedAt, health }, site] = await Promise.all([
+      page.client.read<AlarmsAnswer>('/v1/alarms'),
+      readSite(page),
+    ]);
+    const isHealthy = health === 'healthy';
+    head.replaceChildren(
+      badge(isHealthy ? 'healthy' : 'alarm', isHealthy ? 'good' : 'bad'),
+      ' ',
+      isHealthy ? '' : el('a', { href: linkTo('alarms') }, health),
+      ` ${node}, version ${version}, up for ${formatSpan(Date.now() - Date.parse(startedAt))}`,
+    );
+    const now = JSON.stringify(site);
+    if (site === null || now === shown) return;
+    shown = now;
+    processes.hidden = false;
+    processes.lastElementChild?.replaceChildren(...siteSections(site));
+  };
+  const close = poll(everyMs, look, failed);
+  return { content: el('div', {}, head, processes), close };
+}
