@@ -10,6 +10,7 @@ import { media } from './figures/media.ts';
 import { memory } from './figures/memory.ts';
 import { queries } from './figures/queries.ts';
 import { registry } from './figures/registry.ts';
+import { searches } from './figures/searches.ts';
 import { signatures } from './figures/signatures.ts';
 import { storms } from './figures/storms.ts';
 import { wakeups } from './figures/wakeups.ts';
@@ -28,6 +29,7 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
   'calls-held': callsHeld,
   storms,
   registry,
+  searches,
   hostile,
   edges,
   fronts,
