@@ -1,4 +1,5 @@
 /** The parts of views that show lists: tables, forms that choose what is listed, and how a list is read once or again and again. */
+import { RequestError } from './client.ts';
 import { el } from './dom.ts';
 import { facts, linkTo, poll, sentenceOf, Trouble, troubleLine, type View } from './page.ts';
 
@@ -82,7 +83,9 @@ export function polledView<Found>(
   return { title, content: el('div', {}, trouble.element, list), close };
 }
 
-/** A place for what is read once, or for why it cannot be. */
+const retryMs = 2000;
+
+/** A place for what is read once, or for why it cannot be; a server that answers 503 is asked again. */
 export function readOnce(read: () => Promise<readonly HTMLElement[]>): {
   readonly element: HTMLElement;
   readonly close: () => void;
@@ -92,7 +95,14 @@ export function readOnce(read: () => Promise<readonly HTMLElement[]>): {
   const show = (parts: readonly HTMLElement[]): void => {
     if (!isOver) element.replaceChildren(...parts);
   };
-  read().then(show, (error: unknown) => show([troubleLine(sentenceOf(error))]));
+  const look = (): void => {
+    if (isOver) return;
+    read().then(show, (error: unknown) => {
+      show([troubleLine(sentenceOf(error))]);
+      if (error instanceof RequestError && error.status === 503) setTimeout(look, retryMs);
+    });
+  };
+  look();
   return {
     element,
     close: () => {

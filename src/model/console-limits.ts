@@ -14,12 +14,14 @@ export const checksEveryMs = 60 * 60 * 1000;
 /** Alarms that are over; the oldest is forgotten first. */
 export const resolvedAlarmsMax = 50;
 
-/** The index of devices is forgotten so long after the last search. */
-export const deviceIndexKeptMs = 15 * 60 * 1000;
+/** The index of devices, about 60 bytes each and their labels; the devices beyond it are read by each search. */
+export const deviceIndexBytesMax = 512 * 1024 * 1024;
+/** So long after one block of the index another one is read, as long as no search needs it. */
+export const deviceIndexRestMs = 5;
+/** Devices in one answer. */
+export const listedDevicesMax = 200;
 /** A search of devices takes so much of one turn of the event loop. */
 export const deviceSearchTurnMs = 2;
-/** Devices whose logins and ends the index remembers; beyond it the states of all are read again. */
-export const movedDevicesMax = 100_000;
 
 /** Bytes of the head of a request to the ops listener: method, target and headers. Beyond it 431. */
 export const opsHeadBytesMax = 16 * 1024;

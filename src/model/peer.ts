@@ -22,6 +22,21 @@ export interface DeviceHeartbeats {
   readonly signal: SessionHeartbeat | null;
 }
 
+/** `asleep`: its module is connected; `online`: its controller is, whatever the module; `offline`: neither is. */
+export const listedStates = ['online', 'asleep', 'offline', 'never'] as const;
+export type ListedState = (typeof listedStates)[number];
+
+/** A search among all devices, as `GET /v1/device/list` takes it. */
+export interface SoughtDevices {
+  readonly prefix: string;
+  readonly contains: string;
+  readonly label?: string | undefined;
+  readonly product_id?: string | undefined;
+  readonly state?: ListedState | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
 interface Exchange<Kind extends string, Fields, Answer> {
   readonly question: { readonly kind: Kind } & Fields;
   readonly answer: Answer;
@@ -84,6 +99,8 @@ interface PeerExchanges {
     { readonly requestId: RequestId; readonly deviceId: DeviceId | null },
     WakeupsKnown
   >;
+  /** The first devices that match and are in this state here: one more than the limit, where there are so many. */
+  readonly 'held-devices': Exchange<'held-devices', { readonly sought: SoughtDevices }, readonly DeviceId[]>;
 }
 
 export type PeerKind = keyof PeerExchanges;

@@ -273,6 +273,7 @@ export class ClusterMember {
       'issue-call': unasked,
       'find-call': unasked,
       wakeups: unasked,
+      'held-devices': unasked,
     };
     return answerPeers({
       clock: this.#scene.clock,

@@ -102,6 +102,10 @@ export class FakeRecords implements ConnectionRecords {
     return this.records.get(deviceId) ?? null;
   }
 
+  has(deviceId: DeviceId): boolean {
+    return this.read(deviceId) !== null;
+  }
+
   write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
     this.records.set(deviceId, record);
     this.writes.push(record);

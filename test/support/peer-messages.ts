@@ -85,6 +85,10 @@ export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
   'find-call': { kind: 'find-call', sessionId: session },
   disconnect: { kind: 'disconnect', deviceId: testDevice },
   wakeups: { kind: 'wakeups', requestId: 'request 1' as RequestId, deviceId: null },
+  'held-devices': {
+    kind: 'held-devices',
+    sought: { prefix: '', contains: 'd', label: 'flat=7', state: 'asleep', after: 'D1', limit: 50 },
+  },
 };
 
 const messageAnswered: PeerAnswer<'message'> = {
@@ -103,6 +107,7 @@ const messageAnswered: PeerAnswer<'message'> = {
 };
 
 export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[] } = {
+  'held-devices': [[testDevice, 'D2' as DeviceId], []],
   heartbeats: [
     [
       { sleep: { session, heartbeatAt: 1_763_627_400 }, signal: null },

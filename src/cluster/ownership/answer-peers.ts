@@ -35,7 +35,7 @@ export type PeerHandlers = {
 };
 
 /** Questions that are not of sessions, answered elsewhere. Must neither throw nor reject. */
-type OtherKind = 'issue-call' | 'find-call' | 'wakeups';
+type OtherKind = 'issue-call' | 'find-call' | 'wakeups' | 'held-devices';
 
 export interface PeersDeps {
   readonly clock: Clock;

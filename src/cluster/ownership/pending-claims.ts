@@ -78,6 +78,10 @@ export class ClaimedRecords implements ConnectionRecords {
     return this.#records.read(deviceId);
   }
 
+  has(deviceId: DeviceId): boolean {
+    return this.#records.has(deviceId);
+  }
+
   write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
     // Before it is written: its claim is never settled before it is expected.
     if (transition?.kind === 'login') this.#claims.expect(this.#connection, deviceId, transition.session);

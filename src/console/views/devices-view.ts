@@ -1,5 +1,6 @@
 /** Devices of the registry by a part of their ids, a label, their product and their state, a page at a time. */
-import type { DeviceListJson, ListedDeviceJson, ListedState } from '../../gateways/admin/listed-device.ts';
+import type { DeviceListJson, ListedDeviceJson } from '../../gateways/admin/listed-device.ts';
+import type { ListedState } from '../../model/peer.ts';
 import { actionButtons } from '../actions.ts';
 import { addDevice } from './device-actions.ts';
 import { el } from '../dom.ts';
@@ -11,6 +12,7 @@ import {
   linkTo,
   moment,
   time,
+  troubleLine,
   type BadgeKind,
   type Page,
   type View,
@@ -40,9 +42,10 @@ export function openDevices(page: Page, query: URLSearchParams): View {
     after: query.get('after'),
   };
   const { element: results, close } = readOnce(async () => {
-    const { devices, next } = await page.client.read<DeviceListJson>('/v1/device/list', asked);
+    const { devices, next, silent } = await page.client.read<DeviceListJson>('/v1/device/list', asked);
     if (devices.length === 0) page.say('No device found.');
-    return listOf(devices, next, asked);
+    const missing = `No answer came from ${silent.join(', ')}: devices that are connected there may be missing.`;
+    return [...(silent.length === 0 ? [] : [troubleLine(missing)]), ...listOf(devices, next, asked)];
   });
   const form = searchForm('devices', 'Find', [
     ['Id contains', searchField('contains', query)],
@@ -72,7 +75,7 @@ function listOf(devices: readonly ListedDeviceJson[], next: string | null, asked
       el(
         'a',
         { href: linkTo('devices', { ...asked, after: next }) },
-        devices.length === 0 ? 'None among the first hundreds: look further' : 'Next page',
+        devices.length === 0 ? 'None among the first 500: look further' : 'Next page',
       ),
   );
   if (devices.length === 0) return [el('p', {}, 'No device found here.'), more];

@@ -13,6 +13,8 @@ import type { CallSession } from '../../model/call.ts';
 export interface ConnectionRecords {
   /** The newest record written, committed or not; null when the device never logged in. Throws when the store cannot be read. */
   read(deviceId: DeviceId): ConnectionRecord | null;
+  /** True: there is a record, committed or not. Throws when the store cannot be read. */
+  has(deviceId: DeviceId): boolean;
   /**
    * Replaces the device's record; a login or an end is told with it, both or neither, and null saves a heartbeat. A
    * store that fails is retried until it takes it; readiness says so meanwhile.

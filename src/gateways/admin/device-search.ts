@@ -1,88 +1,74 @@
-/** A search among all devices by the index: by parts of their ids, labels and products, and by the states of their connections. */
-import type { DeviceId } from '../../model/ids.ts';
+/** A search among all devices by the index: by parts of their ids, labels and products, and by the states of their connections here. */
+import { nextTurn, type Clock } from '../../lib/clock.ts';
+import { SerialQueue } from '../../lib/queues.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { RegistryReader } from '../../core/ports/registry-reader.ts';
+import { deviceSearchTurnMs } from '../../model/console-limits.ts';
+import type { ListedState, SoughtDevices } from '../../model/peer.ts';
 import type { Device } from '../../model/registry.ts';
-import {
-  compareIds,
-  firstBlock,
-  textOfLabels,
-  TurnPace,
-  type DeviceBlock,
-  type DeviceIndex,
-} from './searched-devices.ts';
-import {
-  listDevice,
-  type DeviceListJson,
-  type DeviceListRouteDeps,
-  type ListedDeviceJson,
-  type ListedState,
-  type ListQuery,
-} from './listed-device.ts';
+import { compareIds, textOfLabels, type DeviceIndex, type DeviceRows } from './searched-devices.ts';
 
-/** Online devices that are sorted by their ids; and actors between two looks at the time. */
-const onlineSortedMax = 20_000;
-const actorsPerLook = 1000;
+export interface DeviceSearchDeps {
+  readonly clock: Clock;
+  readonly registry: Pick<RegistryReader, 'peekDevice'>;
+  readonly directory: Pick<DeviceDirectory, 'find'>;
+  readonly index: Pick<DeviceIndex, 'block'>;
+}
 
-/** The answer is for all devices: `next` is null where no other device matches. */
-export async function searchDevices(
-  deps: DeviceListRouteDeps,
-  index: DeviceIndex,
-  query: ListQuery,
-): Promise<DeviceListJson> {
-  const { prefix, after = '', limit, state } = query;
-  const pace = new TurnPace(deps.clock);
-  const online = state === 'online' ? await onlineDevices(deps, pace) : null;
-  if (online !== null) return searchAmong(deps, online, query, pace);
-  const blocks = await index.read(pace);
+export class DeviceSearch {
+  readonly #deps: DeviceSearchDeps;
+  /** Several at once would keep the event loop for longer at a time. */
+  readonly #searches = new SerialQueue();
+
+  constructor(deps: DeviceSearchDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The first devices that match, in the order of their ids: one more than asked for, where there are so many. A state is that by
+   * the sessions and the records of this process. Rejects when the store cannot be read.
+   */
+  find(query: SoughtDevices): Promise<readonly Device[]> {
+    return this.#searches.run(() => searchDevices(this.#deps, query));
+  }
+}
+
+async function searchDevices(deps: DeviceSearchDeps, query: SoughtDevices): Promise<readonly Device[]> {
+  const { clock, index, registry } = deps;
+  const { prefix, after, limit, state } = query;
   const isWanted = rowTest(query);
-  const from = compareIds(after, prefix) > 0 ? after : prefix;
-  const found: ListedDeviceJson[] = [];
-  for (let at = firstBlock(blocks, from); at < blocks.length; at += 1) {
-    const block = blocks[at];
-    if (block === undefined) break;
-    if (prefix !== '' && compareIds(block.ids[0] ?? prefix, prefix) > 0 && !block.ids[0]?.startsWith(prefix))
-      break;
-    await pace.turn();
-    for (let row = 0; row < block.ids.length; row += 1) {
-      const id = block.ids[row];
-      if (id === undefined || !isWanted(block, row) || !id.startsWith(prefix)) continue;
-      if (state !== undefined && !mayBe(deps, index, block, row, state)) continue;
-      if (after !== '' && compareIds(id, after) <= 0) continue;
-      const device = deps.registry.peekDevice(id);
-      if (device === null || !isWantedDevice(query, device)) continue;
-      const listed = await listDevice(deps, device);
-      if (state !== undefined && listed.state !== state) continue;
-      if (found.length === limit) return { devices: found, next: found.at(-1)?.device_id ?? null };
-      found.push(listed);
+  const found: Device[] = [];
+  let from = after === undefined || compareIds(after, prefix) < 0 ? prefix : idBehind(after);
+  for (let begunMs = clock.monotonicMs(); ;) {
+    if (clock.monotonicMs() - begunMs >= deviceSearchTurnMs) {
+      await nextTurn();
+      begunMs = clock.monotonicMs();
     }
+    const { rows, lastId } = index.block(from);
+    const { ids } = rows;
+    const first = ids.findIndex((id) => compareIds(id, from) >= 0);
+    for (let row = first < 0 ? ids.length : first; row < ids.length; row += 1) {
+      const id = ids[row];
+      if (id === undefined || !id.startsWith(prefix)) return found;
+      if (!isWanted(rows, row) || (state !== undefined && stateOf(deps, rows, row) !== state)) continue;
+      const device = registry.peekDevice(id);
+      if (device === null || !isWantedDevice(query, device)) continue;
+      if (found.push(device) > limit) return found;
+    }
+    if (lastId === '') return found;
+    from = idBehind(lastId);
   }
-  return { devices: found, next: null };
 }
 
-async function searchAmong(
-  deps: DeviceListRouteDeps,
-  ids: readonly DeviceId[],
-  query: ListQuery,
-  pace: TurnPace,
-): Promise<DeviceListJson> {
-  const found: ListedDeviceJson[] = [];
-  for (const id of ids) {
-    await pace.turn();
-    if (!id.startsWith(query.prefix) || (query.after !== undefined && compareIds(id, query.after) <= 0))
-      continue;
-    const device = deps.registry.peekDevice(id);
-    if (device === null || !isWantedDevice(query, device)) continue;
-    const listed = await listDevice(deps, device);
-    if (listed.state !== query.state) continue;
-    if (found.length === query.limit) return { devices: found, next: found.at(-1)?.device_id ?? null };
-    found.push(listed);
-  }
-  return { devices: found, next: null };
+/** No id is between the two. */
+function idBehind(id: string): string {
+  return `${id}\0`;
 }
 
-type RowTest = (block: DeviceBlock, row: number) => boolean;
+type RowTest = (rows: DeviceRows, row: number) => boolean;
 
 /** By the index alone, without the state. */
-function rowTest({ contains, label, product_id: productId }: ListQuery): RowTest {
+function rowTest({ contains, label, product_id: productId }: SoughtDevices): RowTest {
   const part = contains.toLowerCase();
   const labelText = label === undefined ? null : needleOf(label);
   return ({ ids, products, labels }, row) =>
@@ -92,10 +78,7 @@ function rowTest({ contains, label, product_id: productId }: ListQuery): RowTest
 }
 
 /** The same by the entry as it is now. */
-export function isWantedDevice(
-  { contains, label, product_id: productId }: ListQuery,
-  device: Device,
-): boolean {
+function isWantedDevice({ contains, label, product_id: productId }: SoughtDevices, device: Device): boolean {
   return (
     (productId === undefined || device.productId === productId) &&
     device.deviceId.toLowerCase().includes(contains.toLowerCase()) &&
@@ -108,39 +91,10 @@ function needleOf(label: string): string {
   return label.includes('=') ? `\n${label}\n` : `\n${label}=`;
 }
 
-/** False: it is certainly in another state. Reads the store only for what is not known yet. */
-function mayBe(
-  deps: DeviceListRouteDeps,
-  index: DeviceIndex,
-  block: DeviceBlock,
-  row: number,
-  state: ListedState,
-): boolean {
-  const id = block.ids[row];
-  if (id === undefined) return false;
-  const known = index.connected(block, row);
-  const isHeldState = state === 'asleep' || state === 'online';
-  if (known >= 2) return known === 2 ? state === 'never' : isHeldState;
-  const actor = deps.directory.find(id);
-  const isHeld = actor !== null && (actor.epoch('sleep') > 0 || actor.epoch('signal') > 0);
-  if (isHeld) block.connected[row] = 3;
-  if (isHeld || isHeldState) return isHeld && isHeldState;
-  if (known === 0) {
-    const records = [deps.sleepRecords, deps.signalRecords];
-    block.connected[row] = records.every((kind) => (kind.read(id)?.epoch ?? 0) === 0) ? 2 : 1;
-  }
-  return (block.connected[row] === 2) === (state === 'never');
-}
-
-/** Devices that are online, in the order of their ids; null: so many that a walk through all devices finds them sooner. */
-async function onlineDevices(deps: DeviceListRouteDeps, pace: TurnPace): Promise<DeviceId[] | null> {
-  const ids: DeviceId[] = [];
-  let seen = 0;
-  for (const actor of deps.directory.actors()) {
-    seen += 1;
-    if (seen % actorsPerLook === 0) await pace.turn();
-    if (actor.epoch('signal') > 0) ids.push(actor.deviceId);
-    if (ids.length > onlineSortedMax) return null;
-  }
-  return ids.sort(compareIds);
+function stateOf({ directory }: DeviceSearchDeps, { ids, connected }: DeviceRows, row: number): ListedState {
+  const id = ids[row];
+  const actor = id === undefined ? null : directory.find(id);
+  if (actor !== null && actor.epoch('signal') > 0) return 'online';
+  if (actor !== null && actor.epoch('sleep') > 0) return 'asleep';
+  return connected[row] === 1 ? 'offline' : 'never';
 }

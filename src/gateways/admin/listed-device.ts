@@ -4,11 +4,13 @@ import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
-import type { SharedConnection } from '../../model/cluster.ts';
+import type { MemberId, SharedConnection } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
+import { listedDevicesMax } from '../../model/console-limits.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
+import { listedStates, type ListedState } from '../../model/peer.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
-import type { DeviceIndexDeps } from './searched-devices.ts';
+import type { DeviceSearch } from './device-search.ts';
 import {
   observeHere,
   recordIn,
@@ -17,35 +19,31 @@ import {
   type ObservedHere,
 } from './device-routes.ts';
 
-/** `asleep`: its module is connected; `online`: its controller is, whatever the module; `offline`: neither is. */
-const deviceStates = ['online', 'asleep', 'offline', 'never'] as const;
-export type ListedState = (typeof deviceStates)[number];
-
 export interface DeviceListJson {
   readonly devices: readonly ListedDeviceJson[];
   /** The `after` of the next page; null: there are no more. */
   readonly next: string | null;
+  /** Members that did not answer: devices that they hold may be missing. */
+  readonly silent: readonly MemberId[];
 }
 
 export interface DeviceListRouteDeps extends ObservedHere {
-  readonly directory: Pick<DeviceDirectory, 'find' | 'actors'>;
+  readonly directory: Pick<DeviceDirectory, 'find'>;
   readonly clock: Clock;
-  readonly registry: DeviceIndexDeps['registry'] & Pick<RegistryReader, 'peekDevice'>;
-  readonly events: DeviceIndexDeps['events'];
+  readonly registry: Pick<RegistryReader, 'peekDevice'>;
+  readonly search: Pick<DeviceSearch, 'find'>;
   /** Null: alone. */
-  readonly cluster: Pick<ClusterDeps, 'locator'> | null;
+  readonly cluster: Pick<ClusterDeps, 'locator' | 'peers'> | null;
 }
-
-const pageMax = 200;
 
 export const listQuery = z.strictObject({
   prefix: z.string().max(255).default(''),
   contains: z.string().max(255).default(''),
   label: z.string().min(1).max(330).optional(),
   product_id: z.string().min(1).optional(),
-  state: z.enum(deviceStates).optional(),
+  state: z.enum(listedStates).optional(),
   after: z.string().min(1).max(255).optional(),
-  limit: z.coerce.number().int().min(1).max(pageMax).default(50),
+  limit: z.coerce.number().int().min(1).max(listedDevicesMax).default(50),
 });
 export type ListQuery = z.output<typeof listQuery>;
 

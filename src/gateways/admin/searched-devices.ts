@@ -1,29 +1,33 @@
 /**
  * The ids, products and labels of all devices, in memory and in the order of their ids, so that a search answers for the whole
- * fleet without reading the store: about 100 MB for a million devices. It is read from the registry when a search needs it, a
- * block of devices at a time, and forgotten when nobody has searched for a while. A block is read again behind a change of one of
- * its devices, all of them behind an import.
+ * fleet without reading the store. A block of devices is read at a time, a little every few milliseconds from the start on, and
+ * sooner where a search needs it; it is read again behind a change of one of its devices, all of them behind an import. Blocks
+ * for which there is no room are read by each search.
  */
-import { nextTurn, type Cancel, type Clock } from '../../lib/clock.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { DeviceLister } from '../../core/ports/device-registry.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
-import { deviceIndexKeptMs, deviceSearchTurnMs, movedDevicesMax } from '../../model/console-limits.ts';
+import type { ConnectionRecords } from '../../core/ports/records.ts';
+import { deviceIndexBytesMax, deviceIndexRestMs } from '../../model/console-limits.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { Device } from '../../model/registry.ts';
 
-/** 0: not known; 1: the device was connected before; 2: it never was, unless it logs in; 3: it is, unless it goes offline. */
-type Connected = 0 | 1 | 2 | 3;
-
-export interface DeviceBlock {
-  /** No device of this block is behind it, and none of the next block before it. */
-  lastId: string;
+export interface DeviceRows {
   readonly ids: readonly DeviceId[];
   readonly products: readonly string[];
   /** `\nkey=value\n…\n`; empty: none. */
   readonly labels: readonly string[];
+  /** 1: a session of the device has been recorded here. */
   readonly connected: Uint8Array;
-  isStale: boolean;
+}
+
+interface DeviceBlock {
+  /** No device of this block is behind it, and none of the next block before it. */
+  readonly lastId: string;
+  /** Null: to be read. */
+  readonly rows: DeviceRows | null;
+  readonly bytes: number;
 }
 
 export interface DeviceIndexDeps {
@@ -31,164 +35,186 @@ export interface DeviceIndexDeps {
   /** `changes`: grows when any number of devices may have changed without an event. */
   readonly registry: DeviceLister & { readonly changes: number };
   readonly events: Pick<EventLog, 'follow'>;
+  readonly sleepRecords: Pick<ConnectionRecords, 'has'>;
+  readonly signalRecords: Pick<ConnectionRecords, 'has'>;
 }
 
 const blockDevices = 256;
-/** Beyond it all blocks are read again. */
-const changedKnownMax = 10_000;
+/** Objects and pointers of a device in a block; its characters are beyond it. */
+const deviceBytes = 80;
 
 export class DeviceIndex {
   readonly #deps: DeviceIndexDeps;
-  #blocks: DeviceBlock[] = [];
-  /** The registry's count of changes when it was read; null: nothing is kept. */
-  #changes: number | null = null;
-  /** Devices that have logged in or gone offline since the states of some were read. */
-  readonly #moved = new Set<DeviceId>();
-  /** Devices whose entries have changed since their blocks were read. */
-  readonly #changed = new Set<DeviceId>();
-  #unfollow: Cancel = () => undefined;
-  #cancelForget: Cancel = () => undefined;
+  #blocks: DeviceBlock[] = [unread(last)];
+  #bytes = 0;
+  /** The registry's count of changes when the first block was read. */
+  #changes = 0;
+  readonly #unfollow: Cancel;
+  /** Null: nothing is left to be read. */
+  #cancelReading: Cancel | null = null;
 
   constructor(deps: DeviceIndexDeps) {
     this.#deps = deps;
+    this.#unfollow = deps.events.follow((committed) => this.#follow(committed));
   }
 
-  /** Resolves to blocks that have every change of before the call; takes a few milliseconds of each turn of the loop. */
-  async read(pace: TurnPace): Promise<readonly DeviceBlock[]> {
-    const { clock, registry, events } = this.#deps;
-    this.#cancelForget();
-    this.#cancelForget = clock.after(deviceIndexKeptMs, () => this.#forget());
-    if (this.#changes === null) this.#unfollow = events.follow((committed) => this.#follow(committed));
-    if (this.#changes !== registry.changes) {
-      this.#changes = registry.changes;
-      this.#blocks = [emptyBlock()];
+  /** From now on blocks are read before a search needs them. */
+  start(): void {
+    this.#readLater();
+  }
+
+  stop(): void {
+    this.#unfollow();
+    this.#cancelReading?.();
+  }
+
+  /** The device was added, changed or removed. */
+  forget(deviceId: DeviceId): void {
+    const at = this.#place(deviceId);
+    const { lastId, bytes } = this.#blocks[at] ?? unread(last);
+    this.#bytes -= bytes;
+    this.#blocks[at] = unread(lastId);
+    this.#readLater();
+  }
+
+  /**
+   * The devices around an id, with every change of before the call: all those from `from` to `lastId`, or to the last of all where
+   * that is empty. Takes about 1 ms where they have to be read. Throws when the store cannot be read.
+   */
+  block(from: string): { readonly rows: DeviceRows; readonly lastId: string } {
+    this.#forgetOld();
+    const at = this.#place(from);
+    const { rows, lastId } = this.#blocks[at] ?? unread(last);
+    return rows === null ? this.#read(at, lastId) : { rows, lastId };
+  }
+
+  #read(at: number, bound: string): { readonly rows: DeviceRows; readonly lastId: string } {
+    const { registry, sleepRecords, signalRecords } = this.#deps;
+    const behind = registry.devicesBehind(this.#blocks[at - 1]?.lastId ?? null, '', blockDevices);
+    const devices = behind.filter(({ deviceId }) => isWithin(deviceId, bound));
+    const lastId = devices.length < blockDevices ? bound : (devices.at(-1)?.deviceId ?? bound);
+    const connected = devices.map(({ deviceId }) =>
+      Number(sleepRecords.has(deviceId) || signalRecords.has(deviceId)),
+    );
+    const rows = rowsOf(devices, connected);
+    const bytes = bytesOf(rows);
+    const isKept = this.#bytes + bytes <= deviceIndexBytesMax;
+    if (isKept) this.#bytes += bytes;
+    const block = isKept ? { lastId, rows, bytes } : unread(lastId);
+    this.#blocks.splice(at, 1, block, ...(lastId === bound ? [] : [unread(bound)]));
+    return { rows, lastId };
+  }
+
+  /** All of it, behind an import. */
+  #forgetOld(): void {
+    const { changes } = this.#deps.registry;
+    if (this.#changes === changes) return;
+    this.#changes = changes;
+    this.#bytes = 0;
+    this.#blocks = [unread(last)];
+    this.#readLater();
+  }
+
+  #readLater(): void {
+    this.#cancelReading ??= this.#deps.clock.after(deviceIndexRestMs, () => this.#readOn());
+  }
+
+  #readOn(): void {
+    this.#cancelReading = null;
+    this.#forgetOld();
+    const at = this.#blocks.findIndex(({ rows }) => rows === null);
+    const block = this.#blocks[at];
+    if (block === undefined) return;
+    try {
+      this.#read(at, block.lastId);
+    } catch {
+      // The store's health has it, and the next search.
+      return;
     }
-    this.#applyChanges();
-    for (let at = 0; at < this.#blocks.length; at += 1)
-      if (this.#blocks[at]?.isStale === true) at += (await this.#readBlock(at, pace)) - 1;
-    return this.#blocks;
-  }
-
-  /** The connections of a device, as far as they are known. */
-  connected(block: DeviceBlock, at: number): Connected {
-    const known = block.connected[at] as Connected;
-    const id = block.ids[at];
-    return known >= 2 && id !== undefined && this.#moved.has(id) ? 0 : known;
-  }
-
-  /** Returns the number of blocks in place of the one. */
-  async #readBlock(at: number, pace: TurnPace): Promise<number> {
-    const bound = this.#blocks[at]?.lastId ?? last;
-    const fresh: DeviceBlock[] = [];
-    let after = this.#blocks[at - 1]?.lastId ?? null;
-    for (let isOver = false; !isOver;) {
-      await pace.turn();
-      const slice = this.#deps.registry.devicesBehind(after, '', blockDevices);
-      const own = slice.filter(({ deviceId }) => isBefore(deviceId, bound));
-      isOver = own.length < blockDevices;
-      after = own.at(-1)?.deviceId ?? after;
-      fresh.push(blockOf(own, isOver ? bound : (after ?? bound)));
-    }
-    this.#blocks.splice(at, 1, ...fresh);
-    return fresh.length;
+    const isFull = this.#blocks[at]?.rows === null;
+    if (!isFull) this.#readLater();
   }
 
   #follow(committed: readonly LoggedEvent[]): void {
-    for (const { type, deviceId } of committed) {
-      if (type.startsWith('device.registry.')) this.#changed.add(deviceId);
-      else if (type.startsWith('device.s')) this.#noteMove(deviceId);
+    for (const { type, deviceId, epoch } of committed) {
+      if (epoch === 1) this.#recordLogin(deviceId);
+      else if (epoch === null && type.startsWith('device.registry.')) this.forget(deviceId);
     }
-    if (this.#changed.size > changedKnownMax) this.#forget();
   }
 
-  #applyChanges(): void {
-    for (const deviceId of this.#changed) {
-      const block = this.#blocks[firstBlock(this.#blocks, deviceId)];
-      if (block !== undefined) block.isStale = true;
-    }
-    this.#changed.clear();
+  #recordLogin(deviceId: DeviceId): void {
+    const rows = this.#blocks[this.#place(deviceId)]?.rows ?? null;
+    if (rows === null) return;
+    const at = firstWhere(rows.ids.length, (row) => isWithin(deviceId, rows.ids[row] ?? last));
+    if (rows.ids[at] === deviceId) rows.connected[at] = 1;
   }
 
-  #noteMove(deviceId: DeviceId): void {
-    this.#moved.add(deviceId);
-    if (this.#moved.size <= movedDevicesMax) return;
-    this.#moved.clear();
-    for (const { connected } of this.#blocks)
-      for (const [at, known] of connected.entries()) if (known >= 2) connected[at] = 0;
+  /** The place of the block that has the id, or would have it. */
+  #place(id: string): number {
+    return firstWhere(this.#blocks.length - 1, (at) => isWithin(id, this.#blocks[at]?.lastId ?? last));
   }
-
-  #forget(): void {
-    this.#unfollow();
-    this.#changes = null;
-    this.#blocks = [];
-    this.#moved.clear();
-    this.#changed.clear();
-  }
-}
-
-/** The first block that may have the id. */
-export function firstBlock(blocks: readonly DeviceBlock[], id: string): number {
-  let [low, high] = [0, blocks.length - 1];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isBefore(id, blocks[middle]?.lastId ?? last)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /** Behind every id. */
 const last = '';
 
 /** Not behind the bound, in the order of bytes. */
-function isBefore(id: string, bound: string): boolean {
+function isWithin(id: string, bound: string): boolean {
   return bound === last || compareIds(id, bound) <= 0;
 }
 
-/** As the store orders them. */
+/** The first of `count` places, in their order, from which on it holds; `count`: of none. */
+function firstWhere(count: number, holds: (place: number) => boolean): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** As the store orders them: by the bytes of UTF-8. */
 export function compareIds(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at += 1) {
+    const difference = rankOf(one.charCodeAt(at)) - rankOf(other.charCodeAt(at));
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
 }
 
-function emptyBlock(): DeviceBlock {
-  return { ...blockOf([], last), isStale: true };
+/** UTF-16 has the surrogates of the characters beyond U+FFFF before U+E000. */
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }
 
-function blockOf(devices: readonly Device[], lastId: string): DeviceBlock {
-  return {
-    lastId,
-    ids: devices.map(({ deviceId }) => deviceId),
-    products: devices.map(({ productId }) => productId),
-    labels: devices.map(({ labels }) => textOfLabels(labels)),
-    connected: new Uint8Array(devices.length),
-    isStale: false,
+function unread(lastId: string): DeviceBlock {
+  return { lastId, rows: null, bytes: 0 };
+}
+
+/** Equal texts of one block are kept once. */
+function rowsOf(devices: readonly Device[], connected: readonly number[]): DeviceRows {
+  const texts = new Map<string, string>();
+  const kept = (text: string): string => {
+    const known = texts.get(text);
+    if (known === undefined) texts.set(text, text);
+    return known ?? text;
   };
+  return {
+    ids: devices.map(({ deviceId }) => deviceId),
+    products: devices.map(({ productId }) => kept(productId)),
+    labels: devices.map(({ labels }) => kept(textOfLabels(labels))),
+    connected: Uint8Array.from(connected),
+  };
+}
+
+function bytesOf({ ids, labels }: DeviceRows): number {
+  const characters = [...ids, ...labels].reduce((sum, { length }) => sum + length, 0);
+  return ids.length * deviceBytes + characters;
 }
 
 export function textOfLabels(labels: Device['labels']): string {
   if (labels === undefined) return '';
-  return `\n${Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join('\n')}\n`;
-}
-
-/** Gives the loop a turn as soon as one has taken its share. */
-export class TurnPace {
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
-  #begunMs: number;
-
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
-    this.#clock = clock;
-    this.#begunMs = clock.monotonicMs();
-  }
-
-  get isOver(): boolean {
-    return this.#clock.monotonicMs() - this.#begunMs >= deviceSearchTurnMs;
-  }
-
-  async turn(): Promise<void> {
-    if (!this.isOver) return;
-    await nextTurn();
-    this.#begunMs = this.#clock.monotonicMs();
-  }
+  return ['', ...Object.entries(labels).map((label) => label.join('=')), ''].join('\n');
 }

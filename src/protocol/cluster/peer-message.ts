@@ -6,13 +6,21 @@ import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { connectionKinds, type MemberId } from '../../model/cluster.ts';
 import { batchDevicesMax, peerMessageBytesMax } from '../../model/limits.ts';
-import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import {
+  listedStates,
+  type PeerAnswer,
+  type PeerKind,
+  type PeerNotice,
+  type PeerQuestion,
+} from '../../model/peer.ts';
+import { listedDevicesMax } from '../../model/console-limits.ts';
 import { wakeCauses } from '../../model/signal.ts';
 import {
   applicationId,
   customData,
   deviceId,
   encodeJsonObject,
+  line,
   memberId,
   requestId,
   signedRequest,
@@ -47,6 +55,18 @@ const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('find-call'), sessionId }),
   z.strictObject({ kind: z.literal('disconnect'), deviceId }),
   z.strictObject({ kind: z.literal('wakeups'), requestId, deviceId: deviceId.nullable() }),
+  z.strictObject({
+    kind: z.literal('held-devices'),
+    sought: z.strictObject({
+      prefix: line,
+      contains: line,
+      label: line.optional(),
+      product_id: line.optional(),
+      state: z.enum(listedStates).optional(),
+      after: line.optional(),
+      limit: z.number().int().min(1).max(listedDevicesMax),
+    }),
+  }),
 ]);
 
 const text = z.string().max(peerMessageBytesMax);
@@ -66,6 +86,7 @@ const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
   'find-call': z.strictObject({ appId: applicationId, mediaUrl: text }).nullable(),
   disconnect: z.boolean(),
   wakeups: wakeupsKnown,
+  'held-devices': z.array(deviceId).max(listedDevicesMax + 1),
 };
 
 const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
@@ -140,6 +161,7 @@ const message = z.discriminatedUnion('kind', [
     answerTo('find-call'),
     answerTo('disconnect'),
     answerTo('wakeups'),
+    answerTo('held-devices'),
   ]),
   z.strictObject({ kind: z.literal('notice'), from: memberId, notice }),
 ]);

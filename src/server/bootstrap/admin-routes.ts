@@ -39,7 +39,7 @@ export function adminRoutes(server: ServerContext, deps: AdminRoutesDeps): (Admi
     ),
     ...auditRoutes(deps.dataDirectory, clock),
     ...deviceRoutes({ ...server, sleepRecords, signalRecords, events }),
-    deviceListRoute({ ...server, sleepRecords, signalRecords, events }),
+    deviceListRoute({ ...server, sleepRecords, signalRecords, search: server.deviceSearch }),
     refusedRoute(server.refusedLogins),
     wakeRoute({ ...server, wakeups: server }),
     messageRoute({ ...server, memory: server.messages }),

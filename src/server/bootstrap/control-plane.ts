@@ -170,6 +170,7 @@ export class ControlPlane {
   async close(): Promise<void> {
     this.#console.stop();
     await this.#alarms.stop();
+    this.#context.deviceIndex.stop();
     await this.webhooks.stop();
     this.#ops.close();
     await this.operators.close();

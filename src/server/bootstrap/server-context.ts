@@ -38,6 +38,8 @@ import type { Store } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import { ListenerConnections } from './listener-connections.ts';
+import { DeviceSearch } from '../../gateways/admin/device-search.ts';
+import { DeviceIndex } from '../../gateways/admin/searched-devices.ts';
 import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import { openRecords } from './records.ts';
 import type { RecordStore } from '../../storage/journal/committer.ts';
@@ -119,6 +121,13 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   const directory = new DeviceDirectory({ sleepRecords, signalRecords, node });
   const watch = new WakeupWatch({ clock, records: records.wakeups, telemetry: metrics });
   directory.follow(watch);
+  const deviceIndex = new DeviceIndex({
+    clock,
+    registry,
+    events: records.events,
+    sleepRecords: records.sleep,
+    signalRecords: records.signal,
+  });
   const requestLog = new RequestLog(settings.log.requests, clock, log);
   const refusedLogins = new RefusedLogins({ clock, log, telemetry: metrics, registry });
   const callDirectory = new CallDirectory({ clock, records: records.calls, telemetry: metrics });
@@ -138,6 +147,8 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     /** The same, where a login is committed once all members know it. */
     sleepRecords,
     signalRecords,
+    deviceIndex,
+    deviceSearch: new DeviceSearch({ clock, registry, directory, index: deviceIndex }),
     directory,
     /** While edges bring them to this core. */
     unclaimed: new UnclaimedSessions({ clock, directory }),

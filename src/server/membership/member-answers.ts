@@ -4,7 +4,7 @@
  */
 import { fail } from '../../lib/result.ts';
 import { refusal } from '../../model/codes.ts';
-import type { PeerAnswer } from '../../model/peer.ts';
+import type { PeerAnswer, SoughtDevices } from '../../model/peer.ts';
 import type { ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
 import { answerPeers } from '../../cluster/ownership/answer-peers.ts';
 import { callsHere } from '../../core/ports/call-locator.ts';
@@ -30,6 +30,7 @@ export function memberAnswers(context: ServerContext): PeerHost {
           ? fail(refusal(50301))
           : issueCallCredentials(issuingDeps(context, own.calls), order),
       'find-call': ({ sessionId }) => (own.calls === null ? null : findCall(own.calls, sessionId)),
+      'held-devices': ({ sought }) => heldHere(context, sought),
       wakeups: ({ requestId, deviceId }) => wakeupsKnownTo(context, requestId, deviceId),
     },
   });
@@ -40,6 +41,19 @@ function findCall({ directory, mediaProcesses }: CallService, sessionId: Session
   const appId = directory.find(sessionId)?.appId ?? null;
   const mediaUrl = appId === null ? null : mediaProcesses.urlOf(sessionId);
   return appId === null || mediaUrl === null ? null : { appId, mediaUrl };
+}
+
+/** None where the store cannot be read. */
+async function heldHere(
+  { deviceSearch, log }: ServerContext,
+  sought: SoughtDevices,
+): Promise<PeerAnswer<'held-devices'>> {
+  try {
+    return (await deviceSearch.find(sought)).map(({ deviceId }) => deviceId);
+  } catch (error) {
+    log.error({ err: error }, 'devices cannot be searched for an operator');
+    return [];
+  }
 }
 
 /** None where the store cannot be read. */

@@ -83,10 +83,11 @@ export class NodeRegistry {
 export function applyRegistryChanges(
   context: ServerContext,
   controlPlane: Pick<RegistryOwner, 'registryApplied'>,
-  { credentials }: AppliedChanges,
+  { credentials, devices }: AppliedChanges,
 ): void {
-  const { registry, signingKeys } = context;
+  const { registry, signingKeys, deviceIndex } = context;
   registry.purge(credentials);
+  for (const deviceId of devices) deviceIndex.forget(deviceId);
   for (const accessKeyId of credentials) signingKeys.purge(accessKeyId);
   controlPlane.registryApplied();
 }

@@ -34,6 +34,11 @@ export class ConnectionRecordStore implements ConnectionRecords {
     return this.#slot.get(deviceId)?.record ?? findConnectionRecord(this.#tables, deviceId);
   }
 
+  has(deviceId: DeviceId): boolean {
+    const key = Buffer.from(deviceId);
+    return this.#slot.get(deviceId) !== undefined || this.#tables.records.getBinaryFast(key) !== undefined;
+  }
+
   write(deviceId: DeviceId, record: ConnectionRecord, session: SessionTransition | null): void {
     const transition = { kind: 'connection', connection: this.#kind, deviceId, record, session } as const;
     if (session === null) this.#slot.amend(deviceId, transition, (newest) => ({ ...newest, record }));

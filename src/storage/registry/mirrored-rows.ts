@@ -22,7 +22,7 @@ import {
 import { registryEntryBytesMax } from '../lmdb/store-limits.ts';
 import type { Environment, Table } from '../lmdb/environment.ts';
 import { eventKey as placeKey, sequenceOf as placeOf } from '../events/event-rows.ts';
-import type { AccessKeyId } from '../../model/ids.ts';
+import type { AccessKeyId, DeviceId } from '../../model/ids.ts';
 
 /** A change whose row, if it has one, can be put as it is. */
 export interface CheckedChange {
@@ -108,10 +108,12 @@ export class AppliedChanges {
   count = 0;
   /** Credentials that are other than before, or gone: keys derived from them are to be dropped. */
   readonly credentials: AccessKeyId[] = [];
+  readonly devices: DeviceId[] = [];
 
   note(kind: KindName, id: string): void {
     this.count += 1;
     if (kind === 'credential') this.credentials.push(id as AccessKeyId);
+    if (kind === 'device') this.devices.push(id as DeviceId);
   }
 }
 

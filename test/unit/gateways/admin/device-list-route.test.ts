@@ -3,8 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
 import { deviceListRoute } from '../../../../src/gateways/admin/device-list-route.ts';
+import { DeviceSearch } from '../../../../src/gateways/admin/device-search.ts';
+import { DeviceIndex } from '../../../../src/gateways/admin/searched-devices.ts';
+import type { ConnectionRecords } from '../../../../src/core/ports/records.ts';
 import type { DeviceListJson, DeviceListRouteDeps } from '../../../../src/gateways/admin/listed-device.ts';
-import type { DeviceRow, SharedConnection } from '../../../../src/model/cluster.ts';
+import type { Peers } from '../../../../src/core/ports/peers.ts';
+import type { PeerQuestion } from '../../../../src/model/peer.ts';
+import type { DeviceRow, MemberId, SharedConnection } from '../../../../src/model/cluster.ts';
 import type { ConnectionRecord } from '../../../../src/model/connectivity.ts';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../../../src/model/ids.ts';
@@ -31,34 +36,67 @@ const nobody: SharedConnection = {
 
 const slots = [{ member: 'm', session: 's' as SessionId, epoch: 1 }] as unknown as SharedConnection['slots'];
 
-interface Scene extends Partial<DeviceListRouteDeps> {
+type Found = ReturnType<Peers['ask']>;
+
+/** Several members; `ask`: the answers of the others. */
+function cluster(
+  locator: object,
+  ask: (member: string, question: PeerQuestion) => unknown = () => ({ ok: true, value: [] }),
+): DeviceListRouteDeps['cluster'] {
+  const members = ['n1', 'n2', 'n3'] as unknown as readonly MemberId[];
+  const peers = {
+    self: members[0],
+    alive: () => members,
+    ask: async (...asked: Parameters<typeof ask>) => (await ask(...asked)) as Awaited<Found>,
+  };
+  return { locator, peers } as unknown as DeviceListRouteDeps['cluster'];
+}
+
+interface Scene extends Partial<Omit<DeviceListRouteDeps, 'sleepRecords'>> {
   readonly devices: readonly Device[];
+  readonly sleepRecords?: Pick<ConnectionRecords, 'read'>;
 }
 
 /** The route, and its answer to a query. */
-function scene({ devices, ...deps }: Scene) {
+function scene({ devices, sleepRecords = { read: () => null }, ...deps }: Scene) {
   let follower: ((events: readonly LoggedEvent[]) => void) | null = null;
-  const told = (type: string, deviceId: string): void =>
-    follower?.([{ type, deviceId } as unknown as LoggedEvent]);
-  const route = deviceListRoute({
-    clock: new DrivenClock(1_000_000),
+  const told = (type: string, deviceId: string, epoch: number | null = null): void =>
+    follower?.([{ type, deviceId, epoch } as unknown as LoggedEvent]);
+  const clock = new DrivenClock(1_000_000);
+  const records = { ...sleepRecords, has: (id: DeviceId) => sleepRecords.read(id) !== null };
+  let reads = 0;
+  const registry = {
+    changes: 1,
+    peekDevice: (id: DeviceId) => devices.find(({ deviceId }) => deviceId === id) ?? null,
+    devicesBehind: (after: string | null, prefix: string, limit: number) => {
+      reads += 1;
+      return devices
+        .filter(({ deviceId: id }) => id.startsWith(prefix) && (after === null || id > after))
+        .slice(0, limit);
+    },
+  };
+  const signalRecords = { read: () => null, has: () => false };
+  const index = new DeviceIndex({
+    clock,
+    registry,
     events: {
       follow: (listener) => {
         follower = listener;
         return () => undefined;
       },
     },
-    registry: {
-      changes: 1,
-      peekDevice: (id) => devices.find(({ deviceId }) => deviceId === id) ?? null,
-      devicesBehind: (after, prefix, limit) =>
-        devices
-          .filter(({ deviceId: id }) => id.startsWith(prefix) && (after === null || id > after))
-          .slice(0, limit),
-    },
-    directory: { find: () => null, actors: () => [].values() },
-    sleepRecords: { read: () => null },
-    signalRecords: { read: () => null },
+    sleepRecords: records,
+    signalRecords,
+  });
+  const directory = deps.directory ?? { find: () => null };
+  const search = new DeviceSearch({ clock, registry, directory, index });
+  const route = deviceListRoute({
+    clock,
+    registry,
+    search,
+    directory,
+    sleepRecords: records,
+    signalRecords,
     cluster: null,
     ...deps,
   });
@@ -68,7 +106,7 @@ function scene({ devices, ...deps }: Scene) {
     assert.equal(reply.status, 200, JSON.stringify(reply.body));
     return reply.body as DeviceListJson;
   };
-  return { route, list, told };
+  return { route, list, search, told, index, clock, registry, reads: () => reads };
 }
 
 function many(count: number): Device[] {
@@ -116,7 +154,7 @@ test('among several members a device is what its shared row says', async () => {
   const locator = { find: (id: DeviceId) => rows[id] ?? { sleep: nobody, signal: nobody } };
   const { list } = scene({
     devices: ['A', 'B', 'C', 'D'].map((id) => device(id)),
-    cluster: { locator } as unknown as DeviceListRouteDeps['cluster'],
+    cluster: cluster(locator),
   });
   assert.deepEqual(
     (await list()).devices.map((each) => [each.state, each.last_seen_at]),
@@ -128,8 +166,8 @@ test('among several members a device is what its shared row says', async () => {
     ],
   );
   assert.deepEqual(
-    (await list({ state: 'asleep' })).devices.map(({ device_id: id }) => id),
-    ['B'],
+    (await list({ state: 'never' })).devices.map(({ device_id: id }) => id),
+    ['D'],
   );
 });
 
@@ -137,7 +175,7 @@ test('where the shared rows cannot be read the list is refused, not made up', as
   const locator = { find: () => Promise.reject(new SharedStateUnavailable('planted')) };
   const { route } = scene({
     devices: [device('A')],
-    cluster: { locator } as unknown as DeviceListRouteDeps['cluster'],
+    cluster: cluster(locator),
   });
   const reply = await askRoute([route], 'GET', '/v1/device/list');
   assert.equal(reply.status, 503);
@@ -157,15 +195,16 @@ test('pages follow one another without a gap, by the next of each', async () => 
   assert.deepEqual((await list({ prefix: 'D-00012' })).devices.length, 3);
 });
 
-test('a search that finds nothing ends with the last device, after 500 among several members, with the place to go on', async () => {
+test('a search that finds nothing ends with the last device, after 500 that no member holds, with the place to go on', async () => {
   const devices = many(12_000);
   const { list } = scene({ devices });
-  assert.deepEqual(await list({ product_id: 'none' }), { devices: [], next: null });
-  assert.deepEqual(await list({ state: 'online', after: 'D-009999' }), { devices: [], next: null });
+  const none = { devices: [], next: null, silent: [] };
+  assert.deepEqual(await list({ product_id: 'none' }), none);
+  assert.deepEqual(await list({ state: 'online', after: 'D-009999' }), none);
   const locator = { find: () => ({ sleep: nobody, signal: nobody }) };
-  const cluster = { locator } as unknown as DeviceListRouteDeps['cluster'];
-  const shared = scene({ devices, cluster });
-  assert.deepEqual(await shared.list({ state: 'online' }), { devices: [], next: 'D-000499' });
+  const shared = scene({ devices, cluster: cluster(locator) });
+  assert.deepEqual(await shared.list({ state: 'offline' }), { ...none, next: 'D-000499' });
+  assert.deepEqual(await shared.list({ label: 'none' }), none);
 });
 
 test('a search answers for all devices, by a part of the id, a label, the product and the state', async () => {
@@ -221,7 +260,7 @@ test('a search sees a device that was added, changed or removed, and one that ha
     (await list(query)).devices.map((each) => each.device_id);
   assert.deepEqual(await found({ state: 'offline' }), []);
   logins.add('D-000001');
-  told('device.sleep.login', 'D-000001');
+  told('device.sleep.login', 'D-000001', 1);
   assert.deepEqual(await found({ state: 'offline' }), ['D-000001']);
   devices.splice(300, 1);
   devices.push(device('E', { labels: { new: 'yes' } }));
@@ -229,4 +268,68 @@ test('a search sees a device that was added, changed or removed, and one that ha
   told('device.registry.added', 'E');
   assert.deepEqual(await found({ contains: '000300' }), []);
   assert.deepEqual(await found({ label: 'new=yes' }), ['E']);
+});
+
+test('every device is read before the first search, a block at a time, and a changed block again', async () => {
+  const { list, told, index, clock, reads } = scene({ devices: many(600) });
+  index.start();
+  clock.advance(1000);
+  const read = reads();
+  assert.equal(read, 3);
+  assert.equal((await list({ contains: 'd', limit: '200' })).devices.length, 200);
+  assert.equal(reads(), read);
+  told('device.registry.changed', 'D-000300');
+  clock.advance(1000);
+  assert.equal(reads(), read + 1);
+});
+
+test('an import makes every device to be read again', async () => {
+  const devices = many(600);
+  const { list, registry } = scene({ devices });
+  assert.equal((await list({ contains: 'E' })).devices.length, 0);
+  devices.push(device('E'));
+  registry.changes += 1;
+  assert.equal((await list({ contains: 'E' })).devices.length, 1);
+});
+
+test('ids are found in the order of their bytes, those with characters beyond U+FFFF last', async () => {
+  const { list } = scene({ devices: [device('D\uffee'), device('D\u{1f514}')] });
+  const first = await list({ contains: 'd', limit: '1' });
+  assert.deepEqual(
+    first.devices.map((each) => each.device_id),
+    ['D\uffee'],
+  );
+  const second = await list({ contains: 'd', after: first.next ?? '' });
+  assert.deepEqual(
+    second.devices.map((each) => each.device_id),
+    ['D\u{1f514}'],
+  );
+});
+
+test('devices that are asleep are found by the members that hold them, and a member that is silent is named', async () => {
+  const asleep: DeviceRow = { sleep: { ...nobody, epoch: 1, slots }, signal: nobody };
+  const rows: Readonly<Record<string, DeviceRow>> = { B: asleep, C: asleep };
+  const locator = { find: (id: DeviceId) => rows[id] ?? { sleep: nobody, signal: nobody } };
+  const asked: unknown[] = [];
+  const { list } = scene({
+    devices: ['A', 'B', 'C', 'D'].map((id) => device(id)),
+    cluster: cluster(locator, (member, question) => {
+      asked.push(question);
+      // It has ended at n2 meanwhile.
+      return member === 'n2' ? { ok: true, value: ['D', 'C', 'B'] } : { ok: false, error: 'unanswered' };
+    }),
+  });
+  const found = await list({ state: 'asleep' });
+  assert.deepEqual(
+    found.devices.map((each) => each.device_id),
+    ['B', 'C'],
+  );
+  assert.deepEqual([found.next, found.silent], [null, ['n3']]);
+  const sought = { prefix: '', contains: '', state: 'asleep', limit: 50 };
+  assert.deepEqual(asked, [
+    { kind: 'held-devices', sought },
+    { kind: 'held-devices', sought },
+  ]);
+  const first = await list({ state: 'asleep', limit: '1' });
+  assert.deepEqual([first.devices.map((each) => each.device_id), first.next], [['B'], 'B']);
 });
