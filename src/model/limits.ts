@@ -282,8 +282,9 @@ export const longPollSecondsMax = 30;
 /** Readers of one kind at once, waiting or not, on this node and of one application; full is 42901. */
 export const readersMax = 20_000;
 export const readersPerApplicationMax = 5_000;
-/** Operators who read the log or wait at the same time; the next is answered 503. One that hung up counts until its wait is over. */
+/** Reads of the log by operators at the same time, waiting or not, in all and of one operator; the next is answered 503. */
 export const operatorsReadingMax = 64;
+export const operatorReadingMax = 16;
 export const eventsPageMax = 1000;
 export const eventsPageDefault = 100;
 /** Of the events' JSON text in one page, which ends early rather than be larger; one event is always in it. */

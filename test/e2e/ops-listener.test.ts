@@ -35,6 +35,8 @@ const asked: AdminRequest[] = [];
 const uploaded: { query: string; bytes: number; mode: number; text: string }[] = [];
 /** Says `ended` when the upload that was hung up on is over. */
 const endlessUpload = new EventEmitter();
+/** Says `asked`, with the name of the operator, and `gone` when the caller of `/v1/wait` has hung up. */
+const waiting = new EventEmitter();
 /** Ends what `/v1/long` waits for. */
 let endLong: () => void = () => undefined;
 const long = new Promise<void>((resolve) => (endLong = resolve));
@@ -67,6 +69,16 @@ const routes: (AdminRoute | UploadRoute)[] = [
   },
   { method: 'GET', path: '/v1/broken', handle: () => Promise.reject(new Error('planted')) },
   { method: 'GET', path: '/v1/long', handle: () => long.then(() => ({})) },
+  {
+    method: 'GET',
+    path: '/v1/wait',
+    async handle({ operator, gone }) {
+      waiting.emit('asked', operator);
+      await once(gone, 'abort');
+      waiting.emit('gone');
+      return {};
+    },
+  },
   { method: 'POST', path: '/v1/import', audit, upload: asUpload(recordUpload) },
   { method: 'POST', path: '/v1/many', audit, upload: asUpload(manyLines) },
   { method: 'POST', path: '/v1/none', audit, upload: asUpload(noLines) },
@@ -359,6 +371,15 @@ test('a caller that hangs up on a long answer ends the work behind it', async ()
   const ended = once(endlessUpload, 'ended');
   socket.destroy();
   await ended;
+});
+
+test('a route that waits knows its operator, and when its caller hangs up', async () => {
+  const [asked, gone] = [once(waiting, 'asked'), once(waiting, 'gone')];
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET /v1/wait HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer the-token\r\n\r\n');
+  assert.deepEqual(await asked, ['local']);
+  socket.destroy();
+  await gone;
 });
 
 test('a caller that hangs up within its upload leaves no file, and the next is served', async () => {

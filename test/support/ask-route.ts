@@ -8,18 +8,27 @@ export interface RouteReply {
   readonly body: unknown;
 }
 
+/** Of the listener's caller. */
+export interface RouteCaller {
+  readonly operator: string;
+  readonly gone: AbortSignal;
+}
+
+const alice: RouteCaller = { operator: 'alice', gone: new AbortController().signal };
+
 /** `asked`: a text is the query, anything else the body. */
 export async function askRoute(
   routes: readonly AdminRoute[],
   method: AdminRoute['method'],
   path: string,
   asked: unknown = '',
+  caller = alice,
 ): Promise<RouteReply> {
   const route = routes.find((each) => each.method === method && each.path === path);
   assert.ok(route !== undefined, `there is a route ${method} ${path}`);
   const isQuery = typeof asked === 'string';
   const query = new URLSearchParams(isQuery ? asked : '');
-  return replyOf(await route.handle({ query, body: isQuery ? undefined : asked }));
+  return replyOf(await route.handle({ query, body: isQuery ? undefined : asked, ...caller }));
 }
 
 function replyOf(answer: AdminAnswer): RouteReply {

@@ -6,9 +6,15 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId } from '../../model/ids.ts';
-import { operatorsReadingMax } from '../../model/limits.ts';
+import { operatorReadingMax, operatorsReadingMax } from '../../model/limits.ts';
 import { WaitingReaders, type ReaderSlot } from '../../core/events/waiting-readers.ts';
-import { readRoute, refuse, type AdminAnswer, type AdminRoute } from '../ops/admin-route.ts';
+import {
+  readRoute,
+  refuse,
+  type AdminAnswer,
+  type AdminRequest,
+  type AdminRoute,
+} from '../ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import { isWanted, type EventFilter } from './event-pages.ts';
 import { answerEventsRequest, type EventsAnswer, eventsQuery, type EventsRequest } from './event-query.ts';
@@ -17,9 +23,6 @@ export interface EventRoutesDeps {
   readonly clock: Clock;
   readonly events: EventLog;
 }
-
-/** All operators are one application to the waiting readers. */
-const operators = 'operators' as ApplicationId;
 
 /** A wait of one operator. */
 interface Following {
@@ -38,13 +41,13 @@ export class EventRoutes {
   constructor({ clock, events }: EventRoutesDeps) {
     this.#clock = clock;
     this.#events = events;
-    const limits = { max: operatorsReadingMax, perApplicationMax: operatorsReadingMax };
+    const limits = { max: operatorsReadingMax, perApplicationMax: operatorReadingMax };
     this.#readers = new WaitingReaders(clock, limits);
     events.follow((committed) => this.#wake(committed));
   }
 
   get routes(): readonly AdminRoute[] {
-    return [readRoute('/v1/events', eventsQuery, (request) => this.#handle(request))];
+    return [readRoute('/v1/events', eventsQuery, (query, request) => this.#handle(query, request))];
   }
 
   /** For a drain: every wait is answered now, later ones at once; reading goes on. */
@@ -53,13 +56,15 @@ export class EventRoutes {
     this.#readers.wakeAll();
   }
 
-  async #handle(request: EventsRequest): Promise<AdminAnswer> {
-    const slot = this.#readers.enter(operators);
+  /** An operator is an application to the waiting readers. */
+  async #handle(query: EventsRequest, { operator, gone }: AdminRequest): Promise<AdminAnswer> {
+    const slot = this.#readers.enter(operator as ApplicationId);
     if (slot === null) return refuse(503, 'too many follow the events already');
-    const following = { filter: request.filter, slot };
+    const following = { filter: query.filter, slot };
     this.#following.add(following);
+    gone.addEventListener('abort', () => slot.leave());
     try {
-      return await this.#answer(request, slot);
+      return await this.#answer(query, slot, gone);
     } finally {
       this.#following.delete(following);
       slot.leave();
@@ -67,7 +72,11 @@ export class EventRoutes {
   }
 
   /** Reads again each time an event comes, until there is something to answer. */
-  async #answer(request: EventsRequest, slot: ReaderSlot): Promise<EventsAnswer & { draining: boolean }> {
+  async #answer(
+    request: EventsRequest,
+    slot: ReaderSlot,
+    gone: AbortSignal,
+  ): Promise<EventsAnswer & { draining: boolean }> {
     const endMs = this.#clock.monotonicMs() + request.waitMs;
     let answer = await answerEventsRequest(this.#events, request);
     let truncated = false;
@@ -75,7 +84,7 @@ export class EventRoutes {
       truncated ||= answer.truncated;
       const leftMs = endMs - this.#clock.monotonicMs();
       const isOver = answer.events.length > 0 || answer.before !== null || answer.next < answer.head;
-      if (isOver || leftMs <= 0 || this.#isDraining)
+      if (isOver || leftMs <= 0 || gone.aborted || this.#isDraining)
         return { ...answer, truncated, draining: this.#isDraining };
       await slot.wait(leftMs);
       answer = await answerEventsRequest(this.#events, { ...request, start: { after: answer.next } });

@@ -21,6 +21,10 @@ export interface AdminRequest {
   readonly query: URLSearchParams;
   /** Parsed JSON; undefined when the request has none. */
   readonly body: unknown;
+  /** The name of the operator. */
+  readonly operator: string;
+  /** Aborted when the caller hangs up before the answer is whole. */
+  readonly gone: AbortSignal;
 }
 
 /** An answer that is no success. */
@@ -97,12 +101,13 @@ export interface DirectoryContent {
 export function readRoute<Schema extends z.ZodType>(
   path: string,
   schema: Schema,
-  handle: (query: z.output<Schema>) => Promise<AdminAnswer>,
+  handle: (query: z.output<Schema>, request: AdminRequest) => Promise<AdminAnswer>,
 ): ReadRoute {
   return {
     method: 'GET',
     path,
-    handle: async ({ query }) => checked(schema, valuesOf(query), 'query', handle),
+    handle: async (request) =>
+      checked(schema, valuesOf(request.query), 'query', (query) => handle(query, request)),
   };
 }
 

@@ -79,7 +79,8 @@ export class AdminService {
 
   async #call(request: FastifyRequest, reply: FastifyReply, route: AdminRoute): Promise<FastifyReply> {
     const caller = callerOf(request);
-    const asked = { query: queryOf(request), body: request.body };
+    const { name: operator } = caller.operator;
+    const asked = { query: queryOf(request), body: request.body, operator, gone: goneOf(reply) };
     const answer = await (route.method === 'GET'
       ? read(caller, route, asked)
       : this.#change(caller, route, asked));
@@ -185,23 +186,25 @@ async function spoolBody({ raw }: FastifyRequest, path: string): Promise<boolean
   return true;
 }
 
+/** Aborted when the caller hangs up before the answer is whole. */
+function goneOf({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}
+
 /** An answer of one line of JSON after the other, as NDJSON: the first line begins it. */
 class LineAnswer {
   readonly #reply: FastifyReply;
   readonly #lines = new PassThrough();
-  readonly #gone = new AbortController();
+  readonly gone: AbortSignal;
   #hasBegun = false;
 
   constructor(reply: FastifyReply) {
     this.#reply = reply;
-    reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) this.#gone.abort();
-    });
-  }
-
-  /** Aborted when the caller hangs up before the answer is whole. */
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+    this.gone = goneOf(reply);
   }
 
   /** The status can no longer be chosen. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { EventRoutes } from '../../../../src/gateways/admin/event-routes.ts';
-import { operatorsReadingMax } from '../../../../src/model/limits.ts';
+import { operatorReadingMax, operatorsReadingMax } from '../../../../src/model/limits.ts';
 import { askRoute, type RouteReply } from '../../../support/ask-route.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
@@ -20,14 +20,14 @@ class Scene {
   readonly events = new DraftedEventLog();
   readonly service = new EventRoutes(this);
 
-  async ask(query: string): Promise<Answer> {
-    const { status, body } = await this.reply(query);
+  async ask(query: string, operator?: string): Promise<Answer> {
+    const { status, body } = await this.reply(query, operator);
     assert.equal(status, 200, JSON.stringify(body));
     return body as Answer;
   }
 
-  reply(query: string): Promise<RouteReply> {
-    return askRoute(this.service.routes, 'GET', '/v1/events', query);
+  reply(query: string, operator = 'alice', gone = new AbortController().signal): Promise<RouteReply> {
+    return askRoute(this.service.routes, 'GET', '/v1/events', query, { operator, gone });
   }
 }
 
@@ -90,14 +90,34 @@ test('a wait that brings nothing ends in time with what to pass back', async () 
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('no more than so many operators may read or wait; an answer makes room for another', async () => {
+test('the reads of one operator and of all are bounded; an answer makes room for another', async () => {
   const scene = new Scene();
-  const waiting = Array.from({ length: operatorsReadingMax }, () => scene.ask('after=0&wait=30'));
-  await settled();
-  assert.equal((await scene.reply('after=0')).status, 503);
+  const operators = Array.from({ length: operatorsReadingMax / operatorReadingMax }, (_, at) => `op-${at}`);
+  const waiting: Promise<Answer>[] = [];
+  for (const operator of operators) {
+    for (let at = 0; at < operatorReadingMax; at++) waiting.push(scene.ask('after=0&wait=30', operator));
+    await settled();
+    assert.equal((await scene.reply('after=0', operator)).status, 503, 'one operator has its share');
+    const isFull = waiting.length === operatorsReadingMax;
+    assert.equal((await scene.reply('after=0')).status, isFull ? 503 : 200);
+  }
   scene.events.append(sleepLogin());
   assert.equal((await Promise.all(waiting)).length, operatorsReadingMax);
   assert.equal((await scene.reply('after=0')).status, 200);
+});
+
+test('an operator who hangs up while waiting makes room at once', async () => {
+  const scene = new Scene();
+  const hangUp = new AbortController();
+  const waiting = Array.from({ length: operatorReadingMax }, () =>
+    scene.reply('after=0&wait=30', 'alice', hangUp.signal),
+  );
+  await settled();
+  assert.equal((await scene.reply('after=0')).status, 503);
+  hangUp.abort();
+  assert.equal((await scene.reply('after=0')).status, 200);
+  await Promise.all(waiting);
+  assert.equal(scene.clock.pendingTimers, 0);
 });
 
 test('a drain answers who waits and says so; reading goes on without waiting', async () => {
