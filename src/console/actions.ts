@@ -42,7 +42,7 @@ export interface Action {
 /** Null: a viewer may not do it, and sees no button. The server refuses it as well. */
 export function actionButton(page: Page, action: Action): HTMLButtonElement | null {
   if (!page.client.isOperator) return null;
-  const opener = button(action.verb, () => void carryOut(page, action, opener), kindOf(action));
+  const opener = button(action.verb, () => void carryOut(page, action), kindOf(action));
   opener.setAttribute('aria-label', `${action.verb} ${action.object}`);
   return opener;
 }
@@ -60,9 +60,8 @@ function kindOf({ isDanger }: Action): 'plain' | 'danger' {
   return isDanger === true ? 'danger' : 'plain';
 }
 
-async function carryOut(page: Page, action: Action, opener: HTMLButtonElement): Promise<void> {
+async function carryOut(page: Page, action: Action): Promise<void> {
   const dialog = new ActionDialog(action);
-  opener.disabled = true;
   let result: string | Disclosure | null = null;
   try {
     // Refused with fields, it is open again with what was typed and the reason.
@@ -79,13 +78,12 @@ async function carryOut(page: Page, action: Action, opener: HTMLButtonElement): 
     }
   } finally {
     dialog.remove();
-    opener.disabled = false;
   }
-  if (result === null) return;
-  page.say(typeof result === 'string' ? result : result.sentence, 'good');
-  if (typeof result !== 'string') await disclose(result);
-  // Its row may have been drawn again.
-  if (!opener.isConnected) document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
+  if (result !== null) page.say(typeof result === 'string' ? result : result.sentence, 'good');
+  if (result !== null && typeof result !== 'string') await disclose(result);
+  // The row of the button that had the focus may have been drawn again.
+  if (document.activeElement === document.body)
+    document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
 }
 
 class ActionDialog {

@@ -15,7 +15,15 @@ export class RequestError extends Error {
   }
 }
 
-export type QueryValues = Readonly<Record<string, string | number | null | undefined>>;
+type QueryValues = Readonly<Record<string, string | number | null | undefined>>;
+
+/** Without the values that are empty. */
+export function withQuery(path: string, query: QueryValues): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== null && value !== undefined && value !== '') parameters.append(name, String(value));
+  return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
+}
 
 export class Client {
   /** Null: nobody is logged in. */
@@ -48,12 +56,9 @@ export class Client {
     this.session = null;
   }
 
-  /** Rejects with a RequestError. */
-  read<Answer>(path: string, query: QueryValues = {}): Promise<Answer> {
-    const parameters = new URLSearchParams();
-    for (const [name, value] of Object.entries(query))
-      if (value !== null && value !== undefined && value !== '') parameters.append(name, String(value));
-    return this.#ask('GET', parameters.size === 0 ? path : `${path}?${parameters.toString()}`);
+  /** `gone`: aborted when nobody wants the answer any longer. Rejects with a RequestError. */
+  read<Answer>(path: string, query: QueryValues = {}, gone?: AbortSignal): Promise<Answer> {
+    return this.#ask('GET', withQuery(path, query), undefined, gone);
   }
 
   /** Rejects with a RequestError. */
@@ -61,9 +66,9 @@ export class Client {
     return this.#ask('POST', path, body);
   }
 
-  async #ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+  async #ask<Answer>(method: string, path: string, body?: object, gone?: AbortSignal): Promise<Answer> {
     try {
-      return await send<Answer>(method, path, { 'X-Reveille-Csrf': this.session?.csrf ?? '' }, body);
+      return await send<Answer>(method, path, { 'X-Reveille-Csrf': this.session?.csrf ?? '' }, body, gone);
     } catch (error) {
       if (error instanceof RequestError && error.status === 401 && this.session !== null) {
         this.session = null;
@@ -80,12 +85,14 @@ export async function send<Answer>(
   path: string,
   headers: Readonly<Record<string, string>>,
   body?: object,
+  gone?: AbortSignal,
 ): Promise<Answer> {
+  const timeout = AbortSignal.timeout(answerMsMax);
   const answer = await fetch(path, {
     method,
     credentials: 'same-origin',
     redirect: 'error',
-    signal: AbortSignal.timeout(answerMsMax),
+    signal: gone === undefined ? timeout : AbortSignal.any([timeout, gone]),
     headers: { ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch((error: unknown) => {

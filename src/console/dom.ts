@@ -49,6 +49,27 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Replaces the children: rows that were unfolded stay so, and the control that had the focus has it again, or else the view. */
+export function redraw(place: HTMLElement, ...children: readonly HTMLElement[]): void {
+  const opened = new Set([...place.querySelectorAll('details[open]')].map(signOf));
+  const active = document.activeElement;
+  const focused = place.contains(active) && active !== null ? signOf(active) : null;
+  place.replaceChildren(...children);
+  for (const details of place.querySelectorAll('details')) details.open = opened.has(signOf(details));
+  if (focused === null) return;
+  const controls = [...place.querySelectorAll<HTMLElement>('a, button, input, summary')];
+  const same = controls.find((control) => signOf(control) === focused);
+  (same ?? document.querySelector('main'))?.focus({ preventScroll: true });
+}
+
+/** By the head of its row and its label. */
+function signOf(element: Element): string {
+  const row = element.closest('tr');
+  const head = row?.matches('.unfolding') === true ? row.previousElementSibling : row;
+  const label = element.getAttribute('aria-label') ?? (element.matches('details') ? '' : element.textContent);
+  return `${head?.querySelector('th')?.innerHTML} ${label}`;
+}
+
 /** Code that may break behind its dots, underlines and colons, where a line is too short for it. */
 export function code(text: string): HTMLElement {
   const parts = text.split(/(?<=[._:/,])/);

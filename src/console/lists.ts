@@ -1,6 +1,6 @@
 /** The parts of views that show lists: tables, forms that choose what is listed, and how a list is read once or again and again. */
 import { RequestError } from './client.ts';
-import { el } from './dom.ts';
+import { el, redraw } from './dom.ts';
 import { facts, linkTo, poll, sentenceOf, Trouble, troubleLine, type View } from './page.ts';
 
 type Cell = Node | string | number;
@@ -13,12 +13,17 @@ export interface Column<Item> {
   readonly isNumber?: boolean;
 }
 
-/** `caption`: what it is a table of; seen by screen readers alone, where the heading says it. */
+/**
+ * `caption`: the noun of its rows; seen by screen readers alone, where the heading says it. `empty`: the sentence in the place of a
+ * table without rows.
+ */
 export function dataTable<Item>(
   caption: string,
+  empty: string,
   items: readonly Item[],
   columns: readonly Column<Item>[],
 ): HTMLElement {
+  if (items.length === 0) return el('p', {}, empty);
   const classOf = ({ isWide, isNumber }: Column<Item>): string | null =>
     [isWide === true && 'wide', isNumber === true && 'number'].filter(Boolean).join(' ') || null;
   const head = columns.map((column) => el('th', { scope: 'col', class: classOf(column) }, column.name));
@@ -66,18 +71,18 @@ function looking(): HTMLElement {
 export function polledView<Found>(
   title: string,
   everyMs: number,
-  read: () => Promise<Found>,
+  read: (gone?: AbortSignal) => Promise<Found>,
   partsOf: (found: Found, look: () => void) => readonly HTMLElement[],
 ): View {
   const trouble = new Trouble();
   const list = looking();
   let shown = '';
-  const look = async (): Promise<void> => {
-    const found = await read();
+  const look = async (gone?: AbortSignal): Promise<void> => {
+    const found = await read(gone);
     const now = JSON.stringify(found);
     if (now === shown) return;
     shown = now;
-    list.replaceChildren(...partsOf(found, () => void look().catch(() => undefined)));
+    redraw(list, ...partsOf(found, () => void look().catch(() => undefined)));
   };
   const close = poll(everyMs, look, trouble.show);
   return { title, content: el('div', {}, trouble.element, list), close };
@@ -109,6 +114,18 @@ export function readOnce(read: () => Promise<readonly HTMLElement[]>): {
       isOver = true;
     },
   };
+}
+
+/** Links to the other pages of the list that the query asks for. `next`: the place where its next page begins; null: there is none. */
+export function pageLinks(
+  view: string,
+  query: Readonly<Record<string, string | null>>,
+  next: string | null,
+  text = 'Next page',
+): HTMLElement {
+  const first = el('a', { href: linkTo(view, { ...query, after: null }) }, 'First page');
+  const further = el('a', { href: linkTo(view, { ...query, after: next }) }, text);
+  return el('p', { class: 'pages' }, query['after'] !== null && first, next !== null && further);
 }
 
 /** A control of a form with its label. */

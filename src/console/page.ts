@@ -1,5 +1,5 @@
 /** The page as its views have it, and the small parts that views are made of. */
-import type { Client } from './client.ts';
+import { withQuery, type Client } from './client.ts';
 import { el, freshId, type Attributes } from './dom.ts';
 import { formatMoment } from './text.ts';
 
@@ -22,15 +22,15 @@ export interface View {
 export type OpenView = (page: Page, query: URLSearchParams) => View;
 
 /** The address of a view of the console. */
-export function linkTo(
-  view: string,
-  query: Readonly<Record<string, string | null | undefined>> = {},
-): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== null && value !== undefined && value !== '') parameters.append(name, value);
-  const path = `/console#/${view}`;
-  return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
+export function linkTo(view: string, query: Readonly<Record<string, string | null>> = {}): string {
+  return withQuery(`/console#/${view}`, query);
+}
+
+/** Resolves when the view is open: opening it clears the news. */
+export function moveTo(link: string): Promise<unknown> {
+  const moved = new Promise((resolve) => window.addEventListener('hashchange', resolve, { once: true }));
+  location.assign(link);
+  return moved;
 }
 
 /** A device by its id, with the address of its view. */
@@ -38,11 +38,16 @@ export function deviceLink(id: string): HTMLElement {
   return el('a', { href: linkTo('device', { id }) }, el('bdi', {}, id));
 }
 
+/** A product by its id, with the address of its devices. */
+export function productLink(id: string): HTMLElement {
+  return el('a', { href: linkTo('devices', { product_id: id }) }, el('bdi', {}, id));
+}
+
 /** The page of a call is a document of its own, whose policy lets it load media. */
 export const callPath = '/watch';
 
 export function linkToCall(session: string): string {
-  return `${callPath}?${new URLSearchParams({ session }).toString()}`;
+  return withQuery(callPath, { session });
 }
 
 export function sentenceOf(error: unknown): string {
@@ -50,36 +55,31 @@ export function sentenceOf(error: unknown): string {
 }
 
 /**
- * Runs now and every `everyMs` while the page is seen, one at a time. `failed` gets the sentence of each failure; null: it
- * works again. Returns what ends it.
+ * Runs now and every `everyMs` while the page is seen, one at a time, with a signal that is aborted at the end. `failed` gets the
+ * sentence of each failure; null: it works again. Returns the function that ends it.
  */
 export function poll(
   everyMs: number,
-  run: () => Promise<void>,
+  run: (gone: AbortSignal) => Promise<void>,
   failed: (sentence: string | null) => void,
 ): () => void {
   let isRunning = false;
-  let isOver = false;
+  const over = new AbortController();
+  const { signal } = over;
   const look = async (): Promise<void> => {
-    if (isRunning || isOver || document.hidden) return;
+    if (isRunning || signal.aborted || document.hidden) return;
     isRunning = true;
-    try {
-      await run();
-      if (!isOver) failed(null);
-    } catch (error) {
-      if (!isOver) failed(sentenceOf(error));
-    } finally {
-      isRunning = false;
-    }
+    const failure = await run(signal).then(() => null, sentenceOf);
+    isRunning = false;
+    if (!signal.aborted) failed(failure);
   };
   const onSeen = (): void => void look();
   const timer = setInterval(onSeen, everyMs);
-  document.addEventListener('visibilitychange', onSeen);
+  document.addEventListener('visibilitychange', onSeen, { signal });
   void look();
   return () => {
-    isOver = true;
+    over.abort();
     clearInterval(timer);
-    document.removeEventListener('visibilitychange', onSeen);
   };
 }
 

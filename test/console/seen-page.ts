@@ -1,8 +1,9 @@
 /** The page of the console as tests look at it: held against axe, measured, and kept as a picture. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import type { Chromium } from '../support/chromium.ts';
 
 const require = createRequire(import.meta.url);
@@ -28,12 +29,19 @@ export async function complaints(browser: Chromium): Promise<string[]> {
 export const overflow =
   '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)';
 
+/** Pictures of docs/console.md: `PICTURES=docs/images npm run test:with -- console` renews them. */
+const documented: ReadonlySet<string> = new Set(['overview', 'device', 'narrow', 'call']);
+
+/** Small: of 256 colours at most. */
 export async function keepPicture(
   t: { diagnostic(text: string): void },
   browser: Chromium,
   name: string,
 ): Promise<void> {
-  const file = join(tmpdir(), `reveille-console-${name}.png`);
-  writeFileSync(file, await browser.screenshot());
+  const folder = documented.has(name) ? process.env['PICTURES'] : undefined;
+  const file = join(folder ?? tmpdir(), `console-${name}.png`);
+  await sharp(await browser.screenshot())
+    .png({ palette: true })
+    .toFile(file);
   t.diagnostic(`the page, as it was seen: ${file}`);
 }

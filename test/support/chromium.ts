@@ -186,6 +186,20 @@ export class Chromium {
       await this.#command('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
   }
 
+  /** Presses a key and lets it go, `Tab` for one. `modifiers`: 8 is Shift. */
+  async press(key: string, modifiers = 0): Promise<void> {
+    const code = { Tab: 9, Enter: 13, Escape: 27, ' ': 32, ArrowDown: 40 }[key];
+    const text = key === 'Enter' ? '\r' : key === ' ' ? ' ' : undefined;
+    const stroke = { key, modifiers, windowsVirtualKeyCode: code };
+    await this.#command('Input.dispatchKeyEvent', { type: 'keyDown', text, ...stroke });
+    await this.#command('Input.dispatchKeyEvent', { type: 'keyUp', ...stroke });
+  }
+
+  /** Types into the control that has the focus. */
+  async type(text: string): Promise<void> {
+    await this.#command('Input.insertText', { text });
+  }
+
   /** PNG of what is seen. */
   async screenshot(): Promise<Buffer> {
     const { data } = (await this.#command('Page.captureScreenshot', { format: 'png' })) as { data: string };

@@ -59,7 +59,7 @@ export class CallFigures {
     const counts = (Object.keys(results) as MediaFrameResult[]).filter((result) => frames[result] > 0);
     if (counts.length > 0)
       this.#frames.replaceChildren(
-        dataTable('Frames and packets by their result', counts, [
+        dataTable('Frames and packets by their result', 'None yet.', counts, [
           { name: 'Result', cell: describeResult },
           { name: 'Count', cell: (result) => formatCount(frames[result]), isNumber: true },
           { name: 'In metrics', cell: (result) => el('code', {}, result), isWide: true },

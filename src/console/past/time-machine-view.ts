@@ -1,6 +1,6 @@
 /** The past of a device as people look at it: a time line, the times when it could not be reached and why, and its events. */
 import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
-import { code, el, setText } from '../dom.ts';
+import { code, el, redraw, setText } from '../dom.ts';
 import { dataTable } from '../lists.ts';
 import { button, choice, moment, section, sentenceOf, type Page } from '../page.ts';
 import { describeEvent } from './reasons.ts';
@@ -63,7 +63,7 @@ export class TimeMachine {
         el('p', { class: 'buttons' }, this.#earlier),
         this.#reach,
       ),
-      section('When it could not be reached, and why', {}, this.#offline),
+      section('Times without a connection', {}, this.#offline),
       section('Events, the latest first', {}, this.#list),
     );
     this.#observer = new ResizeObserver(() => this.#drawLine());
@@ -142,8 +142,8 @@ export class TimeMachine {
       this.#reach,
       `${plural(this.#events.size, 'event')} of it read, times are of ${zoneName()}.${since}${this.#before === null ? ' There are no earlier ones in the log.' : ''}`,
     );
-    this.#offline.replaceChildren(offlineOf(past));
-    this.#list.replaceChildren(...this.#eventRows());
+    redraw(this.#offline, offlineOf(past));
+    redraw(this.#list, ...this.#eventRows());
     this.#drawLine();
   }
 
@@ -158,30 +158,29 @@ export class TimeMachine {
 
   #eventRows(): HTMLElement[] {
     const newest = [...this.#events.values()].sort((one, other) => other.seq - one.seq);
-    if (newest.length === 0) return [el('p', {}, 'None in the log.')];
-    const table = dataTable('Events of the device', newest.slice(0, this.#rows), [
-      { name: 'When', cell: ({ at }) => moment(Date.parse(at)) },
-      { name: 'What', cell: describeEvent },
+    const table = dataTable('Events of the device', 'None in the log.', newest.slice(0, this.#rows), [
+      { name: 'Time', cell: ({ at }) => moment(Date.parse(at)) },
+      { name: 'Event', cell: describeEvent },
       { name: 'Type', cell: ({ type }) => code(type), isWide: true },
     ]);
     if (newest.length <= this.#rows) return [table];
     const more = button(`Show ${plural(newest.length - this.#rows, 'more event')}`, () => {
       this.#rows = Infinity;
-      this.#list.replaceChildren(...this.#eventRows());
+      redraw(this.#list, ...this.#eventRows());
     });
     return [table, more];
   }
 }
 
 function offlineOf({ offline }: Past): HTMLElement {
-  if (offline.length === 0) return el('p', {}, 'Never, as far as the events above tell.');
-  return dataTable('Times without a connection', offline.toReversed().slice(0, rowsMax), [
+  const shown = offline.toReversed().slice(0, rowsMax);
+  return dataTable('Times without a connection', 'None, as far as the events above tell.', shown, [
     { name: 'From', cell: ({ fromMs }) => moment(fromMs) },
     {
-      name: 'For',
+      name: 'Duration',
       cell: ({ fromMs, toMs }) =>
         formatSpan((toMs ?? Date.now()) - fromMs) + (toMs === null ? ', and still' : ''),
     },
-    { name: 'Why', cell: ({ ending }) => (ending === '' ? 'not known' : ending) },
+    { name: 'Reason', cell: ({ ending }) => (ending === '' ? 'not known' : ending) },
   ]);
 }

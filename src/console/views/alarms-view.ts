@@ -12,10 +12,10 @@ export function openAlarms(page: Page): View {
     everyMs,
     () => page.client.read<AlarmsAnswer>('/v1/alarms'),
     ({ alarms, resolved }) => [
-      alarms.length === 0 ? el('p', {}, 'No alarm: all is well.') : alarmTable('Alarms', alarms),
+      alarmTable('Alarms', 'No alarm: all is well.', alarms),
       ...(resolved.length === 0
         ? []
-        : [section('Resolved lately', {}, alarmTable('Resolved lately', resolved))]),
+        : [section('Resolved lately', {}, alarmTable('Resolved lately', 'None.', resolved))]),
       el(
         'p',
         { class: 'faint' },
@@ -25,8 +25,8 @@ export function openAlarms(page: Page): View {
   );
 }
 
-function alarmTable(caption: string, alarms: readonly AlarmJson[]): HTMLElement {
-  return dataTable(caption, alarms, [
+function alarmTable(caption: string, empty: string, alarms: readonly AlarmJson[]): HTMLElement {
+  return dataTable(caption, empty, alarms, [
     { name: 'Alarm', cell: ({ name, of }) => el('bdi', {}, `${name} ${of}`.trim()) },
     {
       name: 'State',

@@ -28,15 +28,14 @@ const resultKinds: Readonly<Record<string, BadgeKind>> = {
 };
 
 function linesOf(lines: readonly AuditLine[]): HTMLElement[] {
-  if (lines.length === 0) return [el('p', {}, 'No line.')];
   return [
-    dataTable('Changes', lines, [
-      { name: 'When', cell: ({ at }) => moment(Date.parse(at)) },
-      { name: 'Who', cell: ({ user, operator }) => el('bdi', {}, user ?? operator) },
+    dataTable('Changes', 'No line.', lines, [
+      { name: 'Time', cell: ({ at }) => moment(Date.parse(at)) },
+      { name: 'Operator', cell: ({ user, operator }) => el('bdi', {}, user ?? operator) },
       { name: 'Action', cell: ({ action }) => code(action) },
-      { name: 'What', cell: ({ ids }) => el('bdi', {}, describeIds(ids)), isWide: true },
+      { name: 'Object', cell: ({ ids }) => el('bdi', {}, describeIds(ids)), isWide: true },
       { name: 'Result', cell: resultOf },
-      { name: 'From', cell: ({ from }) => from, isWide: true },
+      { name: 'Address', cell: ({ from }) => from, isWide: true },
     ]),
     el('p', { class: 'faint' }, `The latest ${shownMax} at most; reveille audit has all that is kept.`),
   ];

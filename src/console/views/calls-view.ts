@@ -27,7 +27,7 @@ export function openCalls(page: Page): View {
     ]);
   return polledView('Calls', everyMs, read, ([{ calls, more }, capacity]) => [
     el('p', {}, describeCapacity(capacity)),
-    calls.length === 0 ? el('p', {}, 'No live call.') : callsTable(page, calls),
+    callsTable(page, calls),
     ...(more ? [el('p', { class: 'faint' }, `These are ${shownMax}; there are more.`)] : []),
   ]);
 }
@@ -39,12 +39,12 @@ function describeCapacity({ processes, room }: Capacity): string {
 }
 
 export function callsTable(page: Page, calls: readonly CallJson[]): HTMLElement {
-  return dataTable('Live calls', calls, [
+  return dataTable('Live calls', 'No live call.', calls, [
     { name: 'Device', cell: (call) => deviceLink(call.device_id) },
     { name: 'State', cell: stateOf },
-    { name: 'Since', cell: (call) => moment(Date.parse(call.created_at)), isWide: true },
+    { name: 'Created', cell: (call) => moment(Date.parse(call.created_at)), isWide: true },
     { name: 'Legs', cell: legsOf, isWide: true },
-    { name: 'What to do', cell: (call) => el('span', { class: 'buttons' }, ...callActions(page, call)) },
+    { name: 'Actions', cell: (call) => el('span', { class: 'buttons' }, ...callActions(page, call)) },
   ]);
 }
 

@@ -35,11 +35,11 @@ export function siteSections({ processes, fronts }: SiteJson): HTMLElement[] {
 }
 
 function processesTable(processes: readonly SiteProcessJson[]): HTMLElement {
-  return dataTable('Processes', processes, [
+  return dataTable('Processes', 'None.', processes, [
     { name: 'Process', cell: ({ name }) => el('bdi', {}, name) },
     { name: 'State', cell: stateOf },
     { name: 'Pid', cell: ({ pid }) => pid ?? '', isNumber: true, isWide: true },
-    { name: 'Sleeping', cell: (one) => countOf(one.sleep_sessions), isNumber: true },
+    { name: 'Sleeping sessions', cell: (one) => countOf(one.sleep_sessions), isNumber: true },
     { name: 'Restarts', cell: ({ restarts }) => countOf(restarts), isNumber: true },
     { name: 'Version', cell: ({ release }) => release ?? '', isWide: true },
     {
@@ -51,7 +51,7 @@ function processesTable(processes: readonly SiteProcessJson[]): HTMLElement {
 }
 
 function frontsTable(fronts: readonly FrontJson[]): HTMLElement {
-  return dataTable('Fronts of the API', fronts, [
+  return dataTable('Fronts of the API', 'None.', fronts, [
     { name: 'Front', cell: ({ name }) => name },
     { name: 'State', cell: stateOf },
     { name: 'Connections', cell: ({ connections }) => formatCount(connections), isNumber: true },
@@ -62,9 +62,13 @@ function frontsTable(fronts: readonly FrontJson[]): HTMLElement {
       isWide: true,
     },
     { name: 'Open calls', cell: (front) => formatCount(front.open_calls), isNumber: true, isWide: true },
-    { name: 'Busy', cell: ({ utilization }) => `${Math.round(utilization * 100)} %`, isNumber: true },
+    { name: 'Utilization', cell: ({ utilization }) => `${Math.round(utilization * 100)} %`, isNumber: true },
     { name: 'Restarts', cell: ({ restarts }) => formatCount(restarts), isNumber: true },
-    { name: 'For', cell: ({ since }) => formatSpan(Date.now() - Date.parse(since)), isWide: true },
+    {
+      name: 'In this state for',
+      cell: ({ since }) => formatSpan(Date.now() - Date.parse(since)),
+      isWide: true,
+    },
   ]);
 }
 
@@ -82,15 +86,25 @@ function staleNotice({ stale, age_ms: ageMs }: ClusterJson): HTMLElement[] {
 }
 
 function membersTable(members: readonly MemberJson[]): HTMLElement {
-  return dataTable('Members', members, [
+  return dataTable('Members', 'None.', members, [
     { name: 'Member', cell: ({ node }) => el('bdi', {}, node) },
     { name: 'State', cell: stateOf },
     { name: 'Last sign of life', cell: (member) => `${formatSpan(member.lease_age_ms)} ago`, isWide: true },
-    { name: 'Sleeping', cell: (member) => formatCount(member.sleep_sessions), isNumber: true },
-    { name: 'Online', cell: (member) => formatCount(member.signal_sessions), isNumber: true },
-    { name: 'Up for', cell: (member) => formatSpan(Date.now() - member.started_at_ms), isWide: true },
-    { name: 'Outbox', cell: (member) => formatCount(member.outbox_length), isNumber: true, isWide: true },
-    { name: 'Event lag', cell: (member) => formatCount(member.event_lag), isNumber: true, isWide: true },
+    { name: 'Sleeping sessions', cell: (member) => formatCount(member.sleep_sessions), isNumber: true },
+    { name: 'Online sessions', cell: (member) => formatCount(member.signal_sessions), isNumber: true },
+    { name: 'Uptime', cell: (member) => formatSpan(Date.now() - member.started_at_ms), isWide: true },
+    {
+      name: 'Outbox, events',
+      cell: (member) => formatCount(member.outbox_length),
+      isNumber: true,
+      isWide: true,
+    },
+    {
+      name: 'Event lag, events',
+      cell: (member) => formatCount(member.event_lag),
+      isNumber: true,
+      isWide: true,
+    },
     { name: 'Version', cell: ({ version }) => version, isWide: true },
   ]);
 }

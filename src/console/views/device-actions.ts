@@ -4,7 +4,7 @@ import type { AcknowledgedJson } from '../../gateways/admin/message-route.ts';
 import type { WokenJson } from '../../gateways/admin/wake-route.ts';
 import type { WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
 import { actionButtons, type Action, type Disclosure, type Field, type Values } from '../actions.ts';
-import { linkTo, type Page } from '../page.ts';
+import { linkTo, moveTo, type Page } from '../page.ts';
 import { formatSpan } from '../text.ts';
 import { jsonIn, labelsIn, linesOfLabels, secondsIn, textOfSeconds } from '../values.ts';
 
@@ -71,7 +71,7 @@ export function deviceActions(page: Page, device: DeviceEntry, changed: () => vo
       isDanger: true,
       run: async () => {
         await page.client.change('/v1/device/remove', { device_id: object });
-        location.assign(linkTo('devices'));
+        await moveTo(linkTo('devices'));
         return `${object} is removed.`;
       },
     },
@@ -101,7 +101,7 @@ export function addDevice(page: Page): Action {
       });
       if (Object.keys(terms.labels).length > 0)
         await page.client.change('/v1/device/set', { device_id: deviceId, labels: terms.labels });
-      location.assign(linkTo('device', { id: deviceId }));
+      await moveTo(linkTo('device', { id: deviceId }));
       return secret === '' ? disclosed(`${deviceId} is added.`, made) : `${deviceId} is added.`;
     },
   };

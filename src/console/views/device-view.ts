@@ -4,15 +4,15 @@ import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device
 import { callsTable } from './calls-view.ts';
 import { refusedTable } from './refused-view.ts';
 import { deviceActions } from './device-actions.ts';
-import { el } from '../dom.ts';
+import { el, redraw } from '../dom.ts';
 import { dataTable } from '../lists.ts';
 import {
   badge,
   facts,
   labelsOf,
-  linkTo,
   moment,
   poll,
+  productLink,
   section,
   time,
   Trouble,
@@ -41,17 +41,21 @@ export function openDevice(page: Page, query: URLSearchParams): View {
       page.client.read<{ readonly calls: readonly CallJson[] }>('/v1/calls', { device_id: deviceId }),
       machine.look(),
     ]);
-    record.replaceChildren(recordOf(status));
-    connections.replaceChildren(connectionsOf(status));
-    refused.replaceChildren(
+    redraw(record, recordOf(status));
+    redraw(connections, connectionsOf(status));
+    redraw(
+      refused,
       ...(status.refused.length === 0 ? [] : [section('Refused logins', {}, refusedTable(status.refused))]),
     );
     // Buttons stay under the finger: they are laid anew only if others are to be there, and live calls hold buttons, too.
     const wanted = JSON.stringify([status.device, live]);
     if (wanted === offered) return;
     offered = wanted;
-    actions.replaceChildren(deviceActions(page, status.device, () => void look().catch(() => undefined)));
-    calls.replaceChildren(...(live.length === 0 ? [] : [section('Live calls', {}, callsTable(page, live))]));
+    actions.replaceChildren(deviceActions(page, status.device, lookAgain));
+    redraw(calls, ...(live.length === 0 ? [] : [section('Live calls', {}, callsTable(page, live))]));
+  };
+  const lookAgain = (): void => {
+    if (actions.isConnected) look().catch(() => undefined);
   };
   const stop = poll(everyMs, look, trouble.show);
   const content = el(
@@ -75,11 +79,6 @@ export function openDevice(page: Page, query: URLSearchParams): View {
 }
 
 function recordOf({ device }: DeviceStatus): HTMLElement {
-  const product = el(
-    'a',
-    { href: linkTo('devices', { product_id: device.product_id }) },
-    el('bdi', {}, device.product_id),
-  );
   const expires = device.expires_at === null ? 'never' : moment(device.expires_at * 1000);
   const rights = device.disabled
     ? badge('no: it is disabled', 'warn')
@@ -87,7 +86,7 @@ function recordOf({ device }: DeviceStatus): HTMLElement {
       ? badge('no: it has expired', 'warn')
       : badge('yes', 'good');
   return facts([
-    ['Product', product],
+    ['Product', productLink(device.product_id)],
     ['May log in', rights],
     ['Expires', expires],
     ['Labels', labelsOf(device.labels)],
@@ -99,7 +98,7 @@ function connectionsOf({ sleep, signal, now_ms: nowMs }: DeviceStatus): HTMLElem
     { name: 'module', open: 'asleep', connection: sleep },
     { name: 'controller', open: 'online', connection: signal },
   ];
-  const table = dataTable('Connections', connections, [
+  const table = dataTable('Connections', 'None.', connections, [
     { name: 'Connection', cell: ({ name }) => name },
     { name: 'State', cell: ({ connection, open }) => stateOf(connection, open) },
     { name: 'Last login', cell: ({ connection }) => momentOf(connection.last_login_at), isWide: true },

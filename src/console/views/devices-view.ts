@@ -4,13 +4,13 @@ import type { ListedState } from '../../model/peer.ts';
 import { actionButtons } from '../actions.ts';
 import { addDevice } from './device-actions.ts';
 import { el } from '../dom.ts';
-import { dataTable, readOnce, searchField, searchForm } from '../lists.ts';
+import { dataTable, pageLinks, readOnce, searchField, searchForm } from '../lists.ts';
 import {
   badge,
   deviceLink,
   labelsOf,
-  linkTo,
   moment,
+  productLink,
   time,
   troubleLine,
   type BadgeKind,
@@ -67,27 +67,16 @@ function stateField(chosen: string | null): HTMLSelectElement {
 type Asked = Readonly<Record<string, string | null>>;
 
 function listOf(devices: readonly ListedDeviceJson[], next: string | null, asked: Asked): HTMLElement[] {
-  const more = el(
-    'p',
-    { class: 'pages' },
-    asked['after'] !== null && el('a', { href: linkTo('devices', { ...asked, after: null }) }, 'First page'),
-    next !== null &&
-      el(
-        'a',
-        { href: linkTo('devices', { ...asked, after: next }) },
-        devices.length === 0 ? 'None among the first 500: look further' : 'Next page',
-      ),
-  );
-  if (devices.length === 0) return [el('p', {}, 'No device found here.'), more];
-  const table = dataTable('Devices found', devices, [
+  const further = devices.length === 0 ? 'None among the first 500: look further' : 'Next page';
+  const table = dataTable('Devices found', 'No device found here.', devices, [
     { name: 'Device', cell: (device) => deviceLink(device.device_id) },
     { name: 'State', cell: ({ state }) => badge(stateTexts[state], stateKinds[state]) },
     { name: 'Last seen', cell: lastSeen },
-    { name: 'Product', cell: (device) => el('bdi', {}, device.product_id), isWide: true },
+    { name: 'Product', cell: (device) => productLink(device.product_id), isWide: true },
     { name: 'Labels', cell: ({ labels }) => labelsOf(labels), isWide: true },
     { name: 'May log in', cell: mayLogIn, isWide: true },
   ]);
-  return [table, more];
+  return [table, pageLinks('devices', asked, next, further)];
 }
 
 function lastSeen({ last_seen_at: seenAt }: ListedDeviceJson): Node | string {

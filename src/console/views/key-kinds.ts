@@ -5,6 +5,11 @@ import { badge } from '../page.ts';
 import { secondsIn, wordsIn, wordsOrDefault } from '../values.ts';
 import { appsField, change, listColumn, removal, text, textColumn, time, type Kind } from './entry-kind.ts';
 
+const stateColumn: Kind['columns'][number] = {
+  name: 'State',
+  cell: (entry) => (entry['revoked'] === true ? badge('revoked', 'warn') : badge('valid', 'good')),
+};
+
 interface CredentialAnswer {
   readonly credential: { readonly access_key_id: string; readonly secret_key: string };
 }
@@ -27,10 +32,7 @@ export const credentials: Kind = {
   columns: [
     textColumn('Access key id', 'access_key_id'),
     textColumn('Application', 'app_id'),
-    {
-      name: 'State',
-      cell: (entry) => (entry['revoked'] === true ? badge('revoked', 'warn') : badge('valid', 'good')),
-    },
+    stateColumn,
     listColumn('Permissions', 'permissions'),
     { name: 'Ends', cell: (entry) => time(entry, 'not_after', 'never'), isWide: true },
   ],
@@ -76,14 +78,10 @@ export const credentials: Kind = {
         ),
     };
     const revoke = { verb: 'Revoke', object, meaning: 'Its calls are refused from now on.', isDanger: true };
-    const offered = entry['revoked'] === true ? [] : [rotate];
-    return [
-      ...offered,
-      ...(entry['revoked'] === true
-        ? []
-        : [change(client, '/v1/credential/revoke', revoke, named, `The credential ${id} is revoked.`)]),
-      removal(client, 'credential', 'access_key_id', id),
-    ];
+    const sentence = `The credential ${id} is revoked.`;
+    const revoking = [rotate, change(client, '/v1/credential/revoke', revoke, named, sentence)];
+    const removing = removal(client, 'credential', 'access_key_id', id);
+    return entry['revoked'] === true ? [removing] : [...revoking, removing];
   },
 };
 
@@ -91,14 +89,7 @@ export const bridges: Kind = {
   title: 'Bridges',
   meaning: 'A bridge stands in calls for a phone; it connects with its key.',
   kind: 'bridge',
-  columns: [
-    textColumn('Bridge', 'bridge_id'),
-    {
-      name: 'State',
-      cell: (entry) => (entry['revoked'] === true ? badge('revoked', 'warn') : badge('valid', 'good')),
-    },
-    listColumn('Applications', 'app_ids'),
-  ],
+  columns: [textColumn('Bridge', 'bridge_id'), stateColumn, listColumn('Applications', 'app_ids')],
   add: (client) => ({
     verb: 'Add a bridge',
     object: 'to the registry',

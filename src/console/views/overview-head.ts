@@ -1,6 +1,6 @@
 /** The head of the overview: the health of the server, its version and uptime, and its processes. */
 import type { AlarmsAnswer } from '../../server/health/alarm-watch.ts';
-import { el } from '../dom.ts';
+import { el, redraw } from '../dom.ts';
 import { badge, linkTo, poll, type Page, type View } from '../page.ts';
 import { formatSpan } from '../text.ts';
 import { readSite, siteSections } from './cluster-view.ts';
@@ -18,11 +18,15 @@ export function openHead(page: Page, failed: (sentence: string | null) => void):
       readSite(page),
     ]);
     const isHealthy = health === 'healthy';
-    head.replaceChildren(
+    redraw(
+      head,
       badge(isHealthy ? 'healthy' : 'alarm', isHealthy ? 'good' : 'bad'),
-      ' ',
-      isHealthy ? '' : el('a', { href: linkTo('alarms') }, health),
-      ` ${node}, version ${version}, up for ${formatSpan(Date.now() - Date.parse(startedAt))}`,
+      el('span', {}, ' ', !isHealthy && el('a', { href: linkTo('alarms') }, health)),
+      el(
+        'span',
+        {},
+        ` ${node}, version ${version}, up for ${formatSpan(Date.now() - Date.parse(startedAt))}`,
+      ),
     );
     const now = JSON.stringify(site);
     if (site === null || now === shown) return;

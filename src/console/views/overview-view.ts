@@ -4,7 +4,7 @@ import { el, setText } from '../dom.ts';
 import { Figures, type Values } from '../plots/figures.ts';
 import { choice, facts, poll, Trouble, type Page, type View } from '../page.ts';
 import { Plot, type Line } from '../plots/plots.ts';
-import { formatBytes, formatCount, formatNumber } from '../text.ts';
+import { formatBytes, formatCount, formatNumber, zoneName } from '../text.ts';
 import { openHead } from './overview-head.ts';
 
 const everyMs = 5000;
@@ -56,44 +56,44 @@ function plots(): Drawn[] {
       { label: 'sleeping', values: figures.of('sleep_sessions') },
       { label: 'online', values: figures.of('signal_sessions') },
     ]),
-    draw('Logins a second', '', (figures) => [
-      { label: 'modules', values: figures.rate(figures.of('sleep_logins.accepted')) },
-      { label: 'controllers', values: figures.rate(figures.of('signal_logins.accepted')) },
+    draw('Logins', '/s', (figures) => [
+      { label: 'modules accepted', values: figures.rate(figures.of('sleep_logins.accepted')) },
+      { label: 'controllers accepted', values: figures.rate(figures.of('signal_logins.accepted')) },
       { label: 'modules refused', values: refusals(figures, 'sleep_logins') },
       { label: 'controllers refused', values: refusals(figures, 'signal_logins') },
     ]),
-    draw('Wakeups a second', '', (figures) =>
+    draw('Wakeups', '/s', (figures) =>
       rates(figures, 'wakeups', ['accepted', 'repeated', 'refused', 'failed', 'unknown']),
     ),
-    draw('Wakeup outcomes a second', '', (figures) =>
+    draw('Wakeup outcomes', '/s', (figures) =>
       (['completed', 'expired', 'failed'] as const).map((outcome) => ({
         label: { completed: 'woke', expired: 'did not wake', failed: 'module lost' }[outcome],
         values: figures.rate(figures.of(`events.device.wakeup.${outcome}`)),
       })),
     ),
-    draw('Wake time, last minute', 's', (figures) => [
-      { label: 'p50', values: figures.wokeAfter(0.5) },
-      { label: 'p99', values: figures.wokeAfter(0.99) },
+    draw('Wake time of the last minute', 's', (figures) => [
+      { label: 'wake time p50', values: figures.wokeAfter(0.5) },
+      { label: 'wake time p99', values: figures.wokeAfter(0.99) },
     ]),
-    draw('API requests a second', '', (figures) => {
+    draw('API requests', '/s', (figures) => {
       const isQuery = (route: string): boolean => queryRoutes.has(route);
       return [
         { label: 'queries', values: requests(figures, 'requests', isQuery) },
-        { label: 'others', values: requests(figures, 'requests', (route) => !isQuery(route)) },
-        { label: 'that wait', values: requests(figures, 'long_polls', () => true) },
+        { label: 'other requests', values: requests(figures, 'requests', (route) => !isQuery(route)) },
+        { label: 'long polls', values: requests(figures, 'long_polls', () => true) },
       ];
     }),
-    draw('Events a second', '', (figures) => [
+    draw('Events', '/s', (figures) => [
       { label: 'events', values: figures.rate(figures.sum('events', figures.labels('events'))) },
     ]),
-    draw('Webhook attempts a second', '', (figures) =>
+    draw('Webhook attempts', '/s', (figures) =>
       rates(figures, 'webhook_deliveries', ['delivered', 'failed', 'parked']),
     ),
     draw('Live calls', '', (figures) =>
       figures.labels('calls').map((label) => ({ label, values: figures.of(`calls.${label}`) })),
     ),
-    draw('Event-loop delay, p99', 'ms', (figures) => [
-      { label: 'delay', values: scaled(figures.of('loop_delay_p99'), 1000) },
+    draw('Event-loop delay p99', 'ms', (figures) => [
+      { label: 'delay p99', values: scaled(figures.of('loop_delay_p99'), 1000) },
     ]),
     draw('CPU', '%', (figures) => [
       { label: 'CPU', values: scaled(figures.rate(figures.of('cpu_seconds')), 100) },
@@ -123,7 +123,7 @@ const tiles: readonly Tile[] = [
   { name: 'devices in the registry', read: (figures) => told(last(figures.of('registry.device'))) },
   { name: 'live calls', read: (figures) => told(last(figures.sum('calls', figures.labels('calls')))) },
   {
-    name: 'wakeups a second',
+    name: 'wakeups per second',
     read: (figures) => told(last(figures.rate(figures.of('wakeups.accepted'))), formatNumber),
   },
   {
@@ -203,7 +203,7 @@ export function openOverview(page: Page): View {
     el(
       'p',
       { class: 'faint' },
-      'Recorded every 5 s and kept for an hour. Delay, CPU and memory are those of the core. A cluster of nodes has a console at each node. At rest the event-loop delay is about 10 ms, the distance between two measurements.',
+      `Recorded every 5 s and kept for an hour; times are of ${zoneName()}. Delay, CPU and memory are those of the core; 100 % is one CPU. A cluster of nodes has a console at each node. At rest the event-loop delay is about 10 ms, the distance between two measurements.`,
     ),
   );
   return {

@@ -13,7 +13,7 @@ export function openRefused(page: Page): View {
     everyMs,
     () => page.client.read<RefusedAnswer>('/v1/refused', { limit: shownMax }),
     ({ refused, more }) => [
-      refused.length === 0 ? el('p', {}, 'No login was refused.') : refusedTable(refused),
+      refusedTable(refused),
       el('p', { class: 'faint' }, more ? `The latest ${shownMax}; reveille refused has more.` : ''),
     ],
   );
@@ -30,15 +30,15 @@ const causes: Readonly<Record<RefusedLoginJson['reason'], string>> = {
 };
 
 export function refusedTable(refused: readonly RefusedLoginJson[]): HTMLElement {
-  return dataTable('Refused logins', refused, [
+  return dataTable('Refused logins', 'No login was refused.', refused, [
     { name: 'Device', cell: (row) => deviceLink(row.device_id) },
     {
       name: 'Reason',
       cell: ({ reason }) => badge(causes[reason], reason === 'conflict' ? 'bad' : 'warn'),
     },
-    { name: 'Count', cell: ({ count }) => count, isNumber: true },
-    { name: 'Last', cell: (row) => moment(Date.parse(row.last_at)) },
-    { name: 'Port', cell: ({ connection }) => connection, isWide: true },
-    { name: 'From', cell: ({ addresses }) => addresses.toReversed().join(', ') || '–', isWide: true },
+    { name: 'Refusals', cell: ({ count }) => count, isNumber: true },
+    { name: 'Last refusal', cell: (row) => moment(Date.parse(row.last_at)) },
+    { name: 'Connection', cell: ({ connection }) => connection, isWide: true },
+    { name: 'Addresses', cell: ({ addresses }) => addresses.toReversed().join(', ') || '–', isWide: true },
   ]);
 }

@@ -2,7 +2,7 @@
 import type { Action, Field } from '../actions.ts';
 import type { Client } from '../client.ts';
 import { el } from '../dom.ts';
-import { linkTo } from '../page.ts';
+import { linkTo, productLink } from '../page.ts';
 import { wordsIn } from '../values.ts';
 import {
   appsField,
@@ -54,13 +54,7 @@ const products: Kind = {
   meaning: 'A product is a model of devices, with the applications that own its devices.',
   kind: 'product',
   columns: [
-    {
-      name: 'Product',
-      cell: (entry) => {
-        const id = text(entry, 'product_id');
-        return el('a', { href: linkTo('devices', { product_id: id }) }, el('bdi', {}, id));
-      },
-    },
+    { name: 'Product', cell: (entry) => productLink(text(entry, 'product_id')) },
     listColumn('Applications', 'app_ids'),
     {
       name: 'Defaults',

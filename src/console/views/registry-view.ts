@@ -3,7 +3,7 @@ import type { RegistryPage } from '../../gateways/admin/registry-lists.ts';
 import type { OpsTokenListing } from '../../gateways/admin/secret-routes.ts';
 import { actionButtons } from '../actions.ts';
 import { el } from '../dom.ts';
-import { dataTable, polledView } from '../lists.ts';
+import { dataTable, pageLinks, polledView } from '../lists.ts';
 import { linkTo, type Page, type View } from '../page.ts';
 import type { Kind } from './entry-kind.ts';
 import { kinds } from './registry-kinds.ts';
@@ -21,13 +21,8 @@ export function openRegistry(page: Page, query: URLSearchParams): View {
   const read = (): Promise<RegistryPage> => readEntries(page, kind, after);
   const list = polledView(kind.title, everyMs, read, ({ entries, next }, look) => [
     actionButtons(page, [kind.add(page.client)], look),
-    entries.length === 0 ? el('p', {}, 'There is none.') : tableOf(page, kind, entries, look),
-    el(
-      'p',
-      { class: 'pages' },
-      after !== null && el('a', { href: linkTo('registry', { kind: name }) }, 'First page'),
-      next !== null && el('a', { href: linkTo('registry', { kind: name, after: next }) }, 'Next page'),
-    ),
+    tableOf(page, kind, entries, look),
+    pageLinks('registry', { kind: name, after }, next),
   ]);
   const tabs = Object.entries(kinds).map(([path, { title }]) => {
     const isHere = path === name ? 'page' : null;
@@ -61,5 +56,5 @@ function tableOf(
     cell: (entry: RegistryPage['entries'][number]) =>
       actionButtons(page, actions(entry, page.client), changed),
   };
-  return dataTable(title, entries, page.client.isOperator ? [...columns, acting] : columns);
+  return dataTable(title, 'There is none.', entries, page.client.isOperator ? [...columns, acting] : columns);
 }

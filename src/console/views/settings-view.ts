@@ -18,7 +18,7 @@ export function openSettings(page: Page): View {
     return [
       ...(problem === null ? [] : [troubleLine(`A restart would fail: ${problem}`)]),
       el('p', { role: 'status' }, `${plural(ordered.length, 'setting')}.`),
-      dataTable('Settings', ordered, [
+      dataTable('Settings', 'None.', ordered, [
         { name: 'Setting', cell: (each) => el('span', {}, code(each.name), ' ', ...badgesOf(each)) },
         { name: 'In force', cell: (each) => el('span', {}, code(shownValue(each.value)), causeOf(each)) },
         { name: 'Source', cell: ({ origin }) => origin },

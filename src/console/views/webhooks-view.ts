@@ -6,6 +6,7 @@ import { dataTable, polledView, readOnce } from '../lists.ts';
 import { badge, button, facts, moment, section, type BadgeKind, type Page, type View } from '../page.ts';
 import { formatCount, plural } from '../text.ts';
 import { wordsOrDefault } from '../values.ts';
+import { change } from './entry-kind.ts';
 
 const everyMs = 10_000;
 const applicationsMax = 500;
@@ -68,9 +69,9 @@ function webhookPart(page: Page, webhook: WebhookJson, changed: () => void): HTM
   const { url, state, behind, failed, parked, last_failure: failure } = webhook;
   const shown: (readonly [string, Node | string])[] = [
     ['State', badge(stateTexts[state] ?? state, stateKinds[state] ?? 'plain')],
-    ['Behind', formatCount(behind)],
-    ['To be tried again', formatCount(failed)],
-    ['Given up', parked === 0 ? '0' : badge(formatCount(parked), 'warn')],
+    ['Events behind', formatCount(behind)],
+    ['Events to retry', formatCount(failed)],
+    ['Events given up', parked === 0 ? '0' : badge(formatCount(parked), 'warn')],
     ['Last success', momentOf(webhook.last_success_at)],
     [
       'Last failure',
@@ -155,25 +156,16 @@ function webhookActions(page: Page, webhook: WebhookJson): Action[] {
       return `${plural(replayed, 'event')} will be sent again.`;
     },
   };
-  const enable: Action = {
-    verb: 'Switch on',
-    object,
-    meaning: 'It goes on where it stood when it was switched off.',
-    run: async () => {
-      await page.client.change('/v1/webhook/enable', named);
-      return 'It is switched on.';
-    },
-  };
-  const remove: Action = {
-    verb: 'Remove',
-    object,
-    meaning: 'Events are sent to it no more; those that it did not get are dropped.',
-    isDanger: true,
-    run: async () => {
-      await page.client.change('/v1/webhook/remove', named);
-      return 'The webhook is removed.';
-    },
-  };
+  const enable = change(
+    page.client,
+    '/v1/webhook/enable',
+    { verb: 'Switch on', object, meaning: 'It continues where it stood when it was switched off.' },
+    () => named,
+    'It is switched on.',
+  );
+  const meaning = 'Events are sent to it no more; those that it did not get are dropped.';
+  const terms = { verb: 'Remove', object, meaning, isDanger: true };
+  const remove = change(page.client, '/v1/webhook/remove', terms, () => named, 'The webhook is removed.');
   return [test, ...(parked > 0 ? [replay] : []), ...(state === 'off' ? [enable] : []), remove];
 }
 
@@ -185,11 +177,11 @@ function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElemen
       '/v1/webhook/list',
       query,
     );
-    const table = dataTable('Events given up', parked, [
+    const table = dataTable('Events given up', 'None.', parked, [
       { name: 'Event', cell: ({ type }) => code(type) },
       { name: 'Device', cell: (event) => el('bdi', {}, event.device_id) },
-      { name: 'When', cell: ({ at }) => momentOf(at), isWide: true },
-      { name: 'Why', cell: (event) => event.last_failure.reason },
+      { name: 'Time', cell: ({ at }) => momentOf(at), isWide: true },
+      { name: 'Reason', cell: (event) => event.last_failure.reason },
     ]);
     return [table];
   };
