@@ -105,10 +105,10 @@ async function settle<Result>(commit: Promise<Result>): Promise<Result> {
 /** The package prints the error of a refused batch with its stack, and rejects the transaction with it: the caller logs that. */
 function withoutPrint<Answer>(act: () => Answer): Answer {
   const { error } = console;
-  console.error = () => undefined;
+  Object.assign(console, { error: () => undefined });
   try {
     return act();
   } finally {
-    console.error = error;
+    Object.assign(console, { error });
   }
 }
