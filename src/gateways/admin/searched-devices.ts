@@ -1,7 +1,7 @@
 /**
  * The ids, products and labels of all devices, in memory and in the order of their ids, so that a search answers for the whole
- * fleet without reading the store. A block of devices is read at a time, a little every few milliseconds from the start on, and
- * sooner where a search needs it; it is read again behind a change of one of its devices, all of them behind an import. Blocks
+ * fleet without reading the store. A block of devices is read at a time, a little every few milliseconds from the first list of
+ * devices on, and sooner where a search needs it; it is read again behind a change of one of its devices, all of them behind an import. Blocks
  * for which there is no room are read by each search.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -58,11 +58,6 @@ export class DeviceIndex {
     this.#unfollow = deps.events.follow((committed) => this.#follow(committed));
   }
 
-  /** From now on blocks are read before a search needs them. */
-  start(): void {
-    this.#readLater();
-  }
-
   stop(): void {
     this.#unfollow();
     this.#cancelReading?.();
@@ -74,18 +69,20 @@ export class DeviceIndex {
     const { lastId, bytes } = this.#blocks[at] ?? unread(last);
     this.#bytes -= bytes;
     this.#blocks[at] = unread(lastId);
-    this.#readLater();
   }
 
   /**
    * The devices around an id, with every change of before the call: all those from `from` to `lastId`, or to the last of all where
-   * that is empty. Takes about 1 ms where they have to be read. Throws when the store cannot be read.
+   * that is empty. Takes about 1 ms where they have to be read; the others are read soon then. Throws when the store cannot be
+   * read.
    */
   block(from: string): { readonly rows: DeviceRows; readonly lastId: string } {
     this.#forgetOld();
     const at = this.#place(from);
     const { rows, lastId } = this.#blocks[at] ?? unread(last);
-    return rows === null ? this.#read(at, lastId) : { rows, lastId };
+    if (rows !== null) return { rows, lastId };
+    this.#readLater();
+    return this.#read(at, lastId);
   }
 
   #read(at: number, bound: string): { readonly rows: DeviceRows; readonly lastId: string } {
@@ -112,7 +109,6 @@ export class DeviceIndex {
     this.#changes = changes;
     this.#bytes = 0;
     this.#blocks = [unread(last)];
-    this.#readLater();
   }
 
   #readLater(): void {
