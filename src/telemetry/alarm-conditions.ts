@@ -37,7 +37,7 @@ export function none(read: Read): Condition {
   return holding('== 0', read, (value) => value === 0);
 }
 
-/** Of the second only the server, or the same subject, is asked. */
+/** The second has to be true of the server, or of the same subject. */
 export function both(first: Condition, second: Condition): Condition {
   return {
     limits: [...first.limits, ...second.limits],
@@ -99,7 +99,7 @@ export function total(read: Read): Read {
   };
 }
 
-/** A second. */
+/** The increase per second. */
 export function rate(
   name: string,
   minutes: number,
@@ -125,7 +125,7 @@ export function until(name: string): Read {
     new Map([...latest(name)(figures)].map(([of, value]) => [of, value - figures.lastMs / 1000]));
 }
 
-/** Of a histogram, as `histogram_quantile` of Prometheus has it. `name`: its buckets. */
+/** A quantile of a histogram, as `histogram_quantile` of Prometheus has it. `name`: its buckets. */
 export function quantile(share: number, name: string, minutes: number): Read {
   const increased = increase(name, minutes);
   return (figures) => {

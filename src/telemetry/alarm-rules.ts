@@ -227,7 +227,7 @@ export const alarmFigures: NotedFigures = {
   kept: alarmFiguresKept,
 };
 
-/** Those of the process are not ours. */
+/** The figures of the process have no prefix of ours. */
 function metricOf(name: string): string {
   return /^(?:nodejs_|process_(?:open|max)_)/.test(name) ? name : `reveille_${name}`;
 }

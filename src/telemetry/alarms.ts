@@ -51,7 +51,7 @@ export class Alarms {
     this.#resolved = [...over, ...this.#resolved].slice(0, resolvedAlarmsMax);
   }
 
-  /** Those that fire first, and of them the critical ones. */
+  /** The firing ones first, and the critical ones first among them. */
   get active(): readonly Alarm[] {
     const rank = ({ state, severity }: Alarm): number =>
       (state === 'firing' ? 0 : 2) + Number(severity === 'warning');

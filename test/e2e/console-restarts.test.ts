@@ -8,7 +8,7 @@ import { UpgradeSite } from '../support/upgrade-site.ts';
 /** A browser at the console: it keeps the cookie of its login, under whatever port the listener has. */
 class Browser {
   readonly #upgraded: UpgradeSite;
-  /** Of `Set-Cookie`, without its name. */
+  /** The value of `Set-Cookie`, without its name. */
   #secret = '';
   #csrf = '';
 

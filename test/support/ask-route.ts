@@ -8,7 +8,7 @@ export interface RouteReply {
   readonly body: unknown;
 }
 
-/** Of the listener's caller. */
+/** The caller of the listener. */
 export interface RouteCaller {
   readonly operator: string;
   readonly gone: AbortSignal;

@@ -109,7 +109,7 @@ export interface TestServerOptions {
   readonly overrides?: readonly string[];
   /** Where media is carried: inside of the test, without pictures, or as it is in earnest. */
   readonly media?: 'inside' | 'child';
-  /** What is inside; absent: startMediaInside. */
+  /** Starts the media process inside; absent: startMediaInside. */
   readonly startMedia?: typeof startMediaInside;
 }
 

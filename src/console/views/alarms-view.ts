@@ -58,7 +58,7 @@ function kindOf(
   return severity === 'critical' ? 'bad' : 'warn';
 }
 
-/** What stands between backticks is code. */
+/** Shows the words between backticks as code. */
 function words(text: string): HTMLElement {
   return el('span', {}, ...text.split('`').map((part, at) => (at % 2 === 1 ? code(part) : part)));
 }

@@ -29,7 +29,7 @@ export interface AlarmsAnswer {
   readonly started_at: string;
   /** `healthy`, or how many alarms fire and which. */
   readonly health: string;
-  /** Those that fire first. */
+  /** The firing ones first. */
   readonly alarms: readonly AlarmJson[];
   /** The latest first. */
   readonly resolved: readonly AlarmJson[];

@@ -94,7 +94,7 @@ function checkReceiveBuffers({ api }: Pick<Settings, 'api'>, bytes: number | nul
   return [warn(check, risk, receiveBuffersAdvice)];
 }
 
-/** Whoever the queue has no room for is lost without a word: the kernel answers under SYN cookies, and the server never knows. */
+/** A connection beyond the accept queue is lost without a word: the kernel answers under SYN cookies, and the server never knows. */
 function checkAcceptQueue(
   { sleep }: Pick<Settings, 'sleep'>,
   { nodeVersion, acceptQueueMax }: Machine,

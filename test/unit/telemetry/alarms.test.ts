@@ -134,7 +134,7 @@ test('each process has an alarm of its own; those that fire stand first, critica
   assert.deepEqual(statesOf(alarms), ['c firing', 'b firing', 'a pending']);
 });
 
-test('of the alarms that are over the latest are kept', () => {
+test('the latest resolved alarms are kept', () => {
   const alarms = new Alarms(new DrivenClock());
   for (let at = 0; at < resolvedAlarmsMax + 3; at++) {
     alarms.observe([found({ of: `front-${at}`, forMs: 0 })]);

@@ -12,7 +12,7 @@ import { RegistryStore } from '../../../../src/storage/registry/registry-store.t
 import { backupOf, filesBeside, filledStore, inPieces, withManifest } from '../../../support/backup-scene.ts';
 import { closedAfter, temporaryDirectory } from '../../../support/temporary-store.ts';
 
-/** Of Linux. */
+/** The limit of Linux. */
 const pathBytesMax = 4096;
 const named: RestoreDeps = { name: 'the backup', bytes: null };
 
