@@ -2,6 +2,8 @@
  * Items that a process remembers for operators, in memory only and bounded: each owner loses its oldest item first, so that an
  * owner that floods loses its own; with too many of all, the owner that has had nothing new for the longest time loses one.
  */
+import { LRUCache } from 'lru-cache';
+
 export interface RecentLimits {
   readonly max: number;
   readonly ofOwnerMax: number;
@@ -9,13 +11,15 @@ export interface RecentLimits {
 
 export class RecentByOwner<Key, Item> {
   readonly #limits: RecentLimits;
-  /** The owner of the newest item is the last, and so is the newest item of each owner. */
-  readonly #byOwner = new Map<string, Map<Key, Item>>();
+  /** The newest item of each owner is the last. No `Map`: the first key of one lies behind the holes of all that were deleted. */
+  readonly #byOwner: LRUCache<string, Map<Key, Item>>;
   #size = 0;
   #forgotten = 0;
 
   constructor(limits: RecentLimits) {
     this.#limits = limits;
+    // Each owner has an item, and one is too many for a moment.
+    this.#byOwner = new LRUCache({ max: limits.max + 1 });
   }
 
   /** Items that were dropped for want of room. */
@@ -24,7 +28,7 @@ export class RecentByOwner<Key, Item> {
   }
 
   find(owner: string, key: Key): Item | null {
-    return this.#byOwner.get(owner)?.get(key) ?? null;
+    return this.#byOwner.peek(owner)?.get(key) ?? null;
   }
 
   /** In no order. */
@@ -35,16 +39,16 @@ export class RecentByOwner<Key, Item> {
   /** The item is the newest of all, and replaces the one of its owner that has the same key. */
   put(owner: string, key: Key, item: Item): void {
     const kept = this.#byOwner.get(owner) ?? new Map<Key, Item>();
-    this.#byOwner.delete(owner);
     this.#byOwner.set(owner, kept);
     if (!kept.delete(key)) this.#size += 1;
     kept.set(key, item);
-    if (kept.size > this.#limits.ofOwnerMax) this.#forgetOldest(owner, kept);
+    if (kept.size > this.#limits.ofOwnerMax) this.#forgetOldest(owner);
     if (this.#size > this.#limits.max)
-      for (const [first, of] of this.#byOwner) return this.#forgetOldest(first, of);
+      for (const first of this.#byOwner.rkeys()) return this.#forgetOldest(first);
   }
 
-  #forgetOldest(owner: string, kept: Map<Key, Item>): void {
+  #forgetOldest(owner: string): void {
+    const kept = this.#byOwner.peek(owner) ?? new Map<Key, Item>();
     for (const key of kept.keys()) {
       kept.delete(key);
       break;
