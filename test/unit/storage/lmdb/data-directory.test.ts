@@ -11,8 +11,9 @@ function modeOf(path: string): number {
 }
 
 test('a new data directory is made with its parents, closed to others', (t) => {
-  const path = join(temporaryDirectory(t), 'deep', 'data');
-  assert.deepEqual(prepareDataDirectory(path), { directory: path, modeBefore: null });
+  const made = join(temporaryDirectory(t), 'deep');
+  const path = join(made, 'data');
+  assert.deepEqual(prepareDataDirectory(path), { directory: path, made, modeBefore: null });
   assert.equal(modeOf(path), 0o700);
 });
 
@@ -20,7 +21,7 @@ test('a data directory that is open to others is closed, and its old mode told',
   const path = join(temporaryDirectory(t), 'data');
   mkdirSync(path);
   chmodSync(path, 0o755);
-  assert.deepEqual(prepareDataDirectory(path), { directory: path, modeBefore: 0o755 });
+  assert.deepEqual(prepareDataDirectory(path), { directory: path, made: null, modeBefore: 0o755 });
   assert.equal(modeOf(path), 0o700);
 });
 
