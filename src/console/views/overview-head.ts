@@ -1,5 +1,5 @@
 /** The head of the overview: the health of the server, its version and uptime, and its processes. */
-import type { AlarmsAnswer } from '../../server/health/alarm-watch.ts';
+import type { AlarmJson, AlarmsAnswer } from '../../server/health/alarm-watch.ts';
 import { el, redraw } from '../dom.ts';
 import { badge, linkTo, poll, type Page, type View } from '../page.ts';
 import { formatSpan } from '../text.ts';
@@ -13,15 +13,15 @@ export function openHead(page: Page, failed: (sentence: string | null) => void):
   const processes = el('details', { hidden: true }, el('summary', {}, 'Processes'), el('div'));
   let shown = '';
   const look = async (): Promise<void> => {
-    const [{ node, version, started_at: startedAt, health }, site] = await Promise.all([
+    const [{ node, version, started_at: startedAt, health, alarms }, site] = await Promise.all([
       page.client.read<AlarmsAnswer>('/v1/alarms'),
       readSite(page),
     ]);
-    const isHealthy = health === 'healthy';
+    const firing = alarms.filter(({ state }) => state === 'firing');
     redraw(
       head,
-      badge(isHealthy ? 'healthy' : 'alarm', isHealthy ? 'good' : 'bad'),
-      el('span', {}, ' ', !isHealthy && el('a', { href: linkTo('alarms') }, health)),
+      badgeOf(firing),
+      el('span', {}, ' ', firing.length > 0 && el('a', { href: linkTo('alarms') }, health)),
       el(
         'span',
         {},
@@ -36,4 +36,10 @@ export function openHead(page: Page, failed: (sentence: string | null) => void):
   };
   const close = poll(everyMs, look, failed);
   return { content: el('div', {}, head, processes), close };
+}
+
+function badgeOf(firing: readonly AlarmJson[]): HTMLElement {
+  if (firing.length === 0) return badge('healthy', 'good');
+  const isCritical = firing.some(({ severity }) => severity === 'critical');
+  return isCritical ? badge('critical', 'bad') : badge('warning', 'warn');
 }
