@@ -10,7 +10,8 @@ const everyMs = 5000;
 /** `failed`: as `poll`. The link leads to the alarms. */
 export function openHead(page: Page, failed: (sentence: string | null) => void): Omit<View, 'title'> {
   const head = el('p', { class: 'head' });
-  const processes = el('details', { hidden: true }, el('summary', {}, 'Processes'), el('div'));
+  const list = el('div');
+  const processes = el('details', { hidden: true }, el('summary', {}, 'Processes'), list);
   let shown = '';
   const look = async (): Promise<void> => {
     const [{ node, version, started_at: startedAt, health, alarms }, site] = await Promise.all([
@@ -32,7 +33,7 @@ export function openHead(page: Page, failed: (sentence: string | null) => void):
     if (site === null || now === shown) return;
     shown = now;
     processes.hidden = false;
-    processes.lastElementChild?.replaceChildren(...siteSections(site));
+    redraw(list, ...siteSections(site));
   };
   const close = poll(everyMs, look, failed);
   return { content: el('div', {}, head, processes), close };

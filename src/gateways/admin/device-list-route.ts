@@ -75,7 +75,6 @@ async function findIds(
     silent.push(member);
     return [];
   });
-  const own = search.find(sought).then((devices) => devices.map(({ deviceId }) => deviceId));
-  const all = (await Promise.all([own, ...asked])).flat();
+  const all = (await Promise.all([search.find(sought), ...asked])).flat();
   return { ids: [...new Set(all)].sort(compareIds).slice(0, sought.limit + 1), silent };
 }

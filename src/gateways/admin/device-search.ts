@@ -4,6 +4,7 @@ import { SerialQueue } from '../../lib/queues.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import { deviceSearchTurnMs } from '../../model/console-limits.ts';
+import type { DeviceId } from '../../model/ids.ts';
 import type { ListedState, SoughtDevices } from '../../model/peer.ts';
 import type { Device } from '../../model/registry.ts';
 import { compareIds, textOfLabels, type DeviceIndex, type DeviceRows } from './searched-devices.ts';
@@ -25,19 +26,19 @@ export class DeviceSearch {
   }
 
   /**
-   * The first devices that match, in the order of their ids: one more than asked for, where there are so many. A state is that by
+   * The ids of the first devices that match, in the order of their ids: one more than asked for, where there are so many. A state is that by
    * the sessions and the records of this process. Rejects when the store cannot be read.
    */
-  find(query: SoughtDevices): Promise<readonly Device[]> {
+  find(query: SoughtDevices): Promise<readonly DeviceId[]> {
     return this.#searches.run(() => searchDevices(this.#deps, query));
   }
 }
 
-async function searchDevices(deps: DeviceSearchDeps, query: SoughtDevices): Promise<readonly Device[]> {
+async function searchDevices(deps: DeviceSearchDeps, query: SoughtDevices): Promise<readonly DeviceId[]> {
   const { clock, index, registry } = deps;
   const { prefix, after, limit, state } = query;
   const isWanted = rowTest(query);
-  const found: Device[] = [];
+  const found: DeviceId[] = [];
   let from = after === undefined || compareIds(after, prefix) < 0 ? prefix : idBehind(after);
   for (let begunMs = clock.monotonicMs(); ;) {
     if (clock.monotonicMs() - begunMs >= deviceSearchTurnMs) {
@@ -53,7 +54,7 @@ async function searchDevices(deps: DeviceSearchDeps, query: SoughtDevices): Prom
       if (!isWanted(rows, row) || (state !== undefined && stateOf(deps, rows, row) !== state)) continue;
       const device = registry.peekDevice(id);
       if (device === null || !isWantedDevice(query, device)) continue;
-      if (found.push(device) > limit) return found;
+      if (found.push(id) > limit) return found;
     }
     if (lastId === '') return found;
     from = idBehind(lastId);

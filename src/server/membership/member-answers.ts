@@ -49,7 +49,7 @@ async function heldHere(
   sought: SoughtDevices,
 ): Promise<PeerAnswer<'held-devices'>> {
   try {
-    return (await deviceSearch.find(sought)).map(({ deviceId }) => deviceId);
+    return await deviceSearch.find(sought);
   } catch (error) {
     log.error({ err: error }, 'devices cannot be searched for an operator');
     return [];
