@@ -142,7 +142,7 @@ test('an operator does a day of work with the keyboard alone', async (t) => {
   assert.match(await browser.evaluate(`document.querySelector('dialog .secret').textContent`), /^\S{16,}$/);
   await person.use('Close');
   await person.sees('May log in');
-  assert.equal(await browser.evaluate(`document.querySelector('.secret')`), null);
+  await browser.until(`document.querySelector('.secret') === null`);
 
   await person.use('Disable DOOR-NEW');
   await person.dialog();
@@ -163,6 +163,52 @@ test('an operator does a day of work with the keyboard alone', async (t) => {
     browser.problems.filter((problem) => !expected.test(problem)),
     [],
   );
+});
+
+test('a wakeup that expires says so, and opens no dialog; nothing is said once the view is left', async (t) => {
+  const directory = temporaryDirectory(t);
+  const { ports } = await startServerProcess(t, [
+    `data.dir=${directory}`,
+    `registry.file=${writeRegistry(directory)}`,
+  ]);
+  const module = await SleepingModule.connect(ports.sleep, { deviceId, secret });
+  t.after(() => module.close());
+  const browser = await Chromium.launch(t);
+  const person = new KeyboardPerson(browser, `http://127.0.0.1:${ports.ops}`);
+  const expired = `{ wakeups: [{ status: 'expired', completed_at: null, woke_after_ms: null }] }`;
+  await browser.before(
+    `const send = fetch; globalThis.asked = 0; globalThis.answer = () => undefined;
+     globalThis.fetch = (url, ...terms) => !url.startsWith('/v1/wakeups') ? send(url, ...terms) :
+       new Promise((resolve) => { asked += 1; answer = () => resolve(Response.json(${expired})); });`,
+  );
+  const wake = async (): Promise<void> => {
+    await person.use(`Wake ${deviceId}`);
+    await person.dialog();
+    await browser.press('Enter');
+    await module.nextPacket();
+    await person.sees('waiting for it to come online');
+  };
+  await person.open();
+  await person.logIn(findOpsToken(directory) ?? '');
+  await person.go(
+    `#/device?id=${deviceId}`,
+    `document.querySelector('[aria-label="Wake ${deviceId}"]') !== null`,
+  );
+
+  await wake();
+  await browser.evaluate(`answer()`);
+  await person.sees('it did not wake: expired');
+  assert.equal(await browser.evaluate(`document.querySelector('dialog')`), null);
+
+  await wake();
+  await browser.until(`asked === 2`);
+  await person.go('#/devices', `document.querySelector('tbody tr') !== null`);
+  await browser.evaluate(`answer()`);
+  await browser.evaluate(
+    `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`,
+  );
+  assert.equal(await browser.evaluate(`document.querySelector('.news').textContent`), '');
+  assert.equal(await browser.evaluate(`document.querySelector('dialog')`), null);
 });
 
 test('the feed shows an event at once, and an unfolded row and the focus outlast it', async (t) => {

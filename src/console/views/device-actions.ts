@@ -1,17 +1,21 @@
 /** The actions on one device: waking it, sending it a message, changing its entry, ending its sessions, removing it. */
 import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
 import type { AcknowledgedJson } from '../../gateways/admin/message-route.ts';
-import type { WokenJson } from '../../gateways/admin/wake-route.ts';
-import type { WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
 import { actionButtons, type Action, type Disclosure, type Field, type Values } from '../actions.ts';
 import { linkTo, moveTo, type Page } from '../page.ts';
 import { formatSpan } from '../text.ts';
 import { jsonIn, labelsIn, linesOfLabels, secondsIn, textOfSeconds } from '../values.ts';
+import { wake } from './device-wake.ts';
 
 type DeviceEntry = DeviceStatus['device'];
 
-/** Hidden for a viewer. `changed`: called behind each. */
-export function deviceActions(page: Page, device: DeviceEntry, changed: () => void): HTMLElement {
+/** Hidden for a viewer. `changed`: called behind each; `isOpen`: false once the view is left. */
+export function deviceActions(
+  page: Page,
+  device: DeviceEntry,
+  changed: () => void,
+  isOpen: () => boolean,
+): HTMLElement {
   const { device_id: object, disabled } = device;
   const actions: Action[] = [
     {
@@ -27,7 +31,7 @@ export function deviceActions(page: Page, device: DeviceEntry, changed: () => vo
           isOptional: true,
         },
       ],
-      run: (values) => wakeAndWatch(page, object, values['custom_data'] ?? ''),
+      run: (values) => wake(page, object, values['custom_data'] ?? '', isOpen, changed),
     },
     {
       verb: 'Send a message',
@@ -184,29 +188,4 @@ async function kicked({ client }: Page, deviceId: string): Promise<string> {
 async function setDisabled({ client }: Page, deviceId: string, disabled: boolean): Promise<string> {
   await client.change('/v1/device/disable', { device_id: deviceId, disabled });
   return disabled ? `${deviceId} is disabled.` : `${deviceId} is enabled: it may log in.`;
-}
-
-const lookEveryMs = 500;
-/** A wakeup is settled within a minute. */
-const looksMax = 130;
-
-async function wakeAndWatch(page: Page, deviceId: string, customData: string): Promise<string> {
-  const { client } = page;
-  const { request_id: requestId } = await client.change<WokenJson>('/v1/device/wake', {
-    device_id: deviceId,
-    ...(customData !== '' && { custom_data: customData }),
-  });
-  page.say(`${deviceId} was sent the wakeup; waiting for it to come online …`);
-  for (let looks = 0; looks < looksMax; looks++) {
-    const { wakeups } = await client.read<WakeupsAnswer>('/v1/wakeups', { request_id: requestId });
-    const [wakeup] = wakeups;
-    if (wakeup !== undefined && wakeup.completed_at !== null && wakeup.woke_after_ms !== null)
-      return wakeup.already_online
-        ? `${deviceId} was online already.`
-        : `${deviceId} woke after ${formatSpan(wakeup.woke_after_ms)}.`;
-    if (wakeup !== undefined && /expired|failed/.test(wakeup.status))
-      throw new Error(`it did not wake: ${wakeup.status}; its time line says more`);
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
-  }
-  throw new Error('its outcome is not known: look at its time line');
 }

@@ -51,11 +51,12 @@ export function openDevice(page: Page, query: URLSearchParams): View {
     const wanted = JSON.stringify([status.device, live]);
     if (wanted === offered) return;
     offered = wanted;
-    actions.replaceChildren(deviceActions(page, status.device, lookAgain));
+    redraw(actions, deviceActions(page, status.device, lookAgain, isOpen));
     redraw(calls, ...(live.length === 0 ? [] : [section('Live calls', {}, callsTable(page, live))]));
   };
+  const isOpen = (): boolean => actions.isConnected;
   const lookAgain = (): void => {
-    if (actions.isConnected) look().catch(() => undefined);
+    if (isOpen()) look().catch(() => undefined);
   };
   const stop = poll(everyMs, look, trouble.show);
   const content = el(
