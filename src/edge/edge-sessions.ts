@@ -241,7 +241,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
     const connection = new LinkedConnection(number, deviceId, this);
     const moved = { deviceId, sessionId, wakeMode, secretMark };
     const resumed = this.#try(() => {
-      const ticket = sessions.goOn(moved, connection);
+      const ticket = sessions.adopt(moved, connection);
       if (ticket !== null || endedBy !== null) return ticket;
       return sessions.recover(brought, wakeMode, connection);
     });

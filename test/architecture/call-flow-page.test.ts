@@ -13,14 +13,14 @@ test('every example is JSON', () => {
   for (const text of examples) assert.doesNotThrow(() => void JSON.parse(text), text);
 });
 
-test('the request for credentials is one', () => {
+test('the example of a credential request is valid', () => {
   const body = examples.find((text) => text.includes('"msg_session_key"')) ?? '';
   const decoded = decodeCallBody(Buffer.from(body), 'allow', () => null);
   assert.equal(decoded.ok, true, JSON.stringify(decoded));
 });
 
-test('the table says what to do on every code of the endpoints that a call uses', () => {
-  const [, table = ''] = /^## What to do on each code\n([^]*?)^## /m.exec(page) ?? [];
+test('the table has each code of the endpoints that a call uses', () => {
+  const [, table = ''] = /^## Codes and their handling\n([^]*?)^## /m.exec(page) ?? [];
   const { events: _, ...used } = endpointCodes;
   const missing = [...Object.values(used).flat(), 40105].filter((code) => !table.includes(String(code)));
   assert.deepEqual(missing, []);

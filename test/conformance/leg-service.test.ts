@@ -131,7 +131,7 @@ for (const [name, make] of Object.entries(implementations)) {
     const { scene, service } = await make();
     const { call, token } = await scene.newCall();
     service.openDeviceLeg(admitted(await service.admitDevice(token)), new FakeCallLeg());
-    await service.heard();
+    await service.flush();
     assert.equal(scene.directory.find(call)?.state, 'establishing');
   });
 
@@ -206,7 +206,7 @@ for (const [name, make] of Object.entries(implementations)) {
     await front.settle();
     bridges[0]?.open?.answerAssignment(false);
     await front.settle();
-    bridges[1]?.open?.gone();
+    bridges[1]?.open?.disconnected();
     await front.settle();
     bridges[2]?.open?.answerAssignment(true);
     await front.settle();
@@ -229,7 +229,7 @@ for (const [name, make] of Object.entries(implementations)) {
     );
     for (const [first] of [bridges, devices]) {
       first?.open?.report(hangup);
-      first?.open?.gone();
+      first?.open?.disconnected();
     }
     await front.settle();
     assert.equal(scene.state(call), 'establishing');
@@ -307,9 +307,9 @@ for (const [name, make] of Object.entries(implementations)) {
     const { scene, service, settle } = await make();
     const { call, token } = await scene.newCall();
     const leg = new FakeCallLeg();
-    service.openDeviceLeg(admitted(await service.admitDevice(token)), leg)?.gone();
-    service.openBridgeLeg(admitted(await service.admitBridge(bridgeKey, null)), leg)?.gone();
-    service.openViewer(admitted(await service.admitViewer(scene.ticket(call))), leg)?.gone();
+    service.openDeviceLeg(admitted(await service.admitDevice(token)), leg)?.disconnected();
+    service.openBridgeLeg(admitted(await service.admitBridge(bridgeKey, null)), leg)?.disconnected();
+    service.openViewer(admitted(await service.admitViewer(scene.ticket(call))), leg)?.disconnected();
     await settle();
     assert.deepEqual(scene.service.counts(), nobody);
   });
@@ -323,7 +323,7 @@ for (const [name, make] of Object.entries(implementations)) {
     await front.settle();
     for (const { leg, open } of bridges) {
       assert.deepEqual(leg.closes, ['revoked']);
-      open?.gone();
+      open?.disconnected();
     }
     front.scene.directory.end(call, 'cancelled');
     await front.settle();
@@ -350,8 +350,8 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.equal(await refusal(service.admitViewer(scene.ticket(call))), 'viewers');
     await comeAsDevice(front, token);
     assert.deepEqual(legWords(first.leg), ['establishing']);
-    first.open?.gone();
-    first.open?.gone();
+    first.open?.disconnected();
+    first.open?.disconnected();
     await settle();
     await comeAsViewer(front, call);
     assert.equal(scene.service.counts().viewer, 2);

@@ -53,7 +53,7 @@ async function runCall(scene: LegServiceScene, link: LinkedLegService): Promise<
   await link.pass(2000);
   assert.equal(await seen, null);
   const passing = await come(link, service.admitViewer(scene.ticket(call)), service.openViewer.bind(service));
-  passing.open?.gone();
+  passing.open?.disconnected();
   await link.settle();
   return [waiting, idle, device, viewer];
 }

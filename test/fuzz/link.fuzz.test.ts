@@ -193,7 +193,7 @@ test('a server is not hurt by what a media process says, and keeps nothing of it
 
 test('the fuzzer finds a service that forgets who is gone', async () => {
   const forgetful = (service: CoreLegService): CoreLegService => ({
-    heard: () => service.heard(),
+    flush: () => service.flush(),
     admitDevice: (token) => service.admitDevice(token),
     admitBridge: (key, session) => service.admitBridge(key, session),
     admitViewer: (ticket) => service.admitViewer(ticket),
@@ -203,7 +203,7 @@ test('the fuzzer finds a service that forgets who is gone', async () => {
     openBridgeLeg: (admission, leg) => service.openBridgeLeg(admission, leg),
     openViewer: (admission, leg) => {
       service.openViewer(admission, leg);
-      return { gone: () => undefined };
+      return { disconnected: () => undefined };
     },
   });
   assert.match(String(await fuzz({ cuts: 0, opened: 0, whole: 0 }, forgetful)), /legs are left/);

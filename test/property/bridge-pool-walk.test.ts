@@ -103,9 +103,9 @@ class WalkingBridge extends FakeBridge {
     super.ask(sessionId);
   }
 
-  override give(session: CallSession): boolean {
+  override startCall(session: CallSession): boolean {
     this.isIdle = false;
-    this.isIdle = !super.give(session);
+    this.isIdle = !super.startCall(session);
     if (!this.isIdle) this.#walk.judgeGift(this, session.sessionId);
     return !this.isIdle;
   }
@@ -350,7 +350,7 @@ for (const assign of assignments)
   });
 
 class ForgetsWhoLostTheirBridge extends BridgePool {
-  override bridgeGone(): void {}
+  override bridgeLost(): void {}
 }
 
 class OffersWhatIsOver extends BridgePool {

@@ -163,7 +163,7 @@ class Walk implements CallFollower {
     this.#heard.push(`${sessionId} ${kind} ${reason ?? state}`);
   }
 
-  bridgeGone({ sessionId }: CallSession): void {
+  bridgeLost({ sessionId }: CallSession): void {
     assert.equal(this.directory.hasBridge(sessionId), false);
   }
 

@@ -95,7 +95,7 @@ class Walk {
   async #leave(): Promise<void> {
     const peer = this.#pick(this.#open());
     if (peer === null) return;
-    peer.opened.open.gone();
+    peer.opened.open.disconnected();
     this.#peers = this.#peers.filter((other) => other !== peer);
     await this.#scene.settle();
   }

@@ -135,7 +135,7 @@ export const canaries: readonly Canary[] = [
     topology: 'edges',
     context: ({ unclaimed }) => {
       const claiming = unclaimed.claiming.bind(unclaimed);
-      unclaimed.claiming = (sessions) => ({ ...claiming(sessions), goOn: () => null });
+      unclaimed.claiming = (sessions) => ({ ...claiming(sessions), adopt: () => null });
     },
   },
   {

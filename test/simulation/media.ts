@@ -32,10 +32,10 @@ export class MediaProcesses {
   }
 
   /** One is gone, and all legs in it. */
-  end(process: number, pool: Pick<BridgePool, 'processGone'>): void {
+  end(process: number, pool: Pick<BridgePool, 'processLost'>): void {
     this.#up.delete(process);
     for (const leg of Array.from(this.legs)) if (leg.process === process) leg.lose();
-    pool.processGone(process);
+    pool.processLost(process);
   }
 
   start(process: number): void {
@@ -98,7 +98,7 @@ class Leg implements PlacedLeg {
   lose(): void {
     if (!this.#isOpen) return;
     this.breakOff();
-    this.opened?.gone();
+    this.opened?.disconnected();
   }
 
   /** Nobody is told but its peer. */

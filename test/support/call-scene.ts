@@ -128,7 +128,7 @@ export class NotingFollower implements CallFollower {
     this.#note(`${session.room.roomId} ${from} to ${reason ?? state} (now ${session.state})`);
   }
 
-  bridgeGone(session: CallSession): void {
+  bridgeLost(session: CallSession): void {
     this.#note(`${session.room.roomId} bridge gone`);
   }
 

@@ -188,7 +188,7 @@ export class ClusterMember {
     const { clock, registry, shared, network } = scene;
     const { telemetry, log } = this;
     const slots = {
-      taken: (slot: SlotClaimed) => this.slots.taken(slot),
+      claimed: (slot: SlotClaimed) => this.slots.claimed(slot),
       lost: (slot: SlotLost) => this.slots.lost(slot),
     };
     this.sleepRecords = new MemberRecords('sleep', this, shared, slots);
@@ -201,7 +201,7 @@ export class ClusterMember {
     followLoggedSessions(shared.log, this.watch);
     this.peers = network.join(this.id, {
       answer: (question) => this.#host.answer(question),
-      heard: (notice, from) => this.#host.heard(notice, from),
+      receive: (notice, from) => this.#host.receive(notice, from),
     });
     this.slots = reconcileSlots(this.directory, this.peers);
     const cluster: ClusterDeps = {

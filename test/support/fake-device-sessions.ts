@@ -115,7 +115,7 @@ export class FakeSleepSessions
     return { ...lost, epoch: lost.epoch + 1 };
   }
 
-  goOn({ deviceId, sessionId, secretMark }: MovedSession, connection: SleepConnection): SessionTicket {
+  adopt({ deviceId, sessionId, secretMark }: MovedSession, connection: SleepConnection): SessionTicket {
     this.connections.set(deviceId, connection);
     return { deviceId, sessionId, epoch: 1, secretMark };
   }

@@ -64,7 +64,7 @@ export class FakeOpenLeg implements OpenBridgeLeg {
     this.#happened();
   }
 
-  gone(): void {
+  disconnected(): void {
     this.goneTimes += 1;
     this.#happened();
   }
@@ -110,7 +110,7 @@ export class FakeLegService extends Happenings implements CoreLegService {
     this.tickets.set('good-ticket', { sessionId });
   }
 
-  heard(): Promise<void> {
+  flush(): Promise<void> {
     return this.hearing;
   }
 

@@ -176,7 +176,7 @@ export class FakePeers implements Peers {
   received(message: PeerMessage): void {
     if (message.kind === 'question') void this.#answer(message);
     else if (message.kind === 'answer') this.#asks.answered(message.id, message.to, message.answer);
-    else if (message.kind === 'notice') this.#host.heard(message.notice, message.from);
+    else if (message.kind === 'notice') this.#host.receive(message.notice, message.from);
   }
 
   /** Settles the questions to that member. */

@@ -115,7 +115,7 @@ class SiteNode {
       random: () => 0.5,
       outbox: this.#watchedOutbox(),
       sessions: { find: () => null },
-      follower: { taken: () => undefined, lost: () => undefined },
+      follower: { claimed: () => undefined, lost: () => undefined },
       productOf: () => product,
       publish: (event) => this.stream.publish(event),
       putWakeup: (item) => this.wakeups.put(item),

@@ -205,7 +205,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
     return this.#live.get(`${connection} ${deviceId}`) ?? null;
   }
 
-  taken(slot: SlotClaimed): void {
+  claimed(slot: SlotClaimed): void {
     if (this.isDead) return;
     this.takings.push(slot);
     for (const { member, session } of slot.superseded)

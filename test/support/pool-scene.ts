@@ -83,7 +83,7 @@ export class FakeBridge implements BridgeCandidate {
     if (this.leavesWhenAsked) this.leave();
   }
 
-  give({ sessionId }: CallSession): boolean {
+  startCall({ sessionId }: CallSession): boolean {
     if (!this.#scene.directory.connectBridge(sessionId, this.leg)) return false;
     this.call = sessionId;
     return true;

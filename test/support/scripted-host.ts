@@ -21,7 +21,7 @@ export class ScriptedHost implements PeerHost {
     });
   }
 
-  heard(notice: PeerNotice, from: MemberId): void {
+  receive(notice: PeerNotice, from: MemberId): void {
     this.notices.push({ notice, from });
     this.#look();
   }

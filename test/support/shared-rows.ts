@@ -58,7 +58,7 @@ export class SharedRows implements SessionLocator {
     if (outcome.kind === 'claimed') {
       const { epoch, session } = outcome.slot;
       const { superseded } = outcome;
-      follower.taken({ connection: kind, deviceId, session, epoch, times: step.row, superseded });
+      follower.claimed({ connection: kind, deviceId, session, epoch, times: step.row, superseded });
       return outcome.isNew;
     }
     if (outcome.kind === 'lost') follower.lost({ connection: kind, deviceId, session: event.session });

@@ -64,7 +64,7 @@ export function answerPeers(deps: PeersDeps): PeerHost {
   };
   return {
     answer: async (question) => answer(answers, question),
-    heard: (notice) => received(deps, notice),
+    receive: (notice) => received(deps, notice),
   };
 }
 
@@ -108,14 +108,14 @@ function received(deps: PeersDeps, notice: PeerNotice): void {
     case 'superseded':
       return directory.supersede(notice.connection, notice.deviceId, notice.session);
     case 'wakeups-accepted':
-      for (const wakeup of notice.wakeups) wakeups.memory.noteAccepted(wakeup);
+      for (const wakeup of notice.wakeups) wakeups.memory.recordAccepted(wakeup);
       return;
     case 'message-answered':
       return rememberMessage(messages, notice, notice.answer);
     case 'call-issued':
-      return issued.noteIssued(notice);
+      return issued.recordIssued(notice);
     case 'call-end-answered':
-      return ends.answered.noteAnswered(notice);
+      return ends.answered.recordAnswered(notice);
     case 'wake-reported':
       return wakeups.watch.reported(notice.deviceId, notice.session, notice.report);
   }

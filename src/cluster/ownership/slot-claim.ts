@@ -146,7 +146,7 @@ export class SlotClaim {
     for (const other of superseded) if (other.member === self) ownSlots.delete(deviceId, other.session);
     const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = row;
     const times = { lastLoginAt, lastHeartbeatAt, lastOfflineAt };
-    follower.taken({ connection, deviceId, session, epoch, times, superseded });
+    follower.claimed({ connection, deviceId, session, epoch, times, superseded });
     this.giveUp();
   }
 

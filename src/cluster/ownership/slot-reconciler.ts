@@ -11,7 +11,7 @@ export function reconcileSlots(
   peers: Pick<Peers, 'self' | 'notify'>,
 ): SlotFollower {
   return {
-    taken(slot) {
+    claimed(slot) {
       const { connection, deviceId, superseded } = slot;
       directory.find(deviceId)?.adopt(slot);
       // A session of this member's own was closed when the next one of its device was let in.

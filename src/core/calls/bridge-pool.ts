@@ -1,19 +1,17 @@
 /**
- * Assigns calls to idle bridges: once a leg of the call has come, those at its media process; before, those at the one with
- * the most room, then the others. Of one process they are asked in the order in which they became idle, each once about a call
- * and about one call at a time; a call that found nobody waits while it lives, and a bridge that becomes idle is asked
- * about the oldest one that it may have. What a bridge is told of a call that it got is not known here
- * (connected-bridge.ts).
+ * Assigns calls to idle bridges. Once a leg of the call is connected, only bridges of its media process are asked; before that,
+ * bridges of the expected process first, then by room of the processes. Within a process bridges are asked in the order in which
+ * they became idle: each once per call, and about one call at a time. A call without a bridge waits while it lives, and a bridge
+ * that becomes idle is asked about the oldest call that it may serve. connected-bridge.ts sends the messages to the bridge.
  *
- * An answer does not say which call it means. So a bridge whose question has become moot, because the call is over or
- * has its bridge otherwise, is asked nothing new until it has answered or its time is up: its `accept`, already on its
- * way, is then not taken for another call's. One that comes even after its own time may be.
+ * An answer does not name its call. So a bridge whose question is moot, because the call ended or found another bridge, is asked
+ * nothing new until it has answered or its time is up: its `accept`, already on its way, must not be applied to another call. Only
+ * an `accept` that arrives even later can be.
  *
- * A call that the bridge's media process cannot carry was not refused by the bridge. It waits, and is offered there again
- * when that process tells its load anew, once a second: oldest first, each once, the next when one is refused.
+ * A call that a bridge's media process cannot carry was not refused by the bridge. It waits and is offered there again when that
+ * process reports its load, once a second: oldest first, each once, the next one after a refusal.
  *
- * The calls here are the live sessions, bounded by `callsMax`; the bridges are bounded by the listener's legs.
- * Source: calls-and-media.md, Legs.
+ * Bounds: the calls are the live sessions (`callsMax`), the bridges the legs of the listener. Source: calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { CallChange, CallSession } from '../../model/call.ts';
@@ -34,7 +32,7 @@ interface BridgePoolDeps {
   readonly log: Log;
   readonly directory: Pick<CallDirectory, 'find' | 'sessions' | 'hasBridge'>;
   readonly placement: Pick<MediaPlacement, 'order' | 'mayBeAt' | 'expect'>;
-  /** When a call is first offered: once it is issued, or when its device connects. */
+  /** When a call is first offered: when it is issued, or when its device connects. */
   readonly assign: 'issuance' | 'device';
 }
 
@@ -42,7 +40,7 @@ export class BridgePool implements CallFollower {
   readonly #deps: BridgePoolDeps;
   readonly #calls = new Map<SessionId, OfferedCall>();
   readonly #waiting = new ApplicationLines<OfferedCall>();
-  /** Those of them that a media process cannot carry; the one that was refused last is the last. */
+  /** Waiting calls that a media process cannot carry, the most recently refused one last. */
   readonly #uncarried = new Set<OfferedCall>();
   readonly #idle = new ApplicationLines<IdleBridge>();
   #idleCount = 0;
@@ -52,17 +50,15 @@ export class BridgePool implements CallFollower {
     this.#deps = deps;
   }
 
-  /** Those that are being asked included. */
   get idleCount(): number {
     return this.#idleCount;
   }
 
-  /** True: a bridge is idle that may have calls of the application and is not being asked about another one. */
   hasIdleFor(appId: ApplicationId): boolean {
     return this.#idle.first([appId, null], isFree) !== null;
   }
 
-  /** Takes up the sessions that the directory has resumed, before any listener accepts, or once their legs are brought. */
+  /** Resumes the sessions of the directory, before any listener accepts, or once their legs are handed over. */
   resume(): void {
     const sessions = Array.from(this.#deps.directory.sessions());
     for (const session of sessions.toSorted((one, other) => one.createdAtMs - other.createdAtMs)) {
@@ -89,12 +85,11 @@ export class BridgePool implements CallFollower {
     }
   }
 
-  /** Later than `establishing` the phone is in the room with the lost one, and that one is waited for. */
-  bridgeGone(session: CallSession): void {
+  /** After `establishing` the phone is in the room with the lost bridge, so the call waits for that one to return. */
+  bridgeLost(session: CallSession): void {
     if (session.state === 'establishing') this.#offer(this.#callOf(session));
   }
 
-  /** It is idle from now on, and may be asked at once. */
   join(bridge: IdleBridge): void {
     bridge.place = this.#nextPlace();
     this.#idle.add(bridge);
@@ -102,23 +97,23 @@ export class BridgePool implements CallFollower {
     this.#seekCall(bridge);
   }
 
-  /** It is not here any more. Not for one that was given a call: that one has left by it. */
+  /** Removes a bridge that disconnected while idle. A bridge that was assigned a call has left already. */
   leave(bridge: IdleBridge): void {
     const call = this.#endQuestion(bridge, 'gone');
     this.#remove(bridge);
     if (call !== null) this.#seekBridge(call);
   }
 
-  /** Nothing, if it is asked nothing or its time was up. */
+  /** Ignored without a pending question. */
   answer(bridge: IdleBridge, accepted: boolean): void {
     if (isFree(bridge)) return;
     if (!accepted) return this.#decline(bridge, 'refused');
     const call = this.#endQuestion(bridge, 'accepted');
     this.#remove(bridge);
-    if (call === null || !this.#give(bridge, call)) this.join(bridge);
+    if (call === null || !this.#assign(bridge, call)) this.join(bridge);
   }
 
-  /** Its media process cannot carry the call it was asked about: it was not told of it, and keeps its place. */
+  /** The bridge's media process cannot carry the call and did not ask the bridge, which keeps its place. */
   cannotCarry(bridge: IdleBridge, why: ReservationRefusal): void {
     if (isFree(bridge)) return;
     const call = this.#endQuestion(bridge, why);
@@ -126,7 +121,7 @@ export class BridgePool implements CallFollower {
     this.#seekCall(bridge);
   }
 
-  /** The media process has told its load anew: what it could not carry may have room now. */
+  /** The media process has reported its load: calls that it could not carry may have room now. */
   offerAgain(process: number): void {
     const untried = [...this.#uncarried].filter((call) => call.uncarriedBy.get(process) === 'load');
     const calls = untried.slice(0, loadOffersMax).toSorted((one, other) => one.place - other.place);
@@ -134,26 +129,25 @@ export class BridgePool implements CallFollower {
     for (const call of calls) if (call.isWaiting && call.askedOf === null) this.#seekBridge(call);
   }
 
-  /** The media process is gone; the one that comes in its place may carry more. */
-  processGone(process: number): void {
+  /** The media process ended; its successor may carry more. */
+  processLost(process: number): void {
     for (const call of this.#uncarried)
       if (call.uncarriedBy.delete(process) && call.uncarriedBy.size === 0) call.waitsFor = 'bridge';
   }
 
-  /** Null: it has its bridge, or wants none. */
   waitsFor(sessionId: SessionId): WaitsFor | null {
     const call = this.#calls.get(sessionId);
     return call?.isWaiting === true ? call.waitsFor : null;
   }
 
-  /** Looks at every call: for the metrics. */
+  /** Scans all calls: for metrics. */
   countWaiting(): Record<WaitsFor, number> {
     const counts = { bridge: 0, load: 0, engine: 0 };
     for (const { isWaiting, waitsFor } of this.#calls.values()) if (isWaiting) counts[waitsFor] += 1;
     return counts;
   }
 
-  /** A bridge came for this session by itself: nobody else is asked. */
+  /** A bridge connected for this session on its own: no other is asked. */
   served(sessionId: SessionId): void {
     const call = this.#calls.get(sessionId);
     if (call !== undefined) this.#withdraw(call);
@@ -168,7 +162,6 @@ export class BridgePool implements CallFollower {
     return call;
   }
 
-  /** True: a session that comes out of the store is to be offered. */
   #lacksBridge({ sessionId, state, hasSeenBridge }: CallSession): boolean {
     if (this.#deps.directory.hasBridge(sessionId)) return false;
     if (state === 'issued') return this.#deps.assign === 'issuance';
@@ -182,7 +175,7 @@ export class BridgePool implements CallFollower {
     this.#seekBridge(call);
   }
 
-  /** It is offered no more; whoever is being asked owes an answer that will mean nothing. */
+  /** Stops offering the call; a pending question stays open, and its answer is ignored. */
   #withdraw(call: OfferedCall): void {
     if (!call.isWaiting) return;
     this.#waiting.remove(call);
@@ -190,7 +183,7 @@ export class BridgePool implements CallFollower {
     call.waitNoLonger();
   }
 
-  /** Its device has come, and with it the call is at a media process: a bridge of another one may have it no more. */
+  /** The device has connected and fixed the media process of the call: bridges of other processes may no longer serve it. */
   #stopAskingElsewhere(call: OfferedCall): void {
     if (call.askedOf === null || this.#deps.placement.mayBeAt(call.sessionId, call.askedOf.process)) return;
     call.dropQuestion();
@@ -220,7 +213,7 @@ export class BridgePool implements CallFollower {
     if (call !== null) this.#ask(bridge, call);
   }
 
-  /** The question comes last: by it the bridge may leave. */
+  /** Sends the question last: it may make the bridge leave. */
   #ask(bridge: IdleBridge, call: OfferedCall): void {
     const cancel = this.#deps.clock.after(bridgeAnswerMsMax, () => this.#decline(bridge, 'unanswered'));
     bridge.question = { call, cancel };
@@ -230,14 +223,13 @@ export class BridgePool implements CallFollower {
     bridge.candidate.ask(call.sessionId);
   }
 
-  /** The next to be asked is a bridge at another media process. */
   #leaveUncarried(call: OfferedCall, bridge: IdleBridge, why: ReservationRefusal): void {
     bridge.asked.delete(call);
     if (call.waitsFor === 'bridge') {
       const { sessionId } = call;
       this.#deps.log.warn(
         { session: sessionId, why },
-        'a call waits: its pictures cannot be made at the moment',
+        'call waits: no media process can transcode its pictures now; will retry',
       );
     }
     call.waitsFor = why;
@@ -247,7 +239,7 @@ export class BridgePool implements CallFollower {
     this.#seekBridge(call);
   }
 
-  /** It stays idle, and is the last to be asked: one that never answers must not be the first to every call. */
+  /** The bridge stays idle and moves to the end of the line: one that never answers must not be first for each call. */
   #decline(bridge: IdleBridge, result: 'refused' | 'unanswered'): void {
     const call = this.#endQuestion(bridge, result);
     if (call !== null) {
@@ -258,11 +250,11 @@ export class BridgePool implements CallFollower {
     this.join(bridge);
   }
 
-  /** False: the call is over by now. */
-  #give(bridge: IdleBridge, call: OfferedCall): boolean {
+  /** False: the call has ended meanwhile. */
+  #assign(bridge: IdleBridge, call: OfferedCall): boolean {
     this.#withdraw(call);
     const session = this.#deps.directory.find(call.sessionId);
-    return session !== null && bridge.candidate.give(session);
+    return session !== null && bridge.candidate.startCall(session);
   }
 
   #remove(bridge: IdleBridge): void {
@@ -270,7 +262,7 @@ export class BridgePool implements CallFollower {
     this.#idleCount -= 1;
   }
 
-  /** Returns the call it was about; null when it is moot, or nothing was asked. */
+  /** Closes the pending question and returns its call; null: moot, or no question. */
   #endQuestion(bridge: IdleBridge, result: BridgeAnswerLabel): OfferedCall | null {
     const { question } = bridge;
     if (question === null) return null;

@@ -1,8 +1,7 @@
 /**
- * The live call sessions of this process and their legs, for those who issue sessions and let legs in. A change is
- * written (call-sessions.ts), then notified to the followers, then to the legs. Who may connect is decided before
- * (leg-admission.ts). A leg that is no longer the session's own changes nothing. Source: calls-and-media.md, Call
- * sessions and call status.
+ * The live call sessions of this process and their legs. A change is written first (call-sessions.ts), then notified to followers,
+ * then to legs. leg-admission.ts decides who may connect. Reports of a leg that is no longer the session's current one change
+ * nothing. Source: calls-and-media.md, Call sessions and call status.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import {
@@ -24,7 +23,7 @@ import type { CallLeg, PlacedLeg } from '../ports/leg-service.ts';
 import { CallSessions, leaseTickMs, type CallDeps, type LiveCall } from './call-sessions.ts';
 import { CallFollowers, type CallFollower } from './call-followers.ts';
 
-/** `media_in_use`: answer 40903; `full`: answer 42901. Nothing has changed then. */
+/** `media_in_use`: answer 40903; `full`: answer 42901; nothing has changed. */
 export type IssueResult =
   | { readonly kind: 'issued' | 'renewed' | 'changed'; readonly session: CallSession }
   | { readonly kind: 'media_in_use' }
@@ -42,21 +41,19 @@ export class CallDirectory {
     this.#sessions = new CallSessions(deps, (call, change, by) => this.#changed(call, change, by));
   }
 
-  /** For the life of the directory. */
   follow(follower: CallFollower): void {
     this.#followers.add(follower);
   }
 
   /**
-   * Takes up what the store holds, before any listener accepts, and returns how many sessions that is. Followers are
-   * not notified of them. Throws when the store cannot be read.
+   * Resumes the stored sessions before any listener accepts, without notifying followers; returns their number. Throws when the
+   * store cannot be read.
    */
   resume(): number {
     this.#sessions.resume();
     return this.size;
   }
 
-  /** Ends leases from now on. */
   start(): Cancel {
     return this.#deps.clock.every(leaseTickMs, () => this.#followers.after(() => this.#sessions.turn()));
   }
@@ -65,7 +62,7 @@ export class CallDirectory {
     return this.#sessions.size;
   }
 
-  /** Looks at every call: for the metrics. */
+  /** Scans all calls: for metrics. */
   countByState(): Record<LiveCallState, number> {
     const counts = { issued: 0, establishing: 0, ringing: 0, attempting: 0, connected: 0 };
     for (const { session } of this.#sessions.all()) counts[session.state] += 1;
@@ -76,44 +73,41 @@ export class CallDirectory {
     return this.#sessions.find(sessionId)?.session ?? null;
   }
 
-  /** It has not ended, and its lease is not over either. */
   isLive(sessionId: SessionId): boolean {
     return this.#followers.after(() => this.#sessions.live(sessionId) !== null);
   }
 
-  /** In the order of their making. */
+  /** In order of issue. */
   sessionsOf(deviceId: DeviceId): readonly CallSession[] {
     return this.#sessions.ofDevice(deviceId).map(({ session }) => session);
   }
 
-  /** In the order of their making, those that a restart took up before them; safe against what comes and goes on the way. */
+  /** In order of issue, resumed ones first; safe against concurrent changes. */
   *sessions(): IterableIterator<CallSession> {
     for (const { session } of this.#sessions.all()) yield session;
   }
 
-  /** A device leg is connected now. */
   hasDevice(sessionId: SessionId): boolean {
     return (this.#sessions.find(sessionId)?.device ?? null) !== null;
   }
 
-  /** The number of the media process that all its legs belong to, where the first of them came; null: none has come since the start. */
+  /** Number of the media process of its legs, fixed by the first leg; null: no leg since the start. */
   processOf(sessionId: SessionId): number | null {
     return this.#sessions.find(sessionId)?.process ?? null;
   }
 
-  /** A bridge leg is connected now. */
   hasBridge(sessionId: SessionId): boolean {
     return (this.#sessions.find(sessionId)?.bridge ?? null) !== null;
   }
 
-  /** Device legs that are connected now. Looks at every call: for the metrics. */
+  /** Connected device legs. Scans all calls: for metrics. */
   countDevices(): number {
     let devices = 0;
     for (const { device } of this.#sessions.all()) if (device !== null) devices += 1;
     return devices;
   }
 
-  /** The session that the same application asked for, for the same device and room; null: none lives. */
+  /** The live session of the same application, device and room; null: none. */
   findIssued(order: CallOrder): CallSession | null {
     return this.sessionsOf(order.deviceId).find((session) => isOfSameCall(session, order)) ?? null;
   }
@@ -130,8 +124,8 @@ export class CallDirectory {
   }
 
   /**
-   * Replaces the leg that is there, and ends the device's other sessions. False: there is no such live session, or it is at
-   * another media process.
+   * Replaces the current device leg and ends the device's other sessions. False: no such live session, or it is at another media
+   * process.
    */
   connectDevice(sessionId: SessionId, tokenId: TokenId, leg: PlacedLeg): boolean {
     return this.#followers.after(() => {
@@ -145,7 +139,7 @@ export class CallDirectory {
     });
   }
 
-  /** Replaces the leg that is there. False: as above. */
+  /** Replaces the current bridge leg. False: as above. */
   connectBridge(sessionId: SessionId, leg: PlacedLeg): boolean {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
@@ -153,18 +147,18 @@ export class CallDirectory {
       const isFirst = !call.session.hasSeenBridge;
       this.#attach(call, 'bridge', leg);
       this.#sessions.advance(call, { kind: 'bridge-connected' }, leg);
-      if (isFirst) this.#followers.notify((follower) => follower.bridgeCame?.(call.session));
+      if (isFirst) this.#followers.notify((follower) => follower.bridgeConnected?.(call.session));
       return true;
     });
   }
 
-  /** The leg is gone; the session waits for it while its lease lasts. Nothing, if it is not the current one. */
+  /** The leg disconnected; the session waits for it until the lease ends. Ignored if the leg is not the current one. */
   disconnected(sessionId: SessionId, side: CallSide, leg: CallLeg): void {
     this.#followers.after(() => {
       const call = this.#current(sessionId, side, leg);
       if (call === null) return;
       call[side] = null;
-      if (side === 'bridge') this.#followers.notify((follower) => follower.bridgeGone?.(call.session));
+      if (side === 'bridge') this.#followers.notify((follower) => follower.bridgeLost?.(call.session));
     });
   }
 
@@ -173,18 +167,18 @@ export class CallDirectory {
       const call = this.#sessions.live(sessionId);
       const { telemetry } = this.#deps;
       if (call === null || call[side] !== leg) return telemetry.callReport('stray');
-      const isTaken = this.#sessions.advance(call, { kind: 'reported', report }, leg);
-      telemetry.callReport(isTaken ? 'taken' : 'repeated');
+      const hasChanged = this.#sessions.advance(call, { kind: 'reported', report }, leg);
+      telemetry.callReport(hasChanged ? 'taken' : 'repeated');
     });
   }
 
-  /** A frame, or a ping, has come on this leg. Cheap: for every frame. */
+  /** A frame or ping has arrived on this leg. Cheap enough for each frame. */
   alive(sessionId: SessionId, side: CallSide, leg: CallLeg, by: AliveSign): void {
     const call = this.#current(sessionId, side, leg);
     if (call !== null) this.#sessions.renew(call, by);
   }
 
-  /** By a backend, an operator, or the server because a device was disabled. False: there is no such live session. */
+  /** Ends a call on behalf of a backend, an operator, or the server when a device is disabled. False: no such live session. */
   end(sessionId: SessionId, reason: CallEndReason): boolean {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
@@ -192,7 +186,7 @@ export class CallDirectory {
     });
   }
 
-  /** By the device's controller, of a call of its own. False: there is no such live session, or it is connected. */
+  /** Rejects a call on behalf of the device's controller. False: no such live session of the device, or it is connected. */
   reject(deviceId: DeviceId, { sessionId, reason }: CallRejection): boolean {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
@@ -201,12 +195,12 @@ export class CallDirectory {
     });
   }
 
-  /** Resolves when what is known of the device's sessions is committed; null when it is. */
+  /** Resolves once the current state of the device's sessions is committed; null: already committed. */
   committed(deviceId: DeviceId): Promise<void> | null {
     return this.#deps.records.committed(deviceId);
   }
 
-  /** Closes every leg; the sessions stay as they are, for the next process. */
+  /** Closes all legs; the sessions stay for the next process. */
   drain(): void {
     this.#followers.after(() => {
       for (const call of this.#sessions.all())
@@ -214,7 +208,7 @@ export class CallDirectory {
     });
   }
 
-  /** For one session more of the device: of too many the one longest issued goes. False: there is no room. */
+  /** Makes room for one more session of the device: at the limit, its oldest issued session ends. False: no room. */
   #makeRoom(deviceId: DeviceId): boolean {
     const calls = this.#sessions.ofDevice(deviceId);
     if (calls.length >= callsPerDeviceMax) {
@@ -239,13 +233,13 @@ export class CallDirectory {
   #detach(call: LiveCall, side: CallSide, reason: LegCloseReason): void {
     const leg = call[side];
     call[side] = null;
-    if (leg !== null) this.#followers.putOff(() => leg.close(reason));
+    if (leg !== null) this.#followers.defer(() => leg.close(reason));
   }
 
   #changed(call: LiveCall, change: CallChange, by: CallLeg | null): void {
     const { session } = call;
     this.#followers.notify((follower) => follower.changed?.(session, change));
-    this.#followers.putOff(() => notifyLegs(call, change, by));
+    this.#followers.defer(() => notifyLegs(call, change, by));
   }
 }
 
@@ -257,12 +251,11 @@ function notifyLegs(call: LiveCall, { sessionId, state, reason }: CallChange, by
   }
 }
 
-/** Frames go from leg to leg within one media process. */
+/** Frames pass between legs within one media process only. */
 function mayStandAt({ process }: LiveCall, leg: PlacedLeg): boolean {
   return process === null || process === leg.process;
 }
 
-/** Of two of one device. */
 function isOfSameCall(one: CallOrder, other: CallOrder): boolean {
   return one.appId === other.appId && one.room.roomId === other.room.roomId;
 }

@@ -1,23 +1,20 @@
 /**
- * Notifies legs and followers of calls after the changes, and in their order. A follower may change something in turn, or
- * say that a leg is gone: that is done at once, and notified when all before it has been. So a change is complete
- * before anybody learns of it, and nobody learns of two in the wrong order.
+ * Notifies followers and legs of changes of calls, in order. A follower may change a call in turn, or report a leg as disconnected:
+ * that change is made at once, and notified after all earlier ones. So a change is complete before anyone is notified, and
+ * notifications keep the order of the changes.
  *
- * Nothing waits here from one turn of the loop to the next. What waits within one is bounded by the followers: calls
- * only go forwards.
+ * The queue is empty at the end of each turn of the loop. Within a turn the followers bound it: calls only move forward.
  */
 import type { CallChange, CallSession } from '../../model/call.ts';
 
-/** Follows the calls of this process. Called in the turn of the change, after it is written; must not throw. */
+/** Notified of the calls of this process in the turn of the change, after the write; must not throw. */
 export interface CallFollower {
-  /** A new session was made. */
   issued?(session: CallSession): void;
-  /** `session`: as it is now; of one that has ended: as it was last. */
+  /** `session`: its current state; its last state if it has ended. */
   changed?(session: CallSession, change: CallChange): void;
-  /** Its first bridge leg has connected. */
-  bridgeCame?(session: CallSession): void;
-  /** Its bridge leg was lost, and no other took its place; the session lives. */
-  bridgeGone?(session: CallSession): void;
+  bridgeConnected?(session: CallSession): void;
+  /** The session's bridge leg was lost and not replaced; the session lives. */
+  bridgeLost?(session: CallSession): void;
 }
 
 export class CallFollowers {
@@ -25,25 +22,22 @@ export class CallFollowers {
   #waiting: (() => void)[] = [];
   #isNotifying = false;
 
-  /** For the life of the process. */
   add(follower: CallFollower): void {
     this.#followers.push(follower);
   }
 
-  /** Makes a change, then makes the calls that were put off meanwhile. */
+  /** Makes a change, then runs the deferred notifications. */
   after<Result>(change: () => Result): Result {
     const result = change();
     if (!this.#isNotifying) this.#notifyAll();
     return result;
   }
 
-  /** Calls every follower once the change is complete. */
   notify(call: (follower: CallFollower) => void): void {
-    this.putOff(() => this.#followers.forEach(call));
+    this.defer(() => this.#followers.forEach(call));
   }
 
-  /** Makes this call once the change is complete. */
-  putOff(call: () => void): void {
+  defer(call: () => void): void {
     this.#waiting.push(call);
   }
 

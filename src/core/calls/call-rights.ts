@@ -1,7 +1,6 @@
 /**
- * Ends the calls that a change of the registry took the right to exist from, and their legs with them: their device is
- * gone, disabled or expired, has another secret than when the call was issued, or is not the application's any more.
- * Source: calls-and-media.md, Legs.
+ * Ends calls that lost their right to exist by a change of the registry: the device is deleted, disabled or expired, has another
+ * secret than when the call was issued, or no longer belongs to the application. Source: calls-and-media.md, Legs.
  */
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
@@ -20,10 +19,10 @@ export interface CallRightsDeps extends CoreDeps {
 export class CallRights implements CallFollower {
   readonly review: RegistryReview<CallSession>;
   readonly #deps: CallRightsDeps;
-  /** A mark of the device's secret when the call came here; of one that a restart took up, when it was first checked. */
+  /** Mark of the device's secret when the call was issued here; for resumed calls, as of the first review. */
   readonly #marks = new Map<SessionId, number>();
 
-  /** The caller makes it follow the directory. */
+  /** The caller registers it as a follower of the directory. */
   constructor(deps: CallRightsDeps) {
     this.#deps = deps;
     this.review = new RegistryReview(deps, {
@@ -44,12 +43,12 @@ export class CallRights implements CallFollower {
     const { clock, registry, directory } = this.#deps;
     const { appId, deviceId, sessionId } = session;
     const device = registry.peekDevice(deviceId);
-    const mayGoOn =
+    const isAllowed =
       device !== null &&
       checkAccess(registry, appId, device, wallSeconds(clock)) === null &&
       this.#isSame(sessionId, device);
-    if (!mayGoOn) directory.end(sessionId, 'error');
-    return !mayGoOn;
+    if (!isAllowed) directory.end(sessionId, 'error');
+    return !isAllowed;
   }
 
   #isSame(sessionId: SessionId, { secret }: Device): boolean {
@@ -64,7 +63,10 @@ export class CallRights implements CallFollower {
       const device = this.#deps.registry.peekDevice(deviceId);
       if (device !== null) this.#marks.set(sessionId, secretMark(device.secret));
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'cannot read the device of a call');
+      this.#deps.log.error(
+        { err: error },
+        'call: device secret not recorded: registry unreadable; the call may outlive a change of the secret',
+      );
     }
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The state of the live calls, in memory and in the store, each with the end of its lease on one wheel. Every change goes
- * through the machine (model/state/call-session.ts) and is written, record and event together, before it is passed on.
- * The legs and the followers are the directory's.
+ * The live calls in memory and in the store, each with its lease on one deadline wheel. Each change goes through the state machine
+ * (model/state/call-session.ts) and is written, record and event together, before it is reported. The directory owns legs and
+ * followers.
  *
- * A lease is over when its time has come, not when the wheel turns: a call that is asked for after that has ended.
+ * A lease ends at its deadline, not when the wheel turns: a call that is looked up after the deadline has ended.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
@@ -16,7 +16,7 @@ import type { CallLeg, PlacedLeg } from '../ports/leg-service.ts';
 import type { CallRecords } from '../ports/records.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
-/** A session, its legs that are connected, and the end of its lease: monotonic milliseconds. */
+/** A session, its connected legs, and the end of its lease (monotonic milliseconds). */
 export class LiveCall implements WheelEntry, Record<CallSide, PlacedLeg | null> {
   deadlineMs = 0;
   wheelNext: WheelEntry | null = null;
@@ -24,7 +24,6 @@ export class LiveCall implements WheelEntry, Record<CallSide, PlacedLeg | null> 
   session: CallSession;
   device: PlacedLeg | null = null;
   bridge: PlacedLeg | null = null;
-  /** The number of the media process where its first leg has come, and where all others belong; null: none has come yet. */
   process: number | null = null;
 
   constructor(session: CallSession) {
@@ -38,10 +37,10 @@ export interface CallDeps {
   readonly telemetry: Telemetry;
 }
 
-/** `call.session` is as it is now; of one that has ended: as it was last. `by`: the leg that caused it; null: none. */
+/** `call.session`: its current state; its last state if it has ended. `by`: the leg that caused the change; null: none. */
 export type CallChanged = (call: LiveCall, change: CallChange, by: CallLeg | null) => void;
 
-/** A lease that has run out is noticed at most two of them late, never early. */
+/** An expired lease is detected up to two ticks late, never early. */
 export const leaseTickMs = 500;
 
 const leaseEnded: CallInput = { kind: 'lease-ended' };
@@ -50,13 +49,12 @@ const none: readonly LiveCall[] = [];
 
 export class CallSessions {
   readonly #byId = new Map<SessionId, LiveCall>();
-  /** In the order of their making. Lists are replaced, never changed: most devices have one call, and no spare room. */
+  /** In order of issue. Lists are replaced, never mutated: most devices have one call, and a list then has no spare capacity. */
   readonly #byDevice = new Map<DeviceId, readonly LiveCall[]>();
   readonly #deps: CallDeps;
   readonly #changed: CallChanged;
   readonly #wheel: DeadlineWheel<LiveCall>;
 
-  /** `changed` is called when the change has been written. */
   constructor(deps: CallDeps, changed: CallChanged) {
     this.#deps = deps;
     this.#changed = changed;
@@ -73,7 +71,6 @@ export class CallSessions {
     return this.#byId.get(sessionId) ?? null;
   }
 
-  /** A list that stays as it is, whatever comes and goes. */
   ofDevice(deviceId: DeviceId): readonly LiveCall[] {
     return this.#byDevice.get(deviceId) ?? none;
   }
@@ -82,25 +79,25 @@ export class CallSessions {
     return this.#byId.values();
   }
 
-  /** Takes up what the store holds. Throws when it cannot be read. */
+  /** Resumes the stored sessions. Throws when the store cannot be read. */
   resume(): void {
     const wallMs = this.#deps.clock.wallMs();
     for (const { sessions } of this.#deps.records.all())
-      for (const session of sessions) this.#hold(session, wallMs);
+      for (const session of sessions) this.#register(session, wallMs);
   }
 
-  /** Ends the calls whose leases have run out. About once in `leaseTickMs`. */
+  /** Ends the calls with expired leases; called about once per `leaseTickMs`. */
   turn(): void {
     this.#wheel.turn(this.#deps.clock.monotonicMs());
   }
 
-  /** Null: it has ended, or ends now because its lease is over. */
+  /** Null: it has ended, or ends now because its lease has expired. */
   live(sessionId: SessionId): LiveCall | null {
     const call = this.find(sessionId);
     return call === null || this.#endIfOver(call) ? null : call;
   }
 
-  /** The same of the device's calls, in the order of their making. */
+  /** The device's live calls, in order of issue; ends those whose lease has expired. */
   liveOf(deviceId: DeviceId): readonly LiveCall[] {
     for (const call of this.ofDevice(deviceId)) this.#endIfOver(call);
     return this.ofDevice(deviceId);
@@ -109,7 +106,7 @@ export class CallSessions {
   issue(order: CallOrder): CallSession {
     const wallMs = this.#deps.clock.wallMs();
     const session = issueSession(generateSessionId(), order, wallMs);
-    this.#hold(session, wallMs);
+    this.#register(session, wallMs);
     this.#write(order.deviceId, null);
     return session;
   }
@@ -125,12 +122,11 @@ export class CallSessions {
     return reissue;
   }
 
-  /** True: the state has changed. */
   advance(call: LiveCall, input: CallInput, by: CallLeg | null): boolean {
     const { session, change, leaseMs } = reduceCall(call.session, input, this.#deps.clock.wallMs());
     if (leaseMs !== null) this.#lease(call, leaseMs);
     if (change === null && session === call.session) return false;
-    if (change?.state === 'ended') this.#letGo(call);
+    if (change?.state === 'ended') this.#unregister(call);
     else call.session = session;
     this.#write(session.deviceId, change);
     if (change === null) return false;
@@ -138,7 +134,7 @@ export class CallSessions {
     return true;
   }
 
-  /** Stores one number, or nothing. */
+  /** Hot path: stores one number at most. */
   renew(call: LiveCall, by: AliveSign): void {
     const leaseMs = renewedLeaseMs(call.session, by);
     if (leaseMs === null) return;
@@ -146,7 +142,7 @@ export class CallSessions {
     if (nowMs < call.deadlineMs) call.deadlineMs = nowMs + leaseMs;
   }
 
-  #hold(session: CallSession, wallMs: number): void {
+  #register(session: CallSession, wallMs: number): void {
     const { sessionId, deviceId } = session;
     const call = new LiveCall(session);
     call.deadlineMs = this.#deps.clock.monotonicMs() + leftLeaseMs(session, wallMs);
@@ -155,7 +151,7 @@ export class CallSessions {
     this.#wheel.add(call);
   }
 
-  #letGo(call: LiveCall): void {
+  #unregister(call: LiveCall): void {
     const { sessionId, deviceId } = call.session;
     this.#byId.delete(sessionId);
     const others = this.ofDevice(deviceId).filter((other) => other !== call);

@@ -1,7 +1,7 @@
 /**
- * The devices of calls that their bridges wake: the bridge of a call has come, its device is not connected, not online, and
- * sleeps. The wakeup goes the way of a backend's, with its limits, its record and its events, under a request id of the
- * server's, once a call. Source: docs/call-flow.md, How bridges are fed.
+ * Wakes the device of a call when the call's first bridge connects while the device is neither in the call nor online. The wakeup
+ * has the limits, record and events of a backend's, under a request id of the server, once per call. Source: docs/call-flow.md,
+ * Assignment of bridges.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { CallSession } from '../../model/call.ts';
@@ -19,7 +19,7 @@ export interface CalledDevicesDeps extends OwnWakeupDeps {
   readonly directory: Pick<CallDirectory, 'hasDevice'>;
 }
 
-/** As many wakeups are under way as calls get their first bridge within the 2.5 s of one. */
+/** Bound: one wakeup per call whose first bridge connected within the 2.5 s of a wakeup. */
 export class CalledDevices implements CallFollower {
   readonly #deps: CalledDevicesDeps;
 
@@ -27,7 +27,7 @@ export class CalledDevices implements CallFollower {
     this.#deps = deps;
   }
 
-  bridgeCame(session: CallSession): void {
+  bridgeConnected(session: CallSession): void {
     if (!this.#deps.directory.hasDevice(session.sessionId)) void this.#wake(session);
   }
 
@@ -39,9 +39,9 @@ export class CalledDevices implements CallFollower {
       if (await this.#isOnline(deviceId)) return;
       const signed = ownSignature(clock, `wakeup of call ${sessionId}`);
       const woken = await submitOwnWakeup(this.#deps, { appId, deviceId, requestId, ...signed });
-      if (!woken.ok) log.info({ ...named, code: woken.error.code }, 'the device of a call was not woken');
+      if (!woken.ok) log.info({ ...named, code: woken.error.code }, 'call: device not woken: wakeup refused');
     } catch (error) {
-      log.error({ ...named, err: error }, 'whether the device of a call is online cannot be read');
+      log.error({ ...named, err: error }, 'call: device not woken: its shared row is unreadable');
     }
   }
 

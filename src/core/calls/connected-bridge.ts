@@ -1,6 +1,6 @@
 /**
- * A bridge's open leg, from its connect to its close: it stands idle in the pool or has a call, and once it has had a
- * call it never stands idle again. Source: calls-and-media.md, Legs.
+ * A bridge's open leg, from connect to close: idle in the pool or in a call. A bridge that has had a call is never idle again.
+ * Source: calls-and-media.md, Legs.
  */
 import type { BridgePool } from './bridge-pool.ts';
 import { IdleBridge, type BridgeCandidate } from './offered-call.ts';
@@ -17,9 +17,7 @@ export interface ConnectedBridgesDeps {
   readonly directory: CallDirectory;
   readonly pool: BridgePool;
   readonly telemetry: Telemetry;
-  /** Frames per second that a bridge is to ask the phone for. */
   readonly maxFps: number;
-  /** Those that are open; each takes itself out. */
   readonly bridges: Set<ConnectedBridge>;
 }
 
@@ -28,14 +26,14 @@ type Standing =
   | { readonly kind: 'idle'; readonly idle: IdleBridge; readonly rights: BridgeRights }
   | { readonly kind: 'call'; readonly sessionId: SessionId };
 
-/** Directory and pool know the leg by this object. */
+/** The directory and the pool identify the leg by this object. */
 export class ConnectedBridge implements PlacedLeg, OpenBridgeLeg, BridgeCandidate {
   readonly keySha256: string;
   readonly #deps: ConnectedBridgesDeps;
   readonly #leg: PlacedLeg;
   #standing: Standing = { kind: 'new' };
 
-  /** The caller then makes it stand idle, or gives it its call. */
+  /** The caller then calls `standIdle`, `startCall` or `resume`. */
   constructor(deps: ConnectedBridgesDeps, keySha256: string, leg: PlacedLeg) {
     this.#deps = deps;
     this.keySha256 = keySha256;
@@ -51,7 +49,6 @@ export class ConnectedBridge implements PlacedLeg, OpenBridgeLeg, BridgeCandidat
     return this.#standing.kind === 'idle';
   }
 
-  /** It waits for a call, and may be asked at once. */
   standIdle(rights: BridgeRights): void {
     const idle = new IdleBridge(this, rights.appIds, this.process);
     this.#standing = { kind: 'idle', idle, rights };
@@ -63,25 +60,25 @@ export class ConnectedBridge implements PlacedLeg, OpenBridgeLeg, BridgeCandidat
     if (session !== null) this.notify({ kind: 'assign', sessionId, media: session.media });
   }
 
-  /** False: the call is over by now, and it stands as before. */
-  give(session: CallSession): boolean {
+  /** False: the call has ended meanwhile, and nothing has changed. */
+  startCall(session: CallSession): boolean {
     if (!this.#connect(session)) return false;
     this.notify(startMessage(session, this.#deps.maxFps));
     this.#notifyState(session);
     return true;
   }
 
-  /** The same of a bridge that has had its start. */
+  /** Like `startCall`, for a bridge that has received its start already. */
   resume(session: CallSession): boolean {
     if (!this.#connect(session)) return false;
     this.#notifyState(session);
     return true;
   }
 
-  /** The registry has changed. `rights` null: its key is good for nothing any more. */
+  /** Applies a change of the registry. `rights` null: the key is no longer valid. */
   recheck(rights: BridgeRights | null): void {
     const standing = this.#standing;
-    if (rights === null || !this.#mayGoOn(rights)) return this.close('revoked');
+    if (rights === null || !this.#isStillAuthorized(rights)) return this.close('revoked');
     if (standing.kind !== 'idle' || sameApplications(standing.rights.appIds, rights.appIds)) return;
     this.#deps.pool.leave(standing.idle);
     this.standIdle(rights);
@@ -115,7 +112,7 @@ export class ConnectedBridge implements PlacedLeg, OpenBridgeLeg, BridgeCandidat
     if (this.#end()) this.#leg.close(reason);
   }
 
-  gone(): void {
+  disconnected(): void {
     this.#end();
   }
 
@@ -134,13 +131,12 @@ export class ConnectedBridge implements PlacedLeg, OpenBridgeLeg, BridgeCandidat
     if (state !== null) this.notify(state);
   }
 
-  #mayGoOn(rights: BridgeRights): boolean {
+  #isStillAuthorized(rights: BridgeRights): boolean {
     if (this.#standing.kind !== 'call') return true;
     const session = this.#deps.directory.find(this.#standing.sessionId);
     return session === null || mayServe(rights, session.appId);
   }
 
-  /** False: it has ended before. */
   #end(): boolean {
     const { directory, pool, bridges } = this.#deps;
     const standing = this.#standing;

@@ -1,13 +1,13 @@
 /**
- * Ends a call for the backend that had it issued, and says how it ended. The order of checks is contract: access
- * (40403, 40302; an expired device's call may be ended), room to remember the request (42901), the call (40414). Who
- * asks again is answered alike: a call that has ended, whoever ended it, is answered with the reason it ended for, as
- * long as that is known (ended-calls.ts; by its session as long as it is among the device's latest events). A session
- * ends once and is never live again, so a repeat about one needs no memory; a room may have another call by then, so
- * ends by room are known by their signatures, by every member.
+ * Ends a call for the backend that had it issued, and answers how it ended. The order of checks is contract: access (40403, 40302;
+ * an expired device's call may be ended), room to remember the request (42901), the call (40414).
  *
- * The member that has the device's calls does it; a call of another application is as unknown as one that never was.
- * Source: calls-and-media.md, Call sessions and call status; cluster.md, Media; tgv1-signing.md, Replay.
+ * Repeats get the same answer: for a call that has ended, by whatever cause, the reason of its end, as long as that is known
+ * (ended-calls.ts; by session, as long as it is among the device's latest events). A session ends once, so repeats by session need
+ * no memory. A room may have another call by then, so all members remember ends by room by their signatures.
+ *
+ * The member that has the device's calls ends the call; a call of another application is answered like an unknown one. Source:
+ * calls-and-media.md, Call sessions and call status; cluster.md, Media; tgv1-signing.md, Replay.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -40,7 +40,7 @@ export type CallEndAnswer = Result<CallEnd, Why>;
 
 const noCall: CallEndAnswer = fail(refusal(40414));
 
-/** Settles within the time of a commit (2 s) and of one question more, and never rejects. */
+/** Settles within a commit (2 s) and one more question to a member; never rejects. */
 export async function endCall(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
   try {
     const denied = findDenial(deps, order);
@@ -52,7 +52,7 @@ export async function endCall(deps: CallEndDeps, order: CallEndOrder): Promise<C
   }
 }
 
-/** For another member, which has found the device's calls here. Never rejects. */
+/** Answers another member that located the device's calls here. Never rejects. */
 export async function answerCallEnd(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
   try {
     const denied = findDenial(deps, order);
@@ -65,7 +65,7 @@ export async function answerCallEnd(deps: CallEndDeps, order: CallEndOrder): Pro
   }
 }
 
-/** An expired device's call goes on until somebody ends it, and so it may be ended. */
+/** An expired device keeps its call until it is ended, so expiry (40304) is no denial here. */
 function findDenial({ clock, registry }: CallEndDeps, { appId, deviceId }: CallEndOrder): Why | null {
   const denied = checkDeviceAccess(registry, appId, deviceId, wallSeconds(clock));
   return denied === null || denied === 40304 ? null : refusal(denied);
@@ -81,7 +81,7 @@ async function endByRoom(deps: CallEndDeps, order: CallEndOrder): Promise<CallEn
   return answer;
 }
 
-const overload: Why = comeAgain(42901, 'as many ends of calls are known as there may be');
+const overload: Why = comeAgain(42901, 'too many ended calls are remembered: retry later');
 
 async function end(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
   const { callLocator } = deps;
@@ -95,14 +95,13 @@ async function end(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswe
   return (isUnknown ? await endHere(deps, order) : null) ?? asked.value;
 }
 
-/** Null: there is none here, live or known to have ended. */
 async function endHere(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer | null> {
   const live = findLive(deps.directory, order);
   if (live !== null) deps.directory.end(live.sessionId, order.reason);
   const ended = findEnded(deps, order);
   if (ended === null) return null;
   const isCommitted = await isSoonCommitted(deps, order.deviceId);
-  return isCommitted ? succeed(ended) : unavailable('the call has ended, and the store has not taken that');
+  return isCommitted ? succeed(ended) : unavailable('the call has ended, but the store has not committed it');
 }
 
 function findLive(directory: CallEndDeps['directory'], order: CallEndOrder): CallSession | null {
@@ -146,18 +145,18 @@ function unavailable(message: string): CallEndAnswer {
 }
 
 function broken({ log }: CallEndDeps, error: unknown): CallEndAnswer {
-  log.error({ err: error }, 'a call cannot be ended');
+  log.error({ err: error }, 'call: not ended: registry or store unreadable; answered 50000');
   return fail(refusal(50000));
 }
 
 type EndAnswered = Extract<PeerNotice, { kind: 'call-end-answered' }>;
 
 /**
- * Ends by room that are known by their signatures, so that a repeat does not end the room's next call. Members notify
- * each other of what they have answered, since another may be asked for the repeat.
+ * Remembers ends by room by their signatures, so that a repeat does not end the room's next call. Members notify each other, since
+ * a repeat may reach another member.
  */
 export class AnsweredEnds extends AnswerMemory<CallEndAnswer> {
-  /** `notifyOthers`: brings it to all other members; must not throw. */
+  /** `notifyOthers`: sends to all other members; must not throw. */
   constructor(clock: Clock, notifyOthers: (answered: EndAnswered) => void, knownMax = callEndsKnownMax) {
     super(clock, knownMax, isFinal, (request, answer) => {
       const isKnown = answer.ok || answer.error.code === 40414;
@@ -166,8 +165,8 @@ export class AnsweredEnds extends AnswerMemory<CallEndAnswer> {
     });
   }
 
-  /** Another member has answered it. Kept beyond the bound as well: that member has kept to it. */
-  noteAnswered({ end, ...request }: EndAnswered): void {
+  /** Records an end that another member answered; exceeds the local bound, since that member kept to its own. */
+  recordAnswered({ end, ...request }: EndAnswered): void {
     this.keep(request, end === null ? noCall : succeed(end));
   }
 }

@@ -1,7 +1,6 @@
 /**
- * The calls that ended at this member a short while ago, so that who asks for the end of one is told how it ended. A
- * restart forgets them: what is left then is the log of events, which knows sessions and no rooms. Source:
- * calls-and-media.md, Call sessions and call status.
+ * Remembers recently ended calls of this member, so that a repeated end is answered with the reason. Lost at a restart: then only
+ * the event log remains, which has sessions but no rooms. Source: calls-and-media.md, Call sessions and call status.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { CallChange, CallEnd, CallName, CallSession } from '../../model/call.ts';
@@ -9,7 +8,6 @@ import type { ApplicationId, DeviceId, SessionId } from '../../model/ids.ts';
 import { endedCallKnownMs, endedCallsKnownMax } from '../../model/limits.ts';
 import type { CallFollower } from './call-followers.ts';
 
-/** Whose call it is, and which one. */
 export interface NamedCall {
   readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
@@ -22,17 +20,14 @@ export interface EndedCall extends CallEnd {
 
 interface KnownEnd extends EndedCall {
   readonly roomKey: string;
-  /** Monotonic. */
   readonly deadlineMs: number;
 }
 
-/** When `max` are known, the one that ended first is forgotten. */
+/** At `max` the oldest end is dropped. */
 export class EndedCalls implements CallFollower {
   readonly #clock: Clock;
   readonly #max: number;
-  /** In the order of their ends. */
   readonly #bySession = new Map<SessionId, KnownEnd>();
-  /** The last one of each room. */
   readonly #byRoom = new Map<string, KnownEnd>();
 
   constructor(clock: Clock, max = endedCallsKnownMax) {
@@ -54,7 +49,7 @@ export class EndedCalls implements CallFollower {
     this.#byRoom.set(roomKey, known);
   }
 
-  /** Of a room the call that ended last. By its session also another application's, or another device's: the caller looks. */
+  /** By room: the latest end. By session the call may belong to another application or device: the caller checks. */
   find({ appId, deviceId, call }: NamedCall): EndedCall | null {
     this.#forget(this.#max);
     const known =
@@ -64,7 +59,7 @@ export class EndedCalls implements CallFollower {
     return known ?? null;
   }
 
-  /** Those whose time is over, and the first of those that are more than `max`. */
+  /** Drops expired ends, and the oldest beyond `max`. */
   #forget(max: number): void {
     const nowMs = this.#clock.monotonicMs();
     for (const known of this.#bySession.values()) {
@@ -75,7 +70,7 @@ export class EndedCalls implements CallFollower {
   }
 }
 
-/** Device ids may hold any character. */
+/** JSON, since device ids may contain any character. */
 function keyOf(appId: ApplicationId, deviceId: DeviceId, roomId: string): string {
   return JSON.stringify([appId, deviceId, roomId]);
 }

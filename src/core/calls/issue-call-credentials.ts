@@ -1,11 +1,12 @@
 /**
- * Gives a backend what a device needs to join a call: the session's peer id and a token of its own. Asked again for the
- * same application, device and room it answers for the same session. The order of checks is contract: room in a token
- * (40003), access, drain and store (50301), a bridge where one has to be there (50301), media in use (40903), room for
- * the session (42901). Up to the session everything happens in one turn; what is answered is committed first.
- * A repeated signature is the same request: it is answered like the first while that one's session lives, and never
- * opens another. In a cluster the member that has the device's calls does it, and others ask it to.
- * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
+ * Issues the credentials that a device needs to join a call: the session's peer id and a new token. A repeat for the same
+ * application, device and room returns the same session. The order of checks is contract: room in a token (40003), access, drain
+ * and store (50301), a required bridge (50301), media in use (40903), room for the session (42901). Everything up to the session
+ * happens in one turn; the session is committed before the answer.
+ *
+ * A repeated signature is the same request: it gets the first answer while that session lives, and never opens another. In a
+ * cluster, the member that has the device's calls issues them, and others forward the request to it. Source: calls-and-media.md,
+ * Credential issuance; cluster.md, Media.
  */
 import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -30,26 +31,24 @@ export interface CallCredentialsDeps extends CoreDeps {
   readonly directory: CallDirectory;
   readonly records: CallRecords;
   readonly bridges: { hasIdleFor(appId: ApplicationId): boolean };
-  /** No session without a bridge: it is there already, or one is idle. */
   readonly requireBridge: boolean;
   readonly keys: TokenKeys;
-  /** Of the media listener that is to carry the call; null: not known. */
+  /** URL of the media listener that carries the call; null: unknown. */
   mediaUrl(sessionId: SessionId): string | null;
-  /** What the media of this member can make sound as; null: not known. */
+  /** Sound encodings that this member's media processes can produce; null: unknown. */
   soundEncoders(): readonly SoundEncoding[] | null;
-  /** The peer id names the media listener, too. */
   readonly addressInPeerId: boolean;
   readonly issued: IssuedCalls;
   readonly telemetry: Telemetry;
   readonly callLocator: Pick<CallLocator, 'issuerOf' | 'ask'>;
-  /** True while the server is being stopped: no session is begun or renewed. */
+  /** True while the server stops: no session is issued or renewed. */
   isDraining(): boolean;
 }
 
 type Why = Refusal<CallCredentialsCode>;
 type Answer = Result<CallCredentials, Why>;
 
-/** Settles within 2 s and never rejects. */
+/** Settles within 2 s; never rejects. */
 export async function issueCallCredentials(
   deps: CallCredentialsDeps,
   order: SignedCallOrder,
@@ -62,7 +61,10 @@ export async function issueCallCredentials(
     if (coordinator !== 'here') return await issueElsewhere(deps, coordinator, order);
     return await issueHere(deps, order);
   } catch (error) {
-    deps.log.error({ err: error }, 'call credentials cannot be issued');
+    deps.log.error(
+      { err: error },
+      'call credentials: not issued: registry or store unreadable; answered 50000',
+    );
     return refuse(deps, refusal(50000));
   }
 }
@@ -85,22 +87,22 @@ async function issueHere(deps: CallCredentialsDeps, order: SignedCallOrder): Pro
   const { issued } = deps;
   const known = issued.repeated(order);
   if (known !== null) return repeat(deps, await known);
-  // Asked once more: the registry may have changed while the coordinator was sought.
+  // Checks again: the registry may have changed while the coordinator was located.
   const obstacle = findDenial(deps, order) ?? findObstacle(deps, order);
   if (obstacle !== null) return refuse(deps, obstacle);
   const answer = issue(deps, order);
   issued.begin(order, answer);
-  return handOut(await answer);
+  return withoutSession(await answer);
 }
 
-/** This member has the device's calls: a session that is not here has ended. */
+/** This member has the device's calls, so a session that is not found here has ended. */
 function repeat(deps: CallCredentialsDeps, first: IssuedAnswer): Answer {
   if (first.ok && !deps.directory.isLive(first.value.sessionId)) return refuse(deps, ended);
   deps.telemetry.callCredentials('repeated');
-  return handOut(first);
+  return withoutSession(first);
 }
 
-function handOut(answer: IssuedAnswer): Answer {
+function withoutSession(answer: IssuedAnswer): Answer {
   if (!answer.ok) return answer;
   const { sessionId: _, ...credentials } = answer.value;
   return succeed(credentials);
@@ -111,24 +113,24 @@ const ended: Why = refusal(
   'this request was answered before, and its call has ended: sign a new request',
 );
 
-/** Why this caller may not ask for it; null: it may. */
 function findDenial({ clock, registry }: CallCredentialsDeps, order: CallOrder): Why | null {
   if (!hasTokenRoom(order.deviceId)) return refusal(40003, noTokenRoom);
   const denied = checkDeviceAccess(registry, order.appId, order.deviceId, wallSeconds(clock));
   return denied === null ? null : refusal(denied);
 }
 
-/** Why nothing can be issued, before anything has changed; null: nothing is in the way. */
+/** The reason to refuse, found before any change; null: none. */
 function findObstacle(deps: CallCredentialsDeps, order: SignedCallOrder): Why | null {
   const { records } = deps;
   if (deps.isDraining()) return comeAgain(50301, 'this server is being stopped');
-  if (records.isOverloaded()) return comeAgain(50301, 'the store of calls is behind');
+  if (records.isOverloaded()) return comeAgain(50301, 'the call store is overloaded');
   if (deps.requireBridge && !findsBridge(deps, order)) return comeAgain(50301, 'no bridge is idle');
-  if (!deps.issued.hasRoomFor(order)) return comeAgain(42901, 'as many issuances are known as there may be');
+  if (!deps.issued.hasRoomFor(order))
+    return comeAgain(42901, 'too many issued calls are remembered: retry later');
   return null;
 }
 
-const noTokenRoom = 'device_id must not be so full of control characters that a token has no room for it';
+const noTokenRoom = 'device_id must fit into a call token: use fewer control characters';
 
 function findsBridge({ directory, bridges }: CallCredentialsDeps, order: CallOrder): boolean {
   const known = directory.findIssued(order);
@@ -138,11 +140,11 @@ function findsBridge({ directory, bridges }: CallCredentialsDeps, order: CallOrd
 async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<IssuedAnswer> {
   const issued = deps.directory.issue(order);
   if (issued.kind === 'media_in_use') return refuse(deps, refusal(40903));
-  if (issued.kind === 'full') return refuse(deps, comeAgain(42901, 'as many calls are live as there may be'));
+  if (issued.kind === 'full') return refuse(deps, comeAgain(42901, 'too many calls are live: retry later'));
   const { kind, session } = issued;
   const committed = isSoonCommitted(deps, order.deviceId);
   const token = sign(deps, session);
-  if (!(await committed)) return refuse(deps, comeAgain(50301, 'the store of calls does not answer'));
+  if (!(await committed)) return refuse(deps, comeAgain(50301, 'the call store does not answer'));
   deps.telemetry.callCredentials(kind);
   const mediaUrl = deps.mediaUrl(session.sessionId);
   const peerId = encodePeerId(session, deps.addressInPeerId ? mediaUrl : null);
@@ -156,7 +158,7 @@ async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<Issue
   });
 }
 
-/** Null: its sound can be made of whatever the bridge sends, as far as is known. */
+/** Null: the sound can be converted from any input, as far as known. */
 function soundNote(
   encoders: readonly SoundEncoding[] | null,
   { downAudio, audioRate }: CallMedia,
@@ -168,7 +170,7 @@ function soundNote(
   );
 }
 
-/** False: what is known of the device's calls is not committed within 2 s. */
+/** False: the state of the device's calls was not committed within 2 s. */
 export function isSoonCommitted(
   { clock, records }: { readonly clock: Clock; readonly records: Pick<CallRecords, 'committed'> },
   deviceId: DeviceId,
@@ -198,20 +200,19 @@ export type IssuedAnswer = Result<IssuedCall, Refusal<CallCredentialsCode>>;
 export type CallIssued = Extract<PeerNotice, { kind: 'call-issued' }>;
 
 /**
- * Issuances known by their signatures, so that an intercepted one opens no call: with their answers, and the session that
- * each is for. The member that has the device's calls keeps them; nodes notify each other, since another may issue the
- * device's next one. Source: tgv1-signing.md, Replay.
+ * Remembers issued calls by their signatures, so that a replayed request opens no call. Kept by the member that has the device's
+ * calls; members notify each other, since another may issue the device's next call. Source: tgv1-signing.md, Replay.
  */
 export class IssuedCalls extends AnswerMemory<IssuedAnswer> {
-  /** `notifyOthers`: brings it to the members that may be asked for a repeat of it; must not throw. */
+  /** `notifyOthers`: sends to the members that a repeat may reach; must not throw. */
   constructor(clock: Clock, notifyOthers: (issued: CallIssued) => void, knownMax = issuancesKnownMax) {
     super(clock, knownMax, isFinal, (request, answer) => {
       if (answer.ok) notifyOthers({ kind: 'call-issued', ...request, ...answer.value });
     });
   }
 
-  /** Another member has issued it. Kept beyond the bound as well: that member has kept to it. */
-  noteIssued({ sessionId, peerId, token, mediaUrl, note, ...request }: CallIssued): void {
+  /** Records a call that another member issued; exceeds the local bound, since that member kept to its own. */
+  recordIssued({ sessionId, peerId, token, mediaUrl, note, ...request }: CallIssued): void {
     this.keep(request, succeed({ sessionId, peerId, token, mediaUrl, ...(note !== undefined && { note }) }));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The rules by which legs are let in. A device shows its call's token, whose time counts for the first connect and which
- * the end of its session revokes; a bridge shows its key, and the session it comes for if it names one. Source:
+ * The rules for admitting legs. A device presents its call's token, whose expiry applies to the first connect only and which is
+ * revoked when the session ends. A bridge presents its key, and the session that it connects for, if any. Source:
  * calls-and-media.md, Legs and Credential issuance.
  */
 import type { CallDirectory } from './call-directory.ts';
@@ -25,7 +25,7 @@ interface DeviceLegDeps {
   readonly callLocator: Pick<CallLocator, 'findElsewhere'>;
 }
 
-/** Checks the token, then what a token cannot show. Rejects when the registry cannot be read. */
+/** Checks the token, then the call and the registry. Rejects when the registry cannot be read. */
 export async function admitDeviceLeg(
   deps: DeviceLegDeps,
   token: string,
@@ -52,8 +52,8 @@ interface BridgeLegDeps {
 }
 
 /**
- * `sessionText`: as it was written; null: none, the bridge waits for a call. Another application's session is as unknown
- * as one that does not exist. Rejects when the registry cannot be read.
+ * `sessionText`: unparsed; null: the bridge waits for a call. A session of another application is answered like an unknown one.
+ * Rejects when the registry cannot be read.
  */
 export async function admitBridgeLeg(
   { bridgeKeys, directory, callLocator }: BridgeLegDeps,
@@ -72,16 +72,15 @@ export async function admitBridgeLeg(
   return succeed({ ...admission, sessionId: session.sessionId });
 }
 
-/** The applications that a bearer key is good for, and whose key it is. */
 export interface BridgeRights {
   readonly bridgeId: BridgeId;
-  /** Null: those of every application. */
+  /** Null: all applications. */
   readonly appIds: readonly ApplicationId[] | null;
 }
 
 /**
- * The keys of bridges: those of the registry, and the development keys of the settings, which are good for every
- * application. Looked up by their SHA-256 alone, so that the time it takes reveals nothing.
+ * The keys of bridges: those of the registry, and the development keys of the settings, which serve all applications. Lookups use
+ * the SHA-256 only, so that timing reveals nothing.
  */
 export class BridgeKeys {
   readonly #registry: RegistryReader;
@@ -92,14 +91,14 @@ export class BridgeKeys {
     this.#developmentHashes = developmentKeys.map((key) => Buffer.from(hashBridgeKey(key), 'hex'));
   }
 
-  /** `keySha256`: of `hashBridgeKey`. Null: no key, or a revoked one. Throws when the registry cannot be read. */
+  /** `keySha256`: from `hashBridgeKey`. Null: unknown or revoked. Throws when the registry cannot be read. */
   rightsOf(keySha256: string): BridgeRights | null {
     const developer = this.#findDeveloper(keySha256);
     if (developer !== null) return { bridgeId: developer, appIds: null };
     const bridges = this.#registry.findBridges(keySha256).filter(({ revoked }) => !revoked);
     const [bridge] = bridges;
     if (bridge === undefined) return null;
-    // Bridges that share a key are one: it cannot tell which of them it is.
+    // Bridges that share a key cannot be distinguished, and act as one.
     return { bridgeId: bridge.bridgeId, appIds: bridges.flatMap(({ appIds }) => appIds) };
   }
 

@@ -1,6 +1,6 @@
 /**
- * The messages with which a leg learns of its call: the start, with the picture that the bridge is to ask the phone for,
- * and the state that the call is in already. Source: calls-and-media.md, Legs and Resolution.
+ * The first messages to a leg: the start, with the picture to request from the phone, and the current state of the call. Source:
+ * calls-and-media.md, Legs and Resolution.
  */
 import type { Size, CallMedia, CallSession, LegMessage, VideoRequest } from '../../model/call.ts';
 
@@ -12,10 +12,9 @@ const sizes = {
 } as const;
 
 /**
- * The picture that a bridge asks the phone for, by the device's screen; the scaled modes start from the same one.
- * `screen`: whole pixels, at least 1 a side; a square one is asked for landscape; null: none was told, which asks for the
- * small one, landscape. Source: API doc, Endpoint 4, Downlink
- * video resolution modes.
+ * The picture size that a bridge requests from the phone, by the device's screen; the scaled modes start from the same size.
+ * `screen`: whole pixels, at least 1 per side; square counts as landscape; null: unknown, small landscape. Source: API doc,
+ * Endpoint 4, Downlink video resolution modes.
  */
 export function requestedSize(screen: Size | null): Size {
   if (screen === null) return sizes.small.landscape;
@@ -24,12 +23,12 @@ export function requestedSize(screen: Size | null): Size {
   return height > width ? portrait : landscape;
 }
 
-/** To the bridge that has the call; the room's secrets are in it. `maxFps`: frames per second, by the settings. */
+/** For the bridge of the call; contains the room's secrets. `maxFps`: frames per second, from the settings. */
 export function startMessage({ sessionId, room, media }: CallSession, maxFps: number): LegMessage {
   return { kind: 'start', sessionId, room, request: videoRequest(media, maxFps), media };
 }
 
-/** The scaled modes work on what `auto` asks for. Null: no picture goes to the device. */
+/** Scaled modes use the size of `auto`. Null: no video to the device. */
 function videoRequest({ downVideo, screen, rotation }: CallMedia, maxFps: number): VideoRequest | null {
   if (downVideo === 'none') return null;
   const { width, height } = requestedSize(screen);
@@ -37,8 +36,8 @@ function videoRequest({ downVideo, screen, rotation }: CallMedia, maxFps: number
 }
 
 /**
- * To a leg that comes to a call which has moved on without it: a bridge given a call whose device has accepted, a leg
- * that comes back. Null: the call is only being established, which a leg knows by being there.
+ * The state for a leg that connects to a call in progress: a bridge assigned after the device accepted, or a leg that reconnects.
+ * Null: the call is only being established, which a connected leg implies.
  */
 export function presentState({ sessionId, state }: CallSession): LegMessage | null {
   if (state === 'issued' || state === 'establishing') return null;

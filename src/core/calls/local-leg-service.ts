@@ -1,10 +1,10 @@
 /**
- * The leg service of the process that keeps the calls: who is let in, what an open leg reports, and what becomes of open
- * legs when the registry changes or the server drains. The rules are in leg-admission.ts, the calls in the directory.
+ * The leg service of the process that has the calls: admission, reports of open legs, and closing legs after a registry change or
+ * at a drain. The rules are in leg-admission.ts, the calls in the directory.
  *
- * A message to a leg goes from the directory through what knows more than its caller: a bridge's state in the pool
- * (connected-bridge.ts), the link between the processes (media/link), the leg's place in the relay (media/legs), and
- * the socket. The directory and a device's leg have nothing between them. Source: calls-and-media.md, Legs.
+ * Path of a message to a leg: directory, pool state of a bridge (connected-bridge.ts), link between the processes (media/link), the
+ * leg's place in the relay (media/legs), socket. Between the directory and a device's leg there is nothing. Source:
+ * calls-and-media.md, Legs.
  */
 import type { BridgePool } from './bridge-pool.ts';
 import type { CallDirectory } from './call-directory.ts';
@@ -37,13 +37,11 @@ import { type ViewerTickets, Viewers } from './viewers.ts';
 export interface LegServiceDeps extends CoreDeps {
   readonly telemetry: Telemetry;
   readonly directory: CallDirectory;
-  /** Follows the directory already. */
+  /** Already a follower of the directory. */
   readonly pool: BridgePool;
   readonly tickets: ViewerTickets;
   readonly keys: TokenKeys;
-  /** Bearer keys that make a bridge of every application. */
   readonly developmentKeys: readonly string[];
-  /** Frames per second that a bridge is to ask the phone for. */
   readonly maxFps: number;
   readonly callLocator: Pick<CallLocator, 'findElsewhere'>;
 }
@@ -66,7 +64,7 @@ export class LocalLegService implements CoreLegService {
     directory.follow(this.#viewers);
   }
 
-  heard(): Promise<void> {
+  flush(): Promise<void> {
     return Promise.resolve();
   }
 
@@ -94,7 +92,7 @@ export class LocalLegService implements CoreLegService {
     return {
       report: (report) => directory.report(sessionId, 'device', leg, report),
       alive: (by) => directory.alive(sessionId, 'device', leg, by),
-      gone: () => directory.disconnected(sessionId, 'device', leg),
+      disconnected: () => directory.disconnected(sessionId, 'device', leg),
     };
   }
 
@@ -103,9 +101,9 @@ export class LocalLegService implements CoreLegService {
     return rights === null ? null : this.#openBridge(rights, keySha256, sessionId, leg, false);
   }
 
-  /** Its token was good when it came, which is all that a token is asked for while its session lives. */
+  /** The token was checked at the first connect; from then on it holds while the session lives. */
   resumeDeviceLeg({ sessionId, deviceId, tokenId }: BroughtDevice, leg: PlacedLeg): OpenDeviceLeg | null {
-    if (this.#isDraining) return this.#turnAway(leg, 'drain');
+    if (this.#isDraining) return this.#reject(leg, 'drain');
     const session = this.#deps.directory.find(sessionId);
     if (session?.deviceId !== deviceId) return null;
     return this.openDeviceLeg(
@@ -115,9 +113,9 @@ export class LocalLegService implements CoreLegService {
   }
 
   resumeBridgeLeg({ keySha256, sessionId }: BroughtBridge, leg: PlacedLeg): OpenBridgeLeg | null {
-    if (this.#isDraining) return this.#turnAway(leg, 'drain');
+    if (this.#isDraining) return this.#reject(leg, 'drain');
     const rights = this.#rightsNow(keySha256);
-    if (rights === null) return this.#turnAway(leg, 'revoked');
+    if (rights === null) return this.#reject(leg, 'revoked');
     return this.#openBridge(rights, keySha256, sessionId, leg, true);
   }
 
@@ -126,23 +124,25 @@ export class LocalLegService implements CoreLegService {
     return this.#viewers.open(sessionId, leg);
   }
 
-  /** After every change of the registry: closes the legs that lost their right, and ends the calls that may not go on. */
+  /** Applies a change of the registry: closes bridges without rights, and ends calls that may no longer exist. */
   registryChanged(): void {
     try {
       for (const bridge of this.#bridges.bridges) bridge.recheck(this.#bridgeKeys.rightsOf(bridge.keySha256));
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'cannot read which bridges are revoked');
+      this.#deps.log.error(
+        { err: error },
+        'bridges: rights not re-checked: registry unreadable; a revoked bridge may stay connected',
+      );
     }
     this.#rights.review.begin();
   }
 
-  /** A bridge stands at the media process, idle or with a call. */
+  /** True: a bridge is connected at the media process, idle or in a call. */
   hasBridgeAt(process: number): boolean {
     for (const bridge of this.#bridges.bridges) if (bridge.process === process) return true;
     return false;
   }
 
-  /** Open legs, for the metrics. */
   counts(): Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number> {
     const idle = this.#deps.pool.idleCount;
     return {
@@ -153,7 +153,7 @@ export class LocalLegService implements CoreLegService {
     };
   }
 
-  /** Closes every leg and lets no other in; calls stay as they are, for the next process. */
+  /** Closes all legs and admits no more; the calls stay for the next process. */
   drain(): void {
     this.#isDraining = true;
     for (const bridge of this.#bridges.bridges) if (bridge.isIdle) bridge.close('drain');
@@ -161,12 +161,11 @@ export class LocalLegService implements CoreLegService {
     this.#deps.directory.drain();
   }
 
-  /** Called before the registry is closed. */
   close(): void {
     this.#rights.review.stop();
   }
 
-  /** `isResumed`: it has had its start, and is not told again of its call. */
+  /** `isResumed`: the bridge has received its start already, which is not sent again. */
   #openBridge(
     rights: BridgeRights,
     keySha256: string,
@@ -180,21 +179,21 @@ export class LocalLegService implements CoreLegService {
       return bridge;
     }
     const session = this.#deps.directory.find(sessionId);
-    const isGiven =
+    const isAssigned =
       session !== null &&
       mayServe(rights, session.appId) &&
-      (isResumed ? bridge.resume(session) : bridge.give(session));
-    if (isGiven) return bridge;
-    bridge.gone();
+      (isResumed ? bridge.resume(session) : bridge.startCall(session));
+    if (isAssigned) return bridge;
+    bridge.disconnected();
     return this.#refuseOpen(sessionId, leg);
   }
 
-  #turnAway(leg: PlacedLeg, reason: LegCloseReason): null {
+  #reject(leg: PlacedLeg, reason: LegCloseReason): null {
     leg.close(reason);
     return null;
   }
 
-  /** Its call is over; or a bridge has taken it to another media process since the leg was admitted. */
+  /** The call has ended, or a bridge moved it to another media process after the leg was admitted. */
   #refuseOpen(sessionId: SessionId, leg: PlacedLeg): null {
     const process = this.#deps.directory.processOf(sessionId);
     if (process !== null && process !== leg.process) leg.close('moved');
@@ -208,23 +207,23 @@ export class LocalLegService implements CoreLegService {
     try {
       return await judge();
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'cannot admit media legs: the registry is unreadable');
+      this.#deps.log.error({ err: error }, 'media leg: not admitted: registry unreadable');
       return fail('unavailable');
     }
   }
 
   #admitViewer(ticket: string): Result<ViewerAdmission, LegRefusal> {
-    const sessionId = this.#deps.tickets.take(ticket);
+    const sessionId = this.#deps.tickets.redeem(ticket);
     if (sessionId === null || this.#deps.directory.find(sessionId) === null) return fail('ticket');
     return this.#viewers.hasRoom(sessionId) ? succeed({ sessionId }) : fail('viewers');
   }
 
-  /** Null: none any more, or the registry cannot be read. */
+  /** Null: revoked, or the registry cannot be read. */
   #rightsNow(keySha256: string): BridgeRights | null {
     try {
       return this.#bridgeKeys.rightsOf(keySha256);
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'cannot admit media legs: the registry is unreadable');
+      this.#deps.log.error({ err: error }, 'media leg: not admitted: registry unreadable');
       return null;
     }
   }

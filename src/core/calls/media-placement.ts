@@ -1,8 +1,8 @@
 /**
- * Places calls at the media processes of the server, since all legs of a call meet in one process. The backend is told that process
- * when the call is issued: one with an idle bridge for the call, else one with bridges, and among such processes the one with the most
- * room. Until its first leg comes, a bridge of another process may take the call there; from then on it stays, also while
- * that process is gone. Source: calls-and-media.md, The media process.
+ * Places calls at media processes: all legs of a call must be in one process. The backend receives the process at issuance:
+ * preferably one with an idle bridge for the call, else one with bridges, and among these the one with the most room. Until its
+ * first leg connects, a bridge of another process may move the call there; from then on it stays, even if that process ends.
+ * Source: calls-and-media.md, The media process.
  */
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
@@ -12,34 +12,30 @@ import type { CallFollower } from './call-followers.ts';
 
 export interface MediaPlacementDeps {
   readonly directory: Pick<CallDirectory, 'processOf' | 'find'>;
-  /** The media processes that take legs, each as of a second ago. */
+  /** Capacities of the media processes that accept legs, as of a second ago. */
   capacity(): readonly MediaCapacity[];
-  /** A bridge stands there, idle or with a call. */
   hasBridgeAt(process: number): boolean;
 }
 
 export class MediaPlacement implements CallFollower {
   readonly #deps: MediaPlacementDeps;
-  /** The process at which the first leg of a call is expected, while it is only issued. Bounded by the live calls. */
+  /** The process where the first leg of an issued call is expected. Bounded by the live calls. */
   readonly #places = new Map<SessionId, number>();
-  /** Calls that each process is to have: its own figures do not count them. */
+  /** Number of calls expected at each process, which its own figures do not include. */
   readonly #expected = new Map<number, number>();
-  /** Calls that have come to it since its figures were taken. */
-  readonly #come = new Map<number, number>();
+  /** Number of calls that connected since the process last reported its figures. */
+  readonly #connected = new Map<number, number>();
 
   constructor(deps: MediaPlacementDeps) {
     this.#deps = deps;
   }
 
-  /** The number of the process at which the call is, or is expected; null: it has no place yet. */
+  /** Number of the process where the call is or is expected; null: not placed. */
   find(sessionId: SessionId): number | null {
     return this.#deps.directory.processOf(sessionId) ?? this.#places.get(sessionId) ?? null;
   }
 
-  /**
-   * The same, after placing a call that has no place, or whose process is gone before its first leg has come. Null: there is no
-   * process.
-   */
+  /** Like `find`, but places a call that has no place, or whose process ended before its first leg connected. Null: no process. */
   placeOf(sessionId: SessionId): number | null {
     const place = this.find(sessionId);
     if (place !== null && (this.#deps.directory.processOf(sessionId) !== null || this.#isUp(place)))
@@ -49,48 +45,46 @@ export class MediaPlacement implements CallFollower {
     return best;
   }
 
-  /** The process that a leg belongs to which has come to `here`. */
+  /** The process for a leg that connected at process `here`. */
   placeOfLeg(sessionId: SessionId, here: number): number {
-    const held = this.#deps.directory.processOf(sessionId);
-    if (held !== null) return held;
-    const told = this.#places.get(sessionId) ?? here;
-    return this.#isUp(told) ? told : here;
+    const current = this.#deps.directory.processOf(sessionId);
+    if (current !== null) return current;
+    const expected = this.#places.get(sessionId) ?? here;
+    return this.#isUp(expected) ? expected : here;
   }
 
-  /** A bridge of the process may have the call. */
   mayBeAt(sessionId: SessionId, process: number): boolean {
-    const held = this.#deps.directory.processOf(sessionId);
-    return held === null || held === process;
+    const current = this.#deps.directory.processOf(sessionId);
+    return current === null || current === process;
   }
 
-  /** The processes whose bridges may have the call: the one where it is expected first, then by their room. */
+  /** Processes whose bridges may serve the call: the expected one first, then by room. */
   order(sessionId: SessionId): readonly number[] {
-    const held = this.#deps.directory.processOf(sessionId);
-    if (held !== null) return [held];
+    const current = this.#deps.directory.processOf(sessionId);
+    if (current !== null) return [current];
     const up = this.#deps.capacity();
     if (up.length < 2) return up.map(({ process }) => process);
-    const told = this.#places.get(sessionId);
+    const expected = this.#places.get(sessionId);
     const timeLeft = this.#timeLeftAmong(up);
-    const rank = (each: MediaCapacity): number => (each.process === told ? Infinity : timeLeft(each));
+    const rank = (each: MediaCapacity): number => (each.process === expected ? Infinity : timeLeft(each));
     return up.toSorted((one, other) => byRank(rank(other), rank(one))).map(({ process }) => process);
   }
 
-  /** The call is expected there from now on, unless it has a place already. */
   expect(sessionId: SessionId, process: number): void {
     if (this.find(sessionId) === null) this.#place(sessionId, process);
   }
 
-  /** The figures of the process count what has come to it by now. */
-  loadTold(process: number): void {
-    this.#come.delete(process);
+  /** The process has reported its figures, which now include the connected calls. */
+  loadReported(process: number): void {
+    this.#connected.delete(process);
   }
 
-  /** The first leg of the call has come, or the call has ended. */
+  /** The first leg of the call has connected, or the call has ended. */
   changed(_session: CallSession, { sessionId, from, state }: CallChange): void {
     this.#forget(sessionId);
     const process = this.#deps.directory.processOf(sessionId);
     if (from === 'issued' && state !== 'ended' && process !== null)
-      this.#come.set(process, (this.#come.get(process) ?? 0) + 1);
+      this.#connected.set(process, (this.#connected.get(process) ?? 0) + 1);
   }
 
   #place(sessionId: SessionId, process: number): void {
@@ -111,7 +105,10 @@ export class MediaPlacement implements CallFollower {
     return this.#deps.capacity().some(({ process }) => process === place);
   }
 
-  /** The process with the most time left, then with the fewest calls, among those with bridges, or among all where none has any. */
+  /**
+   * The process with the most worker time left, then with the fewest calls, among those with bridges, or among all if none has a
+   * bridge.
+   */
   #best(): number | null {
     const up = this.#deps.capacity();
     const withBridges = up.length < 2 ? up : up.filter(({ process }) => this.#deps.hasBridgeAt(process));
@@ -123,8 +120,8 @@ export class MediaPlacement implements CallFollower {
   }
 
   /**
-   * The time that workers have left when the calls that their figures do not count have come. Time is compared, and not room:
-   * each process measures its room in calls like its own.
+   * Worker time left once the calls missing in the figures have connected. Compares time rather than room, because each process
+   * measures room in calls like its own.
    */
   #timeLeftAmong(up: readonly MediaCapacity[]): (capacity: MediaCapacity) => number {
     const freeTime = up.reduce((sum, each) => sum + freeTimeOf(each), 0);
@@ -142,16 +139,15 @@ export class MediaPlacement implements CallFollower {
   }
 
   #unknownAt(process: number): number {
-    return this.#expectedAt(process) + (this.#come.get(process) ?? 0);
+    return this.#expectedAt(process) + (this.#connected.get(process) ?? 0);
   }
 }
 
-/** Share of a worker's time for one call, while no process has room to measure it by. */
+/** Share of a worker's time per call while no process has room to derive it from. */
 const shareUnknown = 0.05;
-/** Sums of shares differ by less where they are the same. */
+/** Tolerance for rounding when sums of shares are compared. */
 const shareError = 1e-9;
 
-/** Compares infinite ranks, too. */
 function byRank(one: number, other: number): number {
   return one === other || Math.abs(one - other) < shareError ? 0 : one - other;
 }

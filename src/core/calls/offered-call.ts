@@ -1,35 +1,31 @@
-/**
- * The calls that are offered and the bridges that stand idle, as the pool knows them (bridge-pool.ts). Source:
- * calls-and-media.md, Legs.
- */
+/** Offered calls and idle bridges as the pool sees them (bridge-pool.ts). Source: calls-and-media.md, Legs. */
 import type { Cancel } from '../../lib/clock.ts';
 import type { CallSession } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { LineKey, Waiter } from '../devices/application-lines.ts';
 
-/** What a call without a bridge waits for; `load`, `engine`: the media processes with idle bridges cannot carry it. */
+/** The reason that a call waits; `load`, `engine`: the media processes with idle bridges cannot carry it. */
 export type WaitsFor = 'bridge' | ReservationRefusal;
 
 export function isFree(bridge: IdleBridge): boolean {
   return bridge.question === null;
 }
 
-/** Once; and where its media process cannot carry the call, not before that has told its load anew. */
+/** A bridge is asked once per call, and not while its media process cannot carry the call. */
 export function mayBeAsked(bridge: IdleBridge, call: OfferedCall): boolean {
   return !bridge.asked.has(call) && !call.uncarriedBy.has(bridge.process);
 }
 
-/** The leg of an idle bridge. Either call may make it leave the pool in the same turn. */
+/** The leg of an idle bridge. Either method may make it leave the pool in the same turn. */
 export interface BridgeCandidate {
-  /** Will you take this call? */
   ask(sessionId: SessionId): void;
-  /** It is yours. False: it is over by now, and the bridge stays idle. */
-  give(session: CallSession): boolean;
+  /** Assigns the call. False: it has ended meanwhile, and the bridge stays idle. */
+  startCall(session: CallSession): boolean;
 }
 
 interface Question {
-  /** Null: the call is over, or has its bridge otherwise; the one that was asked still owes its answer. */
+  /** Null: the call ended or found another bridge, and the answer is still pending. */
   call: OfferedCall | null;
   readonly cancel: Cancel;
 }
@@ -39,15 +35,12 @@ const everyApplication: readonly LineKey[] = [null];
 export class IdleBridge implements Waiter {
   readonly candidate: BridgeCandidate;
   readonly lines: readonly LineKey[];
-  /** The number of its media process. */
   readonly process: number;
-  /** In the order in which they became idle, or last let a call go by. */
+  /** By the time at which it became idle or last declined a call. */
   place = 0;
   question: Question | null = null;
-  /** The calls that it was asked to take: it is asked once. */
   readonly asked = new WeakSet<OfferedCall>();
 
-  /** `appIds` null: every application's. */
   constructor(candidate: BridgeCandidate, appIds: readonly ApplicationId[] | null, process: number) {
     this.candidate = candidate;
     this.process = process;
@@ -55,18 +48,15 @@ export class IdleBridge implements Waiter {
   }
 }
 
-/** A call from its issuance to its end: it may want a bridge again. */
+/** A call from issue to end, since it may need a bridge again. */
 export class OfferedCall implements Waiter {
   readonly sessionId: SessionId;
   readonly lines: readonly LineKey[];
-  /** In the order of their issuance. */
   readonly place: number;
   isWaiting = false;
-  /** The bridge that is being asked to take it. */
   askedOf: IdleBridge | null = null;
-  /** While it waits. */
   waitsFor: WaitsFor = 'bridge';
-  /** The media processes that cannot carry it, by their numbers, and why. */
+  /** Media processes that cannot carry it, by number, with the reason. */
   readonly uncarriedBy = new Map<number, ReservationRefusal>();
 
   constructor({ sessionId, appId }: CallSession, place: number) {
@@ -82,7 +72,7 @@ export class OfferedCall implements Waiter {
     this.dropQuestion();
   }
 
-  /** The bridge that is being asked still owes its answer, which has no effect. */
+  /** Abandons the pending question; its answer will have no effect. */
   dropQuestion(): void {
     const question = this.askedOf?.question ?? null;
     if (question !== null) question.call = null;

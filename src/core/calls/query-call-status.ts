@@ -1,7 +1,7 @@
 /**
- * Answers whether a device is in a call, by the records of its live sessions. Answers in the same turn when it can; waits while
- * what it says is on its way to the store, because what was answered must survive a crash. An observation, no
- * reservation. Source: API doc, Endpoint 3; calls-and-media.md, Call sessions and call status.
+ * Answers whether a device is in a call, from the records of its live sessions. Answers in the same turn unless the record is not
+ * committed yet, because an answer must survive a crash. Observes only and reserves nothing. Source: API doc, Endpoint 3;
+ * calls-and-media.md, Call sessions and call status.
  */
 import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -19,10 +19,9 @@ export interface CallStatusDeps extends CoreDeps {
   readonly callLocator: Pick<CallLocator, 'isInCallElsewhere'>;
 }
 
-/** True: it is in a call. */
 type Answer = Result<boolean, Refusal<CallStatusCode>>;
 
-/** A value when nothing has to be waited for; else a promise that settles within 2 s and never rejects. */
+/** A value if available in this turn; else a promise that settles within 2 s and never rejects. */
 export function queryCallStatus(
   deps: CallStatusDeps,
   appId: ApplicationId,
@@ -39,7 +38,7 @@ export function queryCallStatus(
     const elsewhere = deps.callLocator.isInCallElsewhere(deviceId);
     return elsewhere instanceof Promise ? answerElsewhere(deps, elsewhere) : succeed(elsewhere);
   } catch (error) {
-    log.error({ err: error }, 'cannot read the call status of a device');
+    log.error({ err: error }, 'call status: not read: registry or store unreadable; answered 50000');
     return fail(refusal(50000));
   }
 }
@@ -48,7 +47,7 @@ async function answerElsewhere({ log }: CallStatusDeps, elsewhere: Promise<boole
   try {
     return succeed(await elsewhere);
   } catch (error) {
-    log.warn({ err: error }, 'cannot read the calls of a device at other members');
+    log.warn({ err: error }, 'call status: not read: calls of other members unreadable; answered 50000');
     return fail(refusal(50000));
   }
 }

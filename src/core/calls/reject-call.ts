@@ -1,7 +1,7 @@
 /**
- * A controller's word that its device does not take a call, brought to the member that has the device's calls. The
- * controller is answered nothing: a session that is unknown, another device's, connected or over is counted and ignored,
- * so nobody learns here which sessions there are. Source: signal-wire.md; calls-and-media.md, Call sessions and call status.
+ * Forwards a controller's rejection of a call to the member that has the device's calls. There is no answer: rejections of unknown,
+ * foreign, connected or ended sessions are counted and ignored, so that a controller cannot probe for sessions. Source:
+ * signal-wire.md; calls-and-media.md, Call sessions and call status.
  */
 import { callCommitMsMax, callRejectionsMax } from '../../model/limits.ts';
 import type { CallRejection } from '../../model/call.ts';
@@ -29,7 +29,7 @@ export class CallRejections {
     this.#underWayMax = underWayMax;
   }
 
-  /** `deviceId`: whose controller says so, proven by its login. */
+  /** `deviceId`: of the controller, proven by its login. */
   rejected(deviceId: DeviceId, rejection: CallRejection): void {
     const { telemetry } = this.#deps;
     if (this.rejectHere(deviceId, rejection) === 'taken') return telemetry.callRejection('taken');
@@ -41,7 +41,7 @@ export class CallRejections {
     });
   }
 
-  /** Answers another member, at the one that has the device's calls. */
+  /** Rejects a call of this member; also on behalf of another member. */
   rejectHere(deviceId: DeviceId, rejection: CallRejection): PeerAnswer<'reject-call'> {
     return this.#deps.directory.reject(deviceId, rejection) ? 'taken' : 'stray';
   }

@@ -1,7 +1,6 @@
 /**
- * The people who watch calls, a few a call: the secrets that let them in, tickets that are good once and keys by which an
- * open page asks how its call goes, each for one session and a limited time; and the viewers themselves. They change
- * nothing of a call. Source: calls-and-media.md, Legs.
+ * Viewers of calls, a few per call, and the secrets that admit them: single-use tickets, and keys by which an open page queries its
+ * call, each for one session and a limited time. Viewers change nothing in a call. Source: calls-and-media.md, Legs.
  */
 import { randomBytes } from 'node:crypto';
 import type { CallFollower } from './call-followers.ts';
@@ -21,7 +20,7 @@ interface KnownTicket {
   readonly sessionId: SessionId;
   /** Monotonic. */
   readonly deadlineMs: number;
-  /** Whose next ticket takes its place; null: nobody's. */
+  /** The holder's next ticket replaces this one; null: no holder. */
   readonly holder: string | null;
 }
 
@@ -32,20 +31,18 @@ export interface IssuedTicket {
   readonly expiresAtMs: number;
 }
 
-/** Of a ticket or a key: 43 characters of base64url. */
+/** Size of a ticket or key: 43 characters of base64url. */
 const secretBytes = 32;
 
 /**
- * Tickets are handed out on the ops listener and taken at the media listener; those that open a page are a set of their
- * own, taken where they are handed out. When `max` are known, none is given. A holder may ask again and again, and holds
- * one at a time.
+ * Tickets are issued on the ops listener and redeemed at the media listener; tickets that open a page are a separate set, redeemed
+ * at the ops listener. At `max` none is issued. A holder has one ticket at a time, and may request another any number of times.
  */
 export class ViewerTickets {
   readonly #clock: Clock;
   readonly #max: number;
-  /** In the order of their issuance, which is that of their deadlines. */
+  /** In order of issue, and so of deadline. */
   readonly #known = new Map<string, KnownTicket>();
-  /** The ticket of each holder that has one. */
   readonly #held = new Map<string, string>();
 
   constructor(clock: Clock, max = viewerTicketsMax) {
@@ -54,8 +51,8 @@ export class ViewerTickets {
   }
 
   /**
-   * Null: as many are known as may be. The caller knows that there is such a session. `holder`: who asks; the holder's
-   * last ticket is good for nothing from now on, used or not.
+   * Null: too many tickets. The caller has checked the session. `holder`: the requester, whose previous ticket is invalid from now
+   * on.
    */
   issue(sessionId: SessionId, holder: string | null = null): IssuedTicket | null {
     this.#sweep();
@@ -68,8 +65,8 @@ export class ViewerTickets {
     return { ticket, expiresAtMs: this.#clock.wallMs() + viewerTicketMsMax };
   }
 
-  /** The session that the ticket lets watch; from now on it is good for nothing. Null: unknown, used or too old. */
-  take(ticket: string): SessionId | null {
+  /** Returns the session of the ticket and invalidates it. Null: unknown, used or expired. */
+  redeem(ticket: string): SessionId | null {
     this.#sweep();
     const sessionId = this.#known.get(ticket)?.sessionId ?? null;
     this.#forget(ticket);
@@ -94,7 +91,6 @@ export class ViewerTickets {
 export interface WatchedCall {
   readonly key: string;
   readonly sessionId: SessionId;
-  /** Null: it lives. */
   readonly endReason: CallEndReason | null;
 }
 
@@ -104,11 +100,11 @@ interface KnownKey extends WatchedCall {
   readonly deadlineMs: number;
 }
 
-/** A page is told of the end of its call, so a key outlives it. When `max` are known, the oldest is forgotten. */
+/** A key outlives its call, so that a page can learn of the end. At `max` the oldest key is dropped. */
 export class WatchKeys implements CallFollower {
   readonly #clock: Clock;
   readonly #max: number;
-  /** In the order of their issuance, which is that of their deadlines. */
+  /** In order of issue, and so of deadline. */
   readonly #known = new Map<string, KnownKey>();
 
   constructor(clock: Clock, max = watchKeysMax) {
@@ -116,7 +112,6 @@ export class WatchKeys implements CallFollower {
     this.#max = max;
   }
 
-  /** `sessionId`: of a live session. */
   issue(sessionId: SessionId): string {
     this.#sweep();
     const [oldest] = this.#known.keys();
@@ -127,7 +122,7 @@ export class WatchKeys implements CallFollower {
     return key;
   }
 
-  /** Null: unknown, or too old. */
+  /** Null: unknown or expired. */
   find(key: string): WatchedCall | null {
     this.#sweep();
     return this.#known.get(key) ?? null;
@@ -147,11 +142,10 @@ export class WatchKeys implements CallFollower {
   }
 }
 
-/** They are notified of the states of their call, and closed at its end. */
 export class Viewers implements CallFollower {
   readonly #bySession = new Map<SessionId, Set<CallLeg>>();
 
-  /** Looks at every call that is watched: for the metrics. */
+  /** Scans all watched calls: for metrics. */
   get count(): number {
     let count = 0;
     for (const legs of this.#bySession.values()) count += legs.size;
@@ -162,12 +156,12 @@ export class Viewers implements CallFollower {
     return (this.#bySession.get(sessionId)?.size ?? 0) < viewersPerSessionMax;
   }
 
-  /** Null: as many watch the session as may. */
+  /** Null: the session has too many viewers. */
   open(sessionId: SessionId, leg: CallLeg): OpenViewer | null {
     if (!this.hasRoom(sessionId)) return null;
     const legs = this.#bySession.get(sessionId) ?? new Set();
     this.#bySession.set(sessionId, legs.add(leg));
-    return { gone: () => this.#remove(sessionId, leg) };
+    return { disconnected: () => this.#remove(sessionId, leg) };
   }
 
   changed(_session: CallSession, { sessionId, state, reason }: CallChange): void {

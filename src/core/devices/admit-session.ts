@@ -1,6 +1,6 @@
 /**
- * A login at the sleep or the signal port: proof, device, disabling, expiry, rate, and then the device's session is this
- * connection's. Source: sleep-wire.md, Refusals and Sessions; signal-wire.md; decisions.md, Connectivity.
+ * Logins at the sleep and signal ports: proof, device, disabling, expiry and rate, then the session opens on this connection.
+ * Source: sleep-wire.md, Refusals and Sessions; signal-wire.md; decisions.md, Connectivity.
  */
 import { assert } from '../../lib/assert.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
@@ -35,22 +35,19 @@ export interface SleepSessionsDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
-  readonly loginRates: Pick<LoginRates, 'take'>;
+  readonly loginRates: Pick<LoginRates, 'acquire'>;
   readonly conflicts: Pick<SessionConflicts, 'replaced'>;
   readonly refusedLogins: Pick<RefusedLogins, 'record'>;
-  /** The store is far behind: a device that has no session is not let in. */
+  /** True: the store is far behind, and a device without a session is not admitted. */
   loginsAreClosed(): boolean;
 }
 
 export interface SignalSessionsDeps extends SleepSessionsDeps {
   readonly signalRecords: ConnectionRecords;
-  /** Whom a controller's report of what woke it is for. */
   readonly wakeups: { reported(deviceId: DeviceId, sessionId: SessionId, report: WakeReport): void };
-  /** Whom it is for that a controller takes no call. */
   readonly rejections: { rejected(deviceId: DeviceId, rejection: CallRejection): void };
 }
 
-/** The port of the sleep gateway. */
 export function sleepSessions(deps: SleepSessionsDeps): SleepSessions<Admission> {
   return {
     admit: (login, sessionKey, connection, hasRoom, address) => {
@@ -60,12 +57,11 @@ export function sleepSessions(deps: SleepSessionsDeps): SleepSessions<Admission>
       return admit(deps, 'sleep', login, computeMac, hasRoom, address, open);
     },
     ended: (ticket, reason, heartbeatAt) => end(deps, 'sleep', ticket, reason, heartbeatAt),
-    goOn: (moved, connection) => adoptSession(deps, moved, connection),
+    adopt: (moved, connection) => adoptSession(deps, moved, connection),
     recover: (lost, wakeMode, connection) => recover(deps, lost, wakeMode, connection),
   };
 }
 
-/** The port of the signal gateway. */
 export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
   return {
     admit: (login, sessionKey, connection, hasRoom, address) => {
@@ -85,7 +81,7 @@ export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
   };
 }
 
-/** The login message, written out whole: a spread of it took a tenth of the time of an admission. */
+/** Builds the login message in full: spreading it took a tenth of the time of an admission. */
 type Opening = (event: LoginMessage<'sleep'>['event'], secretMark: number) => ActorMessage;
 
 function admit(
@@ -102,16 +98,16 @@ function admit(
   const device = registry.peekDevice(deviceId);
   const secretMark = proveDevice(device, mac, computeMac, wallSeconds(clock));
   const replaces = (directory.find(deviceId)?.epoch(kind) ?? 0) > 0;
-  // `busy` only behind the proof: a stranger must not learn from it which devices are here.
+  // `busy` only after the proof, so that a stranger cannot probe which devices are connected.
   if (typeof secretMark === 'string') return refusalOf(secretMark);
   if ((!hasRoom || deps.loginsAreClosed()) && !replaces) return refusalOf('busy');
-  if (!deps.loginRates.take(kind, deviceId)) return refusalOf('too_fast');
+  if (!deps.loginRates.acquire(kind, deviceId)) return refusalOf('too_fast');
   const ticket = openSession(deps, kind, deviceId, secretMark, false, open);
   if (replaces)
     deps.conflicts.replaced({ connection: kind, deviceId, epoch: ticket.epoch, address: address() });
   return ticket;
 
-  /** The word that the device reads; the reason is for operators. */
+  /** The device receives only this word; the reason is for operators. */
   function refusalOf(reason: LoginRefusal): 'denied' | 'busy' {
     deps.refusedLogins.record({ connection: kind, deviceId, reason, address: address() }, device);
     return reason === 'busy' || reason === 'too_fast' ? 'busy' : 'denied';
@@ -129,14 +125,13 @@ function recover(
   const mayStay = device !== null && isInService(device, wallSeconds(clock));
   if (!mayStay || markOf(device.secret) !== secretMark) return 'kicked';
   const known = directory.readRecord('sleep', deviceId);
-  // A higher epoch: the core that admitted the login was killed before it had committed it.
+  // A higher epoch: the core that admitted the login was killed before its commit.
   const isNewest = epoch > known.epoch || (epoch === known.epoch && known.openSession === null);
   if (!isNewest) return 'replaced';
   const open: Opening = (event) => ({ to: 'sleep', event, connection, wakeMode, secretMark });
   return openSession(deps, 'sleep', deviceId, secretMark, true, open);
 }
 
-/** The device's session of the kind is a new one, with the device's next epoch. */
 function openSession(
   { clock, directory }: Pick<SleepSessionsDeps, 'clock' | 'directory'>,
   kind: ConnectionKind,
@@ -149,12 +144,12 @@ function openSession(
   const sessionId = generateSessionId();
   const heartbeatAt = actor.heartbeatAt(kind);
   const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt, recovered } as const;
-  const taken = actor.post(open(event, secretMark));
-  assert(taken && actor.epoch(kind) > 0, 'a login is handled in the turn it comes in');
+  const isPosted = actor.post(open(event, secretMark));
+  assert(isPosted && actor.epoch(kind) > 0, 'a login is handled in the turn of its arrival');
   return { deviceId, sessionId, epoch: actor.epoch(kind), secretMark };
 }
 
-/** A login is given its epoch with its commit, where several members count; one that is over keeps the old one. */
+/** Among several members the commit assigns the epoch of a login; a session that is over keeps the old one. */
 function epochOf({ directory }: SleepSessionsDeps, { deviceId, sessionId, epoch }: SessionTicket): number {
   const actor = directory.find(deviceId);
   return actor?.session('signal') === sessionId ? actor.epoch('signal') : epoch;
@@ -169,14 +164,11 @@ function end(
 ): void {
   const actor = directory.find(deviceId);
   const event = { kind: 'ended', session, reason, atMs: clock.wallMs(), heartbeatAt } as const;
-  const taken = actor === null || actor.post({ to, event });
-  assert(taken, 'an end is never lost');
+  const isPosted = actor === null || actor.post({ to, event });
+  assert(isPosted, 'an end is never lost');
 }
 
-/**
- * The session is this connection's. Null, and nothing has changed: by the store it is over. Throws when the store cannot be
- * read.
- */
+/** Null: the session is over according to the store, and nothing has changed. Throws when the store cannot be read. */
 function adoptSession(
   { directory }: SleepSessionsDeps,
   moved: MovedSession,

@@ -1,21 +1,20 @@
 /**
- * Those who wait, in lines: one for each application, and one, under null, for what is all applications'. Everybody has
- * one place, by which who stands in several lines comes before or after the others. To come, to go and to find the
- * first costs nothing for the lines of other applications. How many may stand here is bounded by who brings them.
+ * Waiting lines: one per application, and one under null for items of all applications. Each item has one place, which orders it
+ * across all of its lines. Adding, removing and finding the first cost nothing for lines of other applications. Callers bound the
+ * number of items.
  */
 import type { ApplicationId } from '../../model/ids.ts';
 
 export type LineKey = ApplicationId | null;
 
 export interface Waiter {
-  /** Lower is earlier; no two have the same. It may change while one stands in no line. */
+  /** Lower is earlier; unique. May change only while the item is in no line. */
   readonly place: number;
-  /** The lines to stand in. */
   readonly lines: readonly LineKey[];
 }
 
 export class ApplicationLines<Item extends Waiter> {
-  /** By place. Removing from the middle moves the rest up: microseconds, for the thousands there may be. */
+  /** Sorted by place. Removal from the middle shifts the rest: microseconds for the thousands possible. */
   readonly #lines = new Map<LineKey, Item[]>();
 
   add(item: Item): void {
@@ -26,7 +25,6 @@ export class ApplicationLines<Item extends Waiter> {
     }
   }
 
-  /** Nothing where it does not stand. */
   remove(item: Item): void {
     for (const key of item.lines) {
       const line = this.#lines.get(key);
@@ -37,7 +35,7 @@ export class ApplicationLines<Item extends Waiter> {
     }
   }
 
-  /** The earliest in these lines that fits; null: none does. */
+  /** The earliest item in these lines that fits; null: none. */
   first(keys: readonly LineKey[], fits: (item: Item) => boolean): Item | null {
     let first: Item | null = null;
     for (const key of keys) {
@@ -48,7 +46,6 @@ export class ApplicationLines<Item extends Waiter> {
   }
 }
 
-/** Of the first that is there or behind it. */
 function indexOfPlace(line: readonly Waiter[], place: number): number {
   let [from, to] = [0, line.length];
   while (from < to) {

@@ -1,8 +1,7 @@
 /**
- * The rules by which a device of the registry is added, changed or removed for an application: on the entries of one moment,
- * without an effect. An addition that says what is there already changes nothing; one that says otherwise is 40904. A device
- * of another application's product is 40302, and one of those that is disabled is not there, as everywhere.
- * Source: docs/provisioning.md.
+ * Decides how an application's order adds, changes or removes a device of the registry, on the entries of one moment and without
+ * effects. Adding an identical device changes nothing; adding a different one is 40904. A device of another application's product
+ * is 40302, and a disabled one of those is answered as unknown, as everywhere. Source: docs/provisioning.md.
  */
 import type { ApplicationId } from '../../model/ids.ts';
 import { mergeLabels } from '../../model/device-terms.ts';
@@ -21,20 +20,18 @@ import type { DecidedChanges, DeviceReads } from '../ports/device-registry.ts';
 
 export interface DecisionTerms {
   readonly appId: ApplicationId;
-  /** The request was carried out before: what it comes to now is looked at, and nothing is changed. */
+  /** True: the request was executed before; answer the current state and change nothing. */
   readonly isRepeat: boolean;
   readonly makeSecret: () => string;
-  /** Devices of the application's products; null: no limit. */
   readonly devicesMax: number | null;
 }
 
-/** A decision on one device. `change` null: it stays as it is. */
 interface Decision {
   readonly outcome: DeviceOutcome;
   readonly change: DeviceChange | null;
 }
 
-/** One after the other: what an order comes to is seen by those behind it. */
+/** Decides the orders one after the other: each sees the results of the earlier ones. */
 export function decideDevices(
   reads: DeviceReads,
   orders: readonly DeviceOrder[],
@@ -102,7 +99,7 @@ function additionOf(
   return labels === null ? device : { ...device, labels };
 }
 
-/** The rules of a change, whoever makes it. */
+/** The rules of a change, shared by the API and operators. */
 export function modify(
   order: DeviceModification,
   before: Device,

@@ -1,6 +1,6 @@
 /**
- * Access to devices: an application that speaks of one, and a device that logs in.
- * Source: decisions.md, Order of checks; sleep-wire.md, Refusals; signal-wire.md.
+ * Access to devices: by an application that names one, and by a device that logs in. Source: decisions.md, Order of checks;
+ * sleep-wire.md, Refusals; signal-wire.md.
  */
 import type { AccessCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
@@ -10,8 +10,8 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import { timingSafeEqual } from 'node:crypto';
 
 /**
- * Null: this application may speak of this device. The order is the same for every endpoint: exists (40403), belongs
- * (40302), unexpired (40304). A disabled device is answered like one that isn't there. Throws when the registry cannot be read.
+ * Null: the application may access the device. The order is the same for all endpoints: exists (40403), belongs (40302), unexpired
+ * (40304). A disabled device is answered like an unknown one. Throws when the registry cannot be read.
  */
 export function checkDeviceAccess(
   registry: RegistryReader,
@@ -22,7 +22,7 @@ export function checkDeviceAccess(
   return checkAccess(registry, appId, registry.findDevice(deviceId), nowS);
 }
 
-/** The same of a device as it was read. */
+/** Like `checkDeviceAccess`, for a device that is read already. */
 export function checkAccess(
   registry: RegistryReader,
   appId: ApplicationId,
@@ -35,13 +35,13 @@ export function checkAccess(
   return isExpired(device, nowS) ? 40304 : null;
 }
 
-/** What an unknown device's proof is checked against: the same work, and never right. */
-const nobodysSecret = 'no device has this secret';
+/** Secret for the proof of an unknown device: the same work, and never valid. */
+const dummySecret = 'no device has this secret';
 
 /**
- * Verifies a login's HMAC against the device's secret: the mark of that secret, or the reason of the refusal, which is for
- * operators alone. For the device, unknown device, wrong proof, disabled and expired are one word and one time, so that ids
- * can't be probed. `mac`: 32 bytes; `device` null: the registry does not have it.
+ * Verifies a login's HMAC against the device's secret. Returns the mark of that secret, or the reason of the refusal, which is for
+ * operators only. The device gets one word, after the same time, whether it is unknown, disabled, expired or has a wrong proof, so
+ * that ids cannot be probed. `mac`: 32 bytes; `device` null: not in the registry.
  */
 export function proveDevice(
   device: Device | null,
@@ -49,7 +49,7 @@ export function proveDevice(
   computeMac: (secret: string) => Buffer,
   nowS: number,
 ): number | LoginDenial {
-  const proven = timingSafeEqual(computeMac(device?.secret ?? nobodysSecret), mac);
+  const proven = timingSafeEqual(computeMac(device?.secret ?? dummySecret), mac);
   if (device === null) return 'unknown';
   if (!proven) return 'wrong_mac';
   if (isInService(device, nowS)) return secretMark(device.secret);
@@ -57,9 +57,9 @@ export function proveDevice(
 }
 
 /**
- * Marks which secret a session was proven with, in a number that fits beside a million sleeping devices: a change of the
- * secret is seen by it, and nothing else is learnt from it. 32 bits, signed; of two secrets it is the same once in 2^32.
- * The same in every process, because edges keep marks for the next core. About 0.1 µs.
+ * Identifies the secret that proved a session in a number small enough for a million sleeping devices: it reveals a change of the
+ * secret and nothing else. 32 bits, signed; two secrets collide once in 2^32. The same in all processes, because edges keep marks
+ * for the next core. About 0.1 µs.
  */
 export function secretMark(secret: string): number {
   let mark = secret.length;

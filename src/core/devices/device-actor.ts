@@ -1,11 +1,10 @@
 /**
- * One device's actor: the only place its sleep and signal sessions change. It holds their records, the connections
- * that carry them and a wake allowance, and nothing when nothing is going on: the directory makes it at the first
- * session and lets it go with the last; what is to be remembered is in the store. Both sessions are one machine, typed
- * by the kind of their connection.
+ * One device's actor: the only place where its sleep and signal sessions change. It holds their records, their connections and a
+ * wake allowance. The directory creates it with the first session and drops it after the last; lasting state is in the store. Both
+ * sessions use one state machine, typed by the kind of connection.
  *
- * Messages are handled one at a time, each to its end, in the turn they are posted. A message posted while
- * another is being handled waits in the mailbox; the mailbox is made when first needed and bounded.
+ * Messages are handled one at a time, each to its end, in the turn in which they are posted. A message posted during another waits
+ * in the mailbox, which is created when first needed, and bounded.
  */
 import { BoundedQueue } from '../../lib/queues.ts';
 import { fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
@@ -29,10 +28,9 @@ interface ConnectionOf {
   readonly signal: SignalConnection;
 }
 
-/** The ports of the two gateways give each kind its own. */
+/** Each gateway's port narrows this to its own kind. */
 export type EndReason = SleepEndReason | SignalEndReason;
 
-/** What a login of the kind says of the device. */
 interface LoginDetailOf {
   readonly sleep: { readonly wakeMode: WakeMode };
   readonly signal: { readonly media: JsonObject | null };
@@ -44,7 +42,7 @@ export type LoginMessage<Kind extends ConnectionKind> = LoginDetailOf[Kind] & {
   readonly to: Kind;
   readonly event: Extract<ConnectionEvent<EndReason>, Login>;
   readonly connection: ConnectionOf[Kind];
-  /** Of the secret that the login was proven with; 32 bits, signed. */
+  /** Mark of the secret that proved the login; 32 bits, signed. */
   readonly secretMark: number;
 };
 
@@ -53,14 +51,13 @@ interface EventMessage {
   readonly event: Exclude<ConnectionEvent<EndReason>, Login>;
 }
 
-/** An event of one of the two sessions; a login with what only this process can hold. */
+/** An event of one of the two sessions; a login carries its connection and details. */
 export type ActorMessage = LoginMessage<'sleep'> | LoginMessage<'signal'> | EventMessage;
 
-/** What the actor needs; one for all actors. */
 export interface ActorDeps {
-  /** The device's kept record. Throws when the store cannot be read. */
+  /** The device's stored record. Throws when the store cannot be read. */
   readRecord(connection: ConnectionKind, deviceId: DeviceId): ConnectionRecord;
-  /** `change` null: there is nothing to tell. `media`: of a signal login. */
+  /** `change` null: no event. `media`: from a signal login. */
   changed(
     connection: ConnectionKind,
     deviceId: DeviceId,
@@ -72,19 +69,18 @@ export interface ActorDeps {
 }
 
 /**
- * One of the device's two sessions, open or not. The record of an open session that no connection carries here is not kept: an
- * edge may bring it, or it may end as lost in the store.
+ * One of the device's two sessions, open or closed. An open session without a connection here is not cached: an edge may hand it
+ * over, or it may end as lost in the store.
  */
 interface SessionState<Connection> {
   record: ConnectionRecord;
-  /** Null: no session is open. */
   connection: Connection | null;
 }
 
 export class DeviceActor {
   readonly deviceId: DeviceId;
   readonly #deps: ActorDeps;
-  /** Each is read when it is first needed: most devices here have one of them. */
+  /** Read on first use: most connected devices have one of the two. */
   #sleep: SessionState<SleepConnection> | null = null;
   #signal: SessionState<SignalConnection> | null = null;
   #wakeMode: WakeMode = 'none';
@@ -98,49 +94,47 @@ export class DeviceActor {
     this.#deps = deps;
   }
 
-  /** What carries the open session of the kind, or null. */
   connection<Kind extends ConnectionKind>(kind: Kind): ConnectionOf[Kind] | null;
   connection(kind: ConnectionKind): ConnectionOf[ConnectionKind] | null {
     return this.#state(kind)?.connection ?? null;
   }
 
-  /** The open session, or null. */
   session(kind: ConnectionKind): SessionId | null {
     return this.#openState(kind)?.record.openSession ?? null;
   }
 
-  /** The open session's epoch, which is provisional until its slot is claimed; 0: none is open. */
+  /** Epoch of the open session, provisional until its slot is claimed; 0: none. */
   epoch(kind: ConnectionKind): number {
     return this.#openState(kind)?.record.epoch ?? 0;
   }
 
-  /** Unix seconds of the latest heartbeat on the live connection; 0: none, or no connection. */
+  /** Unix seconds of the latest heartbeat on the open connection; 0: none. */
   heartbeatAt(kind: ConnectionKind): number {
     return this.connection(kind)?.lastHeartbeatAt ?? 0;
   }
 
-  /** What is observed of the connection now, the latest heartbeat included. Throws when the store cannot be read. */
+  /** Current times of the connection, including the latest heartbeat. Throws when the store cannot be read. */
   times(kind: ConnectionKind): ConnectionTimes {
     const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = this.#record(kind);
     return { lastLoginAt, lastHeartbeatAt: this.heartbeatAt(kind) || lastHeartbeatAt, lastOfflineAt };
   }
 
-  /** Of the secret that the sessions were proven with: they have one in common. */
+  /** Mark of the secret that proved the sessions; both have the same. */
   get secretMark(): number {
     return this.#secretMark;
   }
 
-  /** What its members share of the session, if it is still open: its epoch, and what the others have seen of the device. */
+  /** Applies the shared row to the session if it is still open: its epoch, and the times that other members observed. */
   adopt({ connection, session, epoch, times }: SlotClaimed): void {
     const state = this.#openState(connection);
     if (state === null || state.record.openSession !== session) return;
-    // The latest heartbeat may not have come to all members.
+    // The shared row may lack the latest heartbeat.
     const lastHeartbeatAt = Math.max(state.record.lastHeartbeatAt ?? 0, times.lastHeartbeatAt ?? 0) || null;
     const { lastLoginAt, lastOfflineAt } = times;
     state.record = { ...state.record, epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt };
   }
 
-  /** The connection that a wake packet is to be written to, or why there is none. Source: decisions.md, Wakeup. */
+  /** Connection for a wake packet, or the code of the refusal. Source: decisions.md, Wakeup. */
   findWakeable(carriesCustomData: boolean): SleepConnection | 40412 | 40902 {
     const connection = this.connection('sleep');
     if (connection === null) return 40412;
@@ -148,14 +142,14 @@ export class DeviceActor {
     return canWake ? connection : 40902;
   }
 
-  /** The tokens of this device's wake limit, made full at the first wake. */
+  /** Token bucket of this device's wake limit, created full at the first wakeup. */
   wakeAllowance(rate: Rate, nowMs: number): TokenBucket {
     return (this.#allowance ??= fullBucket(rate, nowMs));
   }
 
   /**
-   * The session that an edge brings is this connection's. Returns its epoch; null: by the store it is over. Throws when the
-   * store cannot be read.
+   * Adopts a session that an edge hands over for this connection. Returns its epoch; null: over according to the store. Throws when
+   * the store cannot be read.
    */
   adoptSleep(moved: MovedSession, connection: SleepConnection): number | null {
     const isFree = this.connection('sleep') === null;
@@ -170,7 +164,7 @@ export class DeviceActor {
     return record.epoch;
   }
 
-  /** False: the mailbox is full and the message was not taken. Throws when the store cannot be read. */
+  /** False: the mailbox is full, and the message was dropped. Throws when the store cannot be read. */
   post(message: ActorMessage): boolean {
     if (this.#handling) return (this.#mailbox ??= new BoundedQueue(mailboxMessagesMax)).push(message);
     this.#handling = true;
@@ -186,7 +180,8 @@ export class DeviceActor {
 
   #handle(message: ActorMessage): void {
     const login = 'connection' in message ? message : null;
-    // Nothing is open, so nothing would change: a device that only sleeps can be let go without its signal record.
+    // Without an open session nothing changes, so the actor of a device that only sleeps can be dropped without reading its signal
+    // record.
     if (login === null && this.connection(message.to) === null) return;
     if (login !== null) {
       if (login.secretMark !== this.#secretMark)
@@ -216,7 +211,6 @@ export class DeviceActor {
     this.#wakeMode = login.wakeMode;
   }
 
-  /** The session was proven with a secret that the device does not have any more. */
   #disconnectUnproven(to: ConnectionKind, atMs: number): void {
     if (to === 'signal') this.connection('signal')?.deny();
     const event = { kind: 'disconnect', reason: 'kicked', atMs, heartbeatAt: this.heartbeatAt(to) } as const;
@@ -242,7 +236,7 @@ export class DeviceActor {
   }
 }
 
-/** Null: the session is of an earlier core, and the edge that brings it is ordered to close it. */
+/** Null: a session of an earlier core, which its edge is ordered to close when it hands it over. */
 function closePrevious(connection: { close(reason: EndReason): void } | null, reason: EndReason): void {
   connection?.close(reason);
 }

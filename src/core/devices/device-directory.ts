@@ -1,7 +1,6 @@
 /**
- * The devices that are here, each with its actor. An actor exists while it holds a session; a device that is not
- * found has its records in the store. What changes is written down first, event and record together, and only then
- * passed on to its followers.
+ * The actors of connected devices. An actor exists while it has a session; other devices have only their stored records. A change
+ * is written first, event and record together, then reported to the followers.
  */
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
@@ -13,7 +12,7 @@ import type { SessionTransition } from '../../model/state/session-event.ts';
 import type { ConnectionRecords } from '../ports/records.ts';
 import { DeviceActor, type ActorDeps, type EndReason } from './device-actor.ts';
 
-/** Follows the sessions of this process. Called in the turn of the change, after its event is written. */
+/** Notified of the sessions of this process in the turn of the change, after its event is written. */
 export interface SessionFollower {
   sessionChanged(connection: ConnectionKind, deviceId: DeviceId, change: SessionChange<EndReason>): void;
 }
@@ -21,7 +20,6 @@ export interface SessionFollower {
 export interface DirectoryDeps {
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
-  /** The name of this node, in events. */
   readonly node: string;
 }
 
@@ -38,7 +36,6 @@ export class DeviceDirectory implements ActorDeps {
     return this.#actors.size;
   }
 
-  /** For the life of the directory. */
   follow(follower: SessionFollower): void {
     this.#followers.push(follower);
   }
@@ -47,7 +44,7 @@ export class DeviceDirectory implements ActorDeps {
     return this.#actors.get(deviceId) ?? null;
   }
 
-  /** The device's actor, made if it has none; to go again, it is to be posted something. */
+  /** Returns the device's actor, or creates it; the caller must post a message, or the actor is never released. */
   claim(deviceId: DeviceId): DeviceActor {
     const known = this.#actors.get(deviceId);
     if (known !== undefined) return known;
@@ -56,7 +53,7 @@ export class DeviceDirectory implements ActorDeps {
     return actor;
   }
 
-  /** Another member has the slot of this session; nothing, if it is over. */
+  /** Ends a session whose slot another member took; ignored if it is over. */
   supersede(connection: ConnectionKind, deviceId: DeviceId, session: SessionId): void {
     const actor = this.find(deviceId);
     if (actor === null) return;
@@ -64,7 +61,7 @@ export class DeviceDirectory implements ActorDeps {
     actor.post({ to: connection, event: { kind: 'superseded', session, heartbeatAt } });
   }
 
-  /** In the order of their making; safe against makings and releases on the way. */
+  /** In order of creation; safe against concurrent changes. */
   actors(): IterableIterator<DeviceActor> {
     return this.#actors.values();
   }

@@ -1,7 +1,7 @@
 /**
- * Ends a device's sessions from our side: by an operator, at a drain, and after a change of the registry when the device is
- * gone, disabled or expired, or has another secret than the one its sessions were proven with.
- * Source: signal-wire.md, Close codes; decisions.md, Registry.
+ * Disconnects devices: by an operator, at a drain, and after a change of the registry if the device is deleted, disabled or
+ * expired, or has another secret than the one that proved its sessions. Source: signal-wire.md, Close codes; decisions.md,
+ * Registry.
  */
 import { type Clock, wallSeconds } from '../../lib/clock.ts';
 import type { DeviceActor } from './device-actor.ts';
@@ -18,10 +18,8 @@ interface DisconnectDeps {
   readonly directory: DeviceDirectory;
 }
 
-/** What ends both kinds of session. */
 type DisconnectReason = 'kicked' | 'drain';
 
-/** False: the device had no session here. */
 export function disconnectDevice(
   { clock, directory }: DisconnectDeps,
   deviceId: DeviceId,
@@ -31,7 +29,7 @@ export function disconnectDevice(
   return actor !== null && disconnect(actor, clock.wallMs(), reason);
 }
 
-/** It lost its right to be here: its controller gets the word, and its sessions end as kicked. */
+/** Denies the controller, and ends both sessions as kicked. */
 function disconnectUnauthorized(clock: Clock, actor: DeviceActor): void {
   actor.connection('signal')?.deny();
   disconnect(actor, clock.wallMs(), 'kicked');
@@ -39,7 +37,6 @@ function disconnectUnauthorized(clock: Clock, actor: DeviceActor): void {
 
 const bothKinds: readonly ConnectionKind[] = ['signal', 'sleep'];
 
-/** Ends every session of this process that is of these kinds. */
 export function disconnectEverybody(
   { clock, directory }: DisconnectDeps,
   reason: DisconnectReason,
@@ -48,7 +45,7 @@ export function disconnectEverybody(
   for (const actor of directory.actors()) disconnect(actor, clock.wallMs(), reason, kinds);
 }
 
-/** Both in one go: the actor is released only when it holds neither. */
+/** Ends both at once, because the actor is released only when it has neither. */
 function disconnect(actor: DeviceActor, atMs: number, reason: DisconnectReason, kinds = bothKinds): boolean {
   for (const to of kinds) {
     const heartbeatAt = actor.heartbeatAt(to);
@@ -61,7 +58,6 @@ interface DeviceRightsDeps extends CoreDeps {
   readonly directory: DeviceDirectory;
 }
 
-/** Reviews every device that is here. */
 export function deviceReview(deps: DeviceRightsDeps): RegistryReview<DeviceActor> {
   const { clock, registry, directory } = deps;
   return new RegistryReview(deps, {

@@ -1,7 +1,6 @@
 /**
- * Heartbeats are kept in memory and written to the store in passing: every second a slice of the devices, all of
- * them within `roundSeconds`, so that a crash loses at most the last minute of stamps and a million devices cause
- * no burst of writes. Source: decisions.md, Connectivity.
+ * Saves heartbeats from memory to the store: each second a slice of the devices, all of them within `roundSeconds`. A crash loses
+ * at most a minute of times, and a million devices cause no burst of writes. Source: decisions.md, Connectivity.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { connectionKinds } from '../../model/cluster.ts';
@@ -25,8 +24,8 @@ export class HeartbeatSaver {
   }
 
   /**
-   * One second's share of the devices. A round has seen as many as there are, and not the last of them: where
-   * devices come as fast as they are looked through, the last is never reached, and the first would wait for it.
+   * Saves one second's share of the devices. A round ends after as many devices as there are, not at the last one: if devices
+   * connect as fast as the iterator advances, it never reaches the last, and the first would starve.
    */
   saveSlice(): void {
     const slice = Math.ceil(this.#directory.size / roundSeconds);
@@ -39,7 +38,6 @@ export class HeartbeatSaver {
     if (this.#seenInRound >= this.#directory.size) this.#beginRound();
   }
 
-  /** Every device, for an orderly stop. */
   saveAll(): void {
     for (const actor of this.#directory.actors()) saveHeartbeat(actor);
   }

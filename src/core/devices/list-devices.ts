@@ -1,8 +1,7 @@
 /**
- * Lists an application's devices of the registry, a page at a time. The registry has no index by product: a page looks at
- * devices in the order of their ids' bytes, so many at most, and ends where it has to, with the place to go on from. Reading
- * is done in slices, one a turn of the loop for all listings, and whether a device is online is asked of its shared row.
- * Source: docs/provisioning.md.
+ * Lists an application's devices of the registry in pages. The registry has no index by product: a page scans a bounded number of
+ * devices in the byte order of their ids, and ends with the cursor to continue from. All listings share one slice of scanning per
+ * turn of the loop. The shared row says whether a device is online. Source: docs/provisioning.md.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { comeAgain, refusal, type DeviceListingCode, type Refusal } from '../../model/codes.ts';
@@ -30,13 +29,12 @@ export interface DeviceListDeps {
   readonly registry: Pick<RegistryReader, 'findProduct'> & DeviceLister;
   readonly directory: Pick<DeviceDirectory, 'find'>;
   readonly log: Log;
-  /** Null: alone. */
   readonly cluster: Pick<ClusterDeps, 'peers' | 'locator'> | null;
 }
 
 type Answer = Result<DevicePage, Refusal<DeviceListingCode>>;
 
-/** About 2 ms of a turn, at 3 µs to read a device. */
+/** About 2 ms per turn, at 3 µs per device. */
 const listQueueShape = { unitsPerTurn: 500, jobCost: 10, jobsMax: listingsPerApplicationMax };
 
 export class DeviceList {
@@ -51,18 +49,20 @@ export class DeviceList {
   /** Never rejects. */
   async read(listing: DeviceListing): Promise<Answer> {
     const { appId, productId } = listing;
-    // A listing takes milliseconds.
-    if (!this.#places.take(appId)) return fail(comeAgain(42901, 'too many listings are under way'));
+    if (!this.#places.acquire(appId)) return fail(comeAgain(42901, 'too many listings are under way'));
     try {
       if (productId !== null && !this.#isOwn(appId, productId))
         return fail(refusal(40302, 'product does not match the application'));
       return succeed(await this.#page(listing));
     } catch (error) {
       if (!(error instanceof SharedStateUnavailable))
-        this.#deps.log.error({ err: error }, 'devices cannot be listed');
+        this.#deps.log.error(
+          { err: error },
+          'device list: not read: registry or shared row unreadable; answered 50301',
+        );
       return fail(comeAgain(50301));
     } finally {
-      this.#places.giveBack(appId);
+      this.#places.release(appId);
     }
   }
 
@@ -86,7 +86,7 @@ export class DeviceList {
     return { devices: devices.map(entryOf), next: found.length > limit ? last : scan.next };
   }
 
-  /** A few at a time, where it takes asking others. */
+  /** A few at a time, since each may take a question to the cluster. */
   async #filter(devices: readonly Device[], isOnline: boolean): Promise<Device[]> {
     const found: Device[] = [];
     for (let start = 0; start < devices.length; start += devicesAskedAtOnce) {
@@ -97,7 +97,6 @@ export class DeviceList {
     return found;
   }
 
-  /** As connectivity says it. */
   async #isOnline(deviceId: DeviceId): Promise<boolean> {
     const { directory, cluster } = this.#deps;
     if ((directory.find(deviceId)?.connection('signal') ?? null) !== null) return true;
@@ -112,7 +111,7 @@ interface ScanTerms extends Pick<DeviceListing, 'after' | 'prefix'> {
   readonly wanted: number;
 }
 
-/** What is read for a page of a few devices at least: most are the application's own. */
+/** Minimum devices to scan, even for a small page: most are the application's own. */
 const sliceMin = 32;
 
 class DeviceScan implements Steps {
@@ -120,7 +119,7 @@ class DeviceScan implements Steps {
   readonly #lister: DeviceLister;
   readonly #terms: ScanTerms;
   #after: DeviceId | null;
-  #lookedAt = 0;
+  #scanned = 0;
   #isAtEnd = false;
 
   constructor(lister: DeviceLister, terms: ScanTerms) {
@@ -130,10 +129,10 @@ class DeviceScan implements Steps {
   }
 
   get isFinished(): boolean {
-    return this.#isAtEnd || this.found.length >= this.#terms.wanted || this.#lookedAt >= devicesLookedAtMax;
+    return this.#isAtEnd || this.found.length >= this.#terms.wanted || this.#scanned >= devicesLookedAtMax;
   }
 
-  /** The place to go on from; null: there are no more. */
+  /** Cursor of the next page; null: this is the last. */
   get next(): DeviceId | null {
     return this.#isAtEnd ? null : this.#after;
   }
@@ -141,17 +140,17 @@ class DeviceScan implements Steps {
   step(devicesMax: number): number {
     const { prefix, isAsked, wanted } = this.#terms;
     const needed = Math.max(sliceMin, wanted - this.found.length);
-    const limit = Math.min(devicesMax, needed, devicesLookedAtMax - this.#lookedAt);
+    const limit = Math.min(devicesMax, needed, devicesLookedAtMax - this.#scanned);
     const devices = this.#lister.devicesBehind(this.#after, prefix, limit);
-    let lookedAt = 0;
+    let scanned = 0;
     for (const device of devices) {
       if (this.found.length >= wanted) break;
-      lookedAt += 1;
+      scanned += 1;
       this.#after = device.deviceId;
       if (isAsked(device)) this.found.push(device);
     }
-    this.#lookedAt += lookedAt;
-    this.#isAtEnd = lookedAt === devices.length && devices.length < limit;
+    this.#scanned += scanned;
+    this.#isAtEnd = scanned === devices.length && devices.length < limit;
     return devices.length;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Locates a device's connection among several members: at the oldest of its sessions whose member lives. What this member
- * has itself it knows better than the shared row: a session of its own that is not in it is not yet committed, one that is in
- * it and not here has just ended. Source: cluster.md, Ownership.
+ * Locates a device's connection among several members: at its oldest session whose member is alive. For its own sessions a member
+ * trusts its memory over the shared row: a local session missing in the row is not committed yet, and one that is only in the row
+ * has just ended. Source: cluster.md, Ownership.
  */
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
@@ -12,29 +12,24 @@ import type { Peers } from '../ports/peers.ts';
 import type { MemberSearch } from './member-search.ts';
 import { SharedStateUnavailable, type SessionLocator } from '../ports/session-locator.ts';
 
-/** What a member of several has of the others. */
 export interface ClusterDeps {
   readonly peers: Peers;
   readonly locator: SessionLocator;
-  /** For a device that the locator has nowhere. */
+  /** For devices without a session in the shared row. */
   readonly search: MemberSearch;
-  /** A wakeup that another member may have done. Rejects with SharedStateUnavailable, within `waitMs`. */
+  /** Finds a wakeup that another member may have submitted. Rejects with SharedStateUnavailable, within `waitMs`. */
   recallWakeup(name: WakeupName, waitMs: number): Promise<WakeupRecord | null>;
-  /**
-   * True: the log that all share has come to `sequence`, or that is unknown; this member's may be a moment behind it.
-   * Never rejects.
-   */
+  /** True: the shared log has reached `sequence`, or its head is unknown; this member's copy may lag behind. Never rejects. */
   logReaches(sequence: number): Promise<boolean>;
 }
 
 export interface DeviceLocation {
-  /** `lost`: only members that are gone have sessions; `unavailable`: the shared state is, and there is none here. */
+  /** `lost`: only dead members have sessions; `unavailable`: the shared state is unreachable, and no session is here. */
   readonly owner: SessionSlot | 'here' | 'nowhere' | 'lost' | 'unavailable';
-  /** Slots of the connection at other members that live. */
+  /** Slots of the connection at other live members. */
   readonly others: readonly SessionSlot[];
-  /** There is a signal session, at whichever member. */
   readonly isOnline: boolean;
-  /** All of them, as the shared row has them; none while that is unavailable. */
+  /** All slots of the shared row; empty while it is unavailable. */
   readonly slots: DeviceSlots;
 }
 
@@ -63,7 +58,7 @@ function slotsIn({ sleep, signal }: DeviceRow): DeviceSlots {
   return { sleep: sleep.slots, signal: signal.slots };
 }
 
-/** The same by known slots. `actor`: the device's here. */
+/** Like `locateDevice`, from known slots. `actor`: the device's local actor. */
 export function locationIn(
   known: DeviceSlots,
   connection: ConnectionKind,

@@ -1,15 +1,14 @@
 /**
- * The rate of logins of each device at a port. A device that logs out does not get its logins back: the rate is kept here, not in
- * its actor. Only devices whose burst is not full again are kept, so the table has those of the last seconds.
- * Source: docs/events.md, Two that share an id.
+ * The rate of logins per device and port. Kept here rather than in the device's actor, so that a device that disconnects does not
+ * regain its burst. Only devices with a burst that is not full again are kept: those of the last seconds. Source: docs/events.md,
+ * Two that share an id.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 
-/** Logins of one device at one port at once, where the rate (`limits.device_logins_per_second`) is not higher. */
+/** Burst of logins per device and port, unless the rate (`limits.device_logins_per_second`) is higher. */
 export const deviceLoginsBurst = 10;
-/** Devices of one port whose logins are counted. */
 const loginRatesMax = 100_000;
 
 export class LoginRates {
@@ -17,10 +16,10 @@ export class LoginRates {
   readonly #intervalMs: number;
   readonly #burstMs: number;
   readonly #max: number;
-  /** Whole monotonic milliseconds at which a device's burst is full again; the latest login last. */
+  /** Monotonic milliseconds, whole, at which a device's burst is full again; latest login last. */
   readonly #fullAtMs = { sleep: new Map<DeviceId, number>(), signal: new Map<DeviceId, number>() } as const;
 
-  /** `max`: devices of one port; beyond it the one that logged in longest ago has its burst back. */
+  /** `max`: devices per port; beyond it the one with the oldest login regains its burst. */
   constructor(clock: Clock, perSecond: number, max = loginRatesMax) {
     this.#clock = clock;
     this.#intervalMs = 1000 / perSecond;
@@ -28,8 +27,8 @@ export class LoginRates {
     this.#max = max;
   }
 
-  /** False: the device logs in too fast, and this login does not count. */
-  take(kind: ConnectionKind, deviceId: DeviceId): boolean {
+  /** Counts a login. False: too fast, and not counted. */
+  acquire(kind: ConnectionKind, deviceId: DeviceId): boolean {
     const nowMs = Math.ceil(this.#clock.monotonicMs());
     const known = this.#fullAtMs[kind];
     this.#sweep(known, nowMs);

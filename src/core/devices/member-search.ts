@@ -1,9 +1,9 @@
 /**
- * The search for a device's session at the other members, when the shared row has none. A login is known to its own member
- * before the device is told OK, and to the row some milliseconds later: without a second look a wakeup or a message that
- * comes in between would be answered 40412. The members are asked themselves, from memory, so that no time has to be
- * guessed. Only what would be answered 40412 is searched for; how often and how many at once is bounded, and beyond that
- * the row is believed. Source: cluster.md, Route; docs/cluster.md, Just after a login.
+ * Searches the other members for a device's session when the shared row has none. A login is known to its member before the device
+ * is acknowledged, but to the row only milliseconds later: without this search, a wakeup or message in between would be answered
+ * 40412. Members answer from memory, so no delay has to be guessed. Only requests that would be answered 40412 cause a search; the
+ * rate and number of searches are bounded, and beyond that the row is trusted. Source: cluster.md, Route; docs/cluster.md, Just
+ * after a login.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
@@ -18,11 +18,10 @@ import { othersAlive, type Peers } from '../ports/peers.ts';
 import { askForHeartbeats } from './owner-questions.ts';
 import { ApplicationLimit } from './request-limits.ts';
 
-/** All members together search for one application no oftener than this. */
+/** Limit per application, shared by all members. */
 const rate = { perSecond: memberSearchesPerSecondMax, burst: memberSearchesBurstMax };
 
-/** For whom, and whose session. */
-export interface Sought {
+export interface SearchTarget {
   readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
 }
@@ -38,17 +37,17 @@ export class MemberSearch {
   }
 
   /**
-   * The first other member that says it has such a session; null: none says so, or as many are sought as may be. Settles
-   * within `waitMs`, 500 ms at most, and never rejects.
+   * Returns the first other member that reports such a session; null: none does, or too many searches are in progress. Settles
+   * within `waitMs`, 500 ms at most; never rejects.
    */
   async find(
     connection: ConnectionKind,
-    { appId, deviceId }: Sought,
+    { appId, deviceId }: SearchTarget,
     waitMs = memberSearchMsMax,
   ): Promise<MemberId | null> {
     const others = othersAlive(this.#peers);
     if (others.length === 0 || this.#underWay >= memberSearchesMax) return null;
-    if (this.#limit.take(appId) > 0) return null;
+    if (this.#limit.acquire(appId) > 0) return null;
     this.#underWay += 1;
     const limitMs = Math.min(waitMs, memberSearchMsMax);
     const asked = others.map((member) => this.#has(member, connection, deviceId, limitMs));
@@ -68,7 +67,7 @@ export class MemberSearch {
   }
 }
 
-/** As soon as one is there; null: when all have said that there is none. */
+/** Resolves with the first hit; null once all members have answered without one. */
 function firstFound(asked: readonly Promise<MemberId | null>[]): Promise<MemberId | null> {
   return new Promise((resolve) => {
     for (const one of asked) void one.then((member) => member !== null && resolve(member));

@@ -1,6 +1,6 @@
 /**
- * A device's record among nodes: the shared row, and what the members of its sessions know that is not in it yet, asked all
- * at once. Source: cluster.md, Record and the failure table.
+ * A device's record in a cluster: the shared row, plus the newer facts of the members that have its sessions, asked in parallel.
+ * Source: cluster.md, Record and the failure table.
  */
 import {
   connectionKinds,
@@ -18,19 +18,18 @@ import { SharedStateUnavailable, type SessionLocator } from '../ports/session-lo
 import { combine, observeOwn, type Observe, type OwnDeps } from './observe-device.ts';
 import { OwnerQuestions } from './owner-questions.ts';
 
-/** The row as it was found, with what the members of its sessions have said. */
 interface Seen {
   readonly row: DeviceRow;
   readonly heartbeats: readonly DeviceHeartbeats[];
-  /** A member with a session could not be asked, or did not answer. */
+  /** True: a member with a session did not answer. */
   readonly hasFailed: boolean;
-  /** A member that was asked has the session no more. */
+  /** True: a member no longer has the session. */
   readonly hasMoved: boolean;
 }
 
 /**
- * Settles when the row and the members do: that of a device that signals here is not waited for longer than a member is. One
- * that only sleeps here may signal elsewhere, and is not called offline for want of an answer.
+ * Settles with the row and the members. For a device that signals here the wait is that of a question to a member. A device that
+ * only sleeps here may signal elsewhere, so a missing answer does not make it offline.
  */
 export function observeAtOwners(peers: Peers, locator: SessionLocator): Observe {
   const { self } = peers;
@@ -38,7 +37,7 @@ export function observeAtOwners(peers: Peers, locator: SessionLocator): Observe 
   const find = async (deviceId: DeviceId, waitMs: number): Promise<Seen> =>
     ask(self, owners, deviceId, await locator.find(deviceId, waitMs));
   return async (own, deviceId) => {
-    // Behind the deadline of who asks: a row that is sought for as long is late, not unavailable.
+    // Starts after the caller's deadline timer, so that a row that takes as long counts as late, not as unavailable.
     await Promise.resolve();
     const isOnlineHere = openKinds(own, deviceId).includes('signal');
     const waitMs = isOnlineHere ? ownerQueryMsMax : connectivityQueryMsMax;
@@ -64,12 +63,15 @@ async function ask(
   members.delete(self);
   const heartbeats: DeviceHeartbeats[] = [];
   let [hasFailed, hasMoved] = [false, false];
-  const asked = Array.from(members, async (member) => ({ member, told: await owners.ask(member, deviceId) }));
-  for (const { member, told } of await Promise.all(asked))
-    if (told === null) hasFailed = true;
+  const asked = Array.from(members, async (member) => ({
+    member,
+    answer: await owners.ask(member, deviceId),
+  }));
+  for (const { member, answer } of await Promise.all(asked))
+    if (answer === null) hasFailed = true;
     else {
-      heartbeats.push(told);
-      hasMoved ||= connectionKinds.some((kind) => isMissing(row[kind].slots, member, told[kind]));
+      heartbeats.push(answer);
+      hasMoved ||= connectionKinds.some((kind) => isMissing(row[kind].slots, member, answer[kind]));
     }
   return { row, heartbeats, hasFailed, hasMoved };
 }
@@ -98,8 +100,8 @@ function isMissing(
 
 function withHeartbeats(row: DeviceRow, heartbeats: readonly DeviceHeartbeats[]): DeviceRow {
   const latest = (kind: ConnectionKind): SharedConnection => {
-    const told = heartbeats.map((heartbeat) => heartbeat[kind]?.heartbeatAt ?? 0);
-    return { ...row[kind], lastHeartbeatAt: Math.max(row[kind].lastHeartbeatAt ?? 0, ...told) || null };
+    const times = heartbeats.map((heartbeat) => heartbeat[kind]?.heartbeatAt ?? 0);
+    return { ...row[kind], lastHeartbeatAt: Math.max(row[kind].lastHeartbeatAt ?? 0, ...times) || null };
   };
   return { sleep: latest('sleep'), signal: latest('signal') };
 }

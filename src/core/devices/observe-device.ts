@@ -1,6 +1,6 @@
 /**
- * A device's record as one query sees it: a server alone knows all of it; a node combines its own knowledge with the shared row,
- * and asks the owners (observe-at-owners.ts). Source: cluster.md, Record.
+ * A device's record as one query sees it. A standalone server knows all of it; in a cluster, local knowledge is combined with the
+ * shared row, and the owners are asked (observe-at-owners.ts). Source: cluster.md, Record.
  */
 import {
   latestTimes,
@@ -14,7 +14,6 @@ import type { ConnectionRecords } from '../ports/records.ts';
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 
-/** What a member knows by itself. */
 export interface OwnDeps {
   readonly directory: Pick<DeviceDirectory, 'find'>;
   readonly sleepRecords: Pick<ConnectionRecords, 'read'>;
@@ -22,15 +21,15 @@ export interface OwnDeps {
 }
 
 /**
- * A device's record; null: nothing is known. A value where nobody has to be waited for. Throws, or rejects, when the store
- * cannot be read.
+ * A device's record; null: unavailable. A value if no other process has to be asked. Throws, or rejects, when the store cannot be
+ * read.
  */
 export type Observe = (
   own: OwnDeps,
   deviceId: DeviceId,
 ) => ConnectivityRecord | null | Promise<ConnectivityRecord | null>;
 
-/** The view of a server that is alone: it knows all sessions. */
+/** The view of a standalone server, which has all sessions. */
 export function observeOwn(own: OwnDeps, deviceId: DeviceId): ConnectivityRecord {
   const actor = own.directory.find(deviceId);
   const isOnline = actor !== null && actor.connection('signal') !== null;
@@ -48,7 +47,7 @@ function ownTimes(
   return (kind === 'sleep' ? sleepRecords : signalRecords).read(deviceId) ?? neverConnected;
 }
 
-/** By the row as it was found, and by what is here now, which is better known here. */
+/** Combines the shared row with the local state, which is newer for local sessions. */
 export function combine(
   self: MemberId,
   row: DeviceRow,
@@ -60,7 +59,7 @@ export function combine(
   const isOnline = isElsewhere || (actor !== null && actor.connection('signal') !== null);
   const timesOf = (kind: ConnectionKind): ConnectionTimes => {
     const shared = row[kind];
-    // What was ours, and is over in the row as well, is in it as all saw it.
+    // A local session that is over in the row as well is complete there.
     const isOurs =
       (actor?.session(kind) ?? null) !== null || shared.slots.some(({ member }) => member === self);
     return isOurs ? latestTimes(shared, ownTimes(own, actor, kind, deviceId)) : timesIn(shared);

@@ -1,6 +1,6 @@
 /**
- * Questions to the members that have the sessions of devices: those that arise together, of the devices of a batch, are one
- * question to each member. Source: cluster.md, Record and the failure table.
+ * Questions to the members that have the sessions of devices. Questions of one moment, about the devices of a batch, are merged
+ * into one per member. Source: cluster.md, Record and the failure table.
  */
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -8,7 +8,7 @@ import { batchDevicesMax, ownerQueryMsMax } from '../../model/limits.ts';
 import type { DeviceHeartbeats } from '../../model/peer.ts';
 import type { Peers } from '../ports/peers.ts';
 
-/** Of sessions that the member has, a place for each device. Empty: no answer within `waitMs`. Never rejects. */
+/** Heartbeats of the member's sessions, one entry per device. Empty: no answer within `waitMs`. Never rejects. */
 export async function askForHeartbeats(
   peers: Peers,
   member: MemberId,
@@ -26,14 +26,14 @@ interface Question {
 
 export class OwnerQuestions {
   readonly #peers: Peers;
-  /** Questions that are sent once the callbacks of this moment have run. */
+  /** Merged questions, sent once the callbacks of this moment have run. */
   readonly #gathered = new Map<MemberId, Question>();
 
   constructor(peers: Peers) {
     this.#peers = peers;
   }
 
-  /** Null: the member could not be asked, or did not answer within `ownerQueryMsMax`. Never rejects. */
+  /** Null: no answer within `ownerQueryMsMax`. Never rejects. */
   async ask(member: MemberId, deviceId: DeviceId): Promise<DeviceHeartbeats | null> {
     const { deviceIds, answers } = this.#questionTo(member);
     const place = deviceIds.push(deviceId) - 1;

@@ -1,8 +1,8 @@
 /**
- * Changes of an application's devices in the registry: decided in one transaction behind a line of the audit log, and told
- * in one event each. A request that changes nothing has neither. A repeated signature is the same request: it is carried out
- * once, and its repeat answered by what is there now, without a secret. One process of those that share a registry does it.
- * Source: docs/provisioning.md; tgv1-signing.md, Replay.
+ * Changes an application's devices in the registry: in one transaction, after a line in the audit log, with one event per device. A
+ * request without changes writes neither. A repeated signature is the same request: it is executed once, and its repeat is answered
+ * with the current state, without a secret. Of the processes that share a registry, one executes changes. Source:
+ * docs/provisioning.md; tgv1-signing.md, Replay.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -26,7 +26,7 @@ export interface ProvisionerDeps {
   readonly log: Log;
   readonly registry: Pick<RegistryReader, 'peekDevice' | 'findProduct'> & Pick<DeviceReads, 'countDevices'>;
   readonly devices: DeviceRegistry;
-  /** Rejects, with the change not begun, when its line cannot be written. */
+  /** Rejects before the change begins if its line cannot be written. */
   readonly audit: {
     record<Result>(
       intent: AuditIntent,
@@ -35,11 +35,9 @@ export interface ProvisionerDeps {
     ): Promise<Result>;
   };
   readonly makeSecret: () => string;
-  /** Devices that an application may have; null: no limit. */
   readonly devicesMax: number | null;
-  /** Too many changes wait to be told. */
   readonly isBehind: () => boolean;
-  /** Called after every change: ends the sessions and calls that a device may no longer have. */
+  /** Called after each change: ends sessions and calls that are no longer allowed. */
   readonly changed: () => void;
 }
 
@@ -47,7 +45,7 @@ export class Provisioner {
   readonly #deps: ProvisionerDeps;
   readonly #reads: DeviceReads;
   readonly #places = new SharedPlaces(provisioningsMax, provisioningsPerApplicationMax);
-  /** Those that were carried out, without their answers: a secret is not kept. */
+  /** Executed requests without their answers, since a secret is not kept. */
   readonly #known: AnswerMemory<Result<null, Refusal<ProvisioningCode>>>;
 
   constructor(deps: ProvisionerDeps) {
@@ -64,24 +62,24 @@ export class Provisioner {
   /** Rejects when the registry cannot be read. */
   async carryOut(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
     const known = this.#known.repeated(request);
-    if (known !== null && (await known).ok) return succeed(this.#look(request, true).result);
-    const looked = this.#look(request, false);
-    if (looked.changes.length === 0) return succeed(looked.result);
+    if (known !== null && (await known).ok) return succeed(this.#preview(request, true).result);
+    const preview = this.#preview(request, false);
+    if (preview.changes.length === 0) return succeed(preview.result);
     const { appId } = request.caller;
     if (!this.#known.hasRoomFor(request))
-      return fail(comeAgain(42901, 'too many changes of devices are known'));
+      return fail(comeAgain(42901, 'too many changes of devices are remembered'));
     if (this.#deps.isBehind()) return fail(registryUnavailable);
-    // A change takes milliseconds.
-    if (!this.#places.take(appId)) return fail(comeAgain(42901, 'too many changes of devices are under way'));
-    return this.#begin(request).finally(() => this.#places.giveBack(appId));
+    if (!this.#places.acquire(appId))
+      return fail(comeAgain(42901, 'too many changes of devices are under way'));
+    return this.#begin(request).finally(() => this.#places.release(appId));
   }
 
-  #look({ caller, orders }: ProvisioningRequest, isRepeat: boolean) {
+  #preview({ caller, orders }: ProvisioningRequest, isRepeat: boolean) {
     const { makeSecret, devicesMax } = this.#deps;
     return decideDevices(this.#reads, orders, { appId: caller.appId, isRepeat, makeSecret, devicesMax });
   }
 
-  /** From now on a repeat waits for it. */
+  /** Repeats wait for it from now on. */
   #begin(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
     const answer = this.#change(request);
     this.#known.begin(
@@ -91,7 +89,6 @@ export class Provisioner {
     return answer;
   }
 
-  /** Never rejects. */
   async #change({ caller, orders }: ProvisioningRequest): Promise<ProvisioningAnswer> {
     const { audit, devices, makeSecret, devicesMax, changed, log } = this.#deps;
     const terms = { appId: caller.appId, isRepeat: false, makeSecret, devicesMax };
@@ -102,7 +99,7 @@ export class Provisioner {
       changed();
       return succeed(outcomes);
     } catch (error) {
-      log.error({ err: error }, 'devices cannot be changed');
+      log.error({ err: error }, 'devices: not changed: registry or audit log not writable; answered 50301');
       return fail(registryUnavailable);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Answers one query for the connections of many devices, each as the single query would, within one deadline. The devices
- * are looked at a slice per turn of the event loop, and applications take turns. Source: API doc, Endpoint 1; cluster.md.
+ * Answers one query for the connections of many devices, each like the single query, within one deadline. Devices are queried in
+ * one slice per turn of the event loop, and applications take turns. Source: API doc, Endpoint 1; cluster.md.
  */
 import type { FairQueue, FairQueueShape, Steps } from '../../lib/fair-queue.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -11,12 +11,11 @@ import type { WaitingReaders } from '../events/waiting-readers.ts';
 import { answerConnectivity, type ConnectivityAnswer, type ConnectivityDeps } from './query-connectivity.ts';
 
 export interface ConnectivityBatchDeps extends ConnectivityDeps {
-  /** Slots of the batches under way. */
   readonly batches: WaitingReaders;
   readonly queue: FairQueue;
 }
 
-/** Batches, in devices. Beside its devices a batch costs its head, about as much as ten of them. */
+/** Units are devices. A batch has a fixed cost as well, about as much as ten devices. */
 export const batchQueueShape: FairQueueShape = {
   unitsPerTurn: batchDevicesPerTurn,
   jobCost: 10,
@@ -25,15 +24,14 @@ export const batchQueueShape: FairQueueShape = {
 
 export interface ConnectivityBatch<Entry> {
   readonly appId: ApplicationId;
-  /** What is no device id is answered 40003 in its place. */
+  /** An invalid id is answered 40003 in its place. */
   readonly deviceIds: readonly string[];
-  /** What is kept of a device's answer until all are there. May throw: the entry is then 50000. */
+  /** Converts a device's answer to its entry. If it throws, the entry is 50000. */
   entryOf(deviceId: string, answer: ConnectivityAnswer): Entry;
-  /** Calls the listener when the caller has gone. */
   onGone(listener: () => void): void;
 }
 
-/** An entry for each id, in their order; none once the caller has gone. Settles within 2 s. */
+/** One entry per id, in order; none once the caller has disconnected. Settles within 2 s. */
 export async function queryConnectivityBatch<Entry>(
   deps: ConnectivityBatchDeps,
   batch: ConnectivityBatch<Entry>,
@@ -44,7 +42,7 @@ export async function queryConnectivityBatch<Entry>(
   const cancel = deps.clock.after(connectivityQueryMsMax, () => run.expire());
   batch.onGone(() => run.abandon());
   const queued = deps.queue.run(batch.appId, run).catch((error: unknown) => run.fail(error));
-  // A job that is over leaves the queue at its turn, and needs its place there until then.
+  // A finished job leaves the queue only at its turn, and keeps its slot until then.
   void Promise.allSettled([queued, run.finished]).then(() => slot.leave());
   try {
     return succeed(await run.finished);
@@ -53,7 +51,7 @@ export async function queryConnectivityBatch<Entry>(
   }
 }
 
-/** A batch under way is over within 2 s. */
+/** A batch in progress ends within 2 s. */
 const batchesFullRetryMs = 1000;
 
 const invalidId = fail(refusal(40003, 'device_id must be 1-255 bytes of valid UTF-8'));
@@ -67,9 +65,7 @@ class BatchRun<Entry> implements Steps {
   readonly #entries: (Entry | undefined)[];
   #finish: (entries: readonly Entry[]) => void = () => undefined;
   #fail: (error: unknown) => void = () => undefined;
-  /** Devices that were not looked at yet begin here. */
   #next = 0;
-  /** Devices without an entry. */
   #left: number;
   #hasLogged = false;
 
@@ -77,7 +73,7 @@ class BatchRun<Entry> implements Steps {
     const { log } = deps;
     const { length } = batch.deviceIds;
     this.#batch = batch;
-    // What spoils one device's answer spoils all of them.
+    // Logs once: one cause fails all devices alike.
     this.#deps = { ...deps, log: { error: (fields, text) => this.#logOnce(log, fields, text) } };
     this.#entries = Array.from({ length });
     this.#left = length;
@@ -94,16 +90,15 @@ class BatchRun<Entry> implements Steps {
   step(devicesMax: number): number {
     const begin = this.#next;
     const end = Math.min(begin + devicesMax, this.#entries.length);
-    while (this.#next < end) this.#look(this.#next++);
+    while (this.#next < end) this.#query(this.#next++);
     return end - begin;
   }
 
-  /** What is not answered by now is not. */
+  /** Answers the devices without an entry 50401. */
   expire(): void {
     for (const [place, entry] of this.#entries.entries()) if (entry === undefined) this.#put(place, timedOut);
   }
 
-  /** Nobody waits for it any more. */
   abandon(): void {
     this.#left = 0;
     this.#finish([]);
@@ -114,7 +109,7 @@ class BatchRun<Entry> implements Steps {
     this.#fail(error);
   }
 
-  #look(place: number): void {
+  #query(place: number): void {
     const deviceId = parseDeviceId(this.#batch.deviceIds[place] ?? '');
     if (deviceId === null) return this.#put(place, invalidId);
     const answer = answerConnectivity(this.#deps, this.#batch.appId, deviceId);
@@ -122,7 +117,6 @@ class BatchRun<Entry> implements Steps {
     else this.#put(place, answer);
   }
 
-  /** Of what comes after the deadline nothing. */
   #put(place: number, answer: ConnectivityAnswer): void {
     if (this.#left === 0 || this.#entries[place] !== undefined) return;
     this.#entries[place] = this.#entryOf(place, answer);
@@ -135,7 +129,7 @@ class BatchRun<Entry> implements Steps {
     try {
       return this.#batch.entryOf(deviceId, answer);
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'a connectivity record cannot be written out');
+      this.#deps.log.error({ err: error }, 'connectivity: record not encoded; answered 50000');
       return this.#batch.entryOf(deviceId, internal);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Answers a query for a device's connections, in the same turn when it can; it waits when the device's record is on its way to
- * the store, because what was answered must survive a crash, and for what other nodes have observed. Source: API doc,
- * Endpoint 1; decisions.md, Connectivity.
+ * Answers a query for a device's connections, in the same turn if possible. It waits while the device's record is not committed,
+ * because an answer must survive a crash, and for the observations of other members. Source: API doc, Endpoint 1; decisions.md,
+ * Connectivity.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -22,16 +22,15 @@ export interface ConnectivityDeps {
   readonly directory: DeviceDirectory;
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
-  /** The view of devices that may be connected to other nodes. */
   readonly observe: Observe;
-  /** The store refuses writes: what has changed meanwhile cannot be told, because nothing is told before it is kept. */
+  /** True: the store refuses writes, so a changed record cannot be answered, because answers are committed first. */
   storeRefuses(): boolean;
   readonly log: Pick<Log, 'error'>;
 }
 
 export type ConnectivityAnswer = Result<ConnectivityRecord, Refusal<ConnectivityCode>>;
 
-/** A value when nothing has to be waited for; else a promise that settles within 2 s and never rejects. */
+/** A value if available in this turn; else a promise that settles within 2 s and never rejects. */
 export function queryConnectivity(
   deps: ConnectivityDeps,
   appId: ApplicationId,
@@ -52,7 +51,7 @@ function answerInTime(clock: Clock, answer: Promise<ConnectivityAnswer>): Promis
   });
 }
 
-/** The same without the deadline, which is the caller's. */
+/** Like `queryConnectivity`, with the deadline left to the caller. */
 export function answerConnectivity(
   deps: ConnectivityDeps,
   appId: ApplicationId,
@@ -64,7 +63,7 @@ export function answerConnectivity(
     const observed = deps.observe(deps, deviceId);
     const committed = bothCommitted(deps, deviceId);
     if (committed !== null && deps.storeRefuses()) {
-      // Nobody waits for it, and it may fail.
+      // The observation is not used; ignore its failure.
       if (observed instanceof Promise) observed.catch(() => undefined);
       return fail(unkept);
     }
@@ -93,12 +92,12 @@ function answerOf(observed: ConnectivityRecord | null): ConnectivityAnswer {
 }
 
 function unreadable({ log }: ConnectivityDeps, error: unknown): ConnectivityAnswer {
-  log.error({ err: error }, 'connectivity cannot be read');
+  log.error({ err: error }, 'connectivity: not read: registry or store unreadable; answered 50301');
   return fail(unavailable);
 }
 
 const unavailable = refusal(50301, 'connectivity service unavailable');
-const unkept = refusal(50301, 'the device has changed, and the store does not take it');
+const unkept = refusal(50301, 'the device has changed, and the store refuses the change');
 
 function bothCommitted(deps: ConnectivityDeps, deviceId: DeviceId): Promise<unknown> | null {
   const sleep = deps.sleepRecords.committed(deviceId);

@@ -1,8 +1,7 @@
 /**
- * Refused logins, with the reason that the device never reads, and devices whose sessions keep replacing each other: for
- * operators, in memory only and since the start of the core. A row for each device, port and reason counts its repeats. Strangers
- * can make up ids without end, so rows of ids that the registry does not have push out their own kind alone, those of one address first.
- * Source: docs/running.md, Refused logins.
+ * Refused logins with their internal reason, and devices whose sessions keep replacing each other: for operators, in memory, since
+ * the start of the core. One row per device, port and reason counts repeats. Unknown ids, which strangers can invent without limit,
+ * have rows of their own, and displace only each other, those of the same address first. Source: docs/running.md, Refused logins.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { addressKey, plainAddress } from '../../lib/connections/address-key.ts';
@@ -34,21 +33,21 @@ export interface Refusal {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly reason: LoginRefusal;
-  /** The peer's address; empty: the peer is gone already. */
+  /** The peer's address; empty: already disconnected. */
   readonly address: string;
 }
 
-/** The refused logins of one device at one port for one reason; of a conflict, the replaced sessions. */
+/** Refused logins of one device at one port for one reason; for a conflict, replaced sessions. */
 export interface RefusedLogin {
   readonly deviceId: DeviceId;
-  /** The first application of the device's product; null: none, or the device is unknown. */
+  /** The first application of the device's product; null: none, or unknown device. */
   readonly appId: ApplicationId | null;
   readonly connection: ConnectionKind;
   readonly reason: LoginTrouble;
   readonly count: number;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
-  /** The latest two, the latest last. */
+  /** The latest two, newest last. */
   readonly addresses: readonly string[];
 }
 
@@ -83,12 +82,11 @@ export class RefusedLogins {
     >;
   }
 
-  /** Rows that were dropped for want of room. */
   get forgotten(): number {
     return this.#ofDevices.forgotten + this.#ofUnknownIds.forgotten;
   }
 
-  /** `device` null: the registry does not have it. Never throws. */
+  /** `device` null: not in the registry. Never throws. */
   record({ connection, deviceId, reason, address }: Refusal, device: Device | null): void {
     this.#deps.telemetry.refusedLogin(reason);
     const from = plainAddress(address);
@@ -96,13 +94,13 @@ export class RefusedLogins {
       reason,
       connection,
       from,
-      // An id that the registry does not have is a stranger's text: it gets into no log.
+      // An unknown id is a stranger's text, which must not get into the log.
       ...(device !== null && { device_id: deviceId }),
     }));
     this.#count({ connection, deviceId, reason }, device, 1, [from]);
   }
 
-  /** `addresses`: of the peers that replaced each other, the latest last. Never throws. */
+  /** `addresses`: of the peers that replaced each other, newest last. Never throws. */
   recordConflict(
     connection: ConnectionKind,
     deviceId: DeviceId,
@@ -113,7 +111,6 @@ export class RefusedLogins {
     this.#count({ connection, deviceId, reason: 'conflict' }, device, count, addresses);
   }
 
-  /** The latest first. */
   list({ deviceId, connection, reason }: RefusedFilter): readonly RefusedLogin[] {
     return [...this.#ofDevices.items(), ...this.#ofUnknownIds.items()]
       .filter(
@@ -125,7 +122,7 @@ export class RefusedLogins {
       .sort((one, other) => other.lastAtMs - one.lastAtMs);
   }
 
-  /** Rows are changed in place: copies of them are most of what a refusal costs. */
+  /** Mutates rows: copies would be most of the cost of a refusal. */
   #count(
     { connection, deviceId, reason }: Pick<RefusedLogin, 'connection' | 'deviceId' | 'reason'>,
     device: Device | null,
@@ -154,7 +151,7 @@ export class RefusedLogins {
     kept.put(owner, key, row);
   }
 
-  /** Null also where the store cannot be read: a trace changes no answer. */
+  /** Null also when the store cannot be read: a diagnostic row must not change an answer. */
   #read<Entry>(find: (registry: RefusedLoginsDeps['registry']) => Entry | null): Entry | null {
     try {
       return find(this.#deps.registry);

@@ -1,28 +1,27 @@
 /**
- * Goes through all that is here after a change of the registry and ends what may not be here any more: so much a turn
- * of the loop, so that frames, logins and requests come in between however much there is. A change on the way is
- * followed by another walk, with a pause between: a large
- * import comes to a node in many changes.
+ * Re-checks all sessions or calls after a change of the registry, and ends those that are no longer allowed: a bounded amount of
+ * work per turn of the loop, so that frames, logins and requests run in between. A change during a walk starts another one after a
+ * pause, since a large import arrives in many changes.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { reviewPauseMs, reviewWorkPerTurn } from '../../model/limits.ts';
 import type { Log } from '../../lib/log.ts';
 
 export interface Reviewed<Item> {
-  /** Safe against what comes and goes on the way. */
+  /** Safe against concurrent changes. */
   all(): Iterator<Item>;
-  /** True: it was ended, which takes longer. Throws when the registry cannot be read. */
+  /** True: the item was ended, which takes longer. Throws when the registry cannot be read. */
   judge(item: Item): boolean;
 }
 
-/** To end one is as much as reading so many. */
+/** Ending one item costs as much as reading this many. */
 const endingWork = 10;
 
 export class RegistryReview<Item> {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #reviewed: Reviewed<Item>;
-  /** Of the next turn, or of the pause; null: nothing is under way. */
+  /** Cancels the next turn or the pause; null: idle. */
   #cancel: Cancel | null = null;
   #isDue = false;
 
@@ -32,13 +31,12 @@ export class RegistryReview<Item> {
     this.#reviewed = reviewed;
   }
 
-  /** After a change that is to be read by now. The first of them at once, the others in the turns that follow. */
+  /** Starts a review after a committed change: the first items at once, the others in later turns. */
   begin(): void {
     this.#isDue = true;
     if (this.#cancel === null) this.#walk();
   }
 
-  /** For good. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = () => undefined;
@@ -51,18 +49,18 @@ export class RegistryReview<Item> {
 
   #turn(items: Iterator<Item>, isFirst = true): void {
     const left = this.#judgeSome(items, isFirst);
-    // What is taken up next is looked at at once: there was nothing here to pause for.
-    if (left === 'empty') this.#rested();
+    // An empty walk needs no pause: the next review starts at once.
+    if (left === 'empty') this.#endPause();
     else if (left === 'more') this.#cancel = this.#clock.after(0, () => this.#turn(items, false));
-    else this.#cancel = this.#clock.after(reviewPauseMs, () => this.#rested());
+    else this.#cancel = this.#clock.after(reviewPauseMs, () => this.#endPause());
   }
 
-  #rested(): void {
+  #endPause(): void {
     this.#cancel = null;
     if (this.#isDue) this.#walk();
   }
 
-  /** `over`: it has come to the end, or can go no further; `empty`: there was nothing at all. */
+  /** `over`: at the end, or the registry is unreadable; `empty`: no items at all. */
   #judgeSome(items: Iterator<Item>, isFirst: boolean): 'more' | 'over' | 'empty' {
     try {
       for (let work = 0; work < reviewWorkPerTurn; work++) {

@@ -1,7 +1,7 @@
 /**
- * How often callers may ask. Each application has a bucket of its own, made when it first asks: there are as many as the
- * registry holds applications. An application's rate is shared evenly among the members that live. Waking is limited per
- * device and on this node, too. Source: decisions.md, Wakeup, Limits.
+ * Rate limits of requests. Each application has its own bucket, created at its first request; the registry's applications bound
+ * their number. Live members share an application's rate evenly. Wakeups are also limited per device and per member. Source:
+ * decisions.md, Wakeup, Limits.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,7 +15,6 @@ export class ApplicationLimit {
   readonly #memberCount: () => number;
   readonly #buckets = new Map<ApplicationId, TokenBucket>();
 
-  /** `memberCount`: of those that live, this one among them. */
   constructor(clock: Clock, rate: Rate, memberCount = (): number => 1) {
     this.#clock = clock;
     this.#rate = rate;
@@ -23,16 +22,16 @@ export class ApplicationLimit {
   }
 
   /**
-   * For so many requests at once, all of them or none; of more than the burst, the rest is owed. 0: it may, and that is
-   * counted. Else the milliseconds after which it may be allowed, and nothing was counted.
+   * Acquires tokens for all of these requests, or none; beyond the burst, the rest is owed. Returns 0 on success; else the
+   * milliseconds until a retry may succeed, and nothing is charged.
    */
-  take(appId: ApplicationId, requests = 1): number {
+  acquire(appId: ApplicationId, requests = 1): number {
     const waitMs = this.wait(appId, requests);
     if (waitMs === 0) this.use(appId, requests);
     return waitMs;
   }
 
-  /** Milliseconds until it may, 0 when it may now; counts nothing. */
+  /** Milliseconds until the requests are allowed, 0: now. Charges nothing. */
   wait(appId: ApplicationId, requests = 1): number {
     const nowMs = this.#clock.monotonicMs();
     const rate = this.#share();
@@ -44,14 +43,14 @@ export class ApplicationLimit {
     return waitForToken(bucket, rate, nowMs, requests);
   }
 
-  /** Only after `wait` said 0 in the same turn. */
+  /** Charges the requests; only after `wait` returned 0 in the same turn. */
   use(appId: ApplicationId, requests = 1): void {
     const bucket = this.#buckets.get(appId);
     assert(bucket !== undefined, 'a limit is asked before it is used');
     takeToken(bucket, requests);
   }
 
-  /** At least one can be there, however many share it. */
+  /** A bucket holds at least one token, however many members share the rate. */
   #share(): Rate {
     const count = this.#memberCount();
     if (count <= 1) return this.#rate;
@@ -62,29 +61,28 @@ export class ApplicationLimit {
 export interface WakeupLimitSettings {
   readonly device: Rate;
   readonly application: Rate;
-  /** Wakeups of this node whose write is not yet answered. */
+  /** Maximum wakeups of this member with an unanswered write. */
   readonly inFlightMax: number;
 }
 
-/** With the node full, a write is answered within a second: that is when to come back. */
+/** With all slots in use, one is free within a second, since each write is answered by then. */
 const nodeFullRetryMs = 1000;
 
-/** All limits of waking are asked before any is used up, so that what is refused uses nothing. */
+/** Checks all wakeup limits before it charges any, so that a refused request costs nothing. */
 export class WakeupLimits {
   readonly #clock: Clock;
   readonly #settings: WakeupLimitSettings;
   readonly #applications: ApplicationLimit;
   #inFlight = 0;
 
-  /** `memberCount`: of those that live, this one among them. */
   constructor(clock: Clock, settings: WakeupLimitSettings, memberCount?: () => number) {
     this.#clock = clock;
     this.#settings = settings;
     this.#applications = new ApplicationLimit(clock, settings.application, memberCount);
   }
 
-  /** 0: taken, and `release` is owed. Else the milliseconds after which it may be there, and nothing was taken. */
-  take(appId: ApplicationId, actor: DeviceActor): number {
+  /** Returns 0 on success, and the caller owes `release`; else the milliseconds until a retry may succeed, and nothing is charged. */
+  acquire(appId: ApplicationId, actor: DeviceActor): number {
     const nowMs = this.#clock.monotonicMs();
     const { device, inFlightMax } = this.#settings;
     const ofDevice = actor.wakeAllowance(device, nowMs);

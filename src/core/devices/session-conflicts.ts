@@ -1,6 +1,7 @@
 /**
- * Detects devices whose connections keep replacing each other: two modules with one id, or a stolen secret. Backends get one
- * event a minute, operators one log line with the addresses, and a row among the refused logins. Source: docs/events.md, Two that share an id.
+ * Detects devices whose connections keep replacing each other: two modules with one id, or a stolen secret. Backends receive one
+ * event per minute, operators one log line with the addresses, and a row among the refused logins. Source: docs/events.md, Two that
+ * share an id.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { plainAddress } from '../../lib/connections/address-key.ts';
@@ -10,10 +11,9 @@ import type { DeviceId } from '../../model/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RefusedLogins } from './refused-logins.ts';
 
-/** Replaced sessions of one device within the period that are a conflict, and how often it is reported. */
+/** Minimum replaced sessions of one device within a period that count as a conflict; also the interval of reports. */
 const conflictReplacementsMin = 5;
 export const conflictPeriodMs = 60_000;
-/** Connections whose replacements are counted. */
 const conflictDevicesMax = 10_000;
 
 export interface SessionConflictsDeps {
@@ -26,14 +26,14 @@ export interface SessionConflictsDeps {
 export interface Replacement {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
-  /** The epoch of the session that replaced the other. */
+  /** Epoch of the session that replaced the other. */
   readonly epoch: number;
-  /** The address of its peer; empty: the peer is gone already. */
+  /** Address of its peer; empty: already disconnected. */
   readonly address: string;
 }
 
 interface Replacements {
-  /** Monotonic: of the first that is counted, or of the latest report. */
+  /** Monotonic: of the first counted replacement, or of the latest report. */
   readonly sinceMs: number;
   readonly isReported: boolean;
   readonly count: number;
@@ -43,16 +43,14 @@ interface Replacements {
 export class SessionConflicts {
   readonly #deps: SessionConflictsDeps;
   readonly #max: number;
-  /** The latest replacement last. */
   readonly #known = new Map<string, Replacements>();
 
-  /** `max`: connections whose replacements are counted; beyond it the one that was replaced longest ago is dropped. */
+  /** `max`: connections counted; beyond it the one with the oldest replacement is dropped. */
   constructor(deps: SessionConflictsDeps, max = conflictDevicesMax) {
     this.#deps = deps;
     this.#max = max;
   }
 
-  /** A login has replaced the open session of its kind. */
   replaced(replacement: Replacement): void {
     const key = `${replacement.connection} ${replacement.deviceId}`;
     const nowMs = this.#deps.clock.monotonicMs();
@@ -85,7 +83,7 @@ export class SessionConflicts {
   }
 }
 
-/** Counting begins again after a minute; after a report, only if that minute had too few replacements. */
+/** Counting restarts after a minute; after a report, only if that minute had too few replacements. */
 function countOne(known: Replacements | undefined, nowMs: number, address: string): Replacements {
   if (known === undefined || isOver(known, nowMs))
     return { sinceMs: nowMs, isReported: false, count: 1, addresses: [address] };
@@ -93,6 +91,6 @@ function countOne(known: Replacements | undefined, nowMs: number, address: strin
 }
 
 function isOver({ sinceMs, isReported, count }: Replacements, nowMs: number): boolean {
-  const goesOn = isReported && count + 1 >= conflictReplacementsMin;
-  return nowMs - sinceMs >= (goesOn ? 2 * conflictPeriodMs : conflictPeriodMs);
+  const continues = isReported && count + 1 >= conflictReplacementsMin;
+  return nowMs - sinceMs >= (continues ? 2 * conflictPeriodMs : conflictPeriodMs);
 }

@@ -1,11 +1,11 @@
-/** A bounded number of places for what is under way, in all and for each application, so that one leaves room for another. */
+/** Bounds the work in progress, in total and per application, so that one application leaves room for others. */
 import { assert } from '../../lib/assert.ts';
 import type { ApplicationId } from '../../model/ids.ts';
 
 export class SharedPlaces {
   readonly #max: number;
   readonly #perApplicationMax: number;
-  readonly #taken = new Map<ApplicationId, number>();
+  readonly #inUse = new Map<ApplicationId, number>();
   #count = 0;
 
   constructor(max: number, perApplicationMax: number) {
@@ -13,20 +13,20 @@ export class SharedPlaces {
     this.#perApplicationMax = perApplicationMax;
   }
 
-  /** False: as many as may are under way already. True: a place is to be given back. */
-  take(appId: ApplicationId): boolean {
-    const taken = this.#taken.get(appId) ?? 0;
-    if (this.#count >= this.#max || taken >= this.#perApplicationMax) return false;
+  /** False: the limit is reached. True: the caller owes `release`. */
+  acquire(appId: ApplicationId): boolean {
+    const inUse = this.#inUse.get(appId) ?? 0;
+    if (this.#count >= this.#max || inUse >= this.#perApplicationMax) return false;
     this.#count += 1;
-    this.#taken.set(appId, taken + 1);
+    this.#inUse.set(appId, inUse + 1);
     return true;
   }
 
-  giveBack(appId: ApplicationId): void {
-    const left = (this.#taken.get(appId) ?? 0) - 1;
-    assert(left >= 0, 'a place is given back once');
+  release(appId: ApplicationId): void {
+    const left = (this.#inUse.get(appId) ?? 0) - 1;
+    assert(left >= 0, 'a place is released once');
     this.#count -= 1;
-    if (left > 0) this.#taken.set(appId, left);
-    else this.#taken.delete(appId);
+    if (left > 0) this.#inUse.set(appId, left);
+    else this.#inUse.delete(appId);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Sleep sessions that the core before this one left open, until edges bring them: a wakeup waits a while for the session of its
+ * Sleep sessions that the previous core left open, until edges hand them over: meanwhile wakeups wait for the session of their
  * device. A site without edges has none. Source: scale-out.md, Edges.
  */
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
@@ -14,11 +14,8 @@ export interface UnclaimedSessionsDeps {
 }
 
 interface Claims {
-  /** Sessions that nobody has claimed yet. */
   left: number;
-  /** Waiting wakeups. */
   waiting: number;
-  /** By the device for which wakeups wait. */
   readonly awaited: Map<DeviceId, Claim>;
   readonly ended: () => void;
 }
@@ -30,20 +27,20 @@ interface Claim {
 
 export class UnclaimedSessions {
   readonly #deps: UnclaimedSessionsDeps;
-  /** Null: edges have brought all sessions that they hold. */
+  /** Null: the edges have handed over all their sessions. */
   #claims: Claims | null = null;
 
   constructor(deps: UnclaimedSessionsDeps) {
     this.#deps = deps;
   }
 
-  /** Once, before edges can connect. `count`: open sessions in the store. `ended`: called at the last claim, or by `end`. */
+  /** Called once, before edges can connect. `count`: open sessions in the store. `ended`: called at the last claim, or by `end`. */
   begin(count: number, ended: () => void): void {
     this.#claims = { left: count, waiting: 0, awaited: new Map(), ended };
     if (count === 0) this.end();
   }
 
-  /** Sessions that are left are lost. */
+  /** Ends the waiting; the remaining sessions are lost. */
   end(): void {
     const claims = this.#claims;
     if (claims === null) return;
@@ -53,8 +50,8 @@ export class UnclaimedSessions {
   }
 
   /**
-   * Null: the device has no session that an edge may still bring. True: its session has been claimed, or none is brought any
-   * more; false, after 2 s or at once when too many wait: it has not been.
+   * Null: no edge can hand over a session of the device. True: the session is claimed, or none will be handed over; false: still
+   * unclaimed after 2 s, or too many wakeups wait.
    */
   wait(deviceId: DeviceId): Promise<boolean> | null {
     const claims = this.#claims;
@@ -62,14 +59,14 @@ export class UnclaimedSessions {
     return claims.waiting < unclaimedWakeupsMax ? this.#wait(claims, deviceId) : Promise.resolve(false);
   }
 
-  /** The sessions of the edges, whose logins claim sessions too. */
+  /** Wraps the sessions of the edges, whose logins and adoptions claim sessions. */
   claiming(sessions: SleepSessions<Admission>): SleepSessions<Admission> {
     return {
       admit: (login, ...rest) => this.#claimedBy(login.deviceId, () => sessions.admit(login, ...rest)),
       ended: (...ended) => sessions.ended(...ended),
-      goOn: (moved, connection) => {
-        const ticket = sessions.goOn(moved, connection);
-        // Only an unclaimed session can be resumed: the record need not be read again.
+      adopt: (moved, connection) => {
+        const ticket = sessions.adopt(moved, connection);
+        // Only an unclaimed session can be adopted, so the record need not be read again.
         if (ticket !== null) this.#claimed(moved.deviceId);
         return ticket;
       },
@@ -104,7 +101,7 @@ export class UnclaimedSessions {
     if (claims.left === 0) this.end();
   }
 
-  /** It is open by its record, and no connection here carries it. Throws when the store cannot be read. */
+  /** True: open according to its record, without a connection here. Throws when the store cannot be read. */
   #isUnclaimed(deviceId: DeviceId): boolean {
     const { directory } = this.#deps;
     if ((directory.find(deviceId)?.session('sleep') ?? null) !== null) return false;

@@ -1,7 +1,7 @@
 /**
- * The readers that wait for new events, by application. This alone follows the log for all readers, while there are any: a
- * batch is looked at once, product by product, and wakes those whose application it concerns; the others are not disturbed,
- * and need not look at it when their time is over. Source: events.md, Reading.
+ * The readers that wait for new events, by application. One follower of the log serves all readers while there are any: it checks
+ * each batch once, product by product, and wakes the readers of the affected applications only; the others need not scan the batch
+ * when their wait ends. Source: events.md, Reading.
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId, ProductId } from '../../model/ids.ts';
@@ -18,7 +18,7 @@ export interface EventWaitersDeps {
 
 interface Waiter {
   readonly slot: ReaderSlot;
-  /** Up to here there was nothing for it; null: nothing came yet. */
+  /** No event for it up to this sequence; null: none has arrived. */
   arrivedBehind: number | null;
 }
 
@@ -26,21 +26,20 @@ export class EventWaiters {
   readonly #deps: EventWaitersDeps;
   readonly #waiting = new Map<ApplicationId, Set<Waiter>>();
   #notifiedUpTo = 0;
-  /** Null: nobody waits, and the log is not followed. */
   #unfollow: (() => void) | null = null;
 
   constructor(deps: EventWaitersDeps) {
     this.#deps = deps;
   }
 
-  /** The sequence of the newest event whose readers were woken, or would have been. */
+  /** Sequence of the newest event whose readers were woken; without readers the head. */
   get notifiedUpTo(): number {
     return this.#unfollow === null ? this.#deps.events.head : this.#notifiedUpTo;
   }
 
   /**
-   * Waits, at most `ms`, for an event of the application's behind `notifiedUpTo` as it is at the call; as many at once as
-   * there are reader slots. Resolves to the sequence behind which to look for it; null: none came. Never rejects.
+   * Waits at most `ms` for an event of the application after the current `notifiedUpTo`; reader slots bound the waits. Resolves to
+   * the sequence after which to scan; null: none arrived. Never rejects.
    */
   async wait(appId: ApplicationId, slot: ReaderSlot, ms: number): Promise<number | null> {
     this.#follow();
@@ -74,20 +73,20 @@ export class EventWaiters {
     for (const { productId, sequence } of events) {
       if (this.#waiting.size > 0 && productId !== null && !seen.has(productId)) {
         seen.add(productId);
-        for (const appId of this.#concerned(productId)) this.#wake(appId, sequence - 1);
+        for (const appId of this.#applicationsOf(productId)) this.#wake(appId, sequence - 1);
       }
       this.#notifiedUpTo = sequence;
     }
   }
 
-  /** With a registry that cannot be read, everybody: they look themselves, and answer for it. */
-  #concerned(productId: ProductId): Iterable<ApplicationId> {
+  /** Applications of the product; all waiting ones if the registry cannot be read, since their own scan then reports the failure. */
+  #applicationsOf(productId: ProductId): Iterable<ApplicationId> {
     try {
       return this.#deps.registry.findProduct(productId)?.appIds ?? [];
     } catch (error) {
       this.#deps.log.error(
         { err: error },
-        'cannot read the applications of an event: the registry is unreadable',
+        'events: product not looked up: registry unreadable; all waiting readers wake',
       );
       return Array.from(this.#waiting.keys());
     }

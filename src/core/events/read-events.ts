@@ -1,6 +1,6 @@
 /**
- * Reads a page of the log for one application: the events that are there, or, if the caller waits, those that come. Only
- * committed events are in the log, so no event that is answered here can be lost. Source: events.md, Reading.
+ * Reads a page of the log for one application: the available events, or, if the caller waits, the next ones. Only committed events
+ * are in the log, so no answered event can be lost. Source: events.md, Reading.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { FairQueue, FairQueueShape } from '../../lib/fair-queue.ts';
@@ -17,7 +17,7 @@ import { isOfApplication } from '../../model/registry.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 
-/** Scans of the log, in events: a turn takes about 2 ms at 3 µs to read one that is not in memory. */
+/** Units are events: a turn takes about 2 ms, at 3 µs per event that is not in memory. */
 export const scanQueueShape: FairQueueShape = {
   unitsPerTurn: 500,
   jobCost: 10,
@@ -30,47 +30,45 @@ export interface ReadEventsDeps extends ScanDeps {
   readonly queue: FairQueue;
   readonly waiters: EventWaiters;
   readonly log: Log;
-  /** Null: no other member writes the log. */
+  /** Null: no other member writes to the log. */
   readonly cluster: Pick<ClusterDeps, 'logReaches'> | null;
 }
 
 export interface ReadEventsRequest extends ScanRequest {
-  /** 0: answer at once, with or without events. */
   readonly waitMs: number;
-  /** Calls the listener when the caller has gone. */
   onGone(listener: () => void): void;
 }
 
 export type EventsAnswer = Result<EventPage, Refusal<EventsCode>>;
 
-/** Settles within `waitMs` and the time it takes to look, at once when the server is stopped; never rejects. */
+/** Settles within `waitMs` and the time of a scan; at once when the server stops. Never rejects. */
 export async function readEvents(deps: ReadEventsDeps, request: ReadEventsRequest): Promise<EventsAnswer> {
   const slot = deps.readers.enter(request.appId);
-  if (slot === null) return fail(refusal(42901, 'as many readers as may are here already'));
+  if (slot === null) return fail(refusal(42901, 'too many requests wait for events'));
   try {
     const scan = new EventScan(deps, request);
     request.onGone(() => {
       scan.abandon();
       slot.wake();
     });
-    if (scan.isAhead && !(await isToCome(deps, scan.next))) scan.turnBack();
-    await look(deps, request, scan, slot);
+    if (scan.isAhead && !(await isExpected(deps, scan.next))) scan.rewind();
+    await scanUntilNews(deps, request, scan, slot);
     return succeed(scan.page);
   } catch (error) {
-    deps.log.error({ err: error }, 'events cannot be read');
+    deps.log.error({ err: error }, 'events: not read: registry or store unreadable; answered 50301');
     return fail(refusal(50301, 'events cannot be read now'));
   } finally {
     slot.leave();
   }
 }
 
-/** A cursor that another member gave may be ahead of this one's log for a moment. */
-async function isToCome({ cluster }: ReadEventsDeps, sequence: number): Promise<boolean> {
+/** A cursor from another member may briefly be ahead of the local log. */
+async function isExpected({ cluster }: ReadEventsDeps, sequence: number): Promise<boolean> {
   return cluster !== null && cluster.logReaches(sequence);
 }
 
-/** Between looking at the head and waiting there is no other turn, so nothing can come unnoticed. */
-async function look(
+/** The check of the head and the wait are in one turn, so that no event is missed. */
+async function scanUntilNews(
   { clock, queue, waiters }: ReadEventsDeps,
   { appId, waitMs }: ReadEventsRequest,
   scan: EventScan,
@@ -96,16 +94,15 @@ interface ScanDeps {
 interface ScanRequest {
   readonly appId: ApplicationId;
   readonly start: EventsStart;
-  /** Events of the application's, at most. */
   readonly limit: number;
 }
 
-/** A step looks at this many, though few are wanted: mostly the next ones are another's. */
-const lookedAtLeast = 64;
+/** Minimum events per step, since most belong to other applications. */
+const scannedMin = 64;
 
 /**
- * One reader's scan of the log, in steps: from its start to the limit it asked for, to the head, or to the most that one
- * request may look at. It knows its place, so that nothing is missed or read twice.
+ * One reader's scan of the log, in steps: from its start to its limit, the head, or the maximum per request. It keeps its position,
+ * so that nothing is skipped or read twice.
  */
 class EventScan {
   readonly #deps: ScanDeps;
@@ -114,7 +111,7 @@ class EventScan {
   readonly #found: LoggedEvent[] = [];
   #next: number;
   #truncated = false;
-  #lookedAt = 0;
+  #scanned = 0;
   #abandoned = false;
 
   constructor(deps: ScanDeps, { appId, start, limit }: ScanRequest) {
@@ -125,29 +122,27 @@ class EventScan {
     this.#next = start === 'oldest' ? oldest - 1 : start === 'latest' ? head : start;
   }
 
-  /** The sequence of the last event that was looked at, or need not be. */
+  /** Sequence of the last event that was scanned or may be skipped. */
   get next(): number {
     return this.#next;
   }
 
-  /** It starts beyond the head of this log. */
   get isAhead(): boolean {
     return this.#next > this.#deps.events.head;
   }
 
-  /** Goes back to the head: the events it starts behind will not come, since the log has lost its end. */
-  turnBack(): void {
+  /** Returns to the head: the events before its start will not arrive, since the log lost its end. */
+  rewind(): void {
     if (!this.isAhead) return;
     this.#next = this.#deps.events.head;
     this.#truncated = true;
   }
 
-  /** Nothing more to look at for now. */
   get isFinished(): boolean {
     return this.#isOver || this.#found.length >= this.#limit || this.#next >= this.#deps.events.head;
   }
 
-  /** When finished: there is something to answer, and waiting would only delay it. */
+  /** Once finished: true if there is something to answer, and a wait would only delay it. */
   get hasNews(): boolean {
     return this.#isOver || this.#found.length > 0 || this.#truncated;
   }
@@ -156,17 +151,15 @@ class EventScan {
     return { events: this.#found, next: this.#next, truncated: this.#truncated };
   }
 
-  /** Up to here there is nothing of the application's. */
   skipTo(sequence: number): void {
     this.#next = Math.max(this.#next, sequence);
   }
 
-  /** The caller has gone. */
   abandon(): void {
     this.#abandoned = true;
   }
 
-  /** Looks at the next events, at most `eventsMax`, and says at how many. Throws when log or registry cannot be read. */
+  /** Scans the next events, at most `eventsMax`; returns their number. Throws when the log or the registry cannot be read. */
   step(eventsMax: number): number {
     const { events } = this.#deps;
     const { head, oldest } = events;
@@ -174,20 +167,20 @@ class EventScan {
       this.#next = oldest - 1;
       this.#truncated = true;
     }
-    const wanted = Math.max(this.#limit - this.#found.length, lookedAtLeast);
-    const count = Math.min(eventsMax, wanted, eventsScannedMax - this.#lookedAt);
+    const wanted = Math.max(this.#limit - this.#found.length, scannedMin);
+    const count = Math.min(eventsMax, wanted, eventsScannedMax - this.#scanned);
     const slice = events.read(this.#next, count);
-    this.#lookAt(slice);
-    this.#lookedAt += slice.length;
+    this.#collect(slice);
+    this.#scanned += slice.length;
     if (slice.length < count && this.#found.length < this.#limit) this.skipTo(head);
     return slice.length;
   }
 
   get #isOver(): boolean {
-    return this.#abandoned || this.#lookedAt >= eventsScannedMax;
+    return this.#abandoned || this.#scanned >= eventsScannedMax;
   }
 
-  #lookAt(slice: readonly LoggedEvent[]): void {
+  #collect(slice: readonly LoggedEvent[]): void {
     const mine = new Map<ProductId, boolean>();
     for (const event of slice) {
       this.#next = event.sequence;
@@ -197,7 +190,7 @@ class EventScan {
     }
   }
 
-  /** Asked of the registry once a step for each product: it may change while a reader waits. */
+  /** Reads the registry once per step and product: it may change while a reader waits. */
   #isMine({ productId }: LoggedEvent, known: Map<ProductId, boolean>): boolean {
     if (productId === null) return false;
     const already = known.get(productId);

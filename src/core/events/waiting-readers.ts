@@ -1,7 +1,6 @@
 /**
- * The slots of readers that may wait for an answer that is not there yet. Their number is bounded, in all and per
- * application: full means 42901, so that one application's long polls leave room for another's. This knows nothing of
- * what they wait for. Source: events.md, Reading.
+ * Slots for callers that wait for an answer. Their number is bounded, in total and per application; full means 42901, so that long
+ * polls of one application leave room for others. Slots do not know the awaited answer. Source: events.md, Reading.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -15,7 +14,7 @@ export interface ReaderLimits {
   readonly perApplicationMax: number;
 }
 
-/** `connectionsMax`: those of the listener that the readers ask. */
+/** `connectionsMax`: connections of the readers' listener. */
 export function readerLimits(connectionsMax: number): ReaderLimits {
   const perApplication = Math.ceil(connectionsMax * readersPerApplicationShareMax);
   return {
@@ -24,15 +23,14 @@ export function readerLimits(connectionsMax: number): ReaderLimits {
   };
 }
 
-/** The slot of one caller, who gives it back whatever became of the answer. */
+/** One caller's slot; the caller leaves it after any answer. */
 export interface ReaderSlot {
   /**
-   * Resolves when woken, after `ms`, when left, or at drain; at once when that is so already. A wake that nobody
-   * waited for is kept for the next wait, so that none is lost between looking and waiting. One wait at a time.
+   * Resolves when woken, after `ms`, when left, or at a drain; at once if already so. A wake without a wait is kept for the next
+   * wait, so that none is lost between a read and its wait. One wait at a time.
    */
   wait(ms: number): Promise<void>;
   wake(): void;
-  /** Gives the slot back. May be called again. */
   leave(): void;
 }
 
@@ -47,34 +45,32 @@ export class WaitingReaders {
     this.#places = new SharedPlaces(limits.max, limits.perApplicationMax);
   }
 
-  /** The number of slots taken. */
   get size(): number {
     return this.#slots.size;
   }
 
-  /** Null: as many as may are here already. */
   enter(appId: ApplicationId): ReaderSlot | null {
-    if (!this.#places.take(appId)) return null;
+    if (!this.#places.acquire(appId)) return null;
     const slot = new TakenReaderSlot(this.#clock, this.#drained, () => this.#free(slot, appId));
     this.#slots.add(slot);
     return slot;
   }
 
-  /** For a drain: every wait ends now, and every later one at once. */
+  /** Drains: ends all waits now, and each later one at once. */
   wakeAll(): void {
     this.#drained = true;
     for (const slot of this.#slots) slot.endWaits();
   }
 
   #free(slot: TakenReaderSlot, appId: ApplicationId): void {
-    if (this.#slots.delete(slot)) this.#places.giveBack(appId);
+    if (this.#slots.delete(slot)) this.#places.release(appId);
   }
 }
 
 class TakenReaderSlot implements ReaderSlot {
   readonly #clock: Clock;
   readonly #free: () => void;
-  /** No wait lasts: left, or drained. */
+  /** True: waits end at once, because the slot was left or the server drains. */
   #ended: boolean;
   #woken = false;
   #resolve: (() => void) | null = null;
@@ -91,14 +87,14 @@ class TakenReaderSlot implements ReaderSlot {
     if (!this.#woken && !this.#ended && ms > 0)
       await new Promise<void>((resolve) => {
         this.#resolve = resolve;
-        this.#cancel = this.#clock.after(ms, () => this.#settle());
+        this.#cancel = this.#clock.after(ms, () => this.#endWait());
       });
     this.#woken = false;
   }
 
   wake(): void {
     this.#woken = true;
-    this.#settle();
+    this.#endWait();
   }
 
   leave(): void {
@@ -108,10 +104,10 @@ class TakenReaderSlot implements ReaderSlot {
 
   endWaits(): void {
     this.#ended = true;
-    this.#settle();
+    this.#endWait();
   }
 
-  #settle(): void {
+  #endWait(): void {
     this.#cancel?.();
     this.#cancel = null;
     this.#resolve?.();

@@ -1,9 +1,8 @@
 /**
- * The signed requests that are known, by signature while its date is within the clock window: a repeat of one under way
- * joins it, and a repeat of one that was answered is answered alike. Bounded; full means 42901, and nothing known is
- * forgotten. A step of the wall clock makes no request valid a second time: an entry stays for the time that its date had left
- * when it came, by the monotonic clock, and a request that is dated before a forgotten entry is rejected.
- * Source: tgv1-signing.md, Replay; docs/adr/0008.
+ * Remembers signed requests by signature while their dates are within the clock window: a repeat of one in progress joins it, and a
+ * repeat of an answered one gets the same answer. Bounded; full means 42901, and no entry is dropped early. A step of the wall
+ * clock cannot make a request valid twice: an entry stays, by the monotonic clock, for the time that its date had left on arrival,
+ * and a request dated before an expired entry is rejected. Source: tgv1-signing.md, Replay; docs/adr/0008.
  */
 import { type Clock, wallSeconds } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
@@ -11,7 +10,6 @@ import type { Refusal } from '../../model/codes.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 
 interface KnownRequest<Answer> {
-  /** A promise while it is under way. */
   answer: Answer | Promise<Answer>;
 }
 
@@ -21,8 +19,8 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
   readonly #answered: (request: SignedRequest, answer: Answer) => void;
 
   /**
-   * `isKept`: an answer that a repeat is given too; after any other the request may be tried again. `answered`: notifies other
-   * members, which may be asked for a repeat; must not throw.
+   * `isKept`: true if repeats get this answer; otherwise a repeat is executed again. `answered`: notifies other members, which a
+   * repeat may reach; must not throw.
    */
   constructor(
     clock: Clock,
@@ -35,22 +33,21 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
     this.#bySignature = new ExpiringKeys(clock, knownMax);
   }
 
-  /** False: the answer is 42901, because the memory is full, or an entry with a later date is already forgotten. */
+  /** False: answer 42901, because the memory is full, or an entry with a later date has expired already. */
   hasRoomFor({ signatureExpiresMs }: SignedRequest): boolean {
     return this.#bySignature.hasRoomFor(signatureExpiresMs);
   }
 
-  /** The answer of the request this one repeats, or null when it is to be done. */
+  /** The answer to the request that this one repeats; null: execute it. */
   repeated({ signature }: SignedRequest): Answer | Promise<Answer> | null {
     return this.#bySignature.get(signatureKey(signature))?.answer ?? null;
   }
 
-  /** From now on a repeat is answered like it. */
   keep({ signature, signatureExpiresMs }: SignedRequest, answer: Answer): void {
     this.#bySignature.set(signatureKey(signature), { answer }, signatureExpiresMs);
   }
 
-  /** From now on a repeat joins it; once it is answered it is kept or forgotten by its answer. */
+  /** Repeats join the request from now on; its answer is then kept or dropped by `isKept`. */
   begin({ signature, signatureExpiresMs }: SignedRequest, answer: Promise<Answer>): void {
     const key = signatureKey(signature);
     const known: KnownRequest<Answer> = { answer };
@@ -66,12 +63,12 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
   }
 }
 
-/** It does not say to come again. */
+/** True: the answer does not ask for a retry. */
 export function isFinal(answer: Result<unknown, Refusal>): boolean {
   return answer.ok || (answer.error.retryAfterS === undefined && answer.error.code !== 50000);
 }
 
-/** Entries that end in the same second of the wall clock. */
+/** Entries that expire in the same second of the wall clock. */
 interface ExpiringGroup {
   readonly keys: string[];
   /** Monotonic; later than the second only after the wall clock stepped forward. */
@@ -79,8 +76,8 @@ interface ExpiringGroup {
 }
 
 /**
- * A bounded map whose entries end at a wall-clock second of their own. Dates come from callers, so expiry is not
- * in order of arrival: entries are grouped by second, and a second is dropped at once.
+ * A bounded map whose entries expire at a wall-clock second of their own. Dates come from callers, so expiry is not in order of
+ * arrival: entries are grouped by second, and a second is dropped at once.
  */
 class ExpiringKeys<Value> {
   readonly #clock: Clock;
@@ -88,7 +85,7 @@ class ExpiringKeys<Value> {
   readonly #values = new Map<string, Value>();
   readonly #bySecond = new Map<number, ExpiringGroup>();
   #sweptAt: number;
-  /** The latest second whose entries were dropped. */
+  /** Latest expired second with entries. */
   #forgottenSecond = 0;
 
   constructor(clock: Clock, max: number) {
@@ -107,7 +104,7 @@ class ExpiringKeys<Value> {
     return this.#values.get(key);
   }
 
-  /** One that is known stays in its second's group: a signature has one date. */
+  /** A known key stays in its group: a signature has one date. */
   set(key: string, value: Value, expiresMs: number): void {
     const isNew = !this.#values.has(key);
     this.#values.set(key, value);
@@ -123,12 +120,12 @@ class ExpiringKeys<Value> {
     group.keptUntilMs = Math.max(group.keptUntilMs, keptUntilMs);
   }
 
-  /** Its place in the second's group goes with the second. */
+  /** The key stays in its group until that second expires. */
   delete(key: string): void {
     this.#values.delete(key);
   }
 
-  /** At most one pass a second over at most a window's worth of seconds. */
+  /** At most one pass per second, over at most a window of seconds. */
   #sweep(): void {
     const now = wallSeconds(this.#clock);
     if (now === this.#sweptAt) return;
@@ -148,7 +145,7 @@ function secondOf(expiresMs: number): number {
   return Math.floor(expiresMs / 1000) + 1;
 }
 
-/** A signature as a key: 32 characters instead of 64 hex digits, and no reference into the header it was cut from. */
+/** 32 characters instead of 64 hex digits, without a reference to the header that it was cut from. */
 function signatureKey(signature: string): string {
   return Buffer.from(signature, 'hex').toString('latin1');
 }

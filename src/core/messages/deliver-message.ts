@@ -1,8 +1,8 @@
 /**
- * A message at the member that has the device's signal session, or where it has none. The order of checks is contract:
- * repeats, drain (50301), room to remember it (42901), session (40412), room at the device (42901), acknowledgement
- * (50402). Everything up to the sending happens in one turn, so no second request can slip in between. That the device
- * is not here is counted and remembered where the answer is given. Never a payload in a log. Source: signal-wire.md, Sending a message.
+ * Delivers a message at the member that has the device's signal session, or at the receiving member if none has. The order of
+ * checks is contract: repeats, drain (50301), room to remember the request (42901), session (40412), room at the device (42901),
+ * acknowledgement (50402). Everything up to the send happens in one turn, so that requests cannot interleave. The caller counts and
+ * remembers a missing session. Payloads are never logged. Source: signal-wire.md, Sending a message.
  */
 import { succeed, fail, type Result } from '../../lib/result.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
@@ -22,13 +22,11 @@ export interface MessageDeps extends CoreDeps {
   readonly memory: AnswerMemory<MessageAnswer>;
   readonly telemetry: Telemetry;
   readonly peers: Pick<Peers, 'notify'>;
-  /** Null: alone. */
   readonly cluster: ClusterDeps | null;
-  /** True while the server is being stopped: no new message is sent. */
   isDraining(): boolean;
 }
 
-/** A promise settles within the acknowledgement's deadline (5 s), and rejects only when a connection breaks its port's promise. */
+/** A promise settles within the acknowledgement deadline (5 s), and rejects only if a connection violates its port's contract. */
 export function deliverMessage(
   deps: MessageDeps,
   request: MessageRequest,
@@ -43,7 +41,7 @@ function begin(deps: MessageDeps, request: MessageRequest): MessageAnswer | Prom
   const { directory, memory } = deps;
   if (deps.isDraining()) return refuseMessage(deps, comeAgain(50301, 'this server is being stopped'));
   if (!memory.hasRoomFor(request))
-    return refuseMessage(deps, comeAgain(42901, 'too many messages are known'));
+    return refuseMessage(deps, comeAgain(42901, 'too many messages are remembered'));
   const connection = directory.find(request.deviceId)?.connection('signal') ?? null;
   if (connection === null) return fail(refusal(40412));
   const answer = deliver(deps, request, connection);
@@ -70,7 +68,7 @@ const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageC
 
 export type MessageAnswer = Result<MessageReceipt, MessageRefusal>;
 
-/** Counts it, too. With a wakeup it was never sent. */
+/** Also counts the refusal. A 50402 with a wakeup was never sent. */
 export function refuseMessage(
   { telemetry }: { readonly telemetry: Telemetry },
   why: MessageRefusal,

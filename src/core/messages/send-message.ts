@@ -1,7 +1,7 @@
 /**
- * Hands a backend's message to a device that is online, and says whether the device has it. Access is checked here, then
- * it is done: alone in this process, among several members by the one that has the signal session. What becomes of it
- * there is in deliver-message.ts. Source: signal-wire.md, Sending a message; cluster.md, the failure table.
+ * Sends a backend's message to an online device, and answers whether the device acknowledged it. Access is checked here; then
+ * deliver-message.ts delivers it, in this process or at the member with the signal session. Source: signal-wire.md, Sending a
+ * message; cluster.md, the failure table.
  */
 import { wallSeconds } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
@@ -15,8 +15,8 @@ import { deliverMessage, type MessageDeps, refuseMessage, type MessageAnswer } f
 import { locateDevice, type ClusterDeps } from '../devices/locate-device.ts';
 
 /**
- * Settles within the acknowledgement's deadline (5 s), among several members with the ways there and back. Rejects only
- * when a connection breaks its port's promise.
+ * Settles within the acknowledgement deadline (5 s), in a cluster plus the time to the owner and back. Rejects only if a connection
+ * violates its port's contract.
  */
 export async function sendMessage(deps: MessageDeps, request: MessageRequest): Promise<MessageAnswer> {
   const denied = checkMessage(deps, request);
@@ -27,7 +27,7 @@ export async function sendMessage(deps: MessageDeps, request: MessageRequest): P
   return concludeMessage(deps, request, answer);
 }
 
-/** The same for a message that may be sent, but for counting and remembering that the device is nowhere (40412). */
+/** Sends a message whose access is checked; the caller counts and remembers a missing device (40412). */
 export async function trySending(deps: MessageDeps, request: MessageRequest): Promise<MessageAnswer> {
   if (deps.cluster === null) return deliverMessage(deps, request);
   const first = await route(deps, deps.cluster, request);
@@ -39,10 +39,10 @@ export function isAbsent(answer: MessageAnswer): boolean {
   return !answer.ok && answer.error.code === 40412;
 }
 
-/** What a repeat is not to try again. */
+/** Codes after which a repeat is not executed again. */
 const settledCodes: ReadonlySet<number> = new Set([40412, 40902, 50204, 50402]);
 
-/** A repeat of it is answered like it from now on, at whichever member it comes. */
+/** Stores the answer for repeats, here and at all other members. */
 export function concludeMessage(
   deps: MessageDeps,
   request: MessageRequest,
@@ -55,7 +55,7 @@ export function concludeMessage(
   return answer;
 }
 
-/** Where as many are known as may be it is not: a repeat of it is then done again. */
+/** Stores the answer if there is room; otherwise a repeat is executed again. */
 export function rememberMessage(
   { memory }: Pick<MessageDeps, 'memory'>,
   request: SignedRequest,
@@ -64,22 +64,21 @@ export function rememberMessage(
   if (memory.hasRoomFor(request) || memory.repeated(request) !== null) memory.keep(request, answer);
 }
 
-/** What another member asks of the one that has the session: all of it, but for finding who that is. */
+/** Answers another member that located the session here. */
 export async function answerMessage(deps: MessageDeps, request: MessageRequest): Promise<MessageAnswer> {
   return checkMessage(deps, request) ?? deliverMessage(deps, request);
 }
 
-/** Null: it may be sent. */
 export function checkMessage(deps: MessageDeps, { appId, deviceId }: MessageRequest): MessageAnswer | null {
   try {
     const denied = checkDeviceAccess(deps.registry, appId, deviceId, wallSeconds(deps.clock));
     return denied === null ? null : refuseMessage(deps, refusal(denied));
   } catch (error) {
-    return unreadable(deps, error, 'whose device a message is for cannot be read');
+    return unreadable(deps, error, 'message: refused: registry unreadable; answered 50301');
   }
 }
 
-/** `absent`: who was asked has no session of the device any more. What the owner has answered is counted there. */
+/** `absent`: the asked member no longer has a session of the device. The owner counts its own answers. */
 async function route(
   deps: MessageDeps,
   cluster: ClusterDeps,
@@ -91,7 +90,10 @@ async function route(
     return (await deliverFound(deps, cluster, request)) ?? deliverMessage(deps, request);
   if (owner === null) return refuseMessage(deps, comeAgain(50301, 'message service unavailable'));
   if (owner === 'unavailable')
-    return refuseMessage(deps, comeAgain(50301, 'where the device is cannot be told'));
+    return refuseMessage(
+      deps,
+      comeAgain(50301, 'the device cannot be located: the shared state is unavailable'),
+    );
   if (owner === 'lost') return refuseMessage(deps, unreachable);
   const answer = await deliverAt(deps, cluster, owner.member, request);
   return answer === 'absent' ? ((await deliverFound(deps, cluster, request)) ?? 'absent') : answer;
@@ -109,7 +111,7 @@ async function deliverAt(
   return isAbsent(asked.value) ? 'absent' : asked.value;
 }
 
-/** Delivers it where the device has signed in just now, which the row does not say yet. Null: no member says that it is there. */
+/** Delivers the message at a member where the device just logged in, before the row shows it. Null: no member has it. */
 async function deliverFound(
   deps: MessageDeps,
   cluster: ClusterDeps,
@@ -121,7 +123,6 @@ async function deliverFound(
 
 const unreachable = comeAgain(50301, 'the member that has the device cannot be reached');
 
-/** Null: the store cannot be read. */
 async function findOwner(
   deps: MessageDeps,
   cluster: ClusterDeps,
@@ -130,7 +131,10 @@ async function findOwner(
   try {
     return (await locateDevice(deps, cluster, 'signal', deviceId, ownerQueryMsMax)).owner;
   } catch (error) {
-    deps.log.error({ err: error }, 'where the device of a message is cannot be read');
+    deps.log.error(
+      { err: error },
+      'message: device not located: its shared row is unreadable; answered 50301',
+    );
     return null;
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Hands a backend's message to a device that may sleep: sent if the device is online, else the device is woken, awaited and
- * handed the message, all within one request. The wakeup is one like every other, with its limits, record and events; its id
- * and signature follow from the request's signature, so that a repeat at another member joins it instead of waking again.
- * Source: signal-wire.md, Sending a message; docs/call-flow.md, The message.
+ * Sends a backend's message to a device that may sleep: at once if it is online, else after waking it, all within one request. The
+ * wakeup has the usual limits, record and events. Its id and signature derive from the request's signature, so that a repeat at
+ * another member joins it instead of waking again. Source: signal-wire.md, Sending a message; docs/call-flow.md, The message.
  */
 import { pause, wallSeconds } from '../../lib/clock.ts';
 import { fail, succeed } from '../../lib/result.ts';
@@ -22,26 +21,25 @@ import { checkMessage, concludeMessage, isAbsent, trySending } from './send-mess
 
 export interface WakingDeps extends MessageDeps, OwnWakeupDeps {
   readonly outcomes: OutcomeSources;
-  /** Of the requests that wait for a device to wake; full is 42901. */
+  /** Slots of requests that wait for a device to wake; full is 42901. */
   readonly waiting: WaitingReaders;
-  /** The requests of this member that may wake, by signature, under way or answered. */
+  /** Waking requests of this member by signature, in progress or answered. */
   readonly wakings: AnswerMemory<MessageAnswer>;
 }
 
 export interface WakingRequest {
   readonly message: MessageRequest;
-  /** How long the device may take to sign in, 0-30 000. */
+  /** Time for the device to log in, 0-30 000. */
   readonly waitMs: number;
-  /** Whose it is: it has to hold still when the device has woken. */
+  /** The caller's credential, which must still be valid once the device has woken. */
   readonly credential: Credential;
-  /** Takes what is to be called when the caller hangs up. */
   onGone(listener: () => void): void;
 }
 
 /**
- * Settles within the wait, a wakeup (2.5 s) and an acknowledgement (5.5 s). Rejects only when a connection breaks its
- * port's promise. Beside the codes of a message it answers those of a wakeup; 50402 with `wakeup` says that the device
- * did not wake in time, or was gone again.
+ * Settles within the wait, a wakeup (2.5 s) and an acknowledgement (5.5 s). Rejects only if a connection violates its port's
+ * contract. Answers the codes of messages and of wakeups; 50402 with `wakeup`: the device did not wake in time, or disconnected
+ * again.
  */
 export async function sendWakingMessage(deps: WakingDeps, request: WakingRequest): Promise<MessageAnswer> {
   const { message } = request;
@@ -53,7 +51,7 @@ export async function sendWakingMessage(deps: WakingDeps, request: WakingRequest
     return known;
   }
   if (!deps.wakings.hasRoomFor(message))
-    return refuseMessage(deps, comeAgain(42901, 'too many messages are known'));
+    return refuseMessage(deps, comeAgain(42901, 'too many messages are remembered'));
   const answer = sendOrWake(deps, request).then((settled) => concludeMessage(deps, message, settled));
   deps.wakings.begin(message, answer);
   return answer;
@@ -69,14 +67,13 @@ async function sendOrWake(deps: WakingDeps, request: WakingRequest): Promise<Mes
   try {
     return await new WakingWait(deps, request, slot, endMs).run();
   } catch (error) {
-    deps.log.error({ err: error }, 'whether a device woke for its message cannot be told');
+    deps.log.error({ err: error }, 'message: not sent: outcome of its wakeup unreadable; answered 50301');
     return refuseMessage(deps, comeAgain(50301, 'message service unavailable'));
   } finally {
     slot.leave();
   }
 }
 
-/** One request from the wakeup on, with its place among those that wait. */
 class WakingWait {
   readonly #deps: WakingDeps;
   readonly #request: WakingRequest;
@@ -98,19 +95,19 @@ class WakingWait {
   async run(): Promise<MessageAnswer> {
     const wakeup = wakeupOf(this.#request);
     const woken = await submitOwnWakeup(this.#deps, wakeup);
-    // Nobody knows whether the packet left: what comes of it will tell.
+    // After 50402 the packet may have been sent: the outcome will show it.
     if (!woken.ok && woken.error.code !== 50402) return this.#afterRefusal(woken.error);
     const record = await this.#awaitOutcome(wakeup);
     return this.#deliver(describeWakeup(wakeup, woken, record));
   }
 
-  /** No module sleeps: the controller may have signed in since it was looked for. */
+  /** Without a sleeping module the controller may have logged in meanwhile, so this tries once more. */
   async #afterRefusal(why: MessageRefusal): Promise<MessageAnswer> {
     const again = why.code === 40412 ? await trySending(this.#deps, this.#request.message) : null;
     return again === null || isAbsent(again) ? this.#refuse(why) : withWakeup(again, null);
   }
 
-  /** Null: it was not written to what all share in time. Rejects with SharedStateUnavailable. */
+  /** Null: the record did not reach the shared state in time. Rejects with SharedStateUnavailable. */
   async #awaitOutcome({ appId, requestId, deviceId }: OwnWakeup): Promise<WakeupRecord | null> {
     const { outcomes, clock } = this.#deps;
     for (;;) {
@@ -123,20 +120,21 @@ class WakingWait {
 
   async #deliver(wakeup: MessageWakeup): Promise<MessageAnswer> {
     const { message, credential } = this.#request;
-    if (this.#isGone) return this.#refuse(comeAgain(50301, 'the caller has gone'));
+    if (this.#isGone) return this.#refuse(comeAgain(50301, 'the caller has disconnected'));
     if (wakeup.status !== 'completed')
       return this.#deps.isDraining()
         ? this.#refuse(comeAgain(50301, 'this server is being stopped'))
         : this.#refuse({ ...refusal(50402, 'the device did not wake in time'), wakeup });
-    if (!this.#holdsStill(credential)) return this.#refuse(refusal(40301, 'the credential was withdrawn'));
+    if (!this.#isStillPermitted(credential))
+      return this.#refuse(refusal(40301, 'the credential was withdrawn'));
     const answer = await trySending(this.#deps, message);
     return isAbsent(answer)
-      ? this.#refuse({ ...refusal(50402, 'the device woke and was gone again'), wakeup })
+      ? this.#refuse({ ...refusal(50402, 'the device woke, then disconnected'), wakeup })
       : withWakeup(answer, wakeup);
   }
 
-  /** A credential that lost the right while the device woke sends nothing more. */
-  #holdsStill(credential: Credential): boolean {
+  /** A credential that lost its permission during the wakeup sends nothing. */
+  #isStillPermitted(credential: Credential): boolean {
     const { registry, clock } = this.#deps;
     const now = registry.findCredential(credential.accessKeyId);
     return isStillValid(now, credential, wallSeconds(clock)) && holdsPermission(now, 'message:send');
@@ -173,7 +171,6 @@ function describeWakeup(
   return { requestId, status, acceptedAtMs, wokeAfterMs };
 }
 
-/** `wakeup` null: the device was online. */
 function withWakeup(answer: MessageAnswer, wakeup: MessageWakeup | null): MessageAnswer {
   if (answer.ok) return succeed({ ...answer.value, wakeup });
   return wakeup === null ? answer : fail({ ...answer.error, wakeup });

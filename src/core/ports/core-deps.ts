@@ -1,4 +1,4 @@
-/** The ports that nearly every use case of the core works with. */
+/** Ports that nearly every use case needs. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from './registry-reader.ts';

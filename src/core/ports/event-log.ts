@@ -1,4 +1,4 @@
-/** The log of what happened, as those see it who tell backends. Only what is committed is in it. */
+/** The log of committed events, as event readers see it. */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 
@@ -8,14 +8,12 @@ export interface EventLog {
   /** The sequence of the oldest event that is kept; `head + 1` when there is none. */
   readonly oldest: number;
   /**
-   * Events behind `after` in the order of the log, at most `limit`, and none beyond the head. Synchronous: recent
-   * ones come from memory, older ones from the memory map, about 3 µs each. Throws when the store cannot be read.
+   * Events after `after` in log order, at most `limit`, none beyond the head. Synchronous: recent events come from memory, older
+   * ones from the memory map, about 3 µs each. Throws when the store cannot be read.
    */
   read(after: number, limit: number): readonly LoggedEvent[];
-  /** The device's latest events that are kept, newest first, at most `recentEventsOfDeviceMax`. */
+  /** The device's latest retained events, newest first, at most `recentEventsOfDeviceMax`. */
   recentOf(deviceId: DeviceId): readonly LoggedEvent[];
-  /**
-   * Calls `told` with every batch of events right after it is committed, in order; until the function returned is called.
-   */
-  follow(told: (events: readonly LoggedEvent[]) => void): () => void;
+  /** Calls `listener` with each batch of events right after its commit, in order, until cancelled by the returned function. */
+  follow(listener: (events: readonly LoggedEvent[]) => void): () => void;
 }

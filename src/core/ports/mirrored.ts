@@ -1,45 +1,44 @@
-/** A member's local copy of shared state, so that it reads it here, also while the others are away. */
+/** A member's local copy of shared state, readable also while the other members are unreachable. */
 import type { Cancel } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 
-/** The log of events. Its sequences are those of the shared one. */
+/** Local copy of the event log, with the sequences of the shared one. */
 export interface MirroredLog {
-  /** The newest sequence that is here; 0: none yet. */
+  /** The newest local sequence; 0: none yet. */
   readonly head: number;
   /**
-   * Behind the head, ascending; those at or before it are passed over. Resolves when they are committed and told.
-   * `isUnbroken`: what lies between the head and the first of them is no event; otherwise it is gone, and what is
-   * kept from before it is forgotten. What is missing between two of them is no event.
+   * Appends events in ascending order, and skips those at or before the head. Resolves once they are committed and followers are
+   * notified. `isUnbroken`: no event is missing between the head and the first of them; false: the events before it are lost, and
+   * the local ones are dropped. Gaps between two of them hold no event.
    */
   append(events: readonly LoggedEvent[], isUnbroken?: boolean): Promise<void>;
 }
 
-/** One entry as it crosses: its kind and id as in the registry's tables, and its stored row as bytes; null: it is gone. */
+/** One entry in transfer: kind and id as in the registry's tables, and its stored row; null: deleted. */
 export interface RegistryChange {
   readonly kind: string;
   readonly id: string;
   readonly row: Uint8Array | null;
 }
 
-/** One that stands in the shared registry, at a position of its own: of two of one entry the later counts. */
+/** A change in the shared registry, at its own position: the later of two changes of one entry wins. */
 export interface SharedRegistryChange extends RegistryChange {
   readonly position: number;
 }
 
-/** A change made here, by its place, and the position that it was given in the shared registry. */
+/** A local change, by its place, and the position that the shared registry assigned to it. */
 export interface SharedPlace {
   readonly place: number;
   readonly position: number;
 }
 
 export interface MirroredRegistry {
-  /** The position in the shared registry up to which all is here; 0: nothing. */
+  /** Everything up to this position of the shared registry is applied here; 0: nothing. */
   readonly position: number;
-  /** All or nothing; what is kept of it elsewhere is the caller's to drop. */
+  /** Applies all changes or none; the caller invalidates its caches. */
   apply(changes: readonly SharedRegistryChange[], position: number): Promise<void>;
-  /** Changes made here that are not yet shared, in their order. */
+  /** Local changes that are not yet shared, in order. */
   unshared(limit: number): readonly { readonly place: number; readonly change: RegistryChange }[];
   shared(places: readonly SharedPlace[]): Promise<void>;
-  /** Called after every change made here. */
-  follow(told: () => void): Cancel;
+  follow(listener: () => void): Cancel;
 }

@@ -1,7 +1,6 @@
 /**
- * Changes that this member has committed in its own store and not yet brought to where all members see them: in the
- * order in which it happened, proof against `kill -9`. Only for members that share no store. Source: cluster.md,
- * Events.
+ * Changes that are committed in this member's store and not yet published to all members, in order; they survive `kill -9`. Only
+ * for members that share no store. Source: cluster.md, Events.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId, SharedCall } from '../../model/cluster.ts';
@@ -9,14 +8,14 @@ import type { EventDraft } from '../../model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from '../../model/ids.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 
-/** An event with its id, given when it was committed here: told twice, it is known by it. */
+/** An event with the id that it got at its commit here: duplicates are recognised by it. */
 export interface OutboxEvent {
   readonly id: EventId;
   readonly draft: EventDraft;
   readonly productId: ProductId | null;
 }
 
-/** A login or an end of a session of `member`; its event's epoch, and `replaced`, are only what was known here. */
+/** A login or end of a session of `member`. The event's epoch and `replaced` are only what this member knew. */
 export interface SessionItem {
   readonly kind: 'login' | 'ended';
   readonly connection: ConnectionKind;
@@ -29,19 +28,17 @@ export interface SessionItem {
   readonly event: OutboxEvent;
 }
 
-/** A wakeup's record, with the event that goes with it. */
 export interface WakeupItem {
   readonly kind: 'wakeup';
   readonly deviceId: DeviceId;
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
   readonly record: WakeupRecord;
-  /** Events with its request id may be older than it. */
+  /** True: the first record of this wakeup; the index by request id is then updated. */
   readonly isFirst: boolean;
   readonly event: OutboxEvent | null;
 }
 
-/** All live calls of a device, with the event that goes with the change. */
 export interface CallsItem {
   readonly kind: 'calls';
   readonly deviceId: DeviceId;
@@ -53,7 +50,6 @@ export type OutboxItem =
   | SessionItem
   | WakeupItem
   | CallsItem
-  /** An event that changes no connection. */
   | { readonly kind: 'event'; readonly deviceId: DeviceId; readonly event: OutboxEvent };
 
 export interface PlacedItem {
@@ -63,12 +59,12 @@ export interface PlacedItem {
 }
 
 export interface Outbox {
-  /** What waits to be brought; what was found to be no item does not. */
+  /** Number of unpublished items; entries found to be invalid are not counted. */
   readonly length: number;
-  /** Behind `after`, at most `limit`. Throws when the store cannot be read. */
+  /** Items after `after`, at most `limit`. Throws when the store cannot be read. */
   read(after: number, limit: number): readonly PlacedItem[];
-  /** Called after every commit that put something. */
-  follow(told: () => void): Cancel;
-  /** They are where all see them. Resolves when that is committed; rejects when the store refuses, and may be asked again. */
+  /** Calls `listener` after each commit that adds items. */
+  follow(listener: () => void): Cancel;
+  /** Deletes items that are published. Resolves once committed; rejects when the store refuses; may be retried. */
   forget(places: readonly number[]): Promise<void>;
 }

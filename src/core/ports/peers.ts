@@ -1,6 +1,6 @@
 /**
- * The other members of the cluster, which are reached over NATS. Plain values cross: what is asked and told is checked where
- * it arrives. Source: cluster.md.
+ * The other members of the cluster, reached over NATS. Plain values cross, and the receiver validates questions and notices.
+ * Source: cluster.md.
  */
 import { fail, type Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -8,20 +8,19 @@ import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from
 
 export interface Peers {
   readonly self: MemberId;
-  /** Members whose lease lives, this one among them. */
+  /** Members with a live lease, including this one. */
   alive(): readonly MemberId[];
   isAlive(member: MemberId): boolean;
-  /** Of another member. Settles within `waitMs` and never rejects; a member that is not alive is `nobody` at once. */
+  /** Asks another member. Settles within `waitMs` and never rejects; a member without a lease is `nobody` at once. */
   ask<Kind extends PeerKind>(
     member: MemberId,
     question: PeerQuestion<Kind>,
     waitMs: number,
   ): Promise<Result<PeerAnswer<Kind>, PeerFailure>>;
-  /** Best effort, in order for each receiver. `everybody`: all but this one. Never throws. */
+  /** Best effort, in order per receiver. `everybody`: all other members. Never throws. */
   notify(to: MemberId | 'everybody', notice: PeerNotice): void;
 }
 
-/** The members that are alive, but for this one. */
 export function othersAlive(peers: Pick<Peers, 'self' | 'alive'>): readonly MemberId[] {
   return peers.alive().filter((member) => member !== peers.self);
 }
@@ -29,7 +28,6 @@ export function othersAlive(peers: Pick<Peers, 'self' | 'alive'>): readonly Memb
 const self = '' as MemberId;
 const alone = [self];
 
-/** Those of a member that is alone. */
 export const noPeers: Peers = {
   self,
   alive: () => alone,
@@ -38,10 +36,9 @@ export const noPeers: Peers = {
   notify: () => undefined,
 };
 
-/** What a member does with what it is asked and told. */
 export interface PeerHost {
   /** Never rejects. */
   answer<Kind extends PeerKind>(question: PeerQuestion<Kind>): Promise<PeerAnswer<Kind>>;
   /** Never throws. */
-  heard(notice: PeerNotice, from: MemberId): void;
+  receive(notice: PeerNotice, from: MemberId): void;
 }

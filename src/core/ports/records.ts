@@ -1,6 +1,6 @@
 /**
- * The kept records of connections, wakeups and calls. Writes are behind: a write returns at once, reads see it at once, and
- * `committed` tells when it would survive `kill -9`.
+ * The stored records of connections, wakeups and calls. Writes are asynchronous: a write returns at once and is visible to reads at
+ * once; `committed` resolves once it would survive `kill -9`.
  */
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId, ApplicationId, RequestId } from '../../model/ids.ts';
@@ -9,55 +9,54 @@ import type { EventDraft } from '../../model/events.ts';
 import type { KnownWakeup, WakeupName, WakeupRecord } from '../../model/wakeup.ts';
 import type { CallSession } from '../../model/call.ts';
 
-/** Of one kind of connection, sleep or signal. */
 export interface ConnectionRecords {
-  /** The newest record written, committed or not; null when the device never logged in. Throws when the store cannot be read. */
+  /** The newest record, committed or not; null: the device never logged in. Throws when the store cannot be read. */
   read(deviceId: DeviceId): ConnectionRecord | null;
-  /** True: there is a record, committed or not. Throws when the store cannot be read. */
+  /** Throws when the store cannot be read. */
   has(deviceId: DeviceId): boolean;
   /**
-   * Replaces the device's record; a login or an end is told with it, both or neither, and null saves a heartbeat. A
-   * store that fails is retried until it takes it; readiness says so meanwhile.
+   * Replaces the device's record, together with the event of `transition`: both or neither. Null: a heartbeat, without an event. A
+   * failing write is retried until it succeeds; readiness reports it meanwhile.
    */
   write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void;
-  /** Resolves when the last write for this device is committed; null when nothing is outstanding. */
+  /** Resolves once the device's last write is committed; null: nothing is outstanding. */
   committed(deviceId: DeviceId): Promise<void> | null;
-  /** Resolves when everything written before the call is committed. */
+  /** Resolves once all earlier writes are committed. */
   allCommitted(): Promise<void>;
 }
 
 /**
- * The wakeups of the last 24 hours whose write was answered 202 or 50402, each by its own id, so that their outcome can be asked
- * for after a restart. Several may bear one request id. Source: events.md, Reading.
+ * The wakeups of the last 24 hours that were answered 202 or 50402, by their own ids, so that their outcome can be queried after a
+ * restart. Several may share one request id. Source: events.md, Reading.
  */
 export interface WakeupRecords {
   /** Throws when the store cannot be read. */
   find(name: WakeupName): WakeupRecord | null;
-  /** The latest wakeups that bear the request id, of every application, the latest first. Throws when the store cannot be read. */
+  /** The latest wakeups with the request id, of all applications, latest first. Throws when the store cannot be read. */
   list(requestId: RequestId, deviceId: DeviceId | null, limit: number): readonly KnownWakeup[];
   /**
-   * Replaces the record of the wakeup of that id and puts the event that goes with it into the log, both or neither. Remembered for
-   * 24 h from `record.begunAtMs`; visible to `find` at once, committed soon; nobody need wait for it.
+   * Replaces the record of the wakeup with that id and appends its event: both or neither. Kept for 24 h from `record.begunAtMs`;
+   * visible to `find` at once, committed soon.
    */
   save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void;
-  /** Resolves when the newest record of this wakeup is committed, and hastens it; null when it is. */
+  /** Resolves once the newest record of this wakeup is committed, and hastens it; null: already committed. */
   committed(wakeup: KnownWakeup): Promise<void> | null;
-  /** Those whose `isAwaited` is true, for a start: oldest first. */
+  /** Wakeups whose outcome is still awaited, oldest first; read at a start. */
   awaited(): Iterable<KnownWakeup>;
-  /** No room for another: answer 42901, never forget an older one. */
+  /** True: answer 42901; older records are never dropped to make room. */
   isFull(): boolean;
 }
 
-/** The live call sessions. A device's are one record: what one of them does to another is one change. */
+/** The live call sessions. All sessions of a device are one record, since one may end another in the same change. */
 export interface CallRecords {
-  /** The newest ones, committed or not, in the order of their making; empty: none. Throws when the store cannot be read. */
+  /** The newest sessions, committed or not, in order of issue. Throws when the store cannot be read. */
   read(deviceId: DeviceId): readonly CallSession[];
-  /** Behind everything written so far; `event` is committed with it, or neither is. No sessions: the record goes. Never throws. */
+  /** Replaces the device's record, together with `event`: both or neither. No sessions: the record is deleted. Never throws. */
   write(deviceId: DeviceId, sessions: readonly CallSession[], event: EventDraft | null): void;
-  /** Resolves when the newest record of the device is committed, and hastens it; null when it is. */
+  /** Resolves once the device's newest record is committed, and hastens it; null: already committed. */
   committed(deviceId: DeviceId): Promise<void> | null;
-  /** Every device that has live sessions, for a start. Throws when the store cannot be read. */
+  /** All devices with live sessions; read at a start. Throws when the store cannot be read. */
   all(): Iterable<{ readonly deviceId: DeviceId; readonly sessions: readonly CallSession[] }>;
-  /** The store is far behind: no new session is begun. */
+  /** True: the store is far behind, and no new session is issued. */
   isOverloaded(): boolean;
 }

@@ -1,12 +1,12 @@
 /**
- * The members that have a device's sessions, over all members: the shared rows as they are committed, and what this member is
- * told of its own sessions in them. Source: cluster.md, Ownership and Record.
+ * Locates a device's sessions among all members by the shared rows, and notifies a member about its own sessions in them. Source:
+ * cluster.md, Ownership and Record.
  */
 import type { DeviceRow, ConnectionKind, SessionSlot } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { ConnectionTimes } from '../../model/connectivity.ts';
 
-/** What is shared cannot be reached: what is known is known here. */
+/** The shared state is unreachable; only local knowledge is available. */
 export class SharedStateUnavailable extends Error {
   constructor(reason: string) {
     super(reason);
@@ -17,7 +17,7 @@ export class SharedStateUnavailable extends Error {
 export interface SessionLocator {
   /** Rejects with SharedStateUnavailable; settles within `waitMs`. */
   find(deviceId: DeviceId, waitMs: number): Promise<DeviceRow>;
-  /** The same with heartbeats as they were last written down, at most 35 s behind, for when the owner cannot say. */
+  /** Like `find`, with heartbeats as last stored, at most 35 s old: for when the owner does not answer. */
   findKept(deviceId: DeviceId, waitMs: number): Promise<DeviceRow>;
 }
 
@@ -25,11 +25,9 @@ export interface SlotClaimed {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly session: SessionId;
-  /** The one that all members know it by. */
   readonly epoch: number;
-  /** Over all members. */
   readonly times: ConnectionTimes;
-  /** Whose sessions it has replaced: other members are to be told. */
+  /** Sessions that this one replaced: their members must be notified. */
   readonly superseded: readonly SessionSlot[];
 }
 
@@ -39,9 +37,9 @@ export interface SlotLost {
   readonly session: SessionId;
 }
 
-/** A listener for the fate of this member's sessions in the shared rows. Called after the commit; must not throw. */
+/** Notified of changes to this member's sessions in the shared rows, after the commit; must not throw. */
 export interface SlotFollower {
-  taken(slot: SlotClaimed): void;
-  /** A later login elsewhere has it: the session here is to be closed as replaced. */
+  claimed(slot: SlotClaimed): void;
+  /** A later login at another member replaced the session: close it as replaced. */
   lost(slot: SlotLost): void;
 }

@@ -1,7 +1,7 @@
-/** Checks signatures on the main loop or on worker threads; the caller need not know which. */
+/** Verifies signatures on the main loop or in worker threads. */
 import type { SignatureJob, SignatureVerdict } from '../../protocol/tgv1/signature.ts';
 
-/** What `verify` throws, and nothing else: as many wait as may, or it was closed. Callers answer 50301. */
+/** The only error of `verify`: the queue is full, or the verifier is closed. Callers answer 50301. */
 export class VerifierUnavailable extends Error {
   readonly reason: 'full' | 'closed';
 
@@ -14,12 +14,11 @@ export class VerifierUnavailable extends Error {
 
 export interface SignatureVerifier {
   /**
-   * The verdict when it is there in this turn; `later` when a worker finds it, and then `settle` is called with it,
-   * once, in a later turn. A callback and not a promise: this is called for every request there is. Throws
-   * VerifierUnavailable when no worker can take it. Keeps nothing of the job: its body may be overwritten once
-   * this has returned.
+   * Returns the verdict if it is available in this turn; `later` if a worker computes it, and then calls `settle` once, in a later
+   * turn. A callback rather than a promise: this runs for each request. Throws VerifierUnavailable when no worker has room. Keeps
+   * no reference to the job: its body may be overwritten after the return.
    */
   verify(job: SignatureJob, settle: (verdict: SignatureVerdict) => void): SignatureVerdict | 'later';
-  /** Resolves when everything accepted has its verdict. */
+  /** Resolves once each accepted job has its verdict. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Items that a process remembers for operators, in memory only and bounded: each owner loses its oldest item first, so that an
- * owner that floods loses its own; with too many of all, the owner that has had nothing new for the longest time loses one.
+ * Recent items for operators, in memory and bounded. Each owner drops its oldest item first, so that an owner that floods loses its
+ * own. At the total limit, the owner without a new item for the longest time drops one.
  */
 import { LRUCache } from 'lru-cache';
 
@@ -11,18 +11,17 @@ export interface RecentLimits {
 
 export class RecentByOwner<Key, Item> {
   readonly #limits: RecentLimits;
-  /** The newest item of each owner is the last. No `Map`: the first key of one lies behind the holes of all that were deleted. */
+  /** Per owner the newest item is last. Not a `Map` of owners: finding its first key skips the holes of all deleted ones. */
   readonly #byOwner: LRUCache<string, Map<Key, Item>>;
   #size = 0;
   #forgotten = 0;
 
   constructor(limits: RecentLimits) {
     this.#limits = limits;
-    // Each owner has an item, and one is too many for a moment.
+    // One more than `max` is present for a moment.
     this.#byOwner = new LRUCache({ max: limits.max + 1 });
   }
 
-  /** Items that were dropped for want of room. */
   get forgotten(): number {
     return this.#forgotten;
   }
@@ -31,12 +30,11 @@ export class RecentByOwner<Key, Item> {
     return this.#byOwner.peek(owner)?.get(key) ?? null;
   }
 
-  /** In no order. */
   items(): Item[] {
     return [...this.#byOwner.values()].flatMap((kept) => [...kept.values()]);
   }
 
-  /** The item is the newest of all, and replaces the one of its owner that has the same key. */
+  /** Adds the newest item, or replaces the owner's item with the same key. */
   put(owner: string, key: Key, item: Item): void {
     const kept = this.#byOwner.get(owner) ?? new Map<Key, Item>();
     this.#byOwner.set(owner, kept);

@@ -1,7 +1,7 @@
 /**
- * The request log: a line at `info` for a refused request, or for every one (`log.requests`), which says what was asked by
- * the name of its route and never by ids of devices. Lines are bounded per second, for all, for one application, and for
- * requests that only claim to be of one, so that nobody floods the log; what is left out is counted and the count is logged.
+ * The request log: one line at `info` per refused request, or per request (`log.requests`), with the name of the route and never a
+ * device id. Lines are bounded per second, in total, per application, and for requests that only claim an application, so that no
+ * caller can flood the log; omitted lines are counted, and the count is logged.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Code } from '../../model/codes.ts';
@@ -9,44 +9,41 @@ import { parseApplicationId, type ApplicationId, type RequestId } from '../../mo
 import type { RepeatMark } from '../../model/wakeup.ts';
 import type { Log } from '../../lib/log.ts';
 
-/** An answer, and whose it was. */
 export interface AnsweredRequest {
   readonly requestId: RequestId;
-  /** Null: the caller was not proven to be any application. */
+  /** Null: the caller is not authenticated. */
   readonly appId: ApplicationId | null;
-  /** What the caller said to be; empty: nothing. */
+  /** The claimed application; empty: none. */
   readonly claimedAppId: string;
   readonly reply: { readonly code: Code; readonly message: string } & RepeatMark;
-  /** Null: the server asked it of itself. */
+  /** Null: a request of the server itself. */
   readonly http: AnsweredHttp | null;
 }
 
 interface AnsweredHttp {
-  /** The name of the route, as in metrics. */
   readonly route: string;
   readonly status: number;
   readonly seconds: number;
 }
 
-/** Lines in a second: all of them, of one application, and of requests that only claim to be of one. */
+/** Lines per second: in total, per application, and of unauthenticated requests. */
 export interface LineLimits {
   readonly max: number;
   readonly ofApplicationMax: number;
   readonly unprovenMax: number;
 }
 
-/** Lines of each process; lines beyond them are counted. Source: docs/running.md. */
+/** Limits per process; lines beyond are counted. Source: docs/running.md. */
 export const refusalLineLimits: LineLimits = { max: 1000, ofApplicationMax: 200, unprovenMax: 50 };
-/** A success is never unproven. */
+/** A success is always authenticated. */
 export const successLineLimits: LineLimits = { max: 10_000, ofApplicationMax: 5000, unprovenMax: 0 };
-/** Of the reason of a refusal. */
 export const refusalReasonCharactersMax = 200;
 
-/** Of a refused wakeup there is a line in any case. Source: decisions.md, Wakeup. */
+/** A refused wakeup is logged in any case. Source: decisions.md, Wakeup. */
 export type LoggedRequests = 'off' | 'refused' | 'all';
 
 export class RequestLog {
-  /** Whether a success has a line: to be asked before one is noted, for successes are the hot path. */
+  /** Hot path: successes that are not logged should not be recorded at all. */
   readonly hasSuccesses: boolean;
   readonly #hasRefusals: boolean;
   readonly #refusals: BoundedLines;
@@ -59,8 +56,8 @@ export class RequestLog {
     this.#successes = new BoundedLines('answered', successLineLimits, clock, log);
   }
 
-  /** False: it has no line. Of a refused request that said to be of no application there is none. */
-  note(answered: AnsweredRequest, subject: 'request' | 'wakeup' = 'request'): boolean {
+  /** False: not logged, for example because a refused request claimed no application. */
+  record(answered: AnsweredRequest, subject: 'request' | 'wakeup' = 'request'): boolean {
     const { appId, claimedAppId, reply, http } = answered;
     const application = appId ?? '';
     if (reply.code === 0)
@@ -79,7 +76,7 @@ export class RequestLog {
 function fieldsOf({ requestId, appId, claimedAppId, reply, http }: AnsweredRequest): object {
   return {
     request_id: requestId,
-    // What is no application id is a stranger's text: it gets into no log.
+    // An invalid application id is a stranger's text, which must not get into the log.
     ...(appId === null ? { claimed_app_id: parseApplicationId(claimedAppId) } : { app_id: appId }),
     ...(http !== null && {
       route: http.route,
@@ -93,32 +90,32 @@ function fieldsOf({ requestId, appId, claimedAppId, reply, http }: AnsweredReque
 const windowMs = 1000;
 
 class BoundedLines {
-  readonly #what: string;
+  readonly #kind: string;
   readonly #limits: LineLimits;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Lines of this second, by application; no application id is empty. */
+  /** Lines of this second by application; empty: unauthenticated. */
   readonly #lines = new Map<string, number>();
   #lineCount = 0;
-  #leftOut = 0;
+  #omitted = 0;
   #windowEndMs = 0;
 
-  constructor(what: string, limits: LineLimits, clock: Clock, log: Log) {
-    this.#what = what;
+  constructor(kind: string, limits: LineLimits, clock: Clock, log: Log) {
+    this.#kind = kind;
     this.#limits = limits;
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** `application` empty: it is not proven to be any. False: it is left out. */
+  /** `application` empty: unauthenticated. False: omitted. */
   write(application: string, fields: object, message: string): boolean {
-    const isTaken = this.#takeLine(application);
-    if (isTaken) this.#log.info(fields, message);
-    else this.#leaveOut();
-    return isTaken;
+    const isReserved = this.#reserveLine(application);
+    if (isReserved) this.#log.info(fields, message);
+    else this.#countOmitted();
+    return isReserved;
   }
 
-  #takeLine(application: string): boolean {
+  #reserveLine(application: string): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs >= this.#windowEndMs) {
       this.#lines.clear();
@@ -134,13 +131,13 @@ class BoundedLines {
     return true;
   }
 
-  #leaveOut(): void {
-    this.#leftOut += 1;
-    if (this.#leftOut > 1) return;
+  #countOmitted(): void {
+    this.#omitted += 1;
+    if (this.#omitted > 1) return;
     this.#clock.after(windowMs, () => {
-      const left = { left_out: this.#leftOut };
-      this.#log.info(left, `${this.#what} requests that are not in the log: too many in a second`);
-      this.#leftOut = 0;
+      const fields = { left_out: this.#omitted };
+      this.#log.info(fields, `${this.#kind} requests not logged: too many in a second`);
+      this.#omitted = 0;
     });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The account of the answers to wakeups: a refused one has its line in the request log, once, and is remembered for operators;
- * accepted ones, and the device of a refused one that has a line, are logged at `debug`. Source: decisions.md, Wakeup.
+ * Records the answers to wakeups: a refused one gets one line in the request log and is remembered for operators; accepted ones,
+ * and the device of a logged refusal, are logged at `debug`. Source: decisions.md, Wakeup.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { parseApplicationId, type DeviceId, type RequestId } from '../../model/ids.ts';
@@ -14,9 +14,7 @@ import {
 import { RecentByOwner, type RecentLimits } from '../requests/recent-by-owner.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';
 
-/** The answer to a wakeup, and whose it was. */
 export interface WakeupAnswered extends AnsweredRequest {
-  /** Null: its body was not read. */
   readonly deviceId: DeviceId | null;
 }
 
@@ -24,31 +22,31 @@ export class AnsweredWakeups {
   readonly refusals: RefusedWakeups;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #requests: Pick<RequestLog, 'note'>;
+  readonly #requests: Pick<RequestLog, 'record'>;
 
-  constructor(clock: Clock, log: Log, requests: Pick<RequestLog, 'note'>, kept = usualLimits) {
+  constructor(clock: Clock, log: Log, requests: Pick<RequestLog, 'record'>, kept = usualLimits) {
     this.refusals = new RefusedWakeups(kept);
     this.#clock = clock;
     this.#log = log;
     this.#requests = requests;
   }
 
-  /** The answer to a wakeup that the server submitted itself: for a waking message, or for the bridge of a call. */
-  noteSubmitted({ requestId, appId, deviceId }: WakeupRequest, answer: WakeupAnswer): void {
+  /** Records a wakeup of the server itself: for a waking message, or for the bridge of a call. */
+  recordSubmitted({ requestId, appId, deviceId }: WakeupRequest, answer: WakeupAnswer): void {
     const reply = answer.ok ? ({ code: 0, message: 'success' } as const) : answer.error;
-    this.note({ requestId, appId, claimedAppId: appId, deviceId, reply, http: null });
+    this.record({ requestId, appId, claimedAppId: appId, deviceId, reply, http: null });
   }
 
-  /** Of a refused request that said to be of no application nothing is kept. */
-  note(answered: WakeupAnswered): void {
-    const hasLine = this.#requests.note(answered, 'wakeup');
+  /** Records an answer; ignores refusals of requests that claim no application. */
+  record(answered: WakeupAnswered): void {
+    const hasLine = this.#requests.record(answered, 'wakeup');
     const { requestId, appId, claimedAppId, deviceId, reply } = answered;
     const named = { request_id: requestId, app_id: appId, device_id: deviceId };
     const { repeatOf } = reply;
     const repeat = repeatOf === undefined ? {} : { repeat_of: repeatOf };
     if (reply.code === 0) return this.#log.debug({ ...named, ...repeat }, 'wakeup accepted');
     if (appId === null && claimedAppId === '') return;
-    this.refusals.note({
+    this.refusals.record({
       atMs: this.#clock.wallMs(),
       requestId,
       appId: appId ?? parseApplicationId(claimedAppId),
@@ -64,20 +62,19 @@ export class AnsweredWakeups {
 /** Source: docs/running.md. */
 const usualLimits: RecentLimits = { max: 10_000, ofOwnerMax: 1000 };
 
-/** The refused wakeups that a process remembers, for an operator who asks about one. Older ones are in the log. */
+/** Recently refused wakeups of this process, for operators; older ones are in the log. */
 class RefusedWakeups {
-  /** Requests that only claim to be of an application have one owner. */
   readonly #kept: RecentByOwner<RefusedWakeup, RefusedWakeup>;
 
   constructor(limits: RecentLimits) {
     this.#kept = new RecentByOwner(limits);
   }
 
-  note(refused: RefusedWakeup): void {
+  record(refused: RefusedWakeup): void {
     this.#kept.put(ownerOf(refused), refused, refused);
   }
 
-  /** Wakeups that bear the request id, the latest first; `deviceId` null: whatever their device. */
+  /** Wakeups with the request id, latest first; `deviceId` null: any device. */
   list(requestId: RequestId, deviceId: DeviceId | null, limit: number): readonly RefusedWakeup[] {
     return this.#kept
       .items()
@@ -87,7 +84,7 @@ class RefusedWakeups {
   }
 }
 
-/** No application id is empty. */
+/** Empty for unproven requests: no application id is empty. */
 function ownerOf({ appId, isProven }: Pick<RefusedWakeup, 'appId' | 'isProven'>): string {
   return isProven && appId !== null ? appId : '';
 }

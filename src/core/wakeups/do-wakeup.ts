@@ -1,7 +1,7 @@
 /**
- * A wakeup at the member that has the device's sleep session, or where it has none. The order of checks is contract:
- * repeats, session (40412), module (40902), limits (42901), write (50204, 50301, 50402). Everything up to the write happens
- * in one turn, so no second request can slip in between. Source: API doc, Endpoint 2; decisions.md, Wakeup.
+ * Executes a wakeup at the member that has the device's sleep session, or at the receiving member if none has. The order of checks
+ * is contract: repeats, session (40412), module (40902), limits (42901), write (50204, 50301, 50402). Everything up to the write
+ * happens in one turn, so that requests cannot interleave. Source: API doc, Endpoint 2; decisions.md, Wakeup.
  */
 import { fail, succeed } from '../../lib/result.ts';
 import type { DeviceActor } from '../devices/device-actor.ts';
@@ -28,20 +28,17 @@ export interface WakeupDeps extends CoreDeps {
   readonly watch: WakeupWatch;
   readonly telemetry: Telemetry;
   readonly peers: Peers;
-  /** Null: alone. */
   readonly cluster: ClusterDeps | null;
-  /** True while the server is being stopped: no new wakeup is begun. */
   isDraining(): boolean;
 }
 
-/** What is known of the device at other members. */
 type Elsewhere = Pick<DeviceLocation, 'others' | 'isOnline'>;
 
 const nothingElsewhere: Elsewhere = { others: [], isOnline: false };
 
 /**
- * A value or a promise that settles within the write deadline (1 s; with others 1.4 s), behind a wait of at most 2 s for the session
- * of a device that the core before this one had. Throws, or rejects behind that wait, when the store cannot be read.
+ * A value, or a promise that settles within the write deadline (1 s; with other members 1.4 s), preceded by a wait of at most 2 s
+ * for a session of the previous core. Throws, or rejects after that wait, when the store cannot be read.
  */
 export function doWakeup(
   deps: WakeupDeps,
@@ -52,7 +49,6 @@ export function doWakeup(
   return known === null ? beginWakeup(deps, request, elsewhere) : answerKnown(deps, request, known);
 }
 
-/** A repeat is answered like the wakeup that it repeats. */
 export function answerKnown(
   { telemetry, memory }: WakeupDeps,
   request: WakeupRequest,
@@ -63,7 +59,7 @@ export function answerKnown(
   return known.then((first) => memory.answerRepeat(request, first));
 }
 
-/** Like `doWakeup`, in the turn in which the memory did not know the wakeup. */
+/** Like `doWakeup`, without the lookup of repeats, which the caller made in this turn. */
 export function beginWakeup(
   deps: WakeupDeps,
   request: WakeupRequest,
@@ -79,30 +75,27 @@ export function beginWakeup(
   const isElsewhere = connection === 40902 && elsewhere.others.length > 0;
   if (typeof connection === 'number' && !isElsewhere) return refuseWakeup(deps, refusal(connection));
   const isFull = !deps.memory.hasRoomFor(request) || deps.watch.isFull;
-  const waitMs = isFull ? memoryFullRetryMs : deps.limits.take(request.appId, actor);
+  const waitMs = isFull ? memoryFullRetryMs : deps.limits.acquire(request.appId, actor);
   if (waitMs > 0) return refuseWakeup(deps, overload(waitMs));
   const answer = write(deps, request, actor, typeof connection === 'number' ? null : connection, elsewhere);
   deps.memory.begin(request, answer);
   return answer;
 }
 
-/** Meanwhile nothing of the wakeup is known: a repeat of it waits as well. */
+/** The wakeup is not remembered meanwhile, so repeats wait as well. */
 async function awaitSession(
   deps: WakeupDeps,
   request: WakeupRequest,
   claimed: Promise<boolean>,
 ): Promise<WakeupAnswer> {
   if (await claimed) return doWakeup(deps, request);
-  return refuseWakeup(
-    deps,
-    comeAgain(50301, 'the session of the device has not been brought by its edge yet'),
-  );
+  return refuseWakeup(deps, comeAgain(50301, 'the edge of the device has not handed over its session yet'));
 }
 
-/** Room comes at the earliest with the next second: of the clock window, of those that are watched. */
+/** The memory and the watch free room once per second at the earliest. */
 const memoryFullRetryMs = 1000;
 
-/** The signal connection is looked at before the write: what comes after it may be its doing. */
+/** Reads the signal state before the write: a later login may be its effect. */
 async function write(
   deps: WakeupDeps,
   request: WakeupRequest,
@@ -151,7 +144,7 @@ const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
   absent: refusal(40412),
 };
 
-/** So that a repeat is answered like it, wherever it comes. */
+/** Notifies all members, so that each answers a repeat alike. */
 function notifyAccepted(
   { peers }: WakeupDeps,
   { signature, signatureExpiresMs }: WakeupRequest,
@@ -162,7 +155,7 @@ function notifyAccepted(
   peers.notify('everybody', { kind: 'wakeups-accepted', wakeups });
 }
 
-/** Counts it, too. */
+/** Also counts the refusal. */
 export function refuseWakeup(
   { telemetry }: { readonly telemetry: Telemetry },
   why: Refusal<WakeupCode>,

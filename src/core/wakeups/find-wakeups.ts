@@ -1,6 +1,6 @@
 /**
- * Finds for an operator what the members know of the wakeups that bear a request id: accepted and unknown ones from the records,
- * refused ones from the memory of the process that answered them.
+ * Finds the wakeups with a request id at all members, for operators: accepted and unknown ones in the records, refused ones in the
+ * memory of the process that answered them.
  */
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, RequestId } from '../../model/ids.ts';
@@ -19,7 +19,7 @@ export interface FindWakeupsDeps extends OwnWakeupsDeps {
   readonly peers: Pick<Peers, 'self' | 'alive' | 'ask'>;
 }
 
-/** What this member knows. Throws when the store cannot be read. */
+/** Wakeups at this member. Throws when the store cannot be read. */
 export function findOwnWakeups(
   { wakeupRecords, answeredWakeups }: OwnWakeupsDeps,
   requestId: RequestId,
@@ -32,11 +32,10 @@ export function findOwnWakeups(
 }
 
 export interface WakeupsFound extends WakeupsKnown {
-  /** Members that were asked and did not answer. */
   readonly silent: readonly MemberId[];
 }
 
-/** What all members that live know. Settles within `memberViewMsMax`; rejects when the store cannot be read. */
+/** Wakeups at all live members. Settles within `memberViewMsMax`; rejects when the store cannot be read. */
 export async function findWakeups(
   deps: FindWakeupsDeps,
   requestId: RequestId,
@@ -55,7 +54,7 @@ export async function findWakeups(
   return { ...merge(found), silent };
 }
 
-/** Several members may know one wakeup by the id of a repeat that each was asked. */
+/** Removes duplicates: several members may return one wakeup, by the id of a repeat. */
 function merge(found: readonly WakeupsKnown[]): WakeupsKnown {
   const wakeups = new Map(
     found.flatMap((known) => known.wakeups.map((wakeup) => [wakeup.record.id, wakeup] as const)),

@@ -1,7 +1,7 @@
 /**
- * Followers of the shared log, for other members' devices and wakeups: outcomes for the callers that wait here, logins and
- * resets for the wakeups that are watched here. What happened here was notified in its own turn, and comes by once more
- * without changing anything. Source: events.md, Reading; cluster.md, Events.
+ * Follows the shared log for devices and wakeups of other members: outcomes for callers that wait here, logins and resets for
+ * wakeups watched here. Local events were applied in their own turn, and have no effect when they arrive again. Source: events.md,
+ * Reading; cluster.md, Events.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
@@ -10,23 +10,21 @@ import type { LoggedTurn } from '../../model/wakeup.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
 
-/** One follower for all callers that wait for an outcome; how many wait is bounded by their slots (waiting-readers.ts). */
+/** One log follower for all callers that await an outcome; their slots bound their number (waiting-readers.ts). */
 export class OutcomeWaiters {
   readonly #log: EventLog;
   readonly #waiting = new Map<string, Set<() => void>>();
-  /** Null: nobody waits, and the log is not followed. */
   #unfollow: Cancel | null = null;
 
   constructor(log: EventLog) {
     this.#log = log;
   }
 
-  /** How many outcomes are waited for. */
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** Calls `notify` at every outcome of the device's wakeup of this id, whoever asked for it, until it is cancelled. */
+  /** Calls `notify` at each outcome of a wakeup of the device with this id, until cancelled; wakeups of any caller count. */
   follow(deviceId: DeviceId, requestId: RequestId, notify: () => void): Cancel {
     this.#unfollow ??= this.#log.follow((events) => {
       for (const event of events) this.#notify(event);
@@ -37,11 +35,11 @@ export class OutcomeWaiters {
     return () => {
       waiting.delete(notify);
       if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
-      if (this.#waiting.size === 0) this.#rest();
+      if (this.#waiting.size === 0) this.#unfollowLog();
     };
   }
 
-  #rest(): void {
+  #unfollowLog(): void {
     this.#unfollow?.();
     this.#unfollow = null;
   }
@@ -66,10 +64,10 @@ export function followLoggedSessions(log: EventLog, watch: WakeupWatch): Cancel 
 
 function notifyWatch(watch: WakeupWatch, event: LoggedEvent): void {
   const turn = loggedTurnOf(event);
-  if (turn !== null) watch.noteLogged(event.deviceId, turn);
+  if (turn !== null) watch.applyLogged(event.deviceId, turn);
 }
 
-/** What a watched wakeup of its device has to know of; null: nothing. */
+/** The event as a turn for a watched wakeup of its device; null: irrelevant. */
 export function loggedTurnOf(event: LoggedEvent): LoggedTurn | null {
   const { atMs, epoch } = event;
   if (event.type === 'device.signal.online') return { kind: 'login', sessionId: event.data.session, atMs };

@@ -1,8 +1,7 @@
 /**
- * Answers what became of a wakeup: as it is now, or, if the caller waits, once its outcome is known or the wait is over. What
- * is answered is committed first. Of several wakeups that bear the request id it is the latest, or the latest of the device that
- * is named; which one that is, is settled before it is waited for. One that another member has done is read from what all share.
- * Source: events.md, Reading; cluster.md.
+ * Answers the outcome of a wakeup: the current one, or, if the caller waits, once it is known or the wait ends. The outcome is
+ * committed before the answer. Among wakeups with the same request id the latest is chosen, or the latest of the given device,
+ * before the wait begins. A wakeup of another member is read from the shared state. Source: events.md, Reading; cluster.md.
  */
 import { type Cancel, type Clock, pause, settlesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -23,12 +22,10 @@ export interface WakeupOutcomeDeps extends OutcomeSources {
   readonly log: Log;
 }
 
-/** Where an outcome is read, and who tells that it is there. */
 export interface OutcomeSources {
   readonly clock: Clock;
   readonly wakeupRecords: WakeupRecords;
   readonly watch: WakeupWatch;
-  /** Null: alone. */
   readonly cluster: ClusterDeps | null;
   readonly waiters: OutcomeWaiters;
 }
@@ -36,20 +33,19 @@ export interface OutcomeSources {
 export interface AwaitedWakeup {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
-  /** Null: whatever its device. */
   readonly deviceId: DeviceId | null;
   /** 0-30 000. */
   readonly waitMs: number;
 }
 
 export interface WakeupOutcomeCall extends AwaitedWakeup {
-  /** Takes what is to be called when the caller hangs up. */
+  /** Registers a listener for the caller's disconnect. */
   onGone(listener: () => void): void;
 }
 
 type Answer = Result<WakeupRecord, Refusal<WakeupOutcomeCode>> & RepeatMark;
 
-/** A value when nothing has to be waited for; else a promise that settles within the wait and 2 s and never rejects. */
+/** A value if available in this turn; else a promise that settles within the wait and 2 s and never rejects. */
 export function queryWakeupOutcome(
   deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
@@ -68,17 +64,14 @@ function latestOf({ appId, requestId, deviceId }: AwaitedWakeup): WakeupName {
 
 type Found = WakeupRecord | null;
 
-/**
- * A value when this member knows that there is no later one. Rejects with SharedStateUnavailable when it knows of none,
- * either.
- */
+/** A value if no other member can have a later one. Rejects with SharedStateUnavailable if this member has none either. */
 function findRecord(deps: OutcomeSources, name: WakeupName): Found | Promise<Found> {
   const own = deps.wakeupRecords.find(name);
   const isTheOne = own !== null && typeof name.which === 'string';
   return deps.cluster === null || isTheOne ? own : search(deps, deps.cluster, name);
 }
 
-/** What another member has accepted a moment ago may be on its way to what all share. */
+/** Retries for a moment: a wakeup that another member just accepted may not be in the shared state yet. */
 async function search(deps: OutcomeSources, cluster: ClusterDeps, name: WakeupName): Promise<Found> {
   const { clock } = deps;
   const endMs = clock.monotonicMs() + wakeupRecallMsMax;
@@ -89,7 +82,7 @@ async function search(deps: OutcomeSources, cluster: ClusterDeps, name: WakeupNa
   }
 }
 
-/** The member that began a wakeup knows its outcome best. */
+/** Prefers the local record: the member that began a wakeup has the newest state. */
 async function findLatest(
   { wakeupRecords }: OutcomeSources,
   cluster: ClusterDeps,
@@ -131,7 +124,7 @@ function answerFound(
   return answerInTime(deps, call, record, slot);
 }
 
-/** The outcome is that of the wakeup that was repeated. */
+/** Answers the outcome of the wakeup that was repeated. */
 async function answerAlias(
   deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
@@ -166,8 +159,8 @@ async function answerInTime(
 }
 
 /**
- * For who has a slot already: what is so when the outcome is known, the wait is over, the slot was left, or the server drains.
- * Null: no such wakeup is known. Rejects with SharedStateUnavailable.
+ * Like a waiting query, for a caller with a slot: the record once the outcome is known, the wait ends, the slot is left, or the
+ * server drains. Null: no such wakeup. Rejects with SharedStateUnavailable.
  */
 export async function awaitOutcome(
   deps: OutcomeSources,
@@ -178,7 +171,7 @@ export async function awaitOutcome(
   return found?.isAwaited === true ? waitForOutcome(deps, call, found, slot) : found;
 }
 
-/** What is so when the outcome is known, the wait is over, the caller has gone, or the server drains. */
+/** The record once the outcome is known, the wait ends, the caller disconnects, or the server drains. */
 async function waitForOutcome(
   deps: OutcomeSources,
   call: AwaitedWakeup,
@@ -193,10 +186,10 @@ async function waitForOutcome(
     isNotified = true;
     slot.wake();
   };
-  // Notified without an outcome: it was that of another wakeup of the device that bears the same request id.
+  // A notification without an outcome was for another wakeup of the device with the same request id.
   do {
     isNotified = false;
-    // Followed before it is looked at, so that nothing comes between.
+    // Subscribes before it reads, so that no outcome is missed.
     const stop = whenSettled(deps, call, asked, notify);
     const record = await findRecord(deps, name);
     if (record?.isAwaited === true) await slot.wait(endMs - clock.monotonicMs());
@@ -206,7 +199,7 @@ async function waitForOutcome(
   return findRecord(deps, name);
 }
 
-/** The watch notifies of this member's own, the log of the others'. */
+/** The watch notifies of local outcomes, the log of all others. */
 function whenSettled(
   { watch, waiters }: OutcomeSources,
   { requestId }: AwaitedWakeup,
@@ -237,6 +230,6 @@ const unavailable = comeAgain(50301, 'wakeup outcome service unavailable');
 
 function unreadable(deps: WakeupOutcomeDeps, error: unknown): Answer {
   if (!(error instanceof SharedStateUnavailable))
-    deps.log.error({ err: error }, 'the outcome of a wakeup cannot be read');
+    deps.log.error({ err: error }, 'wakeup outcome: not read: store unreadable; answered 50301');
   return fail(unavailable);
 }

@@ -1,8 +1,7 @@
 /**
- * Sends a sleeping device its 8 bytes. Access and repeats are checked here, then it is done: alone in this
- * process, among several members by the one that has the first of the device's sleep sessions. What becomes of it there
- * is in do-wakeup.ts. Deadlines nest: what is left after the owner's own is for finding it.
- * Source: API doc, Endpoint 2; decisions.md, Wakeup; cluster.md, the failure table.
+ * Submits a wakeup of 8 bytes for a sleeping device. Access and repeats are checked here; then do-wakeup.ts executes it, in this
+ * process or at the member with the first of the device's sleep sessions. Deadlines nest: the time beyond the owner's deadline is
+ * for locating it. Source: API doc, Endpoint 2; decisions.md, Wakeup; cluster.md, the failure table.
  */
 import { createHash } from 'node:crypto';
 import { wallSeconds, pause, type Clock } from '../../lib/clock.ts';
@@ -20,7 +19,7 @@ import type { AnsweredWakeups } from './answered-wakeups.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';
 
 /**
- * Settles within the write deadline (1 s), among several members within 2.5 s, while edges bring sessions to a new core within 3 s.
+ * Settles within the write deadline (1 s); in a cluster within 2.5 s, and within 3 s while edges hand over sessions to a new core.
  * Never rejects.
  */
 export async function submitWakeup(deps: WakeupDeps, request: WakeupRequest): Promise<WakeupAnswer> {
@@ -36,31 +35,31 @@ export async function submitWakeup(deps: WakeupDeps, request: WakeupRequest): Pr
 
 export interface OwnWakeupDeps {
   readonly wakeups: WakeupDeps;
-  readonly answeredWakeups: Pick<AnsweredWakeups, 'noteSubmitted'>;
+  readonly answeredWakeups: Pick<AnsweredWakeups, 'recordSubmitted'>;
 }
 
 type PacketChoice = 'customData' | 'customDataText';
-/** A wakeup that the server submits itself, with the fixed packet unless its custom data says otherwise. */
+/** A wakeup of the server itself. Default: the fixed packet. */
 export type OwnWakeup = Omit<WakeupRequest, PacketChoice> & Partial<Pick<WakeupRequest, PacketChoice>>;
 
-/** It goes the way of a backend's, with the limits, the record, the events and the log lines of one. Never rejects. */
+/** Submits it with the limits, record, events and log lines of a backend's wakeup. Never rejects. */
 export async function submitOwnWakeup(
   { wakeups, answeredWakeups }: OwnWakeupDeps,
   wakeup: OwnWakeup,
 ): Promise<WakeupAnswer> {
   const request = { customData: null, customDataText: null, ...wakeup };
   const answer = await submitWakeup(wakeups, request);
-  answeredWakeups.noteSubmitted(request, answer);
+  answeredWakeups.recordSubmitted(request, answer);
   return answer;
 }
 
-/** A wakeup that no caller has signed. `occasion`: a repeat has the same. */
+/** Signature for a wakeup without a caller. `occasion`: the same for repeats. */
 export function ownSignature(clock: Clock, occasion: string): SignedRequest {
   const signature = createHash('sha256').update(occasion).digest('hex');
   return { signature, signatureExpiresMs: clock.wallMs() + callWakeupKnownMs };
 }
 
-/** What another member asks of the one that has the session: all of it, but for finding where the device is. */
+/** Answers another member that located the session here. */
 export async function answerWakeup(
   deps: WakeupDeps,
   request: WakeupRequest,
@@ -75,7 +74,7 @@ export async function answerWakeup(
   }
 }
 
-/** The answer when it is refused or known here, whoever has the device and whether they can be reached; null: it is to be done. */
+/** The answer if access is denied or the wakeup is a known repeat, regardless of the device's location; null: execute it. */
 function lookUp(deps: WakeupDeps, request: WakeupRequest): WakeupAnswer | Promise<WakeupAnswer> | null {
   const { clock, registry, memory } = deps;
   const denied = checkDeviceAccess(registry, request.appId, request.deviceId, wallSeconds(clock));
@@ -84,18 +83,18 @@ function lookUp(deps: WakeupDeps, request: WakeupRequest): WakeupAnswer | Promis
   return known === null ? null : answerKnown(deps, request, known);
 }
 
-/** Without what its repeats need. */
+/** Strips the details that only repeats need. */
 async function ownPart(answer: WakeupAnswer | Promise<WakeupAnswer>): Promise<WakeupAnswer> {
   const { wakeup: _, ...own } = await answer;
   return own;
 }
 
 function unreadable(deps: WakeupDeps, error: unknown): WakeupAnswer {
-  deps.log.error({ err: error }, 'a wakeup could not be read or written in the store');
+  deps.log.error({ err: error }, 'wakeup: refused: registry or store failed; answered 50301');
   return refuseWakeup(deps, comeAgain(50301, 'wakeup service unavailable'));
 }
 
-/** `unavailable`: the shared state is; `absent`: the member asked has no session of the device any more. */
+/** `unavailable`: the shared state is unreachable; `absent`: the asked member no longer has a session of the device. */
 type Attempt = WakeupAnswer | PeerFailure | 'unavailable' | 'absent';
 
 /** Settles within `wakeupAnswerMsMax`. Rejects when the store cannot be read. */
@@ -144,7 +143,7 @@ async function wakeAt(
   return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
 }
 
-/** Wakes it where it has logged in just now, which the row does not say yet. Null: no member says that it is there. */
+/** Wakes the device at a member where it just logged in, before the row shows it. Null: no member has it. */
 async function wakeFound(
   deps: WakeupDeps,
   cluster: ClusterDeps,
@@ -157,14 +156,17 @@ async function wakeFound(
   return member === null ? null : wakeAt(deps, cluster, member, request, slots, endMs);
 }
 
-/** What the owner itself has answered is counted there. */
+/** Counts refusals made here; the owner has counted its own answers. */
 function answerOf(deps: WakeupDeps, result: Attempt): WakeupAnswer {
   switch (result) {
     case 'nobody':
     case 'unsent':
       return refuseWakeup(deps, comeAgain(50301, 'the member that has the device cannot be reached'));
     case 'unavailable':
-      return refuseWakeup(deps, comeAgain(50301, 'where the device is cannot be told'));
+      return refuseWakeup(
+        deps,
+        comeAgain(50301, 'the device cannot be located: the shared state is unavailable'),
+      );
     case 'unanswered':
       return refuseWakeup(deps, refusal(50402));
     case 'absent':

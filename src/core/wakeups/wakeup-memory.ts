@@ -1,12 +1,12 @@
 /**
- * The wakeups that are known by their signatures, while the date of each is within the clock window: a repeat of one under
- * way joins it, a repeat of an accepted one is answered like it, and after any other outcome it is tried again, because a
- * second wake does no harm and a lost one does. A signature is made with an application's key, so it is of one application.
- * An X-Request-ID says nothing here: each accepted wakeup is a write of its own, whatever it is called.
+ * Remembers wakeups by their signatures while their dates are within the clock window. A repeat of one in progress joins it, and a
+ * repeat of an accepted one gets the same answer. After any other outcome the wakeup is executed again, because a second packet
+ * does no harm and a lost one does. A signature is made with an application's key, so it belongs to one application. The
+ * X-Request-ID is ignored: each accepted wakeup is a write of its own.
  *
- * Bounded: full of this member's own means 42901, and nothing known is forgotten. Those that other members have accepted have
- * as much room again; what comes beyond is not taken in, and a repeat of it is answered by the member that has the device.
- * Source: decisions.md, Wakeup; tgv1-signing.md, Replay.
+ * Bounded: full of this member's own entries means 42901, and no entry is dropped. Entries of other members have as much room
+ * again; beyond that they are ignored, and the member that has the device answers the repeat. Source: decisions.md, Wakeup;
+ * tgv1-signing.md, Replay.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { type Result, succeed } from '../../lib/result.ts';
@@ -26,7 +26,7 @@ import { AnswerMemory } from '../messages/answer-memory.ts';
 
 export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>> &
   RepeatMark & {
-    /** Absent: it was refused before its write. */
+    /** Absent: refused before the write. */
     readonly wakeup?: RepeatableWakeup;
   };
 
@@ -42,7 +42,7 @@ export class WakeupMemory extends AnswerMemory<WakeupAnswer> {
     this.#elsewhere = new AnswerMemory(clock, signaturesMax, isAccepted);
   }
 
-  /** False: the answer is 42901, because this memory or the records are full, or a later signature is already forgotten. */
+  /** False: answer 42901, because this memory or the records are full, or a later signature has expired already. */
   override hasRoomFor(request: SignedRequest): boolean {
     return super.hasRoomFor(request) && !this.#records.isFull();
   }
@@ -51,13 +51,13 @@ export class WakeupMemory extends AnswerMemory<WakeupAnswer> {
     return super.repeated(request) ?? this.#elsewhere.repeated(request);
   }
 
-  /** Another member has accepted it: a repeat of it here is answered like it. */
-  noteAccepted({ receipt, wakeup, ...request }: AcceptedWakeup): void {
+  /** Records a wakeup that another member accepted, so that a repeat here gets the same answer. */
+  recordAccepted({ receipt, wakeup, ...request }: AcceptedWakeup): void {
     if (!this.#elsewhere.hasRoomFor(request)) return;
     this.#elsewhere.keep(request, { ...succeed(receipt), wakeup });
   }
 
-  /** The answer to a repeat, by whose request id the outcome is found from now on. */
+  /** Answers a repeat, and makes the outcome available under the repeat's request id. */
   answerRepeat(request: WakeupRequest, first: WakeupAnswer): WakeupAnswer {
     const { wakeup, ...answer } = first;
     if (wakeup === undefined) return answer;

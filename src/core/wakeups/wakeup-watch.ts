@@ -1,8 +1,8 @@
 /**
- * Follows every wakeup of this process from its write to its outcome, saves each turn with its event, and wakes those
- * who wait for it. It outlives the device's actor: the sleep session usually ends when the controller boots. One wheel
- * for all deadlines. A wakeup is held while its outcome is awaited, and once it is completed a while longer, because
- * the device may report what woke it. Source: events.md; decisions.md, Wakeup; signal-wire.md (wake_report).
+ * Watches each wakeup of this process from its write to its outcome, saves each transition with its event, and notifies waiting
+ * callers. It outlives the device's actor, since the sleep session usually ends when the controller boots. One wheel has all
+ * deadlines. A completed wakeup is kept a while longer, because the device may report its wake cause. Source: events.md;
+ * decisions.md, Wakeup; signal-wire.md (wake_report).
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
@@ -32,7 +32,7 @@ export interface WakeupWatchDeps {
   readonly telemetry: Telemetry;
 }
 
-/** An outcome by time is noticed at most two of them late, never early. */
+/** A timeout is detected up to two ticks late, never early. */
 const tickMs = 250;
 
 export class WakeupWatch implements SessionFollower {
@@ -48,17 +48,16 @@ export class WakeupWatch implements SessionFollower {
     this.#wheel = new DeadlineWheel(tickMs, deps.clock.monotonicMs(), (watched) => this.#runOut(watched));
   }
 
-  /** Wakeups held: being written, awaited, and completed ones whose cause may be reported. */
+  /** Watched wakeups: in writing, awaited, and completed ones whose cause may be reported. */
   get size(): number {
     return this.#watched.size;
   }
 
-  /** No more may be begun: answer 42901. */
   get isFull(): boolean {
     return this.#watched.size >= this.#watchedMax;
   }
 
-  /** Resumes the wakeups of an earlier life, oldest first. Throws when the store cannot be read. */
+  /** Resumes the awaited wakeups of an earlier process, oldest first. Throws when the store cannot be read. */
   resume(): void {
     const { clock, records } = this.#deps;
     for (const { appId, requestId, record } of Array.from(records.awaited())) {
@@ -71,13 +70,12 @@ export class WakeupWatch implements SessionFollower {
     }
   }
 
-  /** Settles by time from now on. */
   start(): Cancel {
     const { clock } = this.#deps;
     return clock.every(tickMs, () => this.#wheel.turn(clock.monotonicMs()));
   }
 
-  /** Call right before the write; one of `written`, `unknown` and `refused` is owed. */
+  /** Called right before the write; the caller owes one of `written`, `unknown` and `refused`. */
   begin(request: WakeupRequest, sleepEpoch: number, isOnline: boolean): WatchedWakeup {
     const { clock } = this.#deps;
     const { appId, requestId, deviceId, customData } = request;
@@ -95,7 +93,7 @@ export class WakeupWatch implements SessionFollower {
     return watched;
   }
 
-  /** The kernel has the packet: it is accepted. Returns the wall milliseconds of that. */
+  /** The kernel has the packet: the wakeup is accepted. Returns the wall milliseconds. */
   written(watched: WatchedWakeup): number {
     const { clock } = this.#deps;
     const atMs = clock.wallMs();
@@ -104,13 +102,12 @@ export class WakeupWatch implements SessionFollower {
     return atMs;
   }
 
-  /** It is answered 50402. */
+  /** The write is uncertain: the answer is 50402. */
   unknown(watched: WatchedWakeup): void {
     const id = this.#answer(watched, this.#deps.clock.wallMs());
     this.#advance(watched, { kind: 'unknown', id });
   }
 
-  /** Nothing went out, and nothing is kept of it. */
   refused(watched: WatchedWakeup): void {
     this.#watched.remove(watched);
   }
@@ -120,21 +117,21 @@ export class WakeupWatch implements SessionFollower {
     else this.#signalChanged(deviceId, change);
   }
 
-  /** What the log says of a session, which may be another member's: after it happened, and again if it was here. */
-  noteLogged(deviceId: DeviceId, happened: LoggedTurn): void {
+  /** Applies a session event of the log, from any member; a local one has been applied before. */
+  applyLogged(deviceId: DeviceId, happened: LoggedTurn): void {
     const { atMs } = happened;
     for (const watched of this.#watched.openOf(deviceId))
       if (watched.begunAtMs <= atMs) this.#advance(watched, { ...happened, nowMs: this.#thenMs(atMs) });
   }
 
-  /** What a controller says woke it; of a wakeup that is not known here it is ignored. */
+  /** Applies a controller's report of its wake cause; ignored for wakeups that are not watched here. */
   reported(deviceId: DeviceId, sessionId: SessionId, { requestId, cause }: WakeReport): void {
     for (const watched of this.#watched.completedOf(deviceId))
       if (requestId === null ? watched.isCompletedBy(sessionId) : watched.bears(requestId))
         this.#advance(watched, { kind: 'reported', cause });
   }
 
-  /** Calls `notify` once its outcome is known, until the function returned is called. */
+  /** Calls `notify` once the outcome is known, until cancelled by the returned function. */
   whenSettled(id: WakeupId, notify: () => void): Cancel {
     const watched = this.#watched.find(id);
     if (watched === null || watched.state.kind === 'settled') return () => undefined;
@@ -167,11 +164,11 @@ export class WakeupWatch implements SessionFollower {
     watched.state = state;
     for (const save of saves)
       this.#deps.records.save(watched.appId, watched.requestId, save.record, save.event);
-    if (state.kind === 'settled') this.#settle(watched, state.record);
+    if (state.kind === 'settled') this.#conclude(watched, state.record);
     else if (state.kind !== 'writing') this.#await(watched, state.deadlineMs);
   }
 
-  /** From its answer on it has an id. */
+  /** A wakeup gets its id with its answer. */
   #answer(watched: WatchedWakeup, atMs: number): WakeupId {
     this.#answered += 1;
     const id = generateWakeupId(atMs, this.#answered);
@@ -185,7 +182,7 @@ export class WakeupWatch implements SessionFollower {
     this.#wheel.add(watched);
   }
 
-  #settle(watched: WatchedWakeup, { status, cause, wokeAfterMs, alreadyOnline }: WakeupRecord): void {
+  #conclude(watched: WatchedWakeup, { status, cause, wokeAfterMs, alreadyOnline }: WakeupRecord): void {
     if (status !== 'completed' || cause !== null) return this.#forget(watched);
     if (!alreadyOnline && wokeAfterMs !== null) this.#deps.telemetry.wakeupToOnline(wokeAfterMs / 1000);
     watched.wakeReaders();
@@ -194,7 +191,6 @@ export class WakeupWatch implements SessionFollower {
     if (tooMany !== null) this.#forget(tooMany);
   }
 
-  /** Its deadline has passed: no login came, or no report. */
   #runOut(watched: WatchedWakeup): void {
     if (watched.state.kind === 'settled') return this.#forget(watched);
     this.#advance(watched, this.#time());
@@ -206,7 +202,6 @@ export class WakeupWatch implements SessionFollower {
     watched.wakeReaders();
   }
 
-  /** The monotonic time of what happened at a wall time that is not long ago. */
   #thenMs(atMs: number): number {
     const { clock } = this.#deps;
     return clock.monotonicMs() - Math.min(Math.max(0, clock.wallMs() - atMs), wakeupToOnlineMsMax);
@@ -225,8 +220,8 @@ interface ReportDeps {
 }
 
 /**
- * Brings a controller's report of what woke it to the member that watches the wakeup: this one, or another, which knows of
- * the controller's login a moment later and is notified then. Source: signal-wire.md (wake_report); cluster.md.
+ * Forwards a controller's report of its wake cause to the member that watches the wakeup: this one now, and the others a moment
+ * later, after they have learned of the controller's login. Source: signal-wire.md (wake_report); cluster.md.
  */
 export function reportWake(
   { clock, watch, peers }: ReportDeps,

@@ -1,7 +1,6 @@
 /**
- * The wakeups that are being watched, found by their device and by their id. Of each device: those that are open, in the
- * order in which their writes were answered, and the completed ones whose cause may still be reported. The watch
- * (wakeup-watch.ts) decides what is added and removed.
+ * The watched wakeups, by device and by id. Per device: open ones, in the order in which their writes were answered, and completed
+ * ones whose cause may still be reported. The watch (wakeup-watch.ts) adds and removes them.
  */
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId, WakeupId } from '../../model/ids.ts';
@@ -15,12 +14,9 @@ export class WatchedWakeup implements WheelEntry {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
   readonly deviceId: DeviceId;
-  /** Null: its write is not answered yet. */
   id: WakeupId | null = null;
   state: WakeupState;
-  /** Request ids of its repeats. */
   readonly aliases: RequestId[] = [];
-  /** Called at its outcome; made when the first caller waits for it. */
   readers: Set<() => void> | null = null;
 
   constructor(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId, state: WakeupState) {
@@ -30,17 +26,15 @@ export class WatchedWakeup implements WheelEntry {
     this.state = state;
   }
 
-  /** Wall milliseconds at which its write began. */
   get begunAtMs(): number {
     return this.state.kind === 'writing' ? this.state.begunAtMs : this.state.record.begunAtMs;
   }
 
-  /** By its own request id, or by that of a repeat. */
   bears(requestId: RequestId): boolean {
     return this.requestId === requestId || this.aliases.includes(requestId);
   }
 
-  /** By the login of this signal session. */
+  /** True: the login of this signal session completed it. */
   isCompletedBy(sessionId: SessionId): boolean {
     return this.state.kind === 'settled' && this.state.sessionId === sessionId;
   }
@@ -72,7 +66,7 @@ export class WatchedWakeups {
     return this.#byId.get(id) ?? null;
   }
 
-  /** A copy, so that they may be settled while it is gone through. */
+  /** A copy, so that wakeups may end during the iteration. */
   openOf(deviceId: DeviceId): readonly WatchedWakeup[] {
     return this.#byDevice.get(deviceId)?.open.slice() ?? none;
   }
@@ -81,7 +75,7 @@ export class WatchedWakeups {
     return this.#byDevice.get(deviceId)?.completed.slice() ?? none;
   }
 
-  /** Its write has begun: its device knows it, and it has no id yet. */
+  /** Adds a wakeup whose write begins: indexed by device, without an id. */
   add(watched: WatchedWakeup): void {
     const { deviceId } = watched;
     const known = this.#byDevice.get(deviceId);
@@ -90,22 +84,22 @@ export class WatchedWakeups {
     this.#size += 1;
   }
 
-  /** Its write is answered: it is the last of the open ones, and has its id. */
+  /** Sets the id of an answered wakeup, and moves it to the end of the open ones. */
   answered(watched: WatchedWakeup, id: WakeupId): void {
     const open = this.#byDevice.get(watched.deviceId)?.open;
     if (open !== undefined && open.at(-1) !== watched) {
-      take(open, watched);
+      removeFrom(open, watched);
       open.push(watched);
     }
     watched.id = id;
     this.#byId.set(id, watched);
   }
 
-  /** It is completed. Returns the one that has to go for it, if they are too many. */
+  /** Moves a wakeup to the completed ones. Returns the one to remove if there are too many. */
   complete(watched: WatchedWakeup): WatchedWakeup | null {
     const ofDevice = this.#byDevice.get(watched.deviceId);
     if (ofDevice === undefined) return null;
-    take(ofDevice.open, watched);
+    removeFrom(ofDevice.open, watched);
     ofDevice.completed.push(watched);
     return ofDevice.completed.length > wakeupsReportableMax ? (ofDevice.completed[0] ?? null) : null;
   }
@@ -113,15 +107,14 @@ export class WatchedWakeups {
   remove(watched: WatchedWakeup): void {
     const ofDevice = this.#byDevice.get(watched.deviceId);
     if (ofDevice === undefined) return;
-    if (take(ofDevice.open, watched) || take(ofDevice.completed, watched)) this.#size -= 1;
+    if (removeFrom(ofDevice.open, watched) || removeFrom(ofDevice.completed, watched)) this.#size -= 1;
     if (ofDevice.open.length === 0 && ofDevice.completed.length === 0)
       this.#byDevice.delete(watched.deviceId);
     if (watched.id !== null) this.#byId.delete(watched.id);
   }
 }
 
-/** False: it was not there. */
-function take(list: WatchedWakeup[], watched: WatchedWakeup): boolean {
+function removeFrom(list: WatchedWakeup[], watched: WatchedWakeup): boolean {
   const index = list.indexOf(watched);
   if (index !== -1) list.splice(index, 1);
   return index !== -1;

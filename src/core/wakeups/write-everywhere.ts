@@ -1,6 +1,6 @@
 /**
- * One wakeup to all sessions of a device that sleeps at several nodes: on the connection that is here, and by asking the
- * members of the others. Source: decisions.md, Wakeup.
+ * Writes one wakeup to all sessions of a device that sleeps at several members: on the local connection, and through the members of
+ * the others. Source: decisions.md, Wakeup.
  */
 import type { SessionSlot } from '../../model/cluster.ts';
 import { peerWriteMsMax } from '../../model/limits.ts';
@@ -12,7 +12,7 @@ import type { SleepConnection } from '../ports/device-sessions.ts';
 
 export type SlotWrite = PeerAnswer<'write'>;
 
-/** What says most of all writes together, first: any good one is enough, and one that may have been none is no failure. */
+/** Results by priority: one success is enough, and an uncertain write outranks a failed one. */
 const rank: readonly SlotWrite[] = [
   'written',
   'unknown',
@@ -23,7 +23,7 @@ const rank: readonly SlotWrite[] = [
   'absent',
 ];
 
-/** `own`: null: its module cannot be woken with this. Resolves with the first good write, else when all are answered. */
+/** `own` null: the local module does not support this packet. Resolves with the first success, else once all have answered. */
 export function writeEverywhere(
   peers: Peers,
   { deviceId, customData }: Pick<WakeupRequest, 'deviceId' | 'customData'>,

@@ -78,7 +78,7 @@ export class Dispatcher implements CallDispatcher {
   dispatch(route: Route, params: Result<unknown, string>, call: AdmittedCall): Reply | Promise<Reply> {
     const { services } = this.#deps;
     const limit = route.limit === null ? null : services.limits[route.limit];
-    const waitMs = limit?.take(call.credential.appId, route.costOf?.(params)) ?? 0;
+    const waitMs = limit?.acquire(call.credential.appId, route.costOf?.(params)) ?? 0;
     // An application that asks too often learns when to retry, whatever the HTTP status.
     if (waitMs > 0) return this.#answer(route, call, refuse(overload(waitMs)));
     if (!params.ok) return this.#answer(route, call, refuseParameter(params.error));
@@ -159,7 +159,7 @@ export class Dispatcher implements CallDispatcher {
       deviceId,
       reply,
     };
-    if (route?.answered === undefined) requestLog.note(answered);
+    if (route?.answered === undefined) requestLog.record(answered);
     else route.answered(answered, services);
   }
 }

@@ -60,7 +60,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     successStatus: 202,
     takesRequestId: true,
     ...parsed(parseWakeup, wakeDevice),
-    answered: (answered, { answeredWakeups }) => answeredWakeups.note(answered),
+    answered: (answered, { answeredWakeups }) => answeredWakeups.record(answered),
   },
   {
     name: 'wakeup-outcome',

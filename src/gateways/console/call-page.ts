@@ -25,7 +25,7 @@ export interface CallPageDeps extends CarriedCallDeps {
   readonly refusals: Pick<RefusedCredentials, 'record'>;
   /** Tickets of pictures. */
   readonly tickets: Pick<ViewerTickets, 'issue'>;
-  readonly pageTickets: Pick<ViewerTickets, 'take'>;
+  readonly pageTickets: Pick<ViewerTickets, 'redeem'>;
   /** Keys of pages that are open. */
   readonly keys: Pick<WatchKeys, 'issue' | 'find'>;
   /** The origin by which people reach the media listener of the call, such as `https://media.example:8083`. */
@@ -75,7 +75,7 @@ export class CallPage {
     const { pageTickets, calls, keys } = this.#deps;
     const parsed = ticketBody.safeParse(request.body);
     if (!parsed.success) return refuseRequest(reply, 400, 'ticket: a text of 1-256 characters');
-    const sessionId = pageTickets.take(parsed.data.ticket);
+    const sessionId = pageTickets.redeem(parsed.data.ticket);
     if (sessionId === null)
       return this.#refuse(request, reply, 'this ticket is used up, or older than a minute');
     if (calls.find(sessionId) === null) return sendAnswer(reply, callEnded);

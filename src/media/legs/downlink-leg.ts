@@ -49,7 +49,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
     const joined = join(this);
     if (!joined.ok) {
       this.#isClosed = true;
-      this.#opened.gone();
+      this.#opened.disconnected();
       return joined.error;
     }
     this.#joined = joined.value;
@@ -96,7 +96,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
   #gone(): void {
     this.#context.leaving.delete(this);
     this.#stopLingering();
-    if (this.#leave()) this.#opened?.gone();
+    if (this.#leave()) this.#opened?.disconnected();
   }
 
   /** False: it has left before. */

@@ -83,7 +83,7 @@ export class MediaListener {
         peers: deps.rtcPeers,
         clock: deps.clock,
         isPerAddress: settings.handshakesPerAddressMax > 0,
-        heard: () => deps.service.heard(),
+        heard: () => deps.service.flush(),
       }),
       checksMax: settings.handshakesMax,
       mayHaveRoom: () => this.#hasRoom() || (this.#isOpen && this.#context.idleBridges.size > 0),

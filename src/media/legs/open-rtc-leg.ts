@@ -54,7 +54,7 @@ export abstract class OpenRtcLeg<Admission, Side extends OpenViewer> implements 
   protected end(): void {
     const left = this.#leave();
     left?.peer.close();
-    left?.side.gone();
+    left?.side.disconnected();
   }
 
   protected begin(opened: Opened<Side>): void {

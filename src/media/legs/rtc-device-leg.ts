@@ -47,7 +47,7 @@ export class RtcDeviceLeg
     const joined = context.relay.joinDevice(admission.sessionId, admission.media, this, admission.appId);
     if (!joined.ok) {
       this.close();
-      side.gone();
+      side.disconnected();
       return joined.error;
     }
     this.begin({ peer, side, joined: joined.value });

@@ -121,14 +121,14 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   failed(): void {
     const side = this.#side;
     this.#leave();
-    side?.leg.gone();
+    side?.leg.disconnected();
   }
 
   gone(): void {
     const side = this.#side;
     this.#leave();
     this.#context.leaving.delete(this);
-    side?.leg.gone();
+    side?.leg.disconnected();
   }
 
   /**
@@ -203,7 +203,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
       this.#outbox.say(encodeLegError(fault));
     }
     this.#socket.closeUnread(code, reason);
-    side?.leg.gone();
+    side?.leg.disconnected();
   }
 
   /** Returns what is wrong with it; null: nothing. Where nobody carries it yet, it is a sign of life and no more. */
@@ -252,7 +252,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
 
   /** Closes the leg from here; the leg service does not know yet. */
   #disconnect(side: LegSide, close: LegClose): void {
-    if (this.#dismiss(close)) side.leg.gone();
+    if (this.#dismiss(close)) side.leg.disconnected();
   }
 
   #dismiss({ code, reason }: LegClose): boolean {

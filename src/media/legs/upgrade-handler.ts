@@ -220,7 +220,7 @@ export class UpgradeHandler {
   /** A peer that learns that its leg is open finds its call so, whichever member it asks. For legs opened in this turn. */
   #holdUntilKnown(request: UpgradeRequest): void {
     const release = request.hold();
-    queueMicrotask(() => void this.#deps.service.heard().then(release));
+    queueMicrotask(() => void this.#deps.service.flush().then(release));
   }
 
   /** `late`: the refusal if the leg service no longer takes the leg. */

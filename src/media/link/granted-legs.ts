@@ -133,7 +133,7 @@ export class GrantedLegs {
   gone(number: number): void {
     const leg = this.#legs.get(number);
     this.#legs.delete(number);
-    leg?.open.gone();
+    leg?.open.disconnected();
   }
 
   /** Every leg is gone, and none is admitted any more. What the leg service makes of one may close others. */

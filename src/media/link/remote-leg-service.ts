@@ -81,7 +81,7 @@ export class RemoteLegService implements LegService {
     this.#legDeps = { ...deps, waiting: this.#waiting, left: (leg) => this.#left(leg) };
   }
 
-  async heard(): Promise<void> {
+  async flush(): Promise<void> {
     if (this.#stage === 'linked') await this.#question((question) => ({ kind: 'ask-heard', question }));
   }
 

@@ -97,7 +97,7 @@ export class RemoteLeg implements OpenBridgeLeg {
     this.#deps.send({ kind: 'alive', leg: this.number, by });
   }
 
-  gone(): void {
+  disconnected(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#deps.left(this);

@@ -21,7 +21,7 @@ export interface MediaConnectionDeps extends Omit<ServerEndDeps, 'onHello' | 'on
     /** `instance`: of the process, the same each time that it comes. */
     came(instance: string): void;
     /** About once a second. */
-    loadTold(): void;
+    loadReported(): void;
     gone(): void;
   };
 }
@@ -90,7 +90,7 @@ export class MediaConnection {
         this.#instance = instance;
         owner.came(instance);
       },
-      onCounts: () => owner.loadTold(),
+      onCounts: () => owner.loadReported(),
       onEnd: (fault) => {
         this.#detach(end);
         owner.gone();

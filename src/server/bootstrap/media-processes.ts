@@ -13,9 +13,9 @@ import { MediaConnection, type MediaConnectionDeps } from './media-connection.ts
 
 export interface MediaProcessesDeps extends Omit<MediaConnectionDeps, 'process' | 'elsewhere' | 'owner'> {
   readonly settings: Pick<Settings, 'media'>;
-  readonly placement: Pick<MediaPlacement, 'find' | 'placeOf' | 'placeOfLeg' | 'loadTold'>;
+  readonly placement: Pick<MediaPlacement, 'find' | 'placeOf' | 'placeOfLeg' | 'loadReported'>;
   /** What they cannot carry waits there. */
-  readonly pool: Pick<BridgePool, 'offerAgain' | 'processGone'>;
+  readonly pool: Pick<BridgePool, 'offerAgain' | 'processLost'>;
 }
 
 export class MediaProcesses {
@@ -88,11 +88,11 @@ export class MediaProcesses {
       },
       owner: {
         came: (instance) => this.#replace(instance, process),
-        loadTold: () => {
-          placement.loadTold(process);
+        loadReported: () => {
+          placement.loadReported(process);
           pool.offerAgain(process);
         },
-        gone: () => pool.processGone(process),
+        gone: () => pool.processLost(process),
       },
     });
   }

@@ -85,7 +85,7 @@ export class NodeMember extends Member {
     });
     const host: PeerHost = {
       answer: (question) => this.#hostThere.answer(question),
-      heard: (notice, from) => this.#host?.heard(notice, from),
+      receive: (notice, from) => this.#host?.receive(notice, from),
     };
     this.peers = new NatsPeers({ link, clock, log, telemetry, self, host, members: this.#members });
     const wakeups = new WakeupRepository({ kv: link.bucket('wakeups'), clock, log });

@@ -257,8 +257,8 @@ test('a core that was killed and comes back takes up what the edge brings, witho
 test('a session that is kicked while the core adopts it is closed at its edge', async () => {
   const scene: EdgeScene = new EdgeScene(1000, (sessions) => ({
     ...sessions,
-    goOn: (moved, connection) => {
-      const ticket = sessions.goOn(moved, connection);
+    adopt: (moved, connection) => {
+      const ticket = sessions.adopt(moved, connection);
       disconnectDevice(scene.core.deps, moved.deviceId, 'kicked');
       return ticket;
     },

@@ -1,4 +1,4 @@
-/** Calls that a media process cannot carry: they wait, and are offered again when it tells its load. */
+/** Calls that a media process cannot carry: they wait, and are offered again when it reports its load. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TokenId } from '../../../../src/model/ids.ts';
@@ -7,12 +7,12 @@ import { FakeCallLeg } from '../../../support/fakes.ts';
 import type { FakeBridge } from '../../../support/pool-scene.ts';
 import { PoolScene } from '../../../support/pool-scene.ts';
 
-/** A bridge that may have every call, whose media process refuses those it is asked about. */
+/** A bridge for all applications, whose media process refuses the calls it is asked about. */
 function loadedBridge(scene: PoolScene, process = 0): FakeBridge {
   return scene.newBridge(null, process);
 }
 
-test('a call refused for load waits, and its bridge is offered it again when the media process tells its load', () => {
+test('a call refused for load waits, and is offered to its bridge again when the media process reports its load', () => {
   const scene = new PoolScene();
   const bridge = loadedBridge(scene);
   const call = scene.newCall();
@@ -25,7 +25,7 @@ test('a call refused for load waits, and its bridge is offered it again when the
   assert.deepEqual([bridge.call, scene.pool.waitsFor(call)], [call, null]);
 });
 
-test('between two tellings of the load nothing is offered, however long that is', () => {
+test('between two load reports nothing is offered, however long that is', () => {
   const scene = new PoolScene();
   const bridge = loadedBridge(scene);
   const call = scene.newCall();
@@ -39,7 +39,7 @@ test('between two tellings of the load nothing is offered, however long that is'
   );
 });
 
-test('of the calls refused for load the oldest is offered first, and each once a telling', () => {
+test('calls refused for load are offered oldest first, and each once per load report', () => {
   const scene = new PoolScene();
   const bridge = loadedBridge(scene);
   const calls = [scene.newCall(), scene.newCall(), scene.newCall()];
@@ -52,7 +52,7 @@ test('of the calls refused for load the oldest is offered first, and each once a
   assert.equal(bridge.call, null, 'it was asked nothing more');
 });
 
-test('a call that is too large for the room does not keep smaller ones behind it from it', () => {
+test('a call that is too large for the room does not block smaller ones behind it', () => {
   const scene = new PoolScene();
   const bridge = loadedBridge(scene);
   const [large, small] = [scene.newCall(), scene.newCall()];
@@ -64,7 +64,7 @@ test('a call that is too large for the room does not keep smaller ones behind it
   assert.deepEqual([bridge.call, scene.pool.waitsFor(large)], [small, 'load']);
 });
 
-test('beyond the bound the calls take turns: none is left out for good', () => {
+test('beyond the bound the calls take turns: none starves', () => {
   const scene = new PoolScene();
   const bridge = loadedBridge(scene);
   const calls = Array.from({ length: loadOffersMax + 2 }, () => scene.newCall());
@@ -90,7 +90,7 @@ test('a bridge of another media process is offered it at once', () => {
   assert.equal(scene.pool.idleCount, 1);
 });
 
-test('a refusal for load is none of the bridge: it keeps its place, and is asked about the next call', () => {
+test("a refusal for load is not the bridge's: it keeps its place, and is asked about the next call", () => {
   const scene = new PoolScene();
   const [first, second] = [loadedBridge(scene), loadedBridge(scene, 1)];
   scene.newCall();
@@ -101,7 +101,7 @@ test('a refusal for load is none of the bridge: it keeps its place, and is asked
   assert.equal(scene.telemetry.count('bridge answer load'), 1);
 });
 
-test('a media process without a decoder is not asked again; the one that comes in its place is', () => {
+test('a media process without a decoder is not asked again; its successor is', () => {
   const scene = new PoolScene();
   const bridge = loadedBridge(scene);
   const call = scene.newCall();
@@ -109,12 +109,12 @@ test('a media process without a decoder is not asked again; the one that comes i
   scene.pool.offerAgain(0);
   assert.deepEqual([bridge.asked, scene.pool.waitsFor(call)], [[call], 'engine']);
   bridge.leave();
-  scene.pool.processGone(0);
+  scene.pool.processLost(0);
   assert.equal(scene.pool.waitsFor(call), 'bridge');
   assert.deepEqual(loadedBridge(scene).asked, [call]);
 });
 
-test('waiting calls are counted by what they wait for, and a line tells of each that waits for load', () => {
+test('waiting calls are counted by reason, and each that waits for load is logged', () => {
   const scene = new PoolScene();
   const bridge = loadedBridge(scene);
   const calls = [scene.newCall(), scene.newCall()];
@@ -131,7 +131,7 @@ test('waiting calls are counted by what they wait for, and a line tells of each 
   );
 });
 
-test('the end of a call that waits for load takes it out', () => {
+test('a call that waits for load is removed at its end', () => {
   const scene = new PoolScene();
   const bridge = loadedBridge(scene);
   const call = scene.newCall();
@@ -141,7 +141,7 @@ test('the end of a call that waits for load takes it out', () => {
   assert.deepEqual([bridge.asked, scene.pool.waitsFor(call)], [[call], null]);
 });
 
-test('the bridges of the media process that comes first for the call are asked first', () => {
+test('bridges of the preferred media process of the call are asked first', () => {
   const scene = new PoolScene();
   const [here, there] = [loadedBridge(scene), loadedBridge(scene, 1)];
   scene.placement.processes = [1, 0];
@@ -153,7 +153,7 @@ test('the bridges of the media process that comes first for the call are asked f
   assert.equal(scene.placement.expected.get(call), 1, 'its device was sent there');
 });
 
-test('a device comes while a bridge of another media process is asked: a bridge of its own gets the call', () => {
+test('when a device connects while a bridge of another media process is asked, a bridge of its own process gets the call', () => {
   const scene = new PoolScene();
   const there = loadedBridge(scene, 1);
   const call = scene.newCall();

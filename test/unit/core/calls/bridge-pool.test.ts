@@ -11,7 +11,7 @@ test('a new call is offered at once to the bridge that has been idle longest, an
   assert.equal(scene.state(call), 'issued', 'asking is not yet a call');
 });
 
-test('a bridge that accepts has the call, and is idle no more', () => {
+test('a bridge that accepts gets the call, and is no longer idle', () => {
   const scene = new PoolScene();
   const bridge = scene.newBridge();
   const call = scene.newCall();
@@ -53,10 +53,10 @@ test('a bridge that does not answer within 2 s is followed by the next', () => {
   assert.deepEqual(first.asked, [call, next]);
 });
 
-test('a call whose lease is over when its bridge accepts ends, and the bridge stays idle', () => {
+test('a call with an expired lease ends when its bridge accepts, and the bridge stays idle', () => {
   const scene = new PoolScene();
   const call = scene.newCall();
-  // Its lease ends between two turns of the wheel: the directory still has what is over.
+  // The lease expires between two turns of the wheel: the directory still has the call.
   scene.clock.advance(250);
   scene.connectDevice(call);
   scene.clock.advance(34_999);
@@ -70,7 +70,7 @@ test('a call whose lease is over when its bridge accepts ends, and the bridge st
   assert.deepEqual(bridge.asked, [call, scene.newCall()]);
 });
 
-test('a bridge whose applications are named twice is still one bridge', () => {
+test('a bridge with a duplicate application is still one bridge', () => {
   const scene = new PoolScene();
   const bridge = scene.newBridge([testApp, otherApp, testApp]);
   bridge.leave();

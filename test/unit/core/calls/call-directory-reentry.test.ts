@@ -1,4 +1,4 @@
-/** Legs and followers that answer, in the turn in which they are told, by changing something themselves. */
+/** Legs and followers that change something themselves in the turn in which they are notified. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallFollower } from '../../../../src/core/calls/call-followers.ts';
@@ -25,7 +25,7 @@ class AnsweringLeg extends FakeCallLeg {
 const quiet: CallFollower = {
   issued: () => undefined,
   changed: () => undefined,
-  bridgeGone: () => undefined,
+  bridgeLost: () => undefined,
 };
 
 /** A call with both legs; the device answers. */
@@ -43,7 +43,7 @@ function sceneWithLegs(): {
   return { scene, sessionId, bridge, device };
 }
 
-test('a device that accepts as soon as it is told of ringing is heard after that', () => {
+test('a device that accepts in the notification of ringing is reported after it', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
   const follower = scene.follow();
   device.onNotify = () => scene.directory.report(sessionId, 'device', device, progress('attempting'));
@@ -56,7 +56,7 @@ test('a device that accepts as soon as it is told of ringing is heard after that
   assert.deepEqual(legWords(bridge), ['attempting']);
 });
 
-test('a follower that ends the call when it hears of it: all hear of the change first, and of the end once', () => {
+test('if a follower ends the call in the notification, all are notified of the change first, and of the end once', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
   scene.directory.follow({
     ...quiet,
@@ -75,7 +75,7 @@ test('a follower that ends the call when it hears of it: all hear of the change 
   assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', 'ended error']);
 });
 
-test('a leg whose socket breaks as it is told says so at once, and is told and closed no more', () => {
+test('a leg whose socket breaks in a notification disconnects at once, and is neither notified nor closed again', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
   device.onNotify = () => scene.directory.disconnected(sessionId, 'device', device);
   scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
@@ -85,7 +85,7 @@ test('a leg whose socket breaks as it is told says so at once, and is told and c
   assert.deepEqual(legWords(bridge), ['ended error', 'closed ended']);
 });
 
-test('a leg that says it is gone, or reports, as it is closed changes nothing', () => {
+test('a leg that disconnects or reports while it is closed changes nothing', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
   device.onClose = () => {
     scene.directory.disconnected(sessionId, 'device', device);
@@ -98,7 +98,7 @@ test('a leg that says it is gone, or reports, as it is closed changes nothing', 
   assert.equal(scene.telemetry.count('call report stray'), 1);
 });
 
-test('a leg that comes back as it is replaced replaces the one that replaced it', () => {
+test('a leg that reconnects while it is replaced replaces its successor', () => {
   const { scene, sessionId, device } = sceneWithLegs();
   const third = new FakeCallLeg();
   device.onClose = () => void scene.directory.connectDevice(sessionId, 'token' as TokenId, third);
@@ -108,7 +108,7 @@ test('a leg that comes back as it is replaced replaces the one that replaced it'
   assert.equal(scene.state(sessionId), 'attempting');
 });
 
-test('a room that is issued anew as its call ends gets another session', () => {
+test('a room that is issued again at the end of its call gets another session', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
   let anew: SessionId | null = null;
   device.onClose = () => (anew = scene.issue());
@@ -117,7 +117,7 @@ test('a room that is issued anew as its call ends gets another session', () => {
   assert.equal(scene.state(anew), 'issued');
 });
 
-test('a follower that brings a bridge as it hears of the session finds the session whole', () => {
+test('a follower that connects a bridge in the notification of the session finds the session complete', () => {
   const scene = new CallScene();
   const bridge = new FakeCallLeg();
   scene.directory.follow({
@@ -130,7 +130,7 @@ test('a follower that brings a bridge as it hears of the session finds the sessi
   assert.equal(scene.directory.hasBridge(result.session.sessionId), true);
 });
 
-test('a device that is closed in one session, and connects to another, ends just what is left', () => {
+test('a device that is closed in one session and connects to another ends only the remaining sessions', () => {
   const scene = new CallScene();
   const [first, second] = ['1', '2'].map((room) => scene.issue(orderForRoom(room))) as [SessionId, SessionId];
   scene.connectBridge(second);
@@ -150,7 +150,7 @@ test('a device that is closed in one session, and connects to another, ends just
   assert.deepEqual(legWords(again), []);
 });
 
-test('legs that end other calls as a turn of the wheel closes them: every call ends once', () => {
+test('if legs end other calls while a turn of the wheel closes them, each call ends once', () => {
   const scene = new CallScene();
   const sessions = ['1', '2', '3', '4'].map((room) => scene.issue(orderForRoom(room)));
   for (const [i, sessionId] of sessions.entries()) {
@@ -163,7 +163,7 @@ test('legs that end other calls as a turn of the wheel closes them: every call e
   }
   scene.clock.advance(34_600);
   assert.equal(scene.directory.size, 4);
-  // Three leases are over at the next turn, the fourth is not.
+  // Three leases expire at the next turn, the fourth does not.
   scene.clock.advance(100);
   const ends = sessions.map((sessionId) => scene.told(sessionId).slice(1));
   assert.deepEqual(ends, [['ended lost'], ['ended lost'], ['ended lost'], ['ended error']]);
@@ -171,7 +171,7 @@ test('legs that end other calls as a turn of the wheel closes them: every call e
   assert.equal(scene.records.events.length, 8);
 });
 
-test('legs that go as they are drained change nothing', () => {
+test('legs that disconnect during a drain change nothing', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
   const follower = scene.follow();
   device.onClose = () => scene.directory.disconnected(sessionId, 'bridge', bridge);
@@ -180,7 +180,7 @@ test('legs that go as they are drained change nothing', () => {
   assert.deepEqual(follower.told, []);
 });
 
-test('a follower that throws keeps nobody from hearing of the changes after', () => {
+test('a follower that throws does not suppress later notifications', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
   scene.directory.follow({
     ...quiet,

@@ -69,7 +69,7 @@ test('a device that connects to one session ends its others as replaced, each wi
   assert.equal(scene.state(foreign), 'issued');
 });
 
-test('nobody connects to a session that is not, or no longer, there', () => {
+test('no leg connects to an unknown or ended session', () => {
   const { directory, records } = new CallScene();
   const issued = directory.issue(callOrder());
   assert.ok(issued.kind === 'issued');
@@ -87,7 +87,7 @@ test('nobody connects to a session that is not, or no longer, there', () => {
   assert.equal(records.writes.length, writes);
 });
 
-test('what is known of a device is committed when its records are', async () => {
+test('the state of a device is committed once its records are', async () => {
   const scene = new CallScene();
   assert.equal(scene.directory.committed(testDevice), null);
   scene.records.outstanding = Promise.resolve();

@@ -1,4 +1,4 @@
-/** Bridges that wake the device of their call. Source: docs/call-flow.md, How bridges are fed. */
+/** Bridges that wake the device of their call. Source: docs/call-flow.md, Assignment of bridges. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
@@ -8,7 +8,7 @@ import { callOrder, orderForRoom } from '../../../support/call-scene.ts';
 import { ClusterScene, settle } from '../../../support/cluster-scene.ts';
 import { FakeCallLeg, FakeCallRecords, type FakeConnection } from '../../../support/fakes.ts';
 
-/** Calls are kept at the first member; the device may be at either. */
+/** The first member has the calls; the device may be at either. */
 class CalledScene extends ClusterScene {
   readonly directory: CallDirectory;
 
@@ -28,7 +28,7 @@ class CalledScene extends ClusterScene {
     return result.session.sessionId;
   }
 
-  /** A bridge takes the call. */
+  /** A bridge connects to the call. */
   async bridgeComes(sessionId: SessionId): Promise<FakeCallLeg> {
     const leg = new FakeCallLeg();
     assert.ok(this.directory.connectBridge(sessionId, leg));
@@ -52,7 +52,7 @@ for (const asleepAt of [0, 1])
     assert.match(scene.told().join(), /^accepted [0-9a-f]{8}-[0-9a-f]{4}-7/);
   });
 
-test('one wakeup a call, however often its bridge comes back; another call has its own', async () => {
+test('a call causes one wakeup, however often its bridge reconnects; another call has its own', async () => {
   const scene = new CalledScene();
   const { connection } = scene.member(0).sleep();
   const sessionId = scene.issue();
@@ -74,7 +74,7 @@ test('nothing is sent to a device that is online, here or elsewhere', async () =
   }
 });
 
-test('nothing is sent to a device that is connected to the call; to one that was and is gone, it is', async () => {
+test('a device that is connected to the call is not woken; one that disconnected is', async () => {
   const scene = new CalledScene();
   const { connection } = scene.member(0).sleep();
   const connected = scene.issue();
@@ -87,11 +87,14 @@ test('nothing is sent to a device that is connected to the call; to one that was
   assert.equal(connection.wakes.length, 1);
 });
 
-test('a wakeup that is refused is logged with its code and found by its request id, and the call goes on', async () => {
+test('a refused wakeup is logged with its code and found by its request id, and the call continues', async () => {
   const scene = new CalledScene();
   const sessionId = scene.issue();
   await scene.bridgeComes(sessionId);
-  assert.match(JSON.stringify(scene.member(0).log.lines), /"code":40412.*the device of a call was not woken/);
+  assert.match(
+    JSON.stringify(scene.member(0).log.lines),
+    /"code":40412.*call: device not woken: wakeup refused/,
+  );
   const line = scene.member(0).log.lines.find(({ message }) => message === 'wakeup refused');
   assert.ok(line !== undefined);
   const requestId = (line.fields as { request_id: RequestId }).request_id;
@@ -100,7 +103,7 @@ test('a wakeup that is refused is logged with its code and found by its request 
   assert.equal(scene.directory.find(sessionId)?.state, 'establishing');
 });
 
-test('limits of wakeups hold for bridges, too', async () => {
+test('the limits of wakeups apply to bridges as well', async () => {
   const scene = new CalledScene();
   const { connection } = scene.member(0).sleep();
   for (let room = 0; room < 4; room++) await scene.bridgeComes(scene.issue(orderForRoom(`room-${room}`)));
@@ -108,7 +111,7 @@ test('limits of wakeups hold for bridges, too', async () => {
   assert.match(JSON.stringify(scene.member(0).log.lines), /"code":42901/);
 });
 
-test('a store that cannot be read is logged, and wakes nobody', async () => {
+test('an unreadable store is logged, and no device is woken', async () => {
   const scene = new CalledScene();
   const connection: FakeConnection = scene.member(1).sleep().connection;
   scene.shared.fault = 'broken';
@@ -116,6 +119,6 @@ test('a store that cannot be read is logged, and wakes nobody', async () => {
   assert.deepEqual(connection.wakes, []);
   assert.match(
     JSON.stringify(scene.member(0).log.lines),
-    /whether the device of a call is online cannot be read/,
+    /call: device not woken: its shared row is unreadable/,
   );
 });

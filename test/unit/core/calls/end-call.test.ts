@@ -48,7 +48,7 @@ class Scene extends CallScene {
     return { clock, registry, log, directory, records, ended, answered, callLocator, events };
   }
 
-  /** Of `room-1`, unless it says otherwise; signed anew. */
+  /** An end of `room-1` by default, with a new signature. */
   order(change: Partial<CallEndOrder> = {}): CallEndOrder {
     this.#signatures += 1;
     const signature = this.#signatures.toString(16).padStart(64, '0');
@@ -61,7 +61,7 @@ class Scene extends CallScene {
     return wordsOf(await endCall(this.deps, this.order(change)));
   }
 
-  /** Another member has the device's calls, and answers so. */
+  /** Another member has the device's calls and gives this answer. */
   hasCallsElsewhere(
     answers: readonly (CallEndAnswer | PeerFailure)[],
     coordinator: CallCoordinator = member,
@@ -93,7 +93,7 @@ function ofRoom(roomId: string): { call: CallName } {
 
 const unknown: CallEndAnswer = fail({ code: 40414, message: 'no such call' });
 
-test('a call that is ended tells both legs and backends, once, and is not live any more', async () => {
+test('the end of a call notifies both legs and the backends, once', async () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   const [device, bridge] = [scene.connectDevice(sessionId), scene.connectBridge(sessionId)];
@@ -104,7 +104,7 @@ test('a call that is ended tells both legs and backends, once, and is not live a
   assert.equal(scene.directory.isLive(sessionId), false);
 });
 
-test('a call is ended by its room, and its end says when', async () => {
+test('a call is ended by its room, and the answer has the time', async () => {
   const scene = new Scene();
   const sessionId = scene.issue(orderForRoom('garden'));
   scene.issue(orderForRoom('street'));
@@ -114,7 +114,7 @@ test('a call is ended by its room, and its end says when', async () => {
   assert.equal(scene.directory.size, 1);
 });
 
-test('a call that has ended otherwise is answered with the reason it ended for, and told once', async () => {
+test('a call that ended by another cause is answered with that reason, and reported once', async () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   const leg = scene.connectBridge(sessionId);
@@ -124,7 +124,7 @@ test('a call that has ended otherwise is answered with the reason it ended for, 
   assert.deepEqual(scene.told(sessionId), ['started establishing', 'ended hangup_phone']);
 });
 
-test('a call whose lease is over has ended by it, not by the backend', async () => {
+test('a call with an expired lease ended by it, not by the backend', async () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   const { expiresAtMs } = scene.directory.find(sessionId) ?? { expiresAtMs: NaN };
@@ -132,7 +132,7 @@ test('a call whose lease is over has ended by it, not by the backend', async () 
   assert.equal(await scene.end(ofSession(sessionId)), `${sessionId} timeout`);
 });
 
-test('a call that is forgotten is answered from the log by its session, and is 40414 by its room', async () => {
+test('a call that is no longer remembered is answered from the log by its session, and is 40414 by its room', async () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   scene.directory.end(sessionId, 'busy');
@@ -146,7 +146,7 @@ test('a call that is forgotten is answered from the log by its session, and is 4
   assert.equal(await scene.end(ofSession(sessionId)), 40414);
 });
 
-test("another application's call, live or over, is as unknown as none", async () => {
+test("another application's call, live or ended, is answered like an unknown one", async () => {
   const scene = new Scene();
   const sessionId = scene.issue(orderForRoom('room-1', { appId: otherApp }));
   assert.equal(await scene.end(ofSession(sessionId)), 40414);
@@ -168,7 +168,7 @@ test('another device of the application does not name the call', async () => {
   assert.equal(await scene.end({ ...ofSession(sessionId), deviceId: other }), 40414);
 });
 
-test('who may not speak of the device is refused, and the call goes on', async () => {
+test('a caller without access to the device is refused, and the call continues', async () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   assert.equal(await scene.end({ ...ofSession(sessionId), deviceId: 'NOBODY' as DeviceId }), 40403);
@@ -207,7 +207,7 @@ test("a repeated signature is answered like the first, and does not end the room
   assert.ok(scene.directory.isLive(next));
 });
 
-test('a repeat of what found no call ends none that came later', async () => {
+test('a repeat of an end that found no call does not end a later call', async () => {
   const scene = new Scene();
   const order = scene.order();
   assert.equal(wordsOf(await endCall(scene.deps, order)), 40414);
@@ -216,7 +216,7 @@ test('a repeat of what found no call ends none that came later', async () => {
   assert.ok(scene.directory.isLive(next));
 });
 
-test('as many ends by room as may be known are 42901, and a call is still ended by its session', async () => {
+test('with the memory of ends by room full the answer is 42901, and a call is still ended by its session', async () => {
   const scene = new Scene(1);
   const sessionId = scene.issue();
   await scene.end(ofRoom('elsewhere'));
@@ -226,14 +226,14 @@ test('as many ends by room as may be known are 42901, and a call is still ended 
   assert.equal(await scene.end(ofSession(sessionId)), `${sessionId} cancelled`);
 });
 
-test('members tell each other of what they answered by room, and know a repeat by it', async () => {
+test('members notify each other of ends by room, and so recognise a repeat', async () => {
   const [one, two] = [new Scene(), new Scene()];
   const first = one.issue();
   const order = one.order();
   await endCall(one.deps, order);
   await nextTurn();
   for (const notice of one.notices)
-    if (notice.kind === 'call-end-answered') two.answered.noteAnswered(notice);
+    if (notice.kind === 'call-end-answered') two.answered.recordAnswered(notice);
   const next = two.issue();
   assert.equal(wordsOf(await endCall(two.deps, order)), `${first} cancelled`);
   assert.ok(two.directory.isLive(next));
@@ -268,13 +268,13 @@ for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
     assert.equal(!refused.ok && refused.error.retryAfterS, 1);
   });
 
-test('while the member that has the calls is unknown, or gone, the answer is 50301', async () => {
+test('while the member that has the calls is unknown or dead, the answer is 50301', async () => {
   const scene = new Scene();
   scene.hasCallsElsewhere([], 'unavailable');
   assert.equal(await scene.end(), 50301);
 });
 
-test('the end of a call here is known though another member has the device now', async () => {
+test('the end of a local call is remembered after the device moved to another member', async () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   scene.directory.end(sessionId, 'busy');

@@ -35,7 +35,7 @@ function ofSession(sessionId: SessionId): NamedCall['call'] {
   return { kind: 'session', sessionId };
 }
 
-test('a call that has ended is known by its session and its room, with the time of its end', () => {
+test('an ended call is found by its session and its room, with the time of its end', () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   scene.clock.advance(1234);
@@ -48,7 +48,7 @@ test('a call that has ended is known by its session and its room, with the time 
   assert.equal(scene.reasonOf({ call: ofSession(sessionId) }), 'rejected');
 });
 
-test('a call that lives is not known, nor is another room, device or application', () => {
+test('a live call is not found, nor another room, device or application', () => {
   const scene = new Scene();
   assert.equal(scene.reasonOf({ call: ofSession(scene.issue()) }), null);
   scene.end('room-2');
@@ -57,7 +57,7 @@ test('a call that lives is not known, nor is another room, device or application
   assert.equal(scene.reasonOf({ call: ofRoom('room-2'), deviceId: 'D' as DeviceId }), null);
 });
 
-test('a room answers with the call that ended there last', () => {
+test('a room returns its latest ended call', () => {
   const scene = new Scene();
   scene.end('room-1');
   const second = scene.issue(callOrder());
@@ -65,7 +65,7 @@ test('a room answers with the call that ended there last', () => {
   assert.equal(scene.reasonOf({ call: ofRoom('room-1') }), 'busy');
 });
 
-test('a call that ended is forgotten after its time, and the room with it', () => {
+test('an ended call expires, and its room with it', () => {
   const scene = new Scene();
   const sessionId = scene.end('room-1');
   scene.clock.advance(endedCallKnownMs - 1);
@@ -76,7 +76,7 @@ test('a call that ended is forgotten after its time, and the room with it', () =
   assert.equal(scene.ended.size, 0);
 });
 
-test('beyond the bound the call that ended first is forgotten', () => {
+test('beyond the bound the earliest end is dropped', () => {
   const scene = new Scene(2);
   const sessions = ['1', '2', '3'].map((roomId) => scene.end(roomId));
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('beyond the bound the call that ended first is forgotten', () => {
   assert.equal(scene.reasonOf({ call: ofRoom('1') }), null);
 });
 
-test('a newer call of the room stays known when the older one is forgotten', () => {
+test('a newer call of the room stays when the older one is dropped', () => {
   const scene = new Scene(2);
   scene.end('room-1');
   scene.end('room-1');

@@ -82,7 +82,7 @@ class Scene {
     };
   }
 
-  /** A request of its own, signed now, unless a signature is given. */
+  /** A new request, signed now, unless a signature is given. */
   order(changes: Partial<SignedCallOrder> = {}): SignedCallOrder {
     this.#signatures += 1;
     return {
@@ -101,7 +101,7 @@ class Scene {
     return issueCallCredentials(this.deps, this.order(changes));
   }
 
-  /** What was issued, the token read and verified. */
+  /** The issued credentials, with the token verified and decoded. */
   async issue(changes?: Partial<SignedCallOrder>): Promise<{ peerId: string; claims: CallTokenClaims }> {
     const answer = await this.ask(changes);
     assert.ok(answer.ok, JSON.stringify(answer));
@@ -135,7 +135,7 @@ function sessionIn(peerId: string): string | null {
   return new URL(peerId).searchParams.get('x_session');
 }
 
-test('a session is issued as it was ordered, and its peer id and its token speak of it', async () => {
+test('a session is issued as ordered, and its peer id and token name it', async () => {
   const scene = new Scene();
   const nowS = scene.clock.wallMs() / 1000;
   scene.clock.advance(400);
@@ -161,7 +161,7 @@ test('a session is issued as it was ordered, and its peer id and its token speak
   assert.deepEqual(scene.counted(), [1, 0, 0, 0]);
 });
 
-test('asked again it answers for the same session, with a token of its own that lives as long again', async () => {
+test('a second request returns the same session, with a new token of full lifetime', async () => {
   const scene = new Scene();
   const first = await scene.issue();
   scene.clock.advance(20_000);
@@ -173,7 +173,7 @@ test('asked again it answers for the same session, with a token of its own that 
   assert.deepEqual(scene.counted(), [1, 1, 0, 0]);
 });
 
-test('other media replace those of a session that nobody has connected to, and are 40903 afterwards', async () => {
+test('other media replace those of a session without a leg, and are 40903 afterwards', async () => {
   const scene = new Scene();
   const { claims } = await scene.issue();
   assert.equal((await scene.issue({ media: otherMedia })).claims.sessionId, claims.sessionId);
@@ -185,7 +185,7 @@ test('other media replace those of a session that nobody has connected to, and a
   assert.deepEqual(scene.counted(), [1, 1, 1, 1]);
 });
 
-test('a fifth session of a device that has none in issued is 42901, with when to come back', async () => {
+test('a fifth session of a device without an issued one is 42901, with a retry time', async () => {
   const scene = new Scene();
   for (const roomId of ['room-1', 'room-2', 'room-3', 'room-4']) {
     const { claims } = await scene.issue(inRoom(roomId));
@@ -197,7 +197,7 @@ test('a fifth session of a device that has none in issued is 42901, with when to
   assert.equal(scene.sessions().length, 4);
 });
 
-test('a session beyond what the process may hold is 42901; one that it holds is answered', async () => {
+test('a session beyond the maximum of the process is 42901; an existing one is answered', async () => {
   const scene = new Scene(1);
   await scene.issue();
   scene.registry.addDevice({ deviceId: 'OTHER' as DeviceId });
@@ -290,7 +290,7 @@ test('the checks come in their order: the token, the device, the drain, the brid
   assert.equal(await scene.code(), 0);
 });
 
-test('where a bridge has to be there, an idle one of the application will do, or the session has its own', async () => {
+test('if a bridge is required, an idle one of the application suffices, or the one of the session', async () => {
   const scene = new Scene();
   scene.deps = { ...scene.deps, requireBridge: true };
   scene.idleBridge = true;
@@ -332,7 +332,7 @@ test('an answer waits until its session is committed', async () => {
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('a session that is not committed within 2 s is answered 50301, and is the same when asked again', async () => {
+test('a session that is not committed within 2 s is answered 50301, and a second request returns the same one', async () => {
   const scene = new Scene();
   scene.records.outstanding = new Promise(() => undefined);
   const answer = scene.ask();
@@ -346,7 +346,7 @@ test('a session that is not committed within 2 s is answered 50301, and is the s
   assert.deepEqual(scene.counted(), [0, 1, 0, 1]);
 });
 
-test('a token that cannot be signed is 50000, and the log says why', async () => {
+test('a token that cannot be signed is 50000, and logged', async () => {
   const scene = new Scene();
   const broken = {
     get first(): never {
@@ -357,7 +357,7 @@ test('a token that cannot be signed is 50000, and the log says why', async () =>
   assert.equal(await scene.code(), 50000);
   assert.deepEqual(
     scene.log.lines.map(({ level, message }) => [level, message]),
-    [['error', 'call credentials cannot be issued']],
+    [['error', 'call credentials: not issued: registry or store unreadable; answered 50000']],
   );
   assert.deepEqual(scene.counted(), [0, 0, 0, 1]);
 });
@@ -385,7 +385,7 @@ test('nothing secret is in a peer id, a token, a message or the log', async () =
 
 const coordinator = 'node-b/0@1' as MemberId;
 
-/** Asks no member but in this way. */
+/** A locator with these answers only. */
 function locate(scene: Scene, locator: Partial<CallLocator>): void {
   const never = {
     issuerOf: () => assert.fail('no node is sought'),
@@ -394,7 +394,7 @@ function locate(scene: Scene, locator: Partial<CallLocator>): void {
   scene.deps = { ...scene.deps, callLocator: { ...never, ...locator } };
 }
 
-/** Another member issues the calls of every device, and answers so. */
+/** Another member issues all calls and gives this answer. */
 function issuedElsewhere(
   scene: Scene,
   answer: Result<PeerAnswer<'issue-call'>, PeerFailure>,
@@ -429,7 +429,7 @@ test('credentials name the media listener of the member that issues them, the pe
   assert.deepEqual([third.value.mediaUrl, third.value.peerId], [null, first.value.peerId]);
 });
 
-test('credentials say what sound the device will not have made for it, a repeat of them too', async () => {
+test('credentials name the sound that cannot be converted for the device, also in a repeat', async () => {
   const scene = new Scene();
   const order = scene.order({ media: { ...callMedia, downAudio: 'amr', audioRate: 16_000 } });
   scene.soundEncoders = ['alaw', 'amr', 'opus', 'pcm'];
@@ -447,7 +447,7 @@ for (const [name, encoders] of [
   ['can make', ['alaw']],
   ['is not known to lack', null],
 ] as const)
-  test(`credentials say nothing of sound that the media process ${name}`, async () => {
+  test(`credentials have no note about sound that the media process ${name}`, async () => {
     const scene = new Scene();
     scene.soundEncoders = encoders;
     const answer = await scene.ask();
@@ -455,7 +455,7 @@ for (const [name, encoders] of [
     assert.equal('note' in answer.value, false);
   });
 
-test('a call that another member keeps is issued there', async () => {
+test('a call is issued at the member that coordinates it', async () => {
   const scene = new Scene();
   const issued = succeed({ peerId: 'rtc://elsewhere', token: 'token', mediaUrl: 'ws://node-b.example' });
   const asked = issuedElsewhere(scene, succeed(issued));
@@ -465,7 +465,7 @@ test('a call that another member keeps is issued there', async () => {
   assert.equal(scene.directory.size, 0);
 });
 
-test('what the coordinator refuses is refused in its words', async () => {
+test('a refusal of the coordinator is passed on in its words', async () => {
   const scene = new Scene();
   const refused = fail(refusal(40903));
   issuedElsewhere(scene, succeed(refused));
@@ -479,14 +479,14 @@ for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
     assert.equal(await scene.code(), 50301);
   });
 
-test('a coordinator that cannot be told is 50301, and nothing is issued', async () => {
+test('an unknown coordinator is 50301, and nothing is issued', async () => {
   const scene = new Scene();
   locate(scene, { issuerOf: () => 'unavailable' });
   assert.equal(await scene.code(), 50301);
   assert.equal(scene.directory.size, 0);
 });
 
-test('who may not ask is told so before any member is asked', async () => {
+test('a caller without access is refused before any member is asked', async () => {
   const scene = new Scene();
   const asked = issuedElsewhere(scene, fail('nobody'));
   assert.equal(await scene.code({ deviceId: 'NOSUCHDEVICE' as DeviceId }), 40403);
@@ -518,14 +518,14 @@ test('a repeated signature opens no other call once its own has ended', async ()
   assert.equal(await scene.code({ signature }), 40903, 'nor is it answered for the new one');
 });
 
-test('a session whose lease is over is not live, though nobody has come by to end it', async () => {
+test('a session with an expired lease is not live, even before the wheel ends it', async () => {
   const scene = new Scene();
   await scene.issue({ signature, callingTimeoutS: 30, signatureExpiresMs: scene.clock.wallMs() + 300_000 });
   scene.clock.advance(90_000);
   assert.equal(await scene.code({ signature }), 40903);
 });
 
-test('while the first is under way, a repeat of it joins it', async () => {
+test('a repeat of a request in progress joins it', async () => {
   const scene = new Scene();
   let commit = (): void => undefined;
   scene.records.outstanding = new Promise((resolve) => (commit = resolve));
@@ -537,7 +537,7 @@ test('while the first is under way, a repeat of it joins it', async () => {
   assert.deepEqual(scene.counted(), [1, 0, 0, 0]);
 });
 
-test('an answer that says come again is not kept: the same request may be tried again', async () => {
+test('an answer that asks for a retry is not kept: the same request is executed again', async () => {
   const scene = new Scene();
   scene.draining = true;
   assert.equal(await scene.code({ signature }), 50301);
@@ -549,7 +549,7 @@ test('an answer that says come again is not kept: the same request may be tried 
   assert.equal(await scene.code({ signature }), 0);
 });
 
-test('a request that was refused for the media in use is refused for good', async () => {
+test('a request that was refused for the media in use stays refused', async () => {
   const scene = new Scene();
   const { claims } = await scene.issue();
   scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
@@ -559,7 +559,7 @@ test('a request that was refused for the media in use is refused for good', asyn
   assert.equal(scene.directory.size, 0);
 });
 
-test('a full memory of signatures is 42901 and forgets nothing; a repeat is answered all the same', async () => {
+test('a full memory of signatures is 42901 and drops nothing; a repeat is answered', async () => {
   const scene = new Scene(1000, 2);
   const first = await scene.ask({ signature });
   await scene.ask();
@@ -571,25 +571,25 @@ test('a full memory of signatures is 42901 and forgets nothing; a repeat is answ
   assert.equal(await scene.code(), 0, 'what its date refuses need not be known');
 });
 
-test('a repeat is refused like anybody who may not ask any more', async () => {
+test('a repeat without access is refused', async () => {
   const scene = new Scene();
   await scene.ask({ signature });
   scene.registry.addDevice({ disabled: true });
   assert.equal(await scene.code({ signature }), 40403);
 });
 
-test('what another member has issued is known by its repeat, which opens no call here', async () => {
+test('a repeat of a call issued by another member is recognised, and opens no call here', async () => {
   const [one, other] = [new Scene(), new Scene()];
   const first = await one.ask({ signature });
   const [told] = one.told;
   assert.ok(told !== undefined && first.ok);
   assert.equal(told.token, first.value.token);
-  other.deps.issued.noteIssued(told);
+  other.deps.issued.recordIssued(told);
   assert.equal(await other.code({ signature }), 40903);
   assert.deepEqual([other.directory.size, other.told], [0, []]);
 });
 
-test('who lost the device while its home was sought is issued nothing', async () => {
+test('an application that lost the device while its coordinator was located is issued nothing', async () => {
   const scene = new Scene();
   locate(scene, {
     issuerOf: async (): Promise<'here'> => {

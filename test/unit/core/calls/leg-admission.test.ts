@@ -13,7 +13,7 @@ import { testDevice, otherApp, testApp } from '../../../support/fakes.ts';
 import { createHash } from 'node:crypto';
 import { BridgeKeys } from '../../../../src/core/calls/leg-admission.ts';
 
-test('a device with the token of its call is let in, and nothing is changed by that', async () => {
+test('a device with the token of its call is admitted, and nothing changes', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   const admission = admitted(await scene.service.admitDevice(token));
@@ -29,7 +29,7 @@ test('a device with the token of its call is let in, and nothing is changed by t
   assert.deepEqual(scene.told(call), []);
 });
 
-test('a token is good for its first connect until its time, and not at it', async () => {
+test('a token is valid for its first connect before its expiry, and not at it', async () => {
   const scene = new LegServiceScene();
   const { call } = await scene.newCall();
   const expiresAtS = Math.floor(scene.clock.wallMs() / 1000) + 10;
@@ -40,13 +40,13 @@ test('a token is good for its first connect until its time, and not at it', asyn
   assert.equal(await refusal(scene.service.admitDevice(token)), 'expired');
 });
 
-test('a token that has connected may reconnect after its time, while its call lives', async () => {
+test('a token that has connected may reconnect after its expiry while its call lives', async () => {
   const scene = new LegServiceScene();
   const { call } = await scene.newCall();
   const expiresAtS = Math.floor(scene.clock.wallMs() / 1000) + 10;
   const [used, unused] = [scene.token(call, { expiresAtS }), scene.token(call, { expiresAtS })];
   const { open } = await scene.openDevice(used);
-  open.gone();
+  open.disconnected();
   scene.clock.advance(20_000);
   assert.equal(await refusal(scene.service.admitDevice(used)), null);
   assert.equal(await refusal(scene.service.admitDevice(unused)), 'expired');
@@ -54,7 +54,7 @@ test('a token that has connected may reconnect after its time, while its call li
   assert.equal(await refusal(scene.service.admitDevice(used)), 'expired');
 });
 
-test('the end of a call revokes its tokens, those in time too', async () => {
+test('the end of a call revokes its tokens, also unexpired ones', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   await scene.openDevice(token);
@@ -71,12 +71,12 @@ for (const { name, change } of unwelcome)
   test(`a device that is ${name} in the registry is refused, on a reconnect too`, async () => {
     const scene = new LegServiceScene();
     const { token } = await scene.newCall();
-    (await scene.openDevice(token)).open.gone();
+    (await scene.openDevice(token)).open.disconnected();
     change(scene);
     assert.equal(await refusal(scene.service.admitDevice(token)), 'device');
   });
 
-test('a registry that cannot be read lets nobody in, and says so in the log without the token', async () => {
+test('an unreadable registry admits no device, and the log has the error without the token', async () => {
   const scene = new LegServiceScene();
   const { token } = await scene.newCall();
   scene.registry.failure = new Error('the store cannot be read');
@@ -85,7 +85,7 @@ test('a registry that cannot be read lets nobody in, and says so in the log with
     {
       level: 'error',
       fields: { err: scene.registry.failure },
-      message: 'cannot admit media legs: the registry is unreadable',
+      message: 'media leg: not admitted: registry unreadable',
     },
   ]);
   scene.registry.failure = null;
@@ -96,7 +96,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(Buffer.from(text, 'utf8')).digest('hex');
 }
 
-test('a bridge of the registry is let in by its key', async () => {
+test('a bridge of the registry is admitted by its key', async () => {
   const scene = new LegServiceScene();
   scene.addBridge({ appIds: [testApp, otherApp] });
   assert.deepEqual(admitted(await scene.service.admitBridge(bridgeKey, null)), {
@@ -134,7 +134,7 @@ for (const { name, key } of badKeys)
     assert.equal(await refusal(scene.service.admitBridge(key, null)), 'bridge_key');
   });
 
-test('no key is no key, even where the registry has the hash of nothing', async () => {
+test('an empty key is refused, even if the registry has the hash of nothing', async () => {
   const scene = new LegServiceScene();
   scene.addBridge({ bridgeId: 'careless' as BridgeId, key: '' });
   assert.equal(await refusal(scene.service.admitBridge('', null)), 'bridge_key');
@@ -148,7 +148,7 @@ test('a revoked bridge is refused, whatever session it names', async () => {
   assert.equal(await refusal(scene.service.admitBridge(bridgeKey, call)), 'bridge_key');
 });
 
-test('bridges that share a key have the applications of those that are not revoked', () => {
+test('bridges that share a key serve the applications of all that are not revoked', () => {
   const scene = new LegServiceScene();
   scene.addBridge({ bridgeId: 'b-0' as BridgeId, revoked: true, appIds: [otherApp] });
   const rightsOf = (): readonly string[] | null | undefined =>
@@ -158,14 +158,14 @@ test('bridges that share a key have the applications of those that are not revok
   assert.deepEqual(rightsOf()?.toSorted(), [testApp, otherApp].toSorted());
 });
 
-test('a bridge may come for a live session of its application', async () => {
+test('a bridge may connect for a live session of its application', async () => {
   const scene = new LegServiceScene();
   const { call } = await scene.newCall();
   assert.equal(admitted(await scene.service.admitBridge(bridgeKey, call)).sessionId, call);
   assert.equal(scene.state(call), 'issued', 'nothing is changed by that');
 });
 
-test('a session that is not there, has ended, or is another application’s is unknown', async () => {
+test('a session that does not exist, has ended, or belongs to another application is unknown', async () => {
   const scene = new LegServiceScene();
   const { call: foreign } = await scene.newCall(callOrder({ appId: otherApp }));
   const { call: ended } = await scene.newCall();
@@ -175,7 +175,7 @@ test('a session that is not there, has ended, or is another application’s is u
   assert.equal(await refusal(scene.service.admitBridge(developmentKeys[0] ?? '', foreign)), null);
 });
 
-test('a registry that cannot be read lets no bridge of it in, and says so without the key', async () => {
+test('an unreadable registry admits no bridge of it, and the log has the error without the key', async () => {
   const scene = new LegServiceScene();
   scene.registry.failure = new Error('the store cannot be read');
   assert.equal(await refusal(scene.service.admitBridge(bridgeKey, null)), 'unavailable');
@@ -184,7 +184,7 @@ test('a registry that cannot be read lets no bridge of it in, and says so withou
   assert.equal(await refusal(scene.service.admitBridge(developmentKeys[0] ?? '', null)), null);
 });
 
-test('a leg whose call is at another node is refused with the media_url there, as far as it may know of the call', async () => {
+test('a leg whose call is at another member is refused with the media_url there, if it may access the call', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   scene.directory.end(call, 'lost');

@@ -91,7 +91,7 @@ const requests: { name: string; media: Partial<CallMedia>; request: VideoRequest
   },
 ];
 for (const { name, media, request } of requests)
-  test(`a bridge is told its room and its media, and what to ask the phone for: ${name}`, () => {
+  test(`a bridge receives its room, its media, and its request to the phone: ${name}`, () => {
     const session = callSession({ media: { ...callMedia, ...media } });
     const told = startMessage(session, 12);
     assert.deepEqual(told, {

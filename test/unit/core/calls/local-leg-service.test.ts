@@ -16,7 +16,7 @@ import { FakeCallLeg, otherApp, testApp } from '../../../support/fakes.ts';
 
 const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
 
-test('a bridge is told the room and the media of the latest request', async () => {
+test('a bridge receives the room and the media of the latest request', async () => {
   const scene = new LegServiceScene();
   const bridge = await scene.openBridge();
   const { call } = await scene.newCall();
@@ -27,12 +27,12 @@ test('a bridge is told the room and the media of the latest request', async () =
   assert.deepEqual(bridge.leg.told.at(-1), { kind: 'start', sessionId: call, room, request: null, media });
 });
 
-test('a leg that comes to a call which has moved on is told how far it is, and takes it up again', async () => {
+test('a leg that connects to a call in progress is notified of its state, and resumes it', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   const first = await scene.openBridge(call);
   first.open.report(progress('ringing'));
-  first.open.gone();
+  first.open.disconnected();
   const again = await scene.openBridge(call);
   assert.deepEqual(legWords(again.leg), ['start', 'ringing']);
   const device = await scene.openDevice(token);
@@ -41,7 +41,7 @@ test('a leg that comes to a call which has moved on is told how far it is, and t
   assert.equal(scene.state(call), 'connected');
 });
 
-test('a leg that was let in while its call went to another media process is closed as moved', async () => {
+test('a leg that was admitted while its call moved to another media process is closed as moved', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   const admissions = [
@@ -56,7 +56,7 @@ test('a leg that was let in while its call went to another media process is clos
   assert.deepEqual(bridge.leg.closes, []);
 });
 
-test('a report of an idle bridge is stray, and a frame of one renews nothing', async () => {
+test('a report of an idle bridge is stray, and its frames renew no lease', async () => {
   const scene = new LegServiceScene();
   const { open } = await scene.openBridge();
   open.report(progress('ringing'));
@@ -65,13 +65,13 @@ test('a report of an idle bridge is stray, and a frame of one renews nothing', a
   assert.equal(scene.service.counts().idle_bridge, 1);
 });
 
-test('a leg that was closed is told nothing more, and closed once', async () => {
+test('a closed leg is not notified again, and is closed once', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   const [device, bridge] = [await scene.openDevice(token), await scene.openBridge(call)];
   scene.directory.end(call, 'cancelled');
-  device.open.gone();
-  bridge.open.gone();
+  device.open.disconnected();
+  bridge.open.disconnected();
   scene.service.drain();
   assert.deepEqual(legWords(device.leg), ['ended cancelled', 'closed ended']);
   assert.deepEqual(legWords(bridge.leg), ['start', 'ended cancelled', 'closed ended']);
@@ -83,7 +83,7 @@ const revocations: { name: string; change: (scene: LegServiceScene) => void }[] 
   { name: 'has another key', change: (scene) => scene.addBridge({ key: 'a new key' }) },
 ];
 for (const { name, change } of revocations) {
-  test(`a bridge that ${name} between being let in and opening is not opened`, async () => {
+  test(`a bridge that ${name} between admission and opening is not opened`, async () => {
     const scene = new LegServiceScene();
     const { call } = await scene.newCall();
     for (const session of [null, call]) {
@@ -110,7 +110,7 @@ for (const { name, change } of revocations) {
   });
 }
 
-test('a bridge that loses an application is closed in a call of it, and goes on in a call of another', async () => {
+test('a bridge that loses an application is closed in a call of it, and continues in a call of another', async () => {
   const scene = new LegServiceScene();
   scene.addBridge({ appIds: [testApp, otherApp] });
   const { call: mine } = await scene.newCall();
@@ -121,7 +121,7 @@ test('a bridge that loses an application is closed in a call of it, and goes on 
   assert.deepEqual([inMine.leg.closes, inForeign.leg.closes], [[], ['revoked']]);
 });
 
-test('an application lost between being let in and opening leaves its session unopened', async () => {
+test('an application lost between admission and opening leaves its session unopened', async () => {
   const scene = new LegServiceScene();
   const { call } = await scene.newCall();
   const admission = admitted(await scene.service.admitBridge(bridgeKey, call));
@@ -141,7 +141,7 @@ test('an idle bridge whose applications change stays, and is asked about calls o
   assert.deepEqual(legWords(leg), ['assign']);
 });
 
-test('a change of the registry that is about others leaves a bridge its place and its question', async () => {
+test('an unrelated change of the registry leaves a bridge its place and its question', async () => {
   const scene = new LegServiceScene();
   const bridge = await scene.openBridge();
   const { call } = await scene.newCall();
@@ -160,7 +160,7 @@ test('a bridge with a development key is not the registry’s to revoke', async 
   assert.deepEqual(leg.closes, []);
 });
 
-test('a registry that cannot be read after a change closes nobody, and says so', async () => {
+test('an unreadable registry after a change closes no leg, and is logged', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   const legs = [await scene.openBridge(), await scene.openBridge(call), await scene.openDevice(token)];
@@ -174,14 +174,14 @@ test('a registry that cannot be read after a change closes nobody, and says so',
   assert.deepEqual(
     scene.log.lines.map(({ message }) => message),
     [
-      'cannot read which bridges are revoked',
+      'bridges: rights not re-checked: registry unreadable; a revoked bridge may stay connected',
       'cannot re-check sessions and calls after a registry change: registry unreadable',
     ],
   );
   assert.equal(scene.service.openBridgeLeg(admission, new FakeCallLeg()), null, 'and nobody is opened');
 });
 
-test('the calls of a device that is disabled, or not there any more, end as error', async () => {
+test('the calls of a disabled or deleted device end as error', async () => {
   const scene = new LegServiceScene();
   const [kept, disabled, removed] = ['D1', 'D2', 'D3'].map((id) => {
     const deviceId = id as DeviceId;
@@ -221,7 +221,7 @@ for (const { name, change } of lostRights)
     for (const leg of legs) assert.deepEqual(legWords(leg).slice(-2), ['ended error', 'closed ended']);
   });
 
-test('a call that is issued after the change of a secret stays, and so does one that a restart took up', async () => {
+test('a call that is issued after the change of a secret stays, as does one that a restart resumed', async () => {
   const scene = new LegServiceScene();
   const resumed = scene.issue(orderForRoom('room-1'));
   scene.restart();
@@ -238,7 +238,7 @@ test('a call that is issued after the change of a secret stays, and so does one 
   assert.deepEqual([scene.state(resumed), scene.state(issued)], [null, null]);
 });
 
-test('a person with a ticket watches: is told states, changes nothing, and is closed at the end', async () => {
+test('a viewer with a ticket is notified of states, changes nothing, and is closed at the end', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   const viewer = await scene.openViewer(call);
@@ -250,11 +250,11 @@ test('a person with a ticket watches: is told states, changes nothing, and is cl
   ]);
   device.open.report(hangup);
   assert.deepEqual(legWords(viewer.leg).slice(2), ['ended hangup_device', 'closed ended']);
-  viewer.open.gone();
+  viewer.open.disconnected();
   assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
 });
 
-test('the viewers of one call are none of another’s', async () => {
+test('viewers of one call do not watch another', async () => {
   const scene = new LegServiceScene();
   const [first, second] = ['D1', 'D2'].map((id) => scene.issue(callOrder({ deviceId: id as DeviceId })));
   assert.ok(first !== undefined && second !== undefined);

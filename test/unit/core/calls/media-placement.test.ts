@@ -7,11 +7,10 @@ import { CallScene, orderForRoom } from '../../../support/call-scene.ts';
 import { FakeCallLeg } from '../../../support/fakes.ts';
 
 class PlacementScene extends CallScene {
-  /** Of those that are up, by their numbers. */
+  /** Live processes, by number. */
   readonly rooms = new Map<number, number>();
-  /** The processes with bridges. */
   readonly bridgesAt = new Set<number>();
-  /** Where each call takes more than elsewhere, and room is told in those. */
+  /** Processes whose calls cost more, and which measure their room in such calls. */
   largeAt: number | null = null;
   readonly placement: MediaPlacement;
   #calls = 0;
@@ -55,19 +54,19 @@ class PlacementScene extends CallScene {
   }
 }
 
-test('a call goes where there is the most room, and those that are on their way there count', () => {
+test('a call is placed at the process with the most room, and expected calls count', () => {
   const scene = new PlacementScene(2, 4);
   const places = Array.from({ length: 6 }, () => scene.placement.placeOf(scene.newCall()));
   assert.deepEqual(places, [1, 1, 0, 1, 0, 1]);
 });
 
-test('it is the time of the workers that counts, however large the calls are by which each tells its room', () => {
+test('placement compares the time of the workers, not the calls in which each process measures its room', () => {
   const scene = new PlacementScene(9, 5);
   scene.largeAt = 0;
   assert.equal(scene.placement.placeOf(scene.newCall()), 0);
 });
 
-test('a call that was placed stays there, however full its process is by then', () => {
+test('a placed call stays at its process, however full it is by then', () => {
   const scene = new PlacementScene(5, 4);
   const call = scene.newCall();
   assert.deepEqual([scene.placement.find(call), scene.placement.placeOf(call)], [null, 0]);
@@ -77,13 +76,13 @@ test('a call that was placed stays there, however full its process is by then', 
   assert.deepEqual(scene.placement.order(call), [0, 1], 'whose bridges are asked first');
 });
 
-test('bridges stand at one process: a call that waits for one of them is placed there', () => {
+test('with bridges at one process only, a call that waits for one is placed there', () => {
   const scene = new PlacementScene(5, 4);
   scene.bridgesAt.add(1);
   assert.equal(scene.placement.placeOf(scene.newCall()), 1);
 });
 
-test('a call that no leg has come to goes to another process when its own is gone', () => {
+test('a call without a leg moves to another process when its own ends', () => {
   const scene = new PlacementScene(5, 4);
   const call = scene.newCall();
   assert.equal(scene.placement.placeOf(call), 0);
@@ -94,7 +93,7 @@ test('a call that no leg has come to goes to another process when its own is gon
   assert.equal(scene.placement.placeOf(call), null);
 });
 
-test('from its first leg on a call is at one process, also while that one is gone', () => {
+test('from its first leg on a call stays at one process, even after that one ended', () => {
   const scene = new PlacementScene(5, 4);
   const call = scene.newCall();
   assert.equal(scene.placement.placeOf(call), 0);
@@ -107,20 +106,20 @@ test('from its first leg on a call is at one process, also while that one is gon
   assert.equal(scene.directory.connectDevice(call, 'token-1' as TokenId, new FakeCallLeg(0)), false);
 });
 
-test('the first leg of a call without a place stays where it has come', () => {
+test('the first leg of an unplaced call stays at its process', () => {
   const scene = new PlacementScene(9, 1);
   assert.equal(scene.placement.placeOfLeg(scene.newCall(), 1), 1);
 });
 
-test('calls that have come since a process told its load count until it tells it again', () => {
+test('calls that connected since the last load report count until the next one', () => {
   const scene = new PlacementScene(3, 2);
   for (const _ of [1, 2]) scene.bridgeComes(scene.newCall(), 0);
   assert.equal(scene.placement.placeOf(scene.newCall()), 1);
-  scene.placement.loadTold(0);
+  scene.placement.loadReported(0);
   assert.equal(scene.placement.placeOf(scene.newCall()), 0);
 });
 
-test('the end of a call forgets where it was to be', () => {
+test('the end of a call drops its place', () => {
   const scene = new PlacementScene(2, 1);
   const call = scene.newCall();
   assert.equal(scene.placement.placeOf(call), 0);

@@ -33,7 +33,7 @@ class Scene extends CallScene {
     this.directory.report(sessionId, 'bridge', this.#leg, report);
   }
 
-  /** The answer in this turn: whether the device is in a call, or the code. */
+  /** The answer in this turn: true in a call, or the code. */
   status(appId = testApp): boolean | number {
     const answer = queryCallStatus(this.deps, appId, testDevice);
     assert.ok(!(answer instanceof Promise), 'nothing is to be waited for');
@@ -70,7 +70,7 @@ test('a call that has ended is none, by a report as by its lease', () => {
   assert.equal(scene.status(), false);
 });
 
-test('one of several sessions is enough', () => {
+test('one of several sessions in a call is enough', () => {
   const scene = new Scene();
   scene.begin('issued', 'room-1');
   const inCall = scene.begin('ringing', 'room-2');
@@ -107,7 +107,7 @@ for (const { name, change, code, appId } of refusals)
     assert.equal(scene.log.lines.length, code === 50000 ? 1 : 0);
   });
 
-test('an answer waits until what it says is committed', async () => {
+test('an answer waits for the commit of the state', async () => {
   const scene = new Scene();
   scene.begin('ringing');
   let commit = (): void => undefined;
@@ -119,7 +119,7 @@ test('an answer waits until what it says is committed', async () => {
   assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
 });
 
-test('what is not committed within 2 s is answered 50000', async () => {
+test('a state that is not committed within 2 s is answered 50000', async () => {
   const scene = new Scene();
   scene.records.outstanding = new Promise(() => undefined);
   const answer = queryCallStatus(scene.deps, testApp, testDevice);
@@ -151,7 +151,7 @@ test('while the calls of other members are unknown, a device without a call here
   assert.equal(answer.ok ? 0 : answer.error.code, 50000);
 });
 
-test('a call that is here is answered without asking others', () => {
+test('a local call is answered without asking other members', () => {
   const scene = new Scene();
   scene.begin('connected');
   const isInCallElsewhere = (): Promise<never> => assert.fail('nobody is asked');

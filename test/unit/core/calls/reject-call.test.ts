@@ -23,7 +23,7 @@ class Scene extends CallScene {
     );
   }
 
-  /** How it was counted. */
+  /** Result as counted. */
   async reject(
     sessionId: SessionId,
     {
@@ -58,7 +58,7 @@ class Scene extends CallScene {
 }
 
 for (const reason of ['rejected', 'busy'] as const)
-  test(`a controller that says ${reason} ends its issued call so, and the bridge is told`, async () => {
+  test(`a controller that says ${reason} ends its issued call with it, and the bridge is notified`, async () => {
     const scene = new Scene();
     const sessionId = scene.issue();
     const bridge = scene.connectBridge(sessionId);
@@ -68,7 +68,7 @@ for (const reason of ['rejected', 'busy'] as const)
     assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', `ended ${reason}`]);
   });
 
-test('a call that is connected, over, unknown or of another device is not rejected', async () => {
+test('a connected, ended, unknown or foreign call is not rejected', async () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   assert.equal(await scene.reject(sessionId, { deviceId: 'OTHERDOOR' as DeviceId }), 'stray');
@@ -82,14 +82,14 @@ test('a call that is connected, over, unknown or of another device is not reject
 });
 
 for (const answer of ['taken', 'stray'] as const)
-  test(`a rejection of a call that another member keeps is ${answer} as that one says`, async () => {
+  test(`a rejection of a call at another member is ${answer}, as that member answers`, async () => {
     const scene = new Scene();
     const locator = scene.elsewhere(answer);
     assert.equal(await scene.reject('session-1' as SessionId, { locator }), answer);
     assert.deepEqual(scene.asked, ['reject-call']);
   });
 
-test('a member that does not answer, or cannot be told, is counted', async () => {
+test('a member that does not answer or cannot be reached is counted', async () => {
   const scene = new Scene();
   const sessionId = 'session-1' as SessionId;
   assert.equal(await scene.reject(sessionId, { locator: scene.elsewhere('unanswered') }), 'unreachable');
@@ -97,7 +97,7 @@ test('a member that does not answer, or cannot be told, is counted', async () =>
   assert.equal(await scene.reject(sessionId, { locator: unavailable }), 'unreachable');
 });
 
-test('beyond the bound a rejection is let go, and one of a call that is here is taken all the same', async () => {
+test('beyond the bound a rejection is dropped, but one of a local call is accepted', async () => {
   const scene = new Scene();
   const never: CallLocator = { ...callsHere, locate: () => new Promise(() => undefined) };
   const rejections = scene.rejections(never, 1);

@@ -18,13 +18,13 @@ function issued(tickets: ViewerTickets, sessionId = session): string {
 test('a ticket is good once, for its session', () => {
   const tickets = new ViewerTickets(new DrivenClock());
   const [first, second] = [issued(tickets), issued(tickets, otherSession)];
-  assert.equal(tickets.take(second), otherSession);
-  assert.equal(tickets.take(second), null);
-  assert.equal(tickets.take(first), session);
-  assert.equal(tickets.take(first), null);
+  assert.equal(tickets.redeem(second), otherSession);
+  assert.equal(tickets.redeem(second), null);
+  assert.equal(tickets.redeem(first), session);
+  assert.equal(tickets.redeem(first), null);
 });
 
-test('a ticket is 32 random bytes as base64url, and says when it ends by the wall clock', () => {
+test('a ticket is 32 random bytes as base64url, with its expiry by the wall clock', () => {
   const clock = new DrivenClock(1_800_000_000_000);
   const tickets = new ViewerTickets(clock);
   clock.advance(500);
@@ -36,10 +36,10 @@ test('a ticket is 32 random bytes as base64url, and says when it ends by the wal
 });
 
 for (const text of ['', 'guessed', 'A'.repeat(43), '__proto__'])
-  test(`what is no ticket lets nobody watch: ${JSON.stringify(text)}`, () => {
+  test(`an invalid ticket admits no viewer: ${JSON.stringify(text)}`, () => {
     const tickets = new ViewerTickets(new DrivenClock());
     issued(tickets);
-    assert.equal(tickets.take(text), null);
+    assert.equal(tickets.redeem(text), null);
   });
 
 test('a ticket is good for 60 s, whatever the wall clock does', () => {
@@ -48,20 +48,20 @@ test('a ticket is good for 60 s, whatever the wall clock does', () => {
   const [first, second] = [issued(tickets), issued(tickets)];
   clock.stepWall(3_600_000);
   clock.advance(59_999);
-  assert.equal(tickets.take(first), session);
+  assert.equal(tickets.redeem(first), session);
   clock.stepWall(-7_200_000);
   clock.advance(1);
-  assert.equal(tickets.take(second), null);
+  assert.equal(tickets.redeem(second), null);
 });
 
-test('as many as may be about: none is given until one is used or too old', () => {
+test('at the maximum no ticket is issued until one is used or expires', () => {
   const clock = new DrivenClock();
   const tickets = new ViewerTickets(clock, 2);
   const first = issued(tickets);
   clock.advance(10_000);
   issued(tickets);
   assert.equal(tickets.issue(session), null);
-  assert.equal(tickets.take(first), session);
+  assert.equal(tickets.redeem(first), session);
   issued(tickets);
   assert.equal(tickets.issue(session), null);
   clock.advance(50_000);
@@ -72,32 +72,32 @@ test('as many as may be about: none is given until one is used or too old', () =
   assert.equal(tickets.issue(session), null);
 });
 
-test('a thousand tickets may be about', () => {
+test('a thousand tickets may be valid at once', () => {
   const tickets = new ViewerTickets(new DrivenClock());
   const given = new Set(Array.from({ length: viewerTicketsMax }, () => issued(tickets)));
   assert.equal(given.size, 1000);
   assert.equal(tickets.issue(session), null);
 });
 
-test('a holder has one ticket, also among as many as may be about, and a used one is no loss', () => {
+test('a holder has one ticket, also at the maximum, and a used one frees its slot', () => {
   const clock = new DrivenClock();
   const tickets = new ViewerTickets(clock, 2);
   const held = (): string => tickets.issue(session, 'page')?.ticket ?? assert.fail('there is room');
   const [first, , third] = [held(), held(), held()];
   const other = issued(tickets, otherSession);
   assert.equal(tickets.issue(session), null);
-  assert.equal(tickets.take(first), null);
+  assert.equal(tickets.redeem(first), null);
   const fourth = held();
-  assert.equal(tickets.take(third), null, 'it made room for its own successor');
-  assert.equal(tickets.take(other), otherSession);
-  assert.equal(tickets.take(fourth), session);
+  assert.equal(tickets.redeem(third), null, 'it made room for its own successor');
+  assert.equal(tickets.redeem(other), otherSession);
+  assert.equal(tickets.redeem(fourth), session);
   clock.advance(60_000);
-  assert.equal(tickets.take(held()), session);
+  assert.equal(tickets.redeem(held()), session);
 });
 
 const halfAnHourMs = 30 * 60_000;
 
-test('a key is good for its session, again and again, and no other text is', () => {
+test('a key is valid for its session any number of times, and no other text is', () => {
   const keys = new WatchKeys(new DrivenClock());
   const [first, second] = [keys.issue(session), keys.issue('session-2' as SessionId)];
   assert.match(first, /^[\w-]{43}$/);
@@ -117,7 +117,7 @@ test('a key is good for half an hour', () => {
   assert.equal(keys.find(key), null);
 });
 
-test('beyond as many as may be, the oldest goes', () => {
+test('beyond the maximum the oldest key is dropped', () => {
   const keys = new WatchKeys(new DrivenClock(), 2);
   const [oldest, older, newest] = [keys.issue(session), keys.issue(session), keys.issue(session)];
   assert.equal(keys.find(oldest), null);
@@ -125,7 +125,7 @@ test('beyond as many as may be, the oldest goes', () => {
   assert.ok(keys.find(newest) !== null);
 });
 
-test('a key knows why its call ended, and nothing of how it went before', () => {
+test('a key has the reason of the end of its call, and no earlier state', () => {
   const scene = new CallScene();
   const keys = new WatchKeys(scene.clock);
   scene.directory.follow(keys);

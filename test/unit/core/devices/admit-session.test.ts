@@ -1,4 +1,4 @@
-/** Logins at both ports: what holds for either kind of session is one suite, played through its own port. */
+/** Logins at both ports: one suite for the rules that apply to both kinds of session, run through each port. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
@@ -79,7 +79,7 @@ for (const { kind, another, records, port, gets, denied, firstOf } of kinds) {
     assert.equal(scene.isOnline(), another === 'signal');
   });
 
-  test('a store that is far behind opens no session, and lets a replacing login in', () => {
+  test('a store that is far behind opens no session, but admits a replacing login', () => {
     const scene = new SessionScene();
     scene.overloaded = true;
     assert.equal(scene[kind].admit(), 'busy');
@@ -96,18 +96,18 @@ for (const { kind, another, records, port, gets, denied, firstOf } of kinds) {
   });
 }
 
-test('a full port tells a stranger nothing: a wrong proof is denied, not busy', () => {
+test('a full port reveals nothing to a stranger: a wrong proof is denied, not busy', () => {
   const scene = new SessionScene();
   assert.equal(scene.sleep.admit({ secret: 'wrong', hasRoom: false }), 'denied');
 });
 
-test('a device that expires in a second is still let in', () => {
+test('a device that expires in a second is still admitted', () => {
   const scene = new SessionScene();
   scene.registry.addDevice({ expiresAt: 1_795_163_401 });
   assert.equal(scene.signal.login().epoch, 1);
 });
 
-test('a registry or a record that cannot be read is thrown and leaves no actor behind', () => {
+test('an unreadable registry or record is thrown and leaves no actor', () => {
   for (const broken of ['registry', 'sleepRecords'] as const) {
     const scene = new SessionScene();
     scene[broken].failure = new Error(`${broken} cannot be read`);
@@ -118,7 +118,7 @@ test('a registry or a record that cannot be read is thrown and leaves no actor b
 });
 
 for (const broken of ['registry', 'signalRecords'] as const) {
-  test(`what cannot be read (${broken}) is thrown and leaves no actor behind`, () => {
+  test(`a failed read (${broken}) is thrown and leaves no actor`, () => {
     const scene = new SessionScene();
     scene[broken].failure = new Error(`${broken} cannot be read`);
     assert.throws(() => scene.signal.admit(), scene[broken].failure);
@@ -138,7 +138,7 @@ test('a signal record that cannot be read leaves a sleeping device asleep', () =
   assert.deepEqual(module.closes, []);
 });
 
-test('capabilities go into the online event of the login that brought them, and into no other', () => {
+test('capabilities are in the online event of their own login, and in no other', () => {
   const scene = new SessionScene();
   const media = { video: { codecs: ['H264'], width: 1280 } };
   const first = scene.signal.admit({ media });
@@ -164,14 +164,14 @@ test('a login is committed when its own record is, whatever its module waits for
   assert.equal(await committed, 1);
 });
 
-test('a login whose store refuses it is not told an epoch', async () => {
+test('a login that the store refuses gets no epoch', async () => {
   const scene = new SessionScene();
   scene.signalRecords.outstanding = Promise.reject(new Error('the disk is full'));
   const committed = signalSessions(scene.deps).committed(scene.signal.login().ticket);
   await assert.rejects(Promise.resolve(committed), /disk is full/);
 });
 
-test('a login is told the epoch that all members know it by, one that is over its own', async () => {
+test('a login gets the epoch that all members use, and one that is over keeps its own', async () => {
   const scene = new SessionScene();
   let commit = (): void => undefined;
   scene.signalRecords.outstanding = new Promise((resolve) => (commit = resolve));
@@ -186,7 +186,7 @@ test('a login is told the epoch that all members know it by, one that is over it
   assert.deepEqual([await toldOld, await toldYoung], [1, 9]);
 });
 
-test('a wake report is passed on with the device and the session that told it', () => {
+test('a wake report is passed on with its device and session', () => {
   const scene = new SessionScene();
   const { ticket } = scene.signal.login();
   const report = { cause: 'remote', requestId: null } as const;
@@ -194,7 +194,7 @@ test('a wake report is passed on with the device and the session that told it', 
   assert.deepEqual(scene.reports, [{ deviceId: testDevice, sessionId: ticket.sessionId, report }]);
 });
 
-test('a rejection of a call is passed on with the device that told it', () => {
+test('a rejection of a call is passed on with its device', () => {
   const scene = new SessionScene();
   const { ticket } = scene.signal.login();
   const rejection = { sessionId: 'session-1' as SessionId, reason: 'busy' } as const;

@@ -18,7 +18,7 @@ function person(place: number, lines: readonly LineKey[]): Person {
 
 const anybody = (): boolean => true;
 
-test('the first is the one with the lowest place in any of the lines, whoever came first', () => {
+test('the first item is the one with the lowest place in any of the lines, in any order of arrival', () => {
   const lines = new ApplicationLines<Person>();
   for (const one of [person(3, [a]), person(1, [b]), person(2, [a, b]), person(4, [null])]) lines.add(one);
   const first = (...keys: LineKey[]): string | undefined => lines.first(keys, anybody)?.name;
@@ -28,7 +28,7 @@ test('the first is the one with the lowest place in any of the lines, whoever ca
   );
 });
 
-test('who does not fit is passed over', () => {
+test('an item that does not fit is skipped', () => {
   const lines = new ApplicationLines<Person>();
   for (const place of [5, 1, 4, 2]) lines.add(person(place, [a]));
   assert.equal(lines.first([a], ({ place }) => place > 2)?.place, 4);
@@ -38,7 +38,7 @@ test('who does not fit is passed over', () => {
   );
 });
 
-test('who leaves stands in no line; leaving twice, or without having come, changes nothing', () => {
+test('a removed item is in no line; removing it twice, or without adding it, changes nothing', () => {
   const lines = new ApplicationLines<Person>();
   const [here, gone, stranger] = [person(1, [a, null]), person(2, [a, b]), person(3, [a])];
   lines.add(here);

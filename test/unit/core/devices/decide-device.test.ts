@@ -49,7 +49,7 @@ test('an addition makes a secret once, also where it stands twice in a request',
   assert.deepEqual([changes[0]?.before, changes[0]?.after?.secret], [null, 'secret 1']);
 });
 
-test("a device of another application is left alone, and its product is nobody's to add to", () => {
+test('a device of another application is not changed, and its product accepts no addition', () => {
   const registry = withForeign();
   registry.addDevice({ deviceId: newDevice, productId: foreign });
   const orders: readonly DeviceOrder[] = [
@@ -67,7 +67,7 @@ test("a device of another application is left alone, and its product is nobody's
   assert.deepEqual(changes, []);
 });
 
-test('a disabled device is there for its own application, and for no other', () => {
+test('a disabled device exists for its own application, and for no other', () => {
   const registry = withForeign();
   registry.addDevice({ disabled: true });
   registry.addDevice({ deviceId: newDevice, productId: foreign, disabled: true });
@@ -79,7 +79,7 @@ test('a disabled device is there for its own application, and for no other', () 
   assert.deepEqual(codes, [0, 40403, 40403]);
 });
 
-test('a repeat of what was carried out changes nothing and tells no secret', () => {
+test('a repeat of an executed order changes nothing and reveals no secret', () => {
   const registry = new FakeRegistry();
   const orders: readonly DeviceOrder[] = [
     addition,
@@ -100,7 +100,7 @@ test('a repeat of what was carried out changes nothing and tells no secret', () 
   assert.deepEqual(changes, []);
 });
 
-test('a device that moves to another product has left the one and come to the other', () => {
+test('a device that moves to another product is counted there and no longer in the old one', () => {
   const registry = new FakeRegistry();
   const before = registry.addDevice({});
   const after = { ...before, productId: foreign, disabled: true };

@@ -8,7 +8,7 @@ import { FakeRegistry, testDevice } from '../../../support/fakes.ts';
 const nowS = 1_795_163_400;
 const macWith = (secret: string): Buffer => computeSignalMac(secret, 'k'.repeat(32), testDevice);
 
-/** The reason of the refusal, or null; and the number of proofs that were computed. */
+/** The reason of the refusal or null, and the number of computed proofs. */
 function prove(device: Device | null, secret: string): [string | null, number] {
   let computed = 0;
   const computeMac = (known: string): Buffer => {
@@ -21,7 +21,7 @@ function prove(device: Device | null, secret: string): [string | null, number] {
 
 const device = new FakeRegistry().addDevice({});
 
-test('who holds the secret is the device', () => {
+test('a proof with the secret is accepted', () => {
   assert.deepEqual(prove(device, 'device-secret'), [null, 1]);
 });
 
@@ -39,11 +39,11 @@ test('every refusal costs the same work, and has its reason: unknown, wrong_mac,
   ]);
 });
 
-test('the secret that unknown devices are checked against is accepted for none', () => {
+test('the secret for unknown devices is accepted for none', () => {
   assert.deepEqual(prove(null, 'no device has this secret'), ['unknown', 1]);
 });
 
-test('a device is itself until the second it expires', () => {
+test('a device is accepted until the second it expires', () => {
   assert.deepEqual(prove({ ...device, expiresAt: nowS + 1 }, 'device-secret'), [null, 1]);
 });
 

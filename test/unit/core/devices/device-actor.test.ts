@@ -33,12 +33,12 @@ function end(to: 'sleep' | 'signal', loginAtMs = 100_000): ActorMessage {
   return { to, event };
 }
 
-function noteHeartbeat(to: 'sleep' | 'signal', heartbeatAt: number): ActorMessage {
+function heartbeatOf(to: 'sleep' | 'signal', heartbeatAt: number): ActorMessage {
   const event = { kind: 'note-heartbeat', heartbeatAt } as const;
   return { to, event };
 }
 
-/** A message in whose handling `inside` is called: a login that replaces the one before. */
+/** A message that calls `inside` while it is handled: a login that replaces the previous one. */
 function loginCalling(inside: () => void, actor: DeviceActor, atMs = 150_000): boolean {
   const connection = actor.connection('sleep');
   assert.ok(connection instanceof FakeConnection);
@@ -100,7 +100,7 @@ for (const { mode, carriesCustomData, written } of wakes)
     assert.equal(actor.findWakeable(carriesCustomData), written ? connection : 40902);
   });
 
-test('a takeover brings its own wake mode', () => {
+test('a replacing login sets its own wake mode', () => {
   const actor = new Scene().claim();
   actor.post(sleepLogin(new FakeConnection(), { wakeMode: 'custom' }));
   actor.post(sleepLogin(new FakeConnection(), { wakeMode: 'none', atMs: 200_000 }));
@@ -123,7 +123,7 @@ test('a message posted while another is handled waits its turn; a full mailbox r
   actor.post(sleepLogin(new FakeConnection()));
   const taken: boolean[] = [];
   loginCalling(() => {
-    for (let i = 0; i <= mailboxMessagesMax; i++) taken.push(actor.post(noteHeartbeat('sleep', 500 + i)));
+    for (let i = 0; i <= mailboxMessagesMax; i++) taken.push(actor.post(heartbeatOf('sleep', 500 + i)));
     assert.equal(sleepRecords.writes.length, 2, 'none of them is handled yet');
   }, actor);
   assert.equal(sleepRecords.writes.length, 2 + mailboxMessagesMax);
@@ -143,7 +143,7 @@ test('a login that waits in the mailbox behind the last end keeps the actor', ()
   assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [0, 1]);
 });
 
-test('what is posted to an actor that was let go changes nothing of its successor', () => {
+test('a message to a released actor does not change its successor', () => {
   const { directory, sleepRecords } = new Scene();
   const gone = directory.claim(testDevice);
   gone.post(sleepLogin(new FakeConnection()));
@@ -151,20 +151,20 @@ test('what is posted to an actor that was let go changes nothing of its successo
   const successor = directory.claim(testDevice);
   successor.post(sleepLogin(new FakeConnection(), { atMs: 300_000 }));
   gone.post(end('sleep'));
-  gone.post(noteHeartbeat('sleep', 5));
+  gone.post(heartbeatOf('sleep', 5));
   assert.equal(directory.find(testDevice), successor);
   assert.equal(sleepRecords.records.get(testDevice)?.epoch, 2);
   assert.equal(sleepRecords.events.length, 3);
 });
 
-test('a device that only sleeps can be let go while its signal record cannot be read', () => {
+test('the actor of a sleeping device is released although its signal record cannot be read', () => {
   const { directory, signalRecords } = new Scene();
   const actor = directory.claim(testDevice);
   actor.post(sleepLogin(new FakeConnection()));
   signalRecords.failure = new Error('the store cannot be read');
   actor.post(end('signal'));
   actor.post({ to: 'signal', event: { kind: 'disconnect', reason: 'kicked', atMs: 1, heartbeatAt: 0 } });
-  actor.post(noteHeartbeat('signal', 5));
+  actor.post(heartbeatOf('signal', 5));
   assert.equal(actor.epoch('signal'), 0);
   assert.equal(actor.epoch('sleep'), 1);
 });
@@ -177,7 +177,7 @@ for (const kind of ['sleep', 'signal'] as const) {
       ? sleepLogin(new FakeConnection(), { atMs })
       : signalLogin(new FakeSignalConnection(), { atMs });
   const told = (actor: DeviceActor): number => actor.epoch(kind);
-  const taken = (session: string, epoch: number, times = noTimes): SlotClaimed => ({
+  const claimed = (session: string, epoch: number, times = noTimes): SlotClaimed => ({
     connection: kind,
     deviceId: testDevice,
     session: session as SessionId,
@@ -186,13 +186,13 @@ for (const kind of ['sleep', 'signal'] as const) {
     superseded: [],
   });
 
-  test(`${kind}: the epoch that all members share is the session's as soon as it has it`, () => {
+  test(`${kind}: the session has the shared epoch once it is claimed`, () => {
     const { directory, sleepRecords, signalRecords } = new Scene();
     const actor = directory.claim(testDevice);
     assert.equal(told(actor), 0);
     actor.post(loginOf(1000));
     assert.equal(told(actor), 1);
-    actor.adopt(taken('s1000', 7));
+    actor.adopt(claimed('s1000', 7));
     assert.equal(told(actor), 7);
     actor.post(end(kind, 1000));
     assert.equal(told(actor), 0);
@@ -206,23 +206,23 @@ for (const kind of ['sleep', 'signal'] as const) {
   test(`${kind}: a login after it has the next epoch until it has another, and an older slot is not its`, () => {
     const actor = new Scene().claim();
     actor.post(loginOf(1000));
-    actor.adopt(taken('s1000', 7));
+    actor.adopt(claimed('s1000', 7));
     actor.post(loginOf(2000));
-    actor.adopt(taken('s1000', 3));
+    actor.adopt(claimed('s1000', 3));
     assert.equal(told(actor), 8);
-    actor.adopt(taken('s2000', 9));
+    actor.adopt(claimed('s2000', 9));
     assert.equal(told(actor), 9);
   });
 
-  test(`${kind}: what all members have seen of the device is taken over`, () => {
+  test(`${kind}: the times that all members observed are adopted`, () => {
     const actor = new Scene().claim();
     actor.post(loginOf(100_000));
     const times = { lastLoginAt: 101, lastHeartbeatAt: 95, lastOfflineAt: 97 };
-    actor.adopt(taken('s100000', 7, times));
+    actor.adopt(claimed('s100000', 7, times));
     assert.deepEqual(actor.times(kind), times);
   });
 
-  test(`${kind}: a superseded session is gone with its actor, and the next login finds nothing open`, () => {
+  test(`${kind}: a superseded session is released with its actor, and the next login finds no open session`, () => {
     const { directory, sleepRecords, signalRecords } = new Scene();
     directory.claim(testDevice).post(loginOf(1000));
     directory.supersede(kind, testDevice, 's9' as SessionId);

@@ -5,7 +5,7 @@ import type { DeviceId } from '../../../../src/model/ids.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { SessionScene, testNode } from '../../../support/session-scene.ts';
 
-/** Notes what it is told, and how much of the log stood when it was. */
+/** Records notifications, with the length of the log at that time. */
 class NotingFollower implements SessionFollower {
   readonly told: string[] = [];
   readonly #scene: SessionScene;
@@ -22,7 +22,7 @@ class NotingFollower implements SessionFollower {
   }
 }
 
-test('a device is found while it has a session, and found to be the same', () => {
+test('the same actor is found while the device has a session', () => {
   const scene = new SessionScene();
   assert.equal(scene.directory.find(testDevice), null);
   const peer = scene.signal.login();
@@ -33,7 +33,7 @@ test('a device is found while it has a session, and found to be the same', () =>
   assert.equal(scene.directory.find(testDevice), null);
 });
 
-test('every change but a heartbeat is told to every follower, once its event is written', () => {
+test('followers are notified of each change but heartbeats, after its event is written', () => {
   const scene = new SessionScene();
   const [first, second] = [new NotingFollower(scene, 'first'), new NotingFollower(scene, 'second')];
   scene.directory.follow(first);
@@ -55,7 +55,7 @@ test('every change but a heartbeat is told to every follower, once its event is 
     assert.equal(writes.at(-1)?.lastHeartbeatAt, 1_795_163_400);
 });
 
-test('the online event stands before whatever a follower makes of it', () => {
+test('the online event precedes the events of followers', () => {
   const scene = new SessionScene();
   scene.directory.follow({
     sessionChanged: (_connection, deviceId, { kind, epoch, atMs }) => {
@@ -71,7 +71,7 @@ test('the online event stands before whatever a follower makes of it', () => {
   );
 });
 
-test('an event names the session, the node and the moment, and the record goes with it', () => {
+test('an event has the session, the node and the time, and is written with the record', () => {
   const scene = new SessionScene();
   const media = { video: { codecs: ['H264'] } };
   const peer = scene.signal.admit({ media });
@@ -89,7 +89,7 @@ test('an event names the session, the node and the moment, and the record goes w
   assert.equal(scene.signalRecords.records.get(testDevice)?.openSession, peer.ticket.sessionId);
 });
 
-test('of a device that only signals the sleep record is not read', () => {
+test('the sleep record of a device that only signals is not read', () => {
   const scene = new SessionScene();
   scene.sleepRecords.failure = new Error('the store cannot be read');
   const peer = scene.signal.login();
@@ -98,7 +98,7 @@ test('of a device that only signals the sleep record is not read', () => {
   assert.equal(scene.directory.size, 0);
 });
 
-test('devices may come and go while all of them are gone through', () => {
+test('devices may connect and disconnect during an iteration', () => {
   const scene = new SessionScene();
   const ids = ['A', 'B', 'C'] as DeviceId[];
   for (const deviceId of [...ids, 'D' as DeviceId]) scene.registry.addDevice({ deviceId });

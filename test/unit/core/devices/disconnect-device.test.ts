@@ -1,4 +1,4 @@
-/** Who lost the right loses the session: what becomes of the devices that are here when the registry changes. */
+/** A device without access loses its sessions: the effects of registry changes on connected devices. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
@@ -40,7 +40,7 @@ test('a device that is online and asleep is disconnected from both, each with it
   assert.equal(scene.directory.size, 0);
 });
 
-test('everybody is disconnected, whatever holds them, once', () => {
+test('each device is disconnected once, whatever its sessions', () => {
   const scene = new SessionScene();
   const ids = ['A', 'B', 'C'] as DeviceId[];
   for (const deviceId of ids) scene.registry.addDevice({ deviceId });
@@ -61,7 +61,7 @@ test('everybody is disconnected, whatever holds them, once', () => {
   assert.equal(scene.events.length, told);
 });
 
-test('a store whose signal records cannot be read holds up no drain of sleeping devices', () => {
+test('unreadable signal records do not block the drain of sleeping devices', () => {
   const scene = new SessionScene();
   const ids = ['A', 'B'] as DeviceId[];
   const peers = ids.map((deviceId) => scene.sleep.login(scene.registry.addDevice({ deviceId }).deviceId));
@@ -100,7 +100,7 @@ for (const { name, change } of changes)
     assert.equal(scene.directory.size, 0);
   });
 
-test('a device of which something else has changed, or nothing, stays', () => {
+test('a device without a relevant change stays connected', () => {
   const scene = new Scene();
   const [module, controller] = [scene.sleep.login(), scene.signal.login()];
   scene.alter({});
@@ -109,7 +109,7 @@ test('a device of which something else has changed, or nothing, stays', () => {
   assert.deepEqual([module.closes, controller.closes], [[], []]);
 });
 
-test('what was proven with the new secret stays', () => {
+test('sessions that were proven with the new secret stay', () => {
   const scene = new Scene();
   scene.registry.addDevice({ secret: 'another secret' });
   const peer = scene.sleep.admit({ secret: 'another secret' });
@@ -118,7 +118,7 @@ test('what was proven with the new secret stays', () => {
   assert.deepEqual(peer.closes, []);
 });
 
-test('a login with the new secret ends what the old one has opened, before anybody has looked', () => {
+test('a login with the new secret ends the sessions of the old one, before any review', () => {
   for (const [old, fresh, word] of [
     ['sleep', 'signal', 'kicked'],
     ['signal', 'sleep', 'denied'],

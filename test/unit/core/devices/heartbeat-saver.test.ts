@@ -41,7 +41,7 @@ test('a slice grows with the server, so devices that come during a round are sav
   assert.equal(scene.sleepRecords.writes.length, 3000);
 });
 
-test('devices that come and go all the time keep nobody from being saved within a minute', () => {
+test('devices that connect and disconnect all the time keep no device from being saved within a minute', () => {
   const scene = new SessionScene();
   const saver = new HeartbeatSaver(scene.directory);
   const staying = arrive(scene, 0, 300);

@@ -1,4 +1,4 @@
-/** The second look for a device that has just logged in at another member. Source: docs/cluster.md, Just after a login. */
+/** The search for a device that has just logged in at another member. Source: docs/cluster.md, Just after a login. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApplicationId } from '../../../../src/model/ids.ts';
@@ -13,7 +13,7 @@ import { testApp, testDevice } from '../../../support/fakes.ts';
 
 const sought = { appId: testApp, deviceId: testDevice };
 
-test('a login that is not in the shared row yet: any member wakes it, and asks nobody twice', async () => {
+test('a login that is not in the shared row yet: any member wakes it, and asks no member twice', async () => {
   const scene = new ClusterScene();
   const { connection } = scene.member(0).sleep({ isCommitted: false });
   assert.equal(await scene.member(1).wake(), 0);
@@ -38,7 +38,7 @@ test('a device that moved, and whose new login is not in the row yet, is woken w
   assert.equal(connection.wakes.length, 1);
 });
 
-test('one application searches so often, and then the row is believed; another searches on', async () => {
+test('the searches of one application are limited, and then the row is trusted; another still searches', async () => {
   const scene = new ClusterScene();
   const { peers } = scene.member(0);
   const search = new MemberSearch(scene.clock, peers);
@@ -53,7 +53,7 @@ test('one application searches so often, and then the row is believed; another s
   assert.equal(await search.find('sleep', sought), scene.member(1).id);
 });
 
-test('so many are sought at once, and a member that is silent holds a search no longer than its time', async () => {
+test('concurrent searches are bounded, and a silent member delays a search no longer than its time', async () => {
   const scene = new ClusterScene(['n1', 'n2']);
   const search = new MemberSearch(scene.clock, scene.member(0).peers);
   scene.network.fault(scene.member(1).id, 'stopped');
@@ -73,7 +73,7 @@ test('so many are sought at once, and a member that is silent holds a search no 
   assert.equal(scene.network.asked.length, asked);
 });
 
-test('who is alone asks nobody', async () => {
+test('a standalone member asks no other', async () => {
   const scene = new ClusterScene(['n1']);
   assert.equal(await scene.member(0).wake(), 40412);
   assert.equal(scene.network.asked.length, 0);

@@ -35,27 +35,27 @@ function scene(): {
   return { from, to, moved: { deviceId: testDevice, sessionId, wakeMode: 'custom', secretMark } };
 }
 
-function goOn(from: SessionScene, directory: DeviceDirectory, moved: MovedSession): SessionTicket | null {
-  return sleepSessions({ ...from.deps, directory }).goOn(moved, connection);
+function adopt(from: SessionScene, directory: DeviceDirectory, moved: MovedSession): SessionTicket | null {
+  return sleepSessions({ ...from.deps, directory }).adopt(moved, connection);
 }
 
-test('a session that an edge brings keeps its epoch, is woken by its new connection, and nobody is told', () => {
+test('a session that an edge hands over keeps its epoch, is woken by its new connection, and causes no event', () => {
   const { from, to, moved } = scene();
   const before = from.events.length;
   const { sessionId, secretMark } = moved;
-  assert.deepEqual(goOn(from, to, moved), { deviceId: testDevice, sessionId, epoch: 1, secretMark });
+  assert.deepEqual(adopt(from, to, moved), { deviceId: testDevice, sessionId, epoch: 1, secretMark });
   assert.equal(to.find(testDevice)?.findWakeable(false), connection);
   assert.equal(to.find(testDevice)?.secretMark, secretMark);
   assert.equal(from.events.length, before);
 });
 
-test('a session that is over by the store is not taken up, and leaves no actor', () => {
+test('a session that is over according to the store is not adopted, and leaves no actor', () => {
   const { from, to, moved } = scene();
-  assert.equal(goOn(from, to, { ...moved, sessionId: generateSessionId() }), null);
+  assert.equal(adopt(from, to, { ...moved, sessionId: generateSessionId() }), null);
   assert.equal(to.size, 0);
 });
 
-test('a device that logs in before its session is brought replaces it, and the session is not taken up', () => {
+test('a device that logs in before its session is handed over replaces it, and the session is not adopted', () => {
   const { from, moved } = scene();
   from.directory = from.newDirectory();
   from.loginRates = new LoginRates(from.clock, 1);
@@ -65,18 +65,17 @@ test('a device that logs in before its session is brought replaces it, and the s
     from.events.slice(1).map(({ type, data }) => [type, 'replaced' in data && data.replaced]),
     [['device.sleep.login', true]],
   );
-  assert.equal(goOn(from, from.directory, moved), null);
+  assert.equal(adopt(from, from.directory, moved), null);
   assert.deepEqual(peer.closes, []);
 });
 
-test('a session that ended as lost while its device was online is over for a query, and is not taken up', () => {
+test('a session that ended as lost while its device was online is over for a query, and is not adopted', () => {
   const { from, moved } = scene();
   from.directory = from.newDirectory();
   from.signal.login();
   const open = from.sleepRecords.records.get(testDevice) ?? assert.fail();
-  // A query has the record read.
   assert.equal(from.observe().signal.isOnline, true);
   from.sleepRecords.records.set(testDevice, { ...open, openSession: null, lastOfflineAt: 1234 });
   assert.equal(from.observe().sleep.lastOfflineAt, 1234);
-  assert.equal(goOn(from, from.directory, moved), null);
+  assert.equal(adopt(from, from.directory, moved), null);
 });

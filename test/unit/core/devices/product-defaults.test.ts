@@ -14,7 +14,7 @@ function registryWith(given: object): FakeRegistry {
   return registry;
 }
 
-test('a device has the defaults of its product, and none where the product has none or is not there', () => {
+test('a device has the defaults of its product, and none if the product has none or does not exist', () => {
   assert.deepEqual(findProductDefaults(registryWith({ defaults }), testDevice), defaults);
   assert.equal(findProductDefaults(registryWith({}), testDevice), null);
   assert.equal(findProductDefaults(registryWith({ defaults }), 'NOBODY' as DeviceId), null);
@@ -23,7 +23,7 @@ test('a device has the defaults of its product, and none where the product has n
   assert.equal(findProductDefaults(registry, testDevice), null);
 });
 
-test('a media profile is for the applications of the product, and of devices that are there', () => {
+test('a media profile is visible to the applications of the product, for devices that exist', () => {
   const registry = registryWith({ defaults });
   const profileFor = (appId: ApplicationId, deviceId = testDevice) =>
     findMediaProfile(registry, appId, deviceId);
@@ -35,7 +35,7 @@ test('a media profile is for the applications of the product, and of devices tha
   assert.equal(findMediaProfile(registryWith({ defaults: { heartbeat_s: 60 } }), testApp, testDevice), null);
 });
 
-test('a registry that cannot be read is no product without defaults', () => {
+test('an unreadable registry is not mistaken for a product without defaults', () => {
   const registry = registryWith({ defaults });
   registry.failure = new Error('the store is gone');
   assert.throws(() => findProductDefaults(registry, testDevice), /gone/);

@@ -1,4 +1,4 @@
-/** Batches of connectivity queries: each device as its own query would be answered, and all of them fairly. */
+/** Batches of connectivity queries: each device is answered like a single query, and batches are scheduled fairly. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FairQueue } from '../../../../src/lib/fair-queue.ts';
@@ -84,7 +84,7 @@ test('a store that cannot be read is 50301 for each device that needs it, and on
   assert.equal(scene.log.lines.length, 1);
 });
 
-test('what is not committed within 2 s of the batch is 50401, the others are answered', async () => {
+test('a device that is not committed within 2 s of the batch is 50401, the others are answered', async () => {
   const scene = new SessionScene();
   const never = new Promise<void>(() => undefined);
   scene.signalRecords.committed = (deviceId?: DeviceId) => (deviceId === testDevice ? never : null);
@@ -96,7 +96,7 @@ test('what is not committed within 2 s of the batch is 50401, the others are ans
   assert.deepEqual(await answer, ['NOBODY:40403', `${testDevice}:50401`]);
 });
 
-test('a batch whose turn has not come within 2 s is 50401 throughout, and leaves its slot at its turn', async () => {
+test('a batch that gets no turn within 2 s is 50401 throughout, and leaves its slot at its turn', async () => {
   const scene = new SessionScene();
   const deps = batchDeps(scene.deps);
   const answer = ask(deps, ids(2));
@@ -108,7 +108,7 @@ test('a batch whose turn has not come within 2 s is 50401 throughout, and leaves
   assert.equal(deps.batches.size, 0);
 });
 
-test('a large batch is looked at over several turns of the loop, and another application comes in between', async () => {
+test('a large batch is queried over several turns of the loop, and another application runs in between', async () => {
   const scene = new SessionScene();
   const deps = batchDeps(scene.deps);
   const order: string[] = [];
@@ -129,7 +129,7 @@ test('more batches at once than one application may have are 42901, another is n
   assert.deepEqual(await ask(deps, ['D']), ['D:40403']);
 });
 
-test('a caller who hangs up is not worked for any more', async () => {
+test('a batch ends when its caller disconnects', async () => {
   const scene = new SessionScene();
   const deps = batchDeps(scene.deps);
   let looks = 0;
@@ -173,7 +173,7 @@ class BatchCluster extends ClusterScene {
   }
 
   /** The devices of even numbers are online at the first member, the others at the second; the third is asked. */
-  comeOnline(): void {
+  connectAll(): void {
     for (const [place, deviceId] of this.devices.entries()) this.member(place % 2).comeOnline({ deviceId });
   }
 
@@ -184,7 +184,7 @@ class BatchCluster extends ClusterScene {
 
 test('each other member is asked once for all of its devices', async () => {
   const scene = new BatchCluster();
-  scene.comeOnline();
+  scene.connectAll();
   assert.deepEqual(
     await scene.ask(),
     scene.devices.map((id) => `${id}:0+`),
@@ -196,9 +196,9 @@ test('each other member is asked once for all of its devices', async () => {
   ]);
 });
 
-test("where one member is silent its devices are answered from the shared rows, the others' from their members", async () => {
+test('devices of a silent member are answered from the shared rows, those of the others by their members', async () => {
   const scene = new BatchCluster();
-  scene.comeOnline();
+  scene.connectAll();
   scene.network.fault(scene.member(0).id, 'stopped');
   const answer = scene.ask();
   await turn();
@@ -212,12 +212,12 @@ test("where one member is silent its devices are answered from the shared rows, 
   assert.equal(scene.shared.keptFinds, 3);
 });
 
-test('devices that have moved meanwhile are looked up anew, and their new owner asked once', async () => {
+test('devices that have moved meanwhile are located again, and their new owner is asked once', async () => {
   const scene = new BatchCluster();
-  scene.comeOnline();
+  scene.connectAll();
   scene.shared.beforeFind = () => {
     scene.shared.beforeFind = () => undefined;
-    // Behind the looks at all rows: members that are asked have been superseded by then.
+    // After all rows are read: the members that are asked have been superseded by then.
     queueMicrotask(() => {
       for (const deviceId of ['D0', 'D2'] as DeviceId[]) scene.member(1).comeOnline({ deviceId });
     });

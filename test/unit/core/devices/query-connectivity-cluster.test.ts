@@ -19,7 +19,7 @@ async function recordAt(scene: ClusterScene, place: number): Promise<Connectivit
   return answer;
 }
 
-test('any member answers for a device that is at another, to the second of its latest heartbeat', async () => {
+test('any member answers for a device at another, with the latest heartbeat', async () => {
   const scene = new ClusterScene();
   const loginS = wallS(scene);
   const { connection } = scene.member(0).comeOnline();
@@ -52,7 +52,7 @@ test('times of sleep are the latest over all of its sessions, and their members 
   assert.deepEqual(told.sleep, { lastLoginAt: loginS, lastHeartbeatAt: loginS + 30, lastOfflineAt: null });
 });
 
-test('nobody responds and the record says no session: the record, code 0', async () => {
+test('no member responds and the record has no session: the record, code 0', async () => {
   const scene = new ClusterScene();
   const { session } = scene.member(0).comeOnline();
   scene.clock.advance(5000);
@@ -64,7 +64,7 @@ test('nobody responds and the record says no session: the record, code 0', async
 });
 
 for (const fault of ['unwakeable', 'dead'] as const) {
-  test(`nobody responds (${fault}) and the record says a live owner: the record as it was last written down`, async () => {
+  test(`no member responds (${fault}) and the record has a live owner: the record as last stored`, async () => {
     const scene = new ClusterScene();
     scene.member(0).comeOnline();
     scene.network.fault(scene.member(0).id, fault);
@@ -74,7 +74,7 @@ for (const fault of ['unwakeable', 'dead'] as const) {
     assert.equal(scene.clock.pendingTimers, 3, 'the watches alone');
   });
 
-  test(`nobody responds (${fault}), the record says a live owner, and cannot be read: 50301 at once`, async () => {
+  test(`no member responds (${fault}), the record has a live owner, and cannot be read: 50301 at once`, async () => {
     const scene = new ClusterScene();
     scene.member(0).comeOnline();
     scene.network.fault(scene.member(0).id, fault);
@@ -134,7 +134,7 @@ test('NATS is slow, the device sleeps here and is online elsewhere: it is not ca
 });
 
 for (const fault of ['stopped', 'unreachable'] as const)
-  test(`an owner that is ${fault} and does not answer in 1.0 s: the record as it was last written down`, async () => {
+  test(`an owner that is ${fault} and does not answer in 1.0 s: the record as last stored`, async () => {
     const scene = new ClusterScene();
     scene.member(0).comeOnline();
     scene.network.fault(scene.member(0).id, fault);
@@ -162,7 +162,7 @@ test('an owner does not answer, and neither does the record: 50401 2.0 s after t
   assert.equal(await now(answer), 50401);
 });
 
-test('rows that cannot be read are 50301, never an empty record, and the log says why', async () => {
+test('unreadable rows are 50301, never an empty record, and logged', async () => {
   const scene = new ClusterScene();
   scene.shared.fault = 'broken';
   assert.equal(await scene.member(0).query(), 50301);
@@ -190,11 +190,11 @@ test('a local session that has ended is not online, though its row is behind', a
   assert.deepEqual([signal.isOnline, signal.lastOfflineAt], [false, wallS(scene)]);
 });
 
-test('who was asked and has not got the session any more: the row is read anew, and its new owner asked', async () => {
+test('an owner that no longer has the session: the row is read again, and the new owner asked', async () => {
   const scene = new ClusterScene();
   scene.member(0).comeOnline();
   const heartbeatAt = wallS(scene) + 60;
-  // It moves right behind the first look: who is asked has been superseded by then.
+  // It moves right after the first lookup: the asked member has been superseded by then.
   scene.shared.beforeFind = () => {
     scene.shared.beforeFind = () => undefined;
     queueMicrotask(() => {
@@ -205,7 +205,7 @@ test('who was asked and has not got the session any more: the row is read anew, 
   assert.equal(scene.shared.finds, 2);
 });
 
-test('access is checked where it is asked, and nobody else is bothered', async () => {
+test('access is checked at the receiving member, and no other is asked', async () => {
   const scene = new ClusterScene();
   scene.member(0).comeOnline();
   const { deps } = scene.member(1);

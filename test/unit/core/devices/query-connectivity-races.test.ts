@@ -1,7 +1,7 @@
 /**
- * What breaks presence elsewhere, each by its name: what a backend is answered, and told, when an old connection and
- * a new one, a clock and a store get in each other's way. What holds for both kinds of connection is tried on both.
- * Source: decisions.md, Connectivity; events.md, The log.
+ * Known failure modes of presence, each by name: the answers and events for a backend when an old connection and a new one, a clock
+ * and a store race. Rules for both kinds of connection are tested with both. Source: decisions.md, Connectivity; events.md, The
+ * log.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ function wallSecondsOf({ clock }: SessionScene): number {
 }
 
 for (const kind of kinds) {
-  test(`${kind}: the late close of a replaced socket ends nothing and is not told`, () => {
+  test(`${kind}: the late close of a replaced socket ends nothing and causes no event`, () => {
     const scene = new SessionScene();
     const old = scene[kind].login();
     old.heartbeat();
@@ -83,7 +83,7 @@ for (const kind of kinds) {
     const overWifi = scene[kind].login();
     overWifi.heartbeat();
     scene.clock.advance(60_000);
-    // Nothing of the old path's end is heard when the address changes: it stays open until its heartbeats are missed.
+    // The end of the old path is not signalled: it stays open until its heartbeats are missed.
     const overMobile = scene[kind].login();
     overMobile.heartbeat();
     const times = scene[kind].times();
@@ -95,7 +95,7 @@ for (const kind of kinds) {
     assert.deepEqual(scene[kind].times(), times);
   });
 
-  test(`${kind}: login, heartbeat and offline in the same millisecond are all there, in their order`, () => {
+  test(`${kind}: login, heartbeat and offline in the same millisecond are all recorded, in order`, () => {
     const scene = new SessionScene();
     const [nowMs, nowS] = [scene.clock.wallMs(), wallSecondsOf(scene)];
     for (let round = 0; round < 3; round++) {
@@ -114,7 +114,7 @@ for (const kind of kinds) {
   });
 
   for (const stepMs of [hourMs, -hourMs])
-    test(`${kind}: a wall clock that steps by ${stepMs / hourMs} h ends no session, and its stamps are as it said`, () => {
+    test(`${kind}: a wall clock step of ${stepMs / hourMs} h ends no session, and times follow the clock`, () => {
       const scene = new SessionScene();
       const loginS = wallSecondsOf(scene);
       const peer = scene[kind].login();
@@ -140,7 +140,7 @@ for (const kind of kinds) {
       );
     });
 
-  test(`${kind}: a heartbeat and the close in one read: the heartbeat is known before the end, and stays`, () => {
+  test(`${kind}: a heartbeat and the close in one read: the heartbeat is recorded before the end, and stays`, () => {
     const scene = new SessionScene();
     const nowS = wallSecondsOf(scene);
     const peer = scene[kind].login();

@@ -7,21 +7,21 @@ import { SessionScene } from '../../../support/session-scene.ts';
 
 const never = new Promise<void>(() => undefined);
 
-/** The code of an answer that is there at once; 0: the record. */
+/** The code of an immediate answer; 0: the record. */
 function codeOf(scene: SessionScene, appId = testApp): number {
   const answer = queryConnectivity(scene.deps, appId, testDevice);
   assert.ok(!(answer instanceof Promise), 'nothing is to be waited for');
   return answer.ok ? 0 : answer.error.code;
 }
 
-test('a device that never connected has nothing but nulls, and is not online', () => {
+test('a device that never connected has only nulls, and is not online', () => {
   const scene = new SessionScene();
   const nothing = { lastLoginAt: null, lastHeartbeatAt: null, lastOfflineAt: null };
   assert.deepEqual([scene.sleep.times(), scene.signal.times()], [nothing, nothing]);
   assert.equal(scene.isOnline(), false);
 });
 
-test('a live device is answered from its actor, one that is gone from its records, and alike', () => {
+test('a connected device is answered from its actor, a disconnected one from its records, alike', () => {
   const scene = new SessionScene();
   const nowS = Math.floor(scene.clock.wallMs() / 1000);
   const [module, controller] = [scene.sleep.login(), scene.signal.login()];
@@ -115,7 +115,7 @@ for (const kind of ['sleepRecords', 'signalRecords'] as const) {
   });
 }
 
-test('while the store refuses, what it has not taken is answered 50301 at once, and the rest as always', () => {
+test('while the store refuses writes, uncommitted devices are answered 50301 at once, and others as usual', () => {
   const scene = new SessionScene();
   scene.refusing = true;
   assert.equal(codeOf(scene), 0);

@@ -1,4 +1,4 @@
-/** Refused logins as operators have them: the reason that the device does not read, counted and bounded. */
+/** Refused logins for operators: with the reason that the device does not receive, counted and bounded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RefusedFilter } from '../../../../src/core/devices/refused-logins.ts';
@@ -93,7 +93,7 @@ test('rows are listed the latest first, and by device, port and reason', () => {
   assert.deepEqual(listed({ reason: 'busy' }), []);
 });
 
-test('two units that share an id have a row with the number of replaced sessions and both addresses', () => {
+test('two modules that share an id have a row with the number of replaced sessions and both addresses', () => {
   const scene = new SessionScene();
   const units = ['192.0.2.1', '198.51.100.2'];
   for (let login = 0; login < 66; login += 1) {
@@ -123,7 +123,7 @@ test('a flood of refusals is one line of the log a minute for each reason, witho
   );
 });
 
-test('made-up ids push out neither devices of the registry nor the ids that come from other addresses', () => {
+test('invented ids displace neither devices of the registry nor the ids of other addresses', () => {
   const scene = new SessionScene();
   scene.sleep.admit({ secret: 'wrong' });
   scene.sleep.admit({ deviceId: stranger, address: '198.51.100.1' });
@@ -141,7 +141,7 @@ test('made-up ids push out neither devices of the registry nor the ids that come
   assert.equal(scene.refusedLogins.list({ deviceId: stranger }).length, 0);
 });
 
-test('an application whose devices are refused in numbers forgets its own rows, and of too many in all the quietest loses one', () => {
+test('an application with many refused devices drops its own rows, and at the total limit the least active application drops one', () => {
   const scene = new SessionScene();
   const refuse = (deviceId: string, productId: string): void => {
     scene.registry.addDevice({

@@ -1,4 +1,4 @@
-/** A walk through all that is here after a change of the registry. */
+/** Walks through all items after a change of the registry. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RegistryReview } from '../../../../src/core/devices/registry-review.ts';
@@ -11,7 +11,7 @@ class Scene {
   readonly log = new FakeLog();
   readonly judged: number[] = [];
   readonly items: Set<number>;
-  /** Who may not be here any more. */
+  /** Items that are no longer allowed. */
   forbidden: (item: number) => boolean = () => false;
   failure: Error | null = null;
   readonly review: RegistryReview<number>;
@@ -29,7 +29,7 @@ class Scene {
   }
 }
 
-test('few are judged at once, and again with every change', () => {
+test('few items are judged at once, and again with each change', () => {
   const scene = new Scene(3);
   scene.review.begin();
   assert.deepEqual(scene.judged, [0, 1, 2]);
@@ -38,7 +38,7 @@ test('few are judged at once, and again with every change', () => {
   assert.deepEqual(scene.judged, [0, 1, 2, 0, 1, 2]);
 });
 
-test('behind a walk in which nobody was here, those who come are judged at once with the next change', () => {
+test('after an empty walk, new items are judged at once with the next change', () => {
   const scene = new Scene(0);
   scene.review.begin();
   scene.items.add(7);
@@ -46,7 +46,7 @@ test('behind a walk in which nobody was here, those who come are judged at once 
   assert.deepEqual(scene.judged, [7]);
 });
 
-test('many are judged so many a turn, each once', () => {
+test('many items are judged in slices, each once', () => {
   const scene = new Scene(reviewWorkPerTurn * 2 + 1);
   scene.review.begin();
   assert.equal(scene.judged.length, reviewWorkPerTurn);
@@ -55,7 +55,7 @@ test('many are judged so many a turn, each once', () => {
   assert.equal(new Set(scene.judged).size, scene.items.size);
 });
 
-test('those who are ended take more of a turn', () => {
+test('ended items take more of a turn', () => {
   const scene = new Scene(reviewWorkPerTurn);
   scene.forbidden = () => true;
   scene.review.begin();
@@ -64,10 +64,10 @@ test('those who are ended take more of a turn', () => {
   assert.deepEqual([scene.items.size, scene.judged.length], [0, reviewWorkPerTurn]);
 });
 
-test('a change on the way is followed by another walk, once for all of them, behind a pause', () => {
+test('changes during a walk are followed by one more walk, after a pause', () => {
   const scene = new Scene(reviewWorkPerTurn + 2);
   scene.review.begin();
-  // Who was judged already is forbidden now, and the walk that is under way does not come by again.
+  // An item that was judged already is forbidden now, and the current walk does not return to it.
   scene.forbidden = (item) => item === 0;
   scene.review.begin();
   scene.review.begin();
@@ -80,7 +80,7 @@ test('a change on the way is followed by another walk, once for all of them, beh
   assert.equal(scene.judged.length, 2 * (reviewWorkPerTurn + 2));
 });
 
-test('very many changes hold up no walk: all are judged within its turns', () => {
+test('very many changes do not delay a walk: all items are judged within its turns', () => {
   const scene = new Scene(reviewWorkPerTurn * 3);
   for (let turn = 0; turn < 3; turn++) {
     scene.review.begin();
@@ -89,7 +89,7 @@ test('very many changes hold up no walk: all are judged within its turns', () =>
   assert.equal(new Set(scene.judged).size, scene.items.size);
 });
 
-test('who goes and who comes on the way is no trouble', () => {
+test('items may be added and removed during a walk', () => {
   const scene = new Scene(reviewWorkPerTurn + 10);
   scene.review.begin();
   for (let item = 0; item < reviewWorkPerTurn + 5; item++) scene.items.delete(item);
@@ -98,7 +98,7 @@ test('who goes and who comes on the way is no trouble', () => {
   assert.equal(scene.judged.length, reviewWorkPerTurn + 6);
 });
 
-test('a registry that cannot be read ends nobody, and the next change is looked at again', () => {
+test('an unreadable registry ends no item, and the next change starts a walk again', () => {
   const scene = new Scene(3);
   scene.forbidden = () => true;
   scene.failure = new Error('gone');
@@ -111,7 +111,7 @@ test('a registry that cannot be read ends nobody, and the next change is looked 
   assert.equal(scene.items.size, 0);
 });
 
-test('once it is stopped it reads nothing any more', () => {
+test('a stopped review reads nothing', () => {
   const scene = new Scene(reviewWorkPerTurn + 1);
   scene.review.begin();
   scene.review.stop();

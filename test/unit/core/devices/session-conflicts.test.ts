@@ -1,4 +1,4 @@
-/** Logins of one device that come too fast, at both ports. */
+/** Logins of one device that are too fast, at both ports. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LoginRates } from '../../../../src/core/devices/login-rates.ts';
@@ -10,7 +10,7 @@ import { FakeLog, testDevice } from '../../../support/fakes.ts';
 import { SessionScene } from '../../../support/session-scene.ts';
 
 const other = 'OTHER' as DeviceId;
-/** The list of refused logins is another test's. */
+/** The list of refused logins has its own test. */
 const unlisted = { recordConflict: () => undefined };
 const modules = ['192.0.2.1', '198.51.100.2'] as const;
 
@@ -44,7 +44,7 @@ for (const kind of ['sleep', 'signal'] as const) {
     assert.equal(typeof scene[kind].admit({ deviceId: other }), 'object', 'another device logs in at once');
   });
 
-  test(`a ${kind} login that comes too fast does not touch the open session, and one a second later does`, () => {
+  test(`a ${kind} login that is too fast does not replace the open session, and one a second later does`, () => {
     const scene = new SessionScene();
     for (let i = 0; i < 9; i++) scene[kind].login();
     const holder = scene[kind].login();
@@ -69,7 +69,7 @@ for (const kind of ['sleep', 'signal'] as const) {
   });
 }
 
-test('a device has its logins at each port', () => {
+test('the rate of logins is per port', () => {
   const scene = new SessionScene();
   for (let i = 0; i < 10; i++) scene.sleep.login();
   assert.equal(scene.sleep.admit(), 'busy');
@@ -85,7 +85,7 @@ test('a device that loses its connection four times a minute has no conflict', (
   assert.equal(eventsOf(scene, 'device.conflict').length, 0);
 });
 
-test('a conflict that goes on is reported each minute with its number, and one that starts again after a pause is counted from zero', () => {
+test('a continuing conflict is reported each minute with its number, and one that restarts after a pause is counted from zero', () => {
   const clock = new DrivenClock();
   const events: EventDraft[] = [];
   const append = (event: EventDraft): void => void events.push(event);
@@ -108,7 +108,7 @@ test('a conflict that goes on is reported each minute with its number, and one t
   assert.deepEqual([...new Set(events.map(({ epoch }) => epoch))], [7]);
 });
 
-test('full tables drop the device that was there longest ago, and forget who is quiet', () => {
+test('full tables drop the device with the oldest login, and quiet devices expire', () => {
   const clock = new DrivenClock();
   const rates = new LoginRates(clock, 1, 2);
   const take = (id: string): boolean => rates.take('sleep', id as DeviceId);

@@ -16,7 +16,7 @@ class RestartedCore {
   readonly scene = new WakeupScene().sleep();
   readonly moved = this.scene.restartCore();
   readonly brought = new FakeConnection();
-  /** The waiting for edges is over. */
+  /** The wait for edges has ended. */
   isOver = false;
 
   constructor(open = 1) {
@@ -30,8 +30,8 @@ class RestartedCore {
     return wakeup;
   }
 
-  bring(): SessionTicket | null {
-    return this.scene.sessions.goOn(this.moved, this.brought);
+  adopt(): SessionTicket | null {
+    return this.scene.sessions.adopt(this.moved, this.brought);
   }
 
   logIn(): void {
@@ -49,13 +49,13 @@ class RestartedCore {
   }
 }
 
-test('a wakeup waits for the session of its device, and is done as soon as an edge brings it', async () => {
+test('a wakeup waits for the session of its device, and is executed as soon as an edge hands it over', async () => {
   const core = new RestartedCore();
   const wakeup = core.wake();
   core.scene.clock.advance(unclaimedWakeupMsMax - 1);
   await nextTurn();
   assert.equal(wakeup.isAnswered, false);
-  assert.notEqual(core.bring(), null);
+  assert.notEqual(core.adopt(), null);
   assert.equal(await wakeup.code, 0);
   assert.equal(core.brought.wakes.length, 1);
 });
@@ -66,7 +66,7 @@ test('it is 50301 after 2 s, and a later one waits again', async () => {
   core.scene.clock.advance(unclaimedWakeupMsMax);
   assert.equal(await code, 50301);
   const later = core.wake();
-  core.bring();
+  core.adopt();
   assert.equal(await later.code, 0);
 });
 
@@ -74,7 +74,7 @@ test('a repeat that waits as well is answered like the wakeup, and one packet is
   const core = new RestartedCore();
   const { signature } = core.scene.request();
   const wakeups = [core.scene.wake({ signature }), core.scene.wake({ signature })];
-  core.bring();
+  core.adopt();
   assert.deepEqual(await Promise.all(wakeups), [0, 0]);
   assert.equal(core.brought.wakes.length, 1);
 });
@@ -85,7 +85,7 @@ test('beyond the bound a wakeup is 50301 at once', async () => {
     core.scene.unclaimed.wait(testDevice),
   );
   assert.equal(await core.scene.wake(), 50301);
-  core.bring();
+  core.adopt();
   assert.deepEqual([...new Set(await Promise.all(waiting))], [true]);
 });
 
@@ -112,36 +112,36 @@ test('a recovered login that is newer than the open session claims it', async ()
   assert.equal(core.isOver, true);
 });
 
-test('the waiting is over with the last session that the store called open', async () => {
+test('the wait ends with the last session that was open in the store', async () => {
   const core = new RestartedCore(2);
-  core.bring();
+  core.adopt();
   assert.equal(core.isOver, false);
   core.scene.unclaimed.end();
   assert.equal(core.isOver, true);
   const alone = new RestartedCore();
-  alone.bring();
+  alone.adopt();
   assert.equal(alone.isOver, true);
   assert.equal(new RestartedCore(0).isOver, true);
 });
 
-test('a wakeup of a device that has no session is 40412 at once, and so is one of a session that nobody brought', async () => {
+test('a wakeup of a device without a session is 40412 at once, as is one of a session that no edge handed over', async () => {
   const core = new RestartedCore();
   const { code } = core.wake();
   core.scene.unclaimed.end();
   assert.equal(await code, 40412);
   assert.equal(await core.scene.wake(), 40412);
-  assert.equal(core.bring()?.sessionId, core.moved.sessionId);
+  assert.equal(core.adopt()?.sessionId, core.moved.sessionId);
   const other = new WakeupScene();
   other.unclaimed.begin(1, () => undefined);
   assert.equal(await other.wake(), 40412);
 });
 
-test('a store that cannot be read when the session is there is 50301', async (t) => {
+test('a store that cannot be read when the session arrives is 50301', async (t) => {
   const core = new RestartedCore();
   const { code } = core.wake();
   t.mock.method(core.scene.deps.memory, 'repeated', () => {
     throw new Error('gone');
   });
-  core.bring();
+  core.adopt();
   assert.equal(await code, 50301);
 });

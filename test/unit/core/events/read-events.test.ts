@@ -34,7 +34,7 @@ class Scene {
   readonly waiters: EventWaiters;
   readonly queue = new FairQueue(scanQueueShape);
   cluster: ReadEventsDeps['cluster'] = null;
-  /** Hangs up as the latest reader does. */
+  /** Disconnects the latest reader. */
   hangUp: () => void = () => assert.fail('nobody has asked');
 
   constructor(perApplicationMax = 100) {
@@ -58,7 +58,7 @@ class Scene {
     return pageOf(await this.ask(asked));
   }
 
-  /** Asks with 30 s, and comes back when the reader is waiting. */
+  /** Requests with a wait of 30 s, and returns once the reader waits. */
   async waitingReader(asked: Asked = {}): Promise<{ answer: Promise<EventPage>; settled: () => boolean }> {
     const before = this.clock.pendingTimers;
     let settled = false;
@@ -96,7 +96,7 @@ test("a page holds the events of the caller's products in the order of the log, 
   assert.deepEqual({ next: page.next, truncated: page.truncated }, { next: 6, truncated: false });
 });
 
-test('the log is followed while somebody waits, and no longer', async () => {
+test('the log is followed only while a reader waits', async () => {
   const scene = new Scene();
   await scene.page();
   assert.equal(scene.events.followers, 0);
@@ -139,7 +139,7 @@ test('passing next back misses and repeats nothing, whatever the limit', async (
   }
 });
 
-test('with the limit reached exactly, next stands right behind the last event told', async () => {
+test('with the limit reached exactly, next is the last returned event', async () => {
   const scene = new Scene();
   scene.events.commit(mine, theirs, mine, theirs, mine);
   const page = await scene.page({ limit: 2 });
@@ -148,14 +148,14 @@ test('with the limit reached exactly, next stands right behind the last event to
   assert.deepEqual([sequences(rest), rest.next], [[5], 5]);
 });
 
-test("where none is the caller's, next advances all the same", async () => {
+test("next advances also if no event is the caller's", async () => {
   const scene = new Scene();
   scene.events.commit(theirs, theirs, null);
   const page = await scene.page();
   assert.deepEqual([sequences(page), page.next], [[], 3]);
 });
 
-test('one request looks at so many events and no more, and the next goes on from there', async () => {
+test('one request scans a bounded number of events, and the next continues from there', async () => {
   const scene = new Scene();
   scene.events.commit(...Array.from({ length: eventsScannedMax + 10 }, () => theirs), mine);
   const first = await scene.page({ waitMs: 30_000 });
@@ -164,7 +164,7 @@ test('one request looks at so many events and no more, and the next goes on from
   assert.deepEqual(sequences(second), [eventsScannedMax + 11]);
 });
 
-test('a cursor older than what is kept begins at the oldest, and says that something is missing', async () => {
+test('a cursor older than the log begins at the oldest event, and is marked as truncated', async () => {
   const scene = new Scene();
   scene.events.commit(mine, mine, mine, mine);
   scene.events.forget(2);
@@ -197,7 +197,7 @@ test('a cursor ahead of the log is truncated and begins at the head', async () =
   assert.deepEqual([sequences(page), page.next, page.truncated], [[], 1, true]);
 });
 
-test('a cursor that another member gave is waited for: nothing is missed, repeated or said to be', async () => {
+test('a cursor from another member is awaited: nothing is missed, repeated or marked as truncated', async () => {
   const scene = new Scene();
   scene.cluster = { logReaches: async (sequence) => sequence <= 3 };
   scene.events.commit(mine);
@@ -211,7 +211,7 @@ test('a cursor that another member gave is waited for: nothing is missed, repeat
   assert.deepEqual(sequences(await answer), [4]);
 });
 
-test('a cursor ahead of what all members share is truncated, unless that has come meanwhile', async () => {
+test('a cursor ahead of the shared log is truncated, unless the log has reached it meanwhile', async () => {
   const scene = new Scene();
   scene.events.commit(mine);
   scene.cluster = { logReaches: async () => false };
@@ -227,7 +227,7 @@ test('a cursor ahead of what all members share is truncated, unless that has com
   assert.deepEqual([sequences(later), later.truncated], [[4], false]);
 });
 
-test('events that are dropped while a reader is on its way leave a page that says so', async () => {
+test('events that are dropped during a read leave a page marked as truncated', async () => {
   const scene = new Scene();
   scene.events.commit(...Array.from({ length: 3000 }, () => theirs), mine);
   scene.events.afterRead = () => {
@@ -256,7 +256,7 @@ test('an empty log answers an empty page whose cursor holds from then on', async
   assert.deepEqual([sequences(later), later.truncated], [[1], false]);
 });
 
-test('with something there, or nothing to wait for, no reader waits', async () => {
+test('with an available event, or without a wait, no reader waits', async () => {
   const scene = new Scene();
   await scene.page();
   scene.events.commit(mine);
@@ -301,7 +301,7 @@ test("other applications' events cost a waiting reader nothing: they are neither
   );
 });
 
-test('an event committed between looking and waiting is not missed', async () => {
+test('an event committed between the scan and the wait is not missed', async () => {
   const scene = new Scene();
   scene.events.afterRead = () => {
     scene.events.afterRead = () => undefined;
@@ -311,14 +311,14 @@ test('an event committed between looking and waiting is not missed', async () =>
   assert.deepEqual(sequences(await scene.page({ waitMs: 30_000 })), [3]);
 });
 
-test('an event committed in the turn of the request, before it is looked for, is not missed', async () => {
+test('an event committed in the turn of the request, before the scan, is not missed', async () => {
   const scene = new Scene();
   const answer = scene.page({ start: 'latest', waitMs: 30_000 });
   scene.events.commit(mine);
   assert.deepEqual(sequences(await answer), [1]);
 });
 
-test('an event committed in the very turn of the deadline is told, or left for the next page', async () => {
+test('an event committed in the turn of the deadline is returned, or left for the next page', async () => {
   const scene = new Scene();
   const { answer } = await scene.waitingReader();
   scene.clock.advance(30_000);
@@ -328,7 +328,7 @@ test('an event committed in the very turn of the deadline is told, or left for t
   assert.deepEqual([...sequences(page), ...sequences(rest)], [1]);
 });
 
-test('two batches for one waiting reader in one turn are both told', async () => {
+test('two batches for one waiting reader in one turn are both returned', async () => {
   const scene = new Scene();
   const { answer } = await scene.waitingReader();
   scene.events.commit(mine);
@@ -336,7 +336,7 @@ test('two batches for one waiting reader in one turn are both told', async () =>
   assert.deepEqual(sequences(await answer), [1, 2]);
 });
 
-test('a drain answers those who wait at once, and whoever comes after with what there is', async () => {
+test('a drain answers waiting readers at once, and later ones with the available events', async () => {
   const scene = new Scene();
   const { answer } = await scene.waitingReader();
   scene.events.commit(theirs);
@@ -353,7 +353,7 @@ test('hanging up frees the slot of a reader that waits', async () => {
   const { answer } = await scene.waitingReader();
   assert.deepEqual(await scene.ask({ waitMs: 1 }), {
     ok: false,
-    error: { code: 42901, message: 'as many readers as may are here already' },
+    error: { code: 42901, message: 'too many requests wait for events' },
   });
   scene.hangUp();
   await answer;
@@ -362,7 +362,7 @@ test('hanging up frees the slot of a reader that waits', async () => {
   await scene.page();
 });
 
-test('hanging up ends a long walk through the log', async () => {
+test('hanging up ends a long scan of the log', async () => {
   const scene = new Scene();
   scene.events.commit(...Array.from({ length: 20_000 }, () => theirs));
   scene.events.afterRead = () => {
@@ -373,7 +373,7 @@ test('hanging up ends a long walk through the log', async () => {
   assert.equal(scene.readers.size, 0);
 });
 
-test('a product that is given to another application while a reader waits is no longer told to it', async () => {
+test('events of a product that moves to another application during a wait are no longer returned', async () => {
   const scene = new Scene();
   const { answer, settled } = await scene.waitingReader();
   scene.assign(mine, otherApp);
@@ -384,7 +384,7 @@ test('a product that is given to another application while a reader waits is no 
   assert.deepEqual(sequences(await answer), []);
 });
 
-test('a product that comes to the application while its reader waits is told from then on', async () => {
+test('events of a product that is added to the application during a wait are returned from then on', async () => {
   const scene = new Scene();
   const { answer } = await scene.waitingReader();
   scene.events.commit(theirs);
@@ -393,7 +393,7 @@ test('a product that comes to the application while its reader waits is told fro
   assert.deepEqual(sequences(await answer), [second]);
 });
 
-test('a product that is taken away between the wake and the look leaves the reader waiting', async () => {
+test('a product that is removed between the wake and the scan leaves the reader waiting', async () => {
   const scene = new Scene();
   const { answer, settled } = await scene.waitingReader();
   scene.events.commit(mine);
@@ -430,7 +430,7 @@ test('a log that cannot be read is 50301 and frees the slot', async () => {
   assert.equal(scene.log.lines.length, 1);
 });
 
-test('a registry that cannot be read is 50301, also for those who wait when an event comes', async () => {
+test('an unreadable registry is 50301, also for readers that wait when an event arrives', async () => {
   const scene = new Scene();
   const waiting = await scene.waitingReader();
   const failed = assert.rejects(waiting.answer, /50301/);

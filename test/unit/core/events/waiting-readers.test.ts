@@ -20,7 +20,7 @@ function enter({ readers }: Room, appId = testApp): ReaderSlot {
   return slot;
 }
 
-/** Whether the wait is over; looks once, after everything that is due has run. */
+/** True if the wait has ended; checks once, after all due callbacks. */
 async function isOver(wait: Promise<void>): Promise<boolean> {
   let over = false;
   void wait.then(() => {
@@ -72,11 +72,11 @@ test('a wake counts for one wait', async () => {
   scene.clock.advance(30_000);
 });
 
-test('a wait of no time is over', async () => {
+test('a wait of zero time ends at once', async () => {
   assert.equal(await isOver(enter(room()).wait(0)), true);
 });
 
-test('after a drain every wait of whoever enters is over at once', async () => {
+test('after a drain each wait of a new caller ends at once', async () => {
   const scene = room();
   scene.readers.wakeAll();
   const slot = enter(scene);
@@ -84,7 +84,7 @@ test('after a drain every wait of whoever enters is over at once', async () => {
   assert.equal(await isOver(slot.wait(30_000)), true);
 });
 
-test('a wake wakes nobody else', async () => {
+test('a wake affects one slot only', async () => {
   const scene = room();
   const [one, two] = [enter(scene), enter(scene)];
   const [first, second] = [one.wait(1000), two.wait(1000)];
@@ -102,7 +102,7 @@ test('a slot waits for one thing at a time', async () => {
   await wait;
 });
 
-test('one application fills its own slots only, and all of them together the room', () => {
+test('one application fills its own slots only, and all applications together the total', () => {
   const { readers } = room({ max: 3, perApplicationMax: 2 });
   assert.ok(readers.enter(testApp));
   assert.ok(readers.enter(testApp));
@@ -111,7 +111,7 @@ test('one application fills its own slots only, and all of them together the roo
   assert.equal(readers.enter(otherApp), null);
 });
 
-test('a slot that is left is free again, once', () => {
+test('leaving a slot frees it, once', () => {
   const scene = room({ max: 3, perApplicationMax: 2 });
   const slot = enter(scene);
   enter(scene);

@@ -14,14 +14,14 @@ interface Captured {
   readonly dateMs: number;
 }
 
-/** A server that does what is dated within the window, and remembers it. */
+/** A server that executes requests dated within the window, and remembers them. */
 class Scene {
   readonly clock = new DrivenClock();
   readonly memory = new AnswerMemory<Result<number, Refusal>>(this.clock, 100);
   readonly done = new Map<string, number>();
   #signatures = 0;
 
-  /** Signed by a backend whose clock differs by so much from the server's. */
+  /** Signed by a backend with this clock offset from the server. */
   sign(offMs = 0): Captured {
     this.#signatures += 1;
     return {
@@ -41,7 +41,7 @@ class Scene {
   }
 }
 
-test('a captured request stays known while the wall clock is an hour ahead and after it is back, and a new one is done at once', () => {
+test('a captured request stays known while the wall clock is an hour ahead and after it returns, and a new one is executed at once', () => {
   const scene = new Scene();
   const captured = scene.sign();
   assert.equal(scene.send(captured), 'done');
@@ -62,7 +62,7 @@ test('a clock that was ahead for a day and is right again delays no new request'
   assert.equal(scene.send(scene.sign()), 'done');
 });
 
-test('a request whose signature is forgotten is rejected after the wall clock steps back behind its date', () => {
+test('a request with an expired signature is rejected after the wall clock steps back behind its date', () => {
   const scene = new Scene();
   const captured = scene.sign();
   assert.equal(scene.send(captured), 'done');

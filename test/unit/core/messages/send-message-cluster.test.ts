@@ -24,7 +24,7 @@ test('a device that is online nowhere is 40412, a login that is not yet committe
 });
 
 for (const fault of ['unwakeable', 'dead'] as const)
-  test(`nobody responds (${fault}) for the owner: 50301 at once`, async () => {
+  test(`the owner does not respond (${fault}): 50301 at once`, async () => {
     const scene = new ClusterScene();
     scene.member(0).comeOnline();
     scene.network.fault(scene.member(0).id, fault);
@@ -78,7 +78,7 @@ test('rows that cannot be read are 50301; access is checked at both ends', async
   assert.equal(await other.member(0).send(), 50301);
 });
 
-test('a device that moves between the look and the question is looked up once more', async () => {
+test('a device that moves between the lookup and the question is located again', async () => {
   const scene = new ClusterScene();
   const old = scene.member(0).comeOnline();
   scene.shared.beforeFind = () => {
@@ -92,7 +92,7 @@ test('a device that moves between the look and the question is looked up once mo
   assert.deepEqual(old.connection.messages, []);
 });
 
-test('a device that goes offline between the look and the question is 40412', async () => {
+test('a device that goes offline between the lookup and the question is 40412', async () => {
   const scene = new ClusterScene();
   const { session } = scene.member(0).comeOnline();
   scene.shared.beforeFind = () => {

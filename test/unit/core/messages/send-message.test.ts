@@ -61,7 +61,7 @@ class Scene {
     return this;
   }
 
-  /** A request signed anew, unless the signature is given. */
+  /** A request with a new signature, unless one is given. */
   request(overrides: Partial<MessageRequest> = {}): MessageRequest {
     this.#signatures += 1;
     return {
@@ -82,7 +82,7 @@ class Scene {
   }
 }
 
-test('a message goes to the device as it is, and its acknowledgement is answered with the id and the time', async () => {
+test('a message is sent unchanged, and its acknowledgement is answered with the id and the time', async () => {
   const scene = new Scene().online();
   scene.connection.immediately = null;
   const answer = sendMessage(scene.deps, scene.request());
@@ -154,7 +154,7 @@ test('a device that went offline is 40412', async () => {
   assert.equal(await scene.code(), 40412);
 });
 
-test('a device that went away, or did not answer, before it acknowledged is 50402', async () => {
+test('a device that disconnected or did not answer before it acknowledged is 50402', async () => {
   const scene = new Scene().online();
   scene.connection.immediately = null;
   const answer = scene.code();
@@ -163,7 +163,7 @@ test('a device that went away, or did not answer, before it acknowledged is 5040
   assert.equal(scene.telemetry.count('message unknown'), 1);
 });
 
-test('the message behind as many as may wait is 42901 with when to come back, and may come again', async () => {
+test('the message beyond the maximum is 42901 with a retry time, and may be retried', async () => {
   const scene = new Scene().online();
   scene.connection.immediately = 'busy';
   const request = scene.request();
@@ -175,7 +175,7 @@ test('the message behind as many as may wait is 42901 with when to come back, an
   assert.equal(await scene.code(request), 0);
 });
 
-test('a repeat of a message under way joins it', async () => {
+test('a repeat of a message in progress joins it', async () => {
   const scene = new Scene().online();
   scene.connection.immediately = null;
   const request = scene.request();
@@ -192,7 +192,7 @@ for (const [name, result, code] of [
   ['an acknowledged message', 'acknowledged', 0],
   ['a message of unknown fate', 'unknown', 50402],
 ] as const) {
-  test(`a repeat of ${name} is answered alike and sends nothing, until its date is over`, async () => {
+  test(`a repeat of ${name} is answered alike and sends nothing, until its date expires`, async () => {
     const scene = new Scene().online();
     scene.connection.immediately = result;
     const request = scene.request();
@@ -234,7 +234,7 @@ test('two messages with the same words and other signatures are two messages', a
   assert.notEqual(first?.id, second?.id);
 });
 
-test('with as many known as may be, a new message is 42901 and a known one answered; room comes with time', async () => {
+test('with the memory full a new message is 42901 and a known one is answered; room returns with time', async () => {
   const scene = new Scene(2).online();
   const request = scene.request();
   assert.deepEqual([await scene.code(request), await scene.code(), await scene.code()], [0, 0, 42901]);
@@ -244,7 +244,7 @@ test('with as many known as may be, a new message is 42901 and a known one answe
   assert.equal(await scene.code(), 0);
 });
 
-test('a drain lets a message under way be acknowledged, and answers its repeat', async () => {
+test('a drain awaits the acknowledgement of a message in progress, and answers its repeat', async () => {
   const scene = new Scene().online();
   scene.connection.immediately = null;
   const request = scene.request();
@@ -255,7 +255,7 @@ test('a drain lets a message under way be acknowledged, and answers its repeat',
   assert.deepEqual([await first, await repeat], [0, 0]);
 });
 
-test('a connection that fails as it should not is told to the caller, and remembered by nobody', async () => {
+test('a connection that violates its contract is reported to the caller, and not remembered', async () => {
   const scene = new Scene().online();
   const request = scene.request();
   const deliver = scene.connection.deliver.bind(scene.connection);
@@ -265,7 +265,7 @@ test('a connection that fails as it should not is told to the caller, and rememb
   assert.equal(await scene.code(request), 0);
 });
 
-test('no log line holds anything of a payload', async () => {
+test('no log line contains a payload', async () => {
   const scene = new Scene().online();
   for (const result of ['acknowledged', 'unknown', 'busy'] as const) {
     scene.connection.immediately = result;

@@ -11,7 +11,7 @@ import { otherApp } from '../../../support/fakes.ts';
 import { demoCredential } from '../../../support/signed-requests.ts';
 
 class WakingScene extends ClusterScene {
-  /** Of the last request. */
+  /** Disconnects the caller of the last request. */
   hangUp: () => void = () => assert.fail('nobody has asked');
 
   constructor(nodes?: readonly string[]) {
@@ -41,7 +41,7 @@ function wakeupOf(answer: MessageAnswer): MessageWakeup | null | undefined {
   return answer.ok ? answer.value.wakeup : answer.error.wakeup;
 }
 
-/** One member alone among others, and a device that moves: any process or node may have it next. */
+/** The device sleeps at member 0 and wakes at `awake`; `asked` receives the request. */
 const places = [
   { name: 'where it slept', asked: 0, awake: 0 },
   { name: 'at another member than it slept', asked: 0, awake: 1 },
@@ -103,7 +103,7 @@ test('without a wait the device is woken and the answer is 50402 at once', async
   assert.equal(connection.wakes.length, 1);
 });
 
-test('a wakeup that may have left is waited for all the same', async () => {
+test('a wakeup of unknown result is awaited', async () => {
   const scene = new WakingScene();
   const { connection: module } = scene.member(0).sleep();
   module.immediately = 'unknown';
@@ -170,13 +170,13 @@ for (const { code, name, prepare } of refused)
     const lines = scene.member(1).log.lines.filter(({ message }) => message === 'wakeup refused');
     assert.deepEqual(
       lines.map(({ fields }) => (fields as { code: number }).code),
-      // A server that is being stopped wakes nobody.
+      // A draining server wakes no device.
       code === 50301 ? [] : [code],
     );
     assert.equal(scene.member(1).telemetry.count('message refused'), 1);
   });
 
-test('access is checked before anything is sought', async () => {
+test('access is checked before the device is located', async () => {
   const scene = new WakingScene();
   scene.member(0).sleep();
   const message = scene.message({ appId: otherApp });
@@ -184,7 +184,7 @@ test('access is checked before anything is sought', async () => {
   assert.deepEqual(scene.network.asked, []);
 });
 
-test('a repeated signature joins the first while it waits and is answered like it, wherever it comes', async () => {
+test('a repeated signature joins the first while it waits and is answered like it, at any member', async () => {
   const scene = new WakingScene();
   const { connection: module } = scene.member(0).sleep();
   const message = scene.message();
@@ -202,7 +202,7 @@ test('a repeated signature joins the first while it waits and is answered like i
   assert.equal(controller.messages.length, 1);
 });
 
-test('what was told 50402 or 40412 neither wakes nor sends when it is repeated anywhere', async () => {
+test('a request that was answered 50402 or 40412 neither wakes nor sends when repeated at any member', async () => {
   const scene = new WakingScene();
   const [late, absent] = [scene.message(), scene.message()] as [MessageRequest, MessageRequest];
   assert.equal(codeOf(await scene.send(scene.member(0), { message: absent })), 40412);
@@ -234,7 +234,7 @@ test('a caller that hangs up frees its place, and its message is not sent', asyn
   assert.equal(codeOf(await scene.send(scene.member(0), { message })), 0, 'it may come again');
 });
 
-test('so many wait, of one application and in all; one more is 42901, is not woken, and may come again', async () => {
+test('waiting requests are bounded, per application and in total; one more is 42901, wakes nothing, and may be retried', async () => {
   const scene = new WakingScene(['n1']);
   const { connection } = scene.member(0).sleep();
   const product = scene.registry.products.get('doorbell');
@@ -254,7 +254,7 @@ test('so many wait, of one application and in all; one more is 42901, is not wok
   assert.deepEqual((await Promise.all([...own, another])).map(codeOf), [0, 0, 0]);
 });
 
-test('who waits when the server drains is told 50301', async () => {
+test('a request that waits when the server drains is answered 50301', async () => {
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(0));
@@ -275,7 +275,7 @@ test('a credential that is withdrawn while the device wakes sends nothing', asyn
   assert.deepEqual(connection.messages, []);
 });
 
-test('a device that woke and is gone again is 50402 with a completed wakeup', async () => {
+test('a device that woke and disconnected again is 50402 with a completed wakeup', async () => {
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(0));
@@ -296,7 +296,7 @@ test('one that does not acknowledge after it woke is 50402 with a completed wake
   assert.equal(connection.messages.length, 1);
 });
 
-test('what all share goes away while the device wakes: 50301, and it may come again', async () => {
+test('the shared state becomes unreachable while the device wakes: 50301, and the request may be retried', async () => {
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(1), { waitMs: 30_000 });

@@ -26,7 +26,7 @@ function refusal(changes: Partial<RefusedWakeup> = {}): RefusedWakeup {
   };
 }
 
-/** The answer that is to be noted as this refusal. */
+/** The answer that is recorded as this refusal. */
 function answer({ requestId, appId, isProven, deviceId, code, reason }: RefusedWakeup): WakeupAnswered {
   const proven = isProven ? appId : null;
   const reply = { code, message: reason };
@@ -36,7 +36,7 @@ function answer({ requestId, appId, isProven, deviceId, code, reason }: RefusedW
 class Scene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
-  /** A refused wakeup has its line, though no other request has one. */
+  /** A refused wakeup is logged even if requests are not. */
   readonly answered: AnsweredWakeups;
 
   constructor(kept?: { readonly max: number; readonly ofOwnerMax: number }) {
@@ -44,7 +44,7 @@ class Scene {
     this.answered = new AnsweredWakeups(this.clock, this.log, requests, kept);
   }
 
-  /** The lines of a level, but for those of devices. */
+  /** Lines of a level without those of devices. */
   lines(level = 'info'): object[] {
     return this.log.lines.filter((line) => line.level === level).map(({ fields }) => fields);
   }
@@ -52,7 +52,7 @@ class Scene {
 
 test('a refused wakeup is one line at info with its request id, application, code and reason, and its device at debug', () => {
   const { answered, log } = new Scene();
-  answered.note(answer(refusal()));
+  answered.record(answer(refusal()));
   assert.deepEqual(log.lines, [
     {
       level: 'info',
@@ -69,14 +69,14 @@ test('a refused wakeup is one line at info with its request id, application, cod
 
 test('an accepted wakeup is a line at debug alone', () => {
   const scene = new Scene();
-  scene.answered.note({ ...answer(refusal()), reply: { code: 0, message: 'success' } });
+  scene.answered.record({ ...answer(refusal()), reply: { code: 0, message: 'success' } });
   assert.deepEqual([scene.lines().length, scene.lines('debug').length], [0, 1]);
   assert.deepEqual(scene.answered.refusals.list(requestId, null, 10), []);
 });
 
-test('an application that nobody has proven is said to be claimed, and a reason has an end', () => {
+test('an unauthenticated application is logged as claimed, and a reason is truncated', () => {
   const scene = new Scene();
-  scene.answered.note(
+  scene.answered.record(
     answer(refusal({ isProven: false, code: 40105, deviceId: null, reason: 'x'.repeat(1000) })),
   );
   const reason = 'x'.repeat(refusalReasonCharactersMax);
@@ -86,10 +86,10 @@ test('an application that nobody has proven is said to be claimed, and a reason 
 test('refused wakeups are found by request id and device, the latest first, also those that were left out of the log', () => {
   const scene = new Scene();
   for (let i = 0; i < refusalLineLimits.ofApplicationMax; i++)
-    scene.answered.note(answer(refusal({ requestId: `other-${i}` as RequestId })));
-  scene.answered.note(answer(refusal()));
+    scene.answered.record(answer(refusal({ requestId: `other-${i}` as RequestId })));
+  scene.answered.record(answer(refusal()));
   scene.clock.advance(5);
-  scene.answered.note(answer(refusal({ deviceId: null, code: 40003 })));
+  scene.answered.record(answer(refusal({ deviceId: null, code: 40003 })));
   const codes = (deviceId: typeof testDevice | null, limit = 10): number[] =>
     scene.answered.refusals.list(requestId, deviceId, limit).map(({ code }) => code);
   assert.deepEqual([codes(null), codes(testDevice), codes(null, 1)], [[40003, 40412], [40412], [40003]]);
@@ -106,7 +106,7 @@ test('an application that floods forgets its own refused wakeups, not those of o
   );
 });
 
-test('of too many in all, those of the application that was refused longest ago go first', () => {
+test('at the total limit, those of the application that was refused longest ago go first', () => {
   const kept = new Scene({ max: 4, ofOwnerMax: 2 }).answered.refusals;
   for (const app of ['a', 'b', 'a', 'b', 'c', 'c', 'c']) kept.note(refusal({ appId: app as ApplicationId }));
   const apps = kept.list(requestId, null, 100).map(({ appId }) => appId);

@@ -1,4 +1,4 @@
-/** What becomes of a wakeup whose device signs in at another member, and who may ask for it where. Source: cluster.md, events.md. */
+/** Outcomes of wakeups whose device logs in at another member, queried at any member. Source: cluster.md, events.md. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
@@ -21,7 +21,7 @@ function recordOf(scene: ClusterScene): { status?: string; wokeAfterMs?: number 
   return scene.member(0).wakeupRecords.find(latestOf(testApp, requestId)) ?? {};
 }
 
-test('a signal login at another member completes the wakeup, once, and says how long it took', async () => {
+test('a signal login at another member completes the wakeup once, with the wake time', async () => {
   const scene = await woken();
   scene.member(2).comeOnline();
   scene.member(1).comeOnline();
@@ -29,7 +29,7 @@ test('a signal login at another member completes the wakeup, once, and says how 
   assert.equal(recordOf(scene).wokeAfterMs, 2000);
 });
 
-test('how long it took is told by when the device signed in, not by when it was told', async () => {
+test('the wake time is measured to the login of the device, not to the notification', async () => {
   const scene = await woken();
   scene.member(2).comeOnline({ isCommitted: false });
   scene.clock.advance(700);
@@ -37,7 +37,7 @@ test('how long it took is told by when the device signed in, not by when it was 
   assert.equal(recordOf(scene).wokeAfterMs, 2000);
 });
 
-test('a login here that the log tells of again completes nothing that began behind it', async () => {
+test('a local login that the log repeats does not complete a later wakeup', async () => {
   const scene = new ClusterScene();
   const member = scene.member(0);
   member.sleep();
@@ -50,7 +50,7 @@ test('a login here that the log tells of again completes nothing that began behi
   assert.equal(recordOf(scene).status, 'accepted');
 });
 
-test('a login at another member that is told between the write and its callback completes the wakeup', async () => {
+test('a login at another member that is logged between the write and its callback completes the wakeup', async () => {
   const scene = new ClusterScene();
   const { connection } = scene.member(0).sleep();
   connection.immediately = null;
@@ -64,7 +64,7 @@ test('a login at another member that is told between the write and its callback 
   assert.equal(recordOf(scene).wokeAfterMs, 0);
 });
 
-test('what happened before the wakeup began is not its doing, though the log tells of it afterwards', async () => {
+test('a login before the wakeup does not complete it, though the log has it afterwards', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep();
   const { session } = scene.member(2).comeOnline({ isCommitted: false });
@@ -75,7 +75,7 @@ test('what happened before the wakeup began is not its doing, though the log tel
   assert.deepEqual(scene.told(), ['accepted r-1']);
 });
 
-test('the session that carried it, at another member, is reset, and no login comes: failed', async () => {
+test('a wakeup whose session at another member is reset, without a login, has failed', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep({ wakeMode: 'none' });
   const { session } = scene.member(1).sleep();
@@ -86,7 +86,7 @@ test('the session that carried it, at another member, is reset, and no login com
   assert.deepEqual(scene.told(), ['accepted r-1', 'failed r-1']);
 });
 
-test('the session that carried it here is reset: failed, by the epoch that all know', async () => {
+test('a wakeup whose local session is reset has failed, matched by the shared epoch', async () => {
   const scene = new ClusterScene(['n1', 'n1']);
   scene.member(0).sleep();
   const { session } = scene.member(1).sleep();
@@ -104,7 +104,7 @@ test('the reset of another session of the device fails nothing', async () => {
   assert.equal(recordOf(scene).status, 'accepted');
 });
 
-test('any member answers what became of a wakeup that another has done; an unknown one is 40413', async () => {
+test("any member answers the outcome of another member's wakeup; an unknown one is 40413", async () => {
   const scene = await woken();
   for (const member of scene.members) assert.equal(await member.outcome('r-1'), 'accepted');
   const unknown = scene.member(2).outcome('r-2');
@@ -113,7 +113,7 @@ test('any member answers what became of a wakeup that another has done; an unkno
   assert.equal(await unknown, 40413);
 });
 
-test('one that is accepted and not written to what all share yet is waited for', async () => {
+test('the answer waits for an accepted wakeup that is not in the shared state yet', async () => {
   const scene = await woken();
   scene.isBehind = true;
   const answer = scene.member(2).outcome('r-1');
@@ -123,7 +123,7 @@ test('one that is accepted and not written to what all share yet is waited for',
   assert.equal(await answer, 'accepted');
 });
 
-test('what cannot be looked up while what is shared is away is 50301, what is here is answered', async () => {
+test('while the shared state is unreachable, a remote wakeup is 50301 and a local one is answered', async () => {
   const scene = await woken();
   scene.shared.fault = 'away';
   assert.equal(await scene.member(0).outcome('r-1'), 'accepted');
@@ -132,7 +132,7 @@ test('what cannot be looked up while what is shared is away is 50301, what is he
 });
 
 for (const place of [0, 2])
-  test(`who waits ${place === 0 ? 'where it was done' : 'at another member'} is answered as soon as the outcome is known`, async () => {
+  test(`a caller waiting ${place === 0 ? 'where it was sent' : 'elsewhere'} is answered as soon as the outcome is known`, async () => {
     const scene = await woken();
     const member = scene.member(place);
     const answer = member.outcome('r-1', 30_000);
@@ -142,7 +142,7 @@ for (const place of [0, 2])
     assert.deepEqual([member.deps.readers.size, member.deps.waiters?.size], [0, 0]);
   });
 
-test('who waits at another member for what does not come is answered as it is when the wait is over', async () => {
+test('a caller that waits at another member in vain gets the current state when the wait ends', async () => {
   const scene = await woken();
   const answer = scene.member(2).outcome('r-1', 10_000);
   await settle();
@@ -150,7 +150,7 @@ test('who waits at another member for what does not come is answered as it is wh
   assert.equal(await now(answer), 'accepted');
 });
 
-test("the outcome of another device's wakeup of the same id wakes nobody", async () => {
+test("the outcome of another device's wakeup with the same id wakes no caller", async () => {
   const scene = await woken();
   let told = 0;
   const stop = scene.member(2).deps.waiters?.follow('OTHER' as DeviceId, requestId, () => (told += 1));

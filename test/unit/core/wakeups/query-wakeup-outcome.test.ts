@@ -51,18 +51,18 @@ class Scene extends WakeupScene {
   }
 }
 
-/** What is on its way by promises has arrived. */
-async function settle(): Promise<void> {
+/** Runs all pending promise callbacks. */
+async function flushPromises(): Promise<void> {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 }
 
 /** `still waiting`, or the answer. */
 async function now(answer: Promise<string | number>): Promise<string | number> {
-  await settle();
+  await flushPromises();
   return Promise.race([answer, Promise.resolve('still waiting')]);
 }
 
-test('without a wait the answer is what is so now, in the same turn', async () => {
+test('without a wait the answer is the current state, in the same turn', async () => {
   const scene = await new Scene().woken();
   const answer = queryWakeupOutcome(scene.outcomes, {
     appId: testApp,
@@ -97,7 +97,7 @@ const outcomes: Record<string, (scene: Scene) => void> = {
   },
 };
 for (const [status, become] of Object.entries(outcomes)) {
-  test(`who waits is answered ${status} as soon as it is`, async () => {
+  test(`a waiting caller is answered ${status} as soon as it is`, async () => {
     const scene = await new Scene().woken();
     const answer = scene.ask(30);
     scene.clock.advance(1000);
@@ -109,16 +109,16 @@ for (const [status, become] of Object.entries(outcomes)) {
   });
 }
 
-test('who waits is answered expired once the 60 s are over', async () => {
+test('a waiting caller is answered expired after 60 s', async () => {
   const scene = await new Scene().woken();
   scene.clock.advance(45_000);
   const answer = scene.ask(30);
-  await settle();
+  await flushPromises();
   scene.clock.advance(15_500);
   assert.equal(await now(answer), 'expired');
 });
 
-test('an unknown wakeup is waited for until it is awaited no more', async () => {
+test('a caller waits for an unknown wakeup until it is no longer awaited', async () => {
   const scene = new Scene().sleep();
   scene.connection.immediately = 'unknown';
   await scene.wake({ requestId });
@@ -131,10 +131,10 @@ test('an unknown wakeup is waited for until it is awaited no more', async () => 
   assert.equal(await now(scene.ask(30)), 'unknown', 'known by now: nobody waits');
 });
 
-test('at the end of the wait the answer is what is so then', async () => {
+test('at the end of the wait the answer is the current state', async () => {
   const scene = await new Scene().woken();
   const answer = scene.ask(2.5);
-  await settle();
+  await flushPromises();
   scene.clock.advance(2499);
   assert.equal(await now(answer), 'still waiting');
   scene.clock.advance(1);
@@ -142,7 +142,7 @@ test('at the end of the wait the answer is what is so then', async () => {
   assert.equal(scene.readers.size, 0);
 });
 
-test('whose wait is over is no longer called when the wakeup is settled', async () => {
+test('a caller whose wait is over is not notified of the outcome', async () => {
   const scene = await new Scene().woken();
   const { watch } = scene;
   const whenSettled = watch.whenSettled.bind(watch);
@@ -153,34 +153,34 @@ test('whose wait is over is no longer called when the wakeup is settled', async 
       told();
     });
   const answer = scene.ask(1);
-  await settle();
+  await flushPromises();
   scene.clock.advance(1000);
   assert.equal(await now(answer), 'accepted');
   scene.comeOnline();
   assert.equal(calls, 0);
 });
 
-test('a settled wakeup is answered at once, whatever the wait', async () => {
+test('a known outcome is answered at once, whatever the wait', async () => {
   const scene = await new Scene().woken();
   scene.comeOnline();
   assert.equal(await now(scene.ask(30)), 'completed');
 });
 
-test('many wait for one wakeup, and all are told', async () => {
+test('many callers wait for one wakeup, and all are answered', async () => {
   const scene = await new Scene().woken();
   const answers = [scene.ask(30), scene.ask(30)];
-  await settle();
+  await flushPromises();
   scene.comeOnline();
   assert.deepEqual(await Promise.all(answers), ['completed', 'completed']);
 });
 
-test('who waits for a wakeup is answered about it, though another of the same id is begun meanwhile', async () => {
+test('a waiting caller is answered about its wakeup, though another of the same id begins meanwhile', async () => {
   const scene = new Scene().sleep();
   scene.connection.immediately = 'unknown';
   await scene.wake({ requestId });
   scene.clock.advance(55_000);
   const answer = scene.ask(10);
-  await settle();
+  await flushPromises();
   scene.connection.immediately = 'written';
   await scene.wake({ requestId });
   assert.equal(await now(answer), 'still waiting');
@@ -189,7 +189,7 @@ test('who waits for a wakeup is answered about it, though another of the same id
   assert.equal(await now(answer), 'unknown');
 });
 
-test('of several wakeups of one id the latest is told, or that of the device that is named', async () => {
+test('among several wakeups of one id the latest is answered, or that of the given device', async () => {
   const scene = await new Scene().woken();
   const gate = 'GATE01' as DeviceId;
   const [{ record }] = [...scene.records.records.values()] as [KnownWakeup];
@@ -201,7 +201,7 @@ test('of several wakeups of one id the latest is told, or that of the device tha
   assert.equal(await scene.ask(30, { deviceId: 'ANOTHER' as DeviceId }), 40413);
 });
 
-test('one application’s full benches are 42901 with a time to come back, and leave room for another’s', async () => {
+test('with all slots of one application in use the answer is 42901 with a retry time, and another application has room', async () => {
   const scene = await new Scene().woken();
   scene.shareProduct();
   await scene.wake({ requestId, appId: otherApp });
@@ -223,7 +223,7 @@ test('one application’s full benches are 42901 with a time to come back, and l
 test('a caller that hangs up frees its slot at once', async () => {
   const scene = await new Scene().woken();
   const answer = scene.ask(30);
-  await settle();
+  await flushPromises();
   assert.equal(scene.readers.size, 1);
   scene.hangUp();
   assert.equal(scene.readers.size, 0);
@@ -231,16 +231,16 @@ test('a caller that hangs up frees its slot at once', async () => {
   assert.equal(scene.clock.pendingTimers, 1, 'the watch alone');
 });
 
-test('a server that drains answers those who wait with what is so, and nobody waits after that', async () => {
+test('a draining server answers waiting callers with the current state, and no caller waits after that', async () => {
   const scene = await new Scene().woken();
   const answer = scene.ask(30);
-  await settle();
+  await flushPromises();
   scene.readers.wakeAll();
   assert.equal(await now(answer), 'accepted');
   assert.equal(await now(scene.ask(30)), 'accepted');
 });
 
-test('what is answered is committed first', async () => {
+test('an outcome is committed before it is answered', async () => {
   const scene = await new Scene().woken();
   let commit = (): void => undefined;
   scene.records.outstanding = new Promise((resolve) => {
@@ -257,19 +257,19 @@ test('a commit that takes longer than 2 s is 50301, after a wait too', async () 
   const scene = await new Scene().woken();
   scene.records.outstanding = new Promise(() => undefined);
   const answers = [scene.ask(0), scene.ask(10)];
-  await settle();
+  await flushPromises();
   scene.clock.advance(1999);
   assert.equal(await now(answers[0] ?? assert.fail()), 'still waiting');
   scene.clock.advance(1);
   assert.equal(await now(answers[0] ?? assert.fail()), 50301);
   scene.comeOnline();
-  await settle();
+  await flushPromises();
   scene.clock.advance(2000);
   assert.equal(await now(answers[1] ?? assert.fail()), 50301);
   assert.equal(scene.readers.size, 0);
 });
 
-test('a store that cannot be read is 50301 with a time to come back, and written down', async () => {
+test('an unreadable store is 50301 with a retry time, and logged', async () => {
   const scene = await new Scene().woken();
   scene.records.find = () => {
     throw new Error('gone');
@@ -281,7 +281,7 @@ test('a store that cannot be read is 50301 with a time to come back, and written
 test('a store that cannot be read at the end of a wait is 50301, and the slot is free', async () => {
   const scene = await new Scene().woken();
   const answer = scene.ask(10);
-  await settle();
+  await flushPromises();
   scene.records.find = () => {
     throw new Error('gone');
   };
@@ -302,7 +302,7 @@ async function repeated(): Promise<Scene> {
 const repeat = { requestId: 'r-2' as RequestId };
 const ofRepeat = { appId: testApp, ...repeat, deviceId: null, waitMs: 0, onGone: () => undefined };
 
-test('the request id of a repeat answers the outcome of the first, says so, and waits for it', async () => {
+test('the request id of a repeat answers the outcome of the first, is marked, and waits for it', async () => {
   const scene = await repeated();
   const answer = scene.ask(30, { ...repeat, deviceId: testDevice });
   assert.equal(await now(answer), 'still waiting');
@@ -312,14 +312,14 @@ test('the request id of a repeat answers the outcome of the first, says so, and 
   assert.deepEqual(settled, { ok: true, value: scene.record('r-1'), repeatOf: requestId });
 });
 
-test('the request id of a repeat is of its device and application alone', async () => {
+test('the request id of a repeat is scoped to its device and application', async () => {
   const scene = await repeated();
   scene.shareProduct();
   assert.equal(await scene.ask(0, { ...repeat, deviceId: 'another' as DeviceId }), 40413);
   assert.equal(await scene.ask(0, { ...repeat, appId: otherApp }), 40413);
 });
 
-test('an id that a repeat and a later wakeup bear answers of the later one, and one that an earlier bears of the repeat', async () => {
+test('an id of a repeat and a later wakeup answers the later one, and one of an earlier wakeup the repeat', async () => {
   const scene = await repeated();
   scene.comeOnline();
   scene.goOffline();
@@ -332,7 +332,7 @@ test('an id that a repeat and a later wakeup bear answers of the later one, and 
   assert.equal((await queryWakeupOutcome(scene.outcomes, ofRepeat)).repeatOf, 'r-3');
 });
 
-test('the outcome of a first wakeup that cannot be read, or is gone, is 50301 or 40413 to its repeat', async () => {
+test('an unreadable or missing outcome of the first wakeup is 50301 or 40413 to its repeat', async () => {
   const scene = await repeated();
   const find = scene.records.find.bind(scene.records);
   scene.records.find = (name) => (name.requestId === requestId ? null : find(name));
@@ -361,8 +361,8 @@ test('a member that knows a repeat finds the outcome of the first at another', a
   one.sleep();
   const request = scene.wakeup({ requestId });
   await submitWakeup(one.deps, request);
-  await settle();
+  await flushPromises();
   await submitWakeup(two.deps, { ...request, ...repeat });
-  await settle();
+  await flushPromises();
   for (const member of [one, two]) assert.equal(await member.outcome(repeat.requestId), 'accepted');
 });

@@ -16,7 +16,7 @@ function scene(): { clock: DrivenClock; here: unknown[][]; told: [string, PeerNo
   return { clock: new DrivenClock(), here: [], told: [] };
 }
 
-test('a report is told here at once, and to the others when they know of the login', () => {
+test('a report is applied here at once, and sent to the others after they have learned of the login', () => {
   const { clock, here, told } = scene();
   const watch = { reported: (...said: unknown[]) => void here.push(said) };
   const peers = { notify: (to: string, notice: PeerNotice) => void told.push([to, notice]) };
@@ -28,7 +28,7 @@ test('a report is told here at once, and to the others when they know of the log
   assert.deepEqual(told, [['everybody', { kind: 'wake-reported', deviceId: testDevice, session, report }]]);
 });
 
-test('alone a report is told here only', () => {
+test('on a standalone server a report is applied locally only', () => {
   const { clock, here } = scene();
   const watch = { reported: (...said: unknown[]) => void here.push(said) };
   reportWake({ clock, watch, peers: noPeers }, testDevice, session, report);

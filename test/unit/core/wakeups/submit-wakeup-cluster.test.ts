@@ -34,7 +34,7 @@ test('any member wakes a device that sleeps at another: one write there, 202 her
   assert.equal(scene.shared.finds, 1, 'who is asked is told where the device is');
 });
 
-test('a device that is here is woken here, and nobody is asked', async () => {
+test('a local device is woken here, and no member is asked', async () => {
   const scene = new ClusterScene();
   const { connection } = scene.member(0).sleep();
   assert.equal(await scene.member(0).wake(), 0);
@@ -42,7 +42,7 @@ test('a device that is here is woken here, and nobody is asked', async () => {
   assert.deepEqual(asked(scene), []);
 });
 
-test('a session that is not yet committed is woken, before what the row says of another', async () => {
+test('a session that is not yet committed is woken in preference to another one in the row', async () => {
   const scene = new ClusterScene(['n1', 'n1']);
   const old = scene.member(0).sleep();
   const young = scene.member(1).sleep({ isCommitted: false });
@@ -53,7 +53,7 @@ test('a session that is not yet committed is woken, before what the row says of 
   assert.deepEqual(old.connection.closes, ['replaced']);
 });
 
-test('access is checked where it is asked, and no owner is bothered', async () => {
+test('access is checked at the receiving member, and no owner is asked', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep();
   assert.equal(await scene.member(1).wake({ appId: otherApp }), 40302);
@@ -67,7 +67,7 @@ test('the owner checks once more: a device that is taken from the application me
   assert.equal(await scene.member(1).wake(), 40302);
 });
 
-test('nobody responds and the record says no session: 40412', async () => {
+test('no member responds and the record has no session: 40412', async () => {
   const scene = new ClusterScene();
   const { session } = scene.member(0).sleep();
   scene.member(0).end('sleep', session);
@@ -77,7 +77,7 @@ test('nobody responds and the record says no session: 40412', async () => {
 });
 
 for (const fault of ['unwakeable', 'dead'] as const) {
-  test(`nobody responds (${fault}) and the record says a live owner: one retry after 75 ms, then 50301`, async () => {
+  test(`no member responds (${fault}) and the record has a live owner: one retry after 75 ms, then 50301`, async () => {
     const scene = new ClusterScene();
     const { connection } = scene.member(0).sleep();
     scene.network.fault(scene.member(0).id, fault);
@@ -92,7 +92,7 @@ for (const fault of ['unwakeable', 'dead'] as const) {
     assert.deepEqual(connection.wakes, []);
   });
 
-  test(`nobody responds (${fault}), and by the retry the device has logged in elsewhere: it is woken there`, async () => {
+  test(`no member responds (${fault}), and by the retry the device has logged in elsewhere: it is woken there`, async () => {
     const scene = new ClusterScene();
     scene.member(0).sleep();
     scene.network.fault(scene.member(0).id, fault);
@@ -164,7 +164,7 @@ for (const fault of ['stopped', 'cut'] as const)
     assert.equal(scene.member(1).telemetry.count('wakeup unknown'), 1);
   });
 
-test('the lease of a stopped owner is gone: callers get 50301 quickly, not a timeout each', async () => {
+test('after the lease of a stopped owner ended, callers get 50301 at once instead of a timeout', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep();
   scene.network.fault(scene.member(0).id, 'stopped');
@@ -189,7 +189,7 @@ for (const [result, code] of [
     assert.equal(await scene.member(1).wake(), code);
   });
 
-test('the limits are the owner’s, whoever is asked: three at once, then 42901 with when to come back', async () => {
+test('the limits are the owner’s, through any member: three at once, then 42901 with a retry time', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep();
   for (const place of [0, 1, 2]) assert.equal(await scene.member(place).wake(), 0);
@@ -197,7 +197,7 @@ test('the limits are the owner’s, whoever is asked: three at once, then 42901 
   assert.deepEqual(refused.ok ? null : [refused.error.code, refused.error.retryAfterS], [42901, 1]);
 });
 
-test("an application's rate is shared among the members that live, and grows when one is gone", async () => {
+test("live members share an application's rate, and a share grows when a member dies", async () => {
   const scene = new ClusterScene();
   const { limits } = scene.member(0).deps;
   const take = (): number => {
@@ -205,7 +205,7 @@ test("an application's rate is shared among the members that live, and grows whe
     member.sleep({ deviceId: device });
     const actor = member.directory.find(device);
     assert.ok(actor);
-    return limits.take(scene.wakeup().appId, actor);
+    return limits.acquire(scene.wakeup().appId, actor);
   };
   let taken = 0;
   for (let i = 0; i < 99; i++) {
@@ -272,7 +272,7 @@ test('a second session whose member does not answer: the wakeup is unknown after
   assert.equal(await now(answer), 50402);
 });
 
-test('a session of a dead member is passed over, and the next oldest is the one that does it', async () => {
+test('a session of a dead member is skipped, and the next oldest carries the wakeup', async () => {
   const scene = new ClusterScene();
   const lost = scene.member(0).sleep().connection;
   const { connection } = scene.member(1).sleep();
@@ -281,7 +281,7 @@ test('a session of a dead member is passed over, and the next oldest is the one 
   assert.deepEqual([lost.wakes.length, connection.wakes.length], [0, 1]);
 });
 
-test('events of a wakeup carry the epoch that all members know', async () => {
+test('events of a wakeup have the shared epoch', async () => {
   const scene = new ClusterScene(['n1', 'n1']);
   scene.member(0).sleep();
   scene.member(1).sleep();
@@ -290,7 +290,7 @@ test('events of a wakeup carry the epoch that all members know', async () => {
   assert.equal(scene.shared.log.recentOf(testDevice)[0]?.epoch, 2);
 });
 
-test('a repeated signature is answered like the first wherever it comes, also while the owner is gone, and writes nothing', async () => {
+test('a repeated signature is answered like the first at any member, also after the owner died, and writes nothing', async () => {
   const scene = new ClusterScene();
   const { connection } = scene.member(0).sleep();
   const request = scene.wakeup(mine);
@@ -326,7 +326,7 @@ test('one signature at three members at once: the owner writes once and answers 
   assert.equal(connection.wakes.length, 1);
 });
 
-test('a device that moves between the look and the question is looked up once more, and woken where it is', async () => {
+test('a device that moves between the lookup and the question is located again, and woken there', async () => {
   const scene = new ClusterScene(['n1', 'n1', 'n2']);
   const old = scene.member(0).sleep();
   let young: ReturnType<(typeof scene.members)[0]['sleep']> | null = null;
@@ -342,7 +342,7 @@ test('a device that moves between the look and the question is looked up once mo
   assert.equal((young as typeof old | null)?.connection.wakes.length, 1);
 });
 
-test('a device whose last session ends between the look and the question is 40412', async () => {
+test('a device whose last session ends between the lookup and the question is 40412', async () => {
   const scene = new ClusterScene();
   const { session } = scene.member(0).sleep();
   scene.shared.beforeFind = () => {
@@ -352,7 +352,7 @@ test('a device whose last session ends between the look and the question is 4041
   assert.equal(await scene.member(2).wake(), 40412);
 });
 
-test('a session that is superseded while its wakeup is under way: what its socket says counts, and it closes', async () => {
+test('a session that is superseded during its wakeup: the result of its socket counts, and it closes', async () => {
   const scene = new ClusterScene(['n1', 'n1', 'n2']);
   const { connection } = scene.member(0).sleep();
   connection.immediately = null;
@@ -366,7 +366,7 @@ test('a session that is superseded while its wakeup is under way: what its socke
   assert.equal(await scene.member(2).wake(mine), 0, 'and its repeat goes to the new one');
 });
 
-test('a member that drains begins no wakeup: 50301 to whoever asks', async () => {
+test('a draining member begins no wakeup: 50301', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep();
   scene.member(0).draining = true;

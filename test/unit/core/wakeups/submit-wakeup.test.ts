@@ -150,7 +150,7 @@ test('a repeat by signature after a 202 answers the same data, writes nothing an
   assert.equal(scene.connection.wakes.length, 1);
 });
 
-test('a repeat by signature answers the same data under whatever request id it comes', async () => {
+test('a repeat by signature answers the same data under any request id', async () => {
   const scene = new WakeupScene().sleep();
   const request = scene.request();
   const first = await submitWakeup(scene.deps, request);
@@ -176,7 +176,7 @@ test('a full store of wakeups answers 42901', async () => {
   assert.equal(await scene.wake(mine), 42901);
 });
 
-test('as many watched wakeups as may be answer 42901, and one that is settled makes room', async () => {
+test('at the maximum of watched wakeups the answer is 42901, and an outcome makes room', async () => {
   const scene = new WakeupScene({ watchedMax: 1 }).sleep();
   assert.equal(await scene.wake(), 0);
   const refused = await submitWakeup(scene.deps, scene.request());
@@ -185,7 +185,7 @@ test('as many watched wakeups as may be answer 42901, and one that is settled ma
   assert.equal(await scene.wake(), 0);
 });
 
-test("a fault behind the write is the caller's alone, and a repeat of it is tried again", async () => {
+test('a fault in the write affects its caller only, and its repeat is executed again', async () => {
   const scene = new WakeupScene().sleep();
   const { telemetry } = scene;
   const request = scene.request(mine);
@@ -224,7 +224,7 @@ test('an accepted wakeup is kept, awaited, with its event, custom data as it was
   });
 });
 
-test('a wakeup without custom data says null in its event, and is kept under the id the server made', async () => {
+test('a wakeup without custom data has null in its event, and is recorded under the id of the server', async () => {
   const scene = new WakeupScene().sleep();
   await scene.wake();
   assert.deepEqual(scene.events.at(-1)?.data, { request_id: 'made-1', custom_data: null });
@@ -237,7 +237,7 @@ test('the answer does not wait for the store', async () => {
   assert.equal(await scene.wake(), 0);
 });
 
-test('a wakeup of unknown result is kept as such, awaited, and nobody is told', async () => {
+test('a wakeup of unknown result is recorded as such, awaited, and causes no event', async () => {
   const scene = new WakeupScene().sleep();
   scene.connection.immediately = 'unknown';
   const begunAtMs = scene.clock.wallMs();
@@ -248,7 +248,7 @@ test('a wakeup of unknown result is kept as such, awaited, and nobody is told', 
 });
 
 for (const result of ['refused', 'busy'] as const) {
-  test(`of a wakeup whose write is ${result} nothing is kept and nothing is held`, async () => {
+  test(`a wakeup whose write is ${result} leaves no record and no watch`, async () => {
     const scene = new WakeupScene().sleep();
     scene.connection.immediately = result;
     await scene.wake(mine);
@@ -258,7 +258,7 @@ for (const result of ['refused', 'busy'] as const) {
   });
 }
 
-test('online is what the device was before the write, also when it has gone by the time the write lands', async () => {
+test('online is the state of the device before the write, even if it disconnected by the time of the write', async () => {
   const scene = new WakeupScene().sleep();
   scene.comeOnline();
   scene.connection.immediately = null;
@@ -269,7 +269,7 @@ test('online is what the device was before the write, also when it has gone by t
   assert.equal(scene.record('mine-1')?.alreadyOnline, true);
 });
 
-test('the sleep session that carried it is the one of the write, whoever has replaced it since', async () => {
+test('the sleep session of a wakeup is the one of its write, even if it was replaced since', async () => {
   const scene = new WakeupScene().sleep();
   scene.connection.immediately = null;
   const answer = scene.wake(mine);

@@ -11,7 +11,7 @@ const mine = { requestId: 'mine-1' as RequestId };
 const other = { requestId: 'mine-2' as RequestId };
 const repeatOfMine = { repeatOf: mine.requestId };
 
-/** What may have become of an accepted wakeup by the time it is repeated. */
+/** Outcomes of an accepted wakeup by the time of its repeat. */
 const outcomes: Record<string, (scene: WakeupScene) => void> = {
   accepted: () => undefined,
   completed: (scene) => {
@@ -39,7 +39,7 @@ for (const [status, become] of Object.entries(outcomes)) {
   });
 }
 
-test('a retry of an unknown wakeup under its id is one of its own, and the first goes on', async () => {
+test('a retry of an unknown wakeup under its id is a wakeup of its own, and the first continues', async () => {
   const scene = new WakeupScene().sleep();
   scene.connection.immediately = 'unknown';
   assert.equal(await scene.wake(mine), 50402);
@@ -55,7 +55,7 @@ test('a retry of an unknown wakeup under its id is one of its own, and the first
   assert.deepEqual(scene.told(), ['accepted mine-1', 'completed mine-1', 'completed mine-1']);
 });
 
-test('two wakeups of one id that are awaited when the process dies are both taken up', async () => {
+test('two awaited wakeups of one id are both resumed after the process dies', async () => {
   const scene = new WakeupScene().sleep();
   await scene.wake(mine);
   scene.clock.advance(1000);
@@ -105,7 +105,7 @@ test('a repeat that joins a wakeup of unknown outcome is an alias of it, and one
   }
 });
 
-test('as many aliases as may be are kept, and a further repeat is answered alike without one', async () => {
+test('aliases are bounded, and a further repeat is answered alike without one', async () => {
   const scene = new WakeupScene().sleep();
   const request = scene.request(mine);
   await submitWakeup(scene.deps, request);
@@ -136,7 +136,7 @@ test('a wake report that names the request id of a repeat adds its cause to the 
   assert.equal(scene.record('mine-1')?.cause, 'remote');
 });
 
-test('applications have their ids to themselves', async () => {
+test('request ids are scoped to their application', async () => {
   const scene = new WakeupScene().sleep();
   scene.shareProduct();
   await scene.wake(mine);
@@ -144,7 +144,7 @@ test('applications have their ids to themselves', async () => {
   assert.notEqual(scene.record('mine-1')?.id, scene.record('mine-1', otherApp)?.id);
 });
 
-test('what other members have accepted takes no room from this one, and what comes beyond is not taken in', () => {
+test('wakeups of other members take no room from this one, and are ignored beyond their bound', () => {
   const scene = new WakeupScene();
   const memory = new WakeupMemory(scene.records, scene.clock, 1);
   const receipt = { deviceId: testDevice, acceptedAtMs: 5 };
@@ -152,7 +152,7 @@ test('what other members have accepted takes no room from this one, and what com
   const accepted = [scene.request(), scene.request()].map(({ signature, signatureExpiresMs }) => {
     return { signature, signatureExpiresMs, receipt, wakeup };
   });
-  for (const wakeup of accepted) memory.noteAccepted(wakeup);
+  for (const wakeup of accepted) memory.recordAccepted(wakeup);
   assert.equal(memory.hasRoomFor(scene.request()), true);
   assert.deepEqual(
     accepted.map((wakeup) => memory.repeated(wakeup)),

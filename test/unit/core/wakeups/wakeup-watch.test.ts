@@ -23,7 +23,7 @@ function statusOf(scene: WakeupScene, requestId = 'r-1'): string | undefined {
   return scene.record(requestId)?.status;
 }
 
-test('a signal login completes the wakeup, is told after it, and says how long it took', async () => {
+test('a signal login completes the wakeup, whose event follows and has the wake time', async () => {
   const scene = await woken();
   scene.clock.advance(2345.6);
   const completedAtMs = scene.clock.wallMs();
@@ -47,7 +47,7 @@ test('a signal login completes the wakeup, is told after it, and says how long i
   assert.equal(scene.telemetry.count('wakeup to online'), 1);
 });
 
-test('a wakeup that failed, or expired, is told with the epoch of the sleep session that carried it', async () => {
+test('the event of a failed or expired wakeup has the epoch of the sleep session that carried it', async () => {
   for (const [reason, data, waitMs] of [
     ['reset', { request_id: 'r-1', reason: 'reset' }, 5000],
     ['peer_closed', { request_id: 'r-1' }, 60_000],
@@ -61,7 +61,7 @@ test('a wakeup that failed, or expired, is told with the epoch of the sleep sess
   }
 });
 
-test('a report with a request id tells the cause of that wakeup, whichever application’s it is', async () => {
+test('a report with a request id sets the cause of that wakeup, of any application', async () => {
   const scene = new WakeupScene().sleep();
   scene.shareProduct();
   await scene.wake({ requestId: 'same' as RequestId });
@@ -77,7 +77,7 @@ test('a report with a request id tells the cause of that wakeup, whichever appli
   );
 });
 
-test('of one device only so many are held for a report: the oldest is given up', async () => {
+test('a bounded number of wakeups per device awaits a report: the oldest is dropped', async () => {
   const scene = new WakeupScene({ deviceBurst: 100 }).sleep();
   for (let i = 0; i <= wakeupsReportableMax; i++) await wake(scene, `r-${i}`);
   const session = scene.comeOnline();
@@ -86,7 +86,7 @@ test('of one device only so many are held for a report: the oldest is given up',
   assert.deepEqual([scene.record('r-0')?.cause, scene.record('r-1')?.cause], [null, 'remote']);
 });
 
-test('who waits for an outcome is called once it is settled, and not when it was called off', async () => {
+test('a waiting caller is notified once the outcome is known, and not after it cancelled', async () => {
   const scene = await woken();
   let told = 0;
   let calledOff = 0;
@@ -101,14 +101,14 @@ test('who waits for an outcome is called once it is settled, and not when it was
   assert.deepEqual([told, calledOff], [1, 0]);
 });
 
-test('one timer serves them all', async () => {
+test('one timer serves all wakeups', async () => {
   const scene = await woken('a');
   await wake(scene, 'b');
   assert.equal(scene.clock.pendingTimers, 1);
 });
 
 describe('a wakeup of an earlier life', () => {
-  /** Begun by a server that died; and the watch of the next one. */
+  /** A wakeup of a dead process, and the watch of the next one. */
   async function orphaned(): Promise<{ scene: WakeupScene; watch: WakeupWatch }> {
     const scene = new WakeupScene().sleep();
     await wake(scene, 'r-1');
@@ -119,18 +119,18 @@ describe('a wakeup of an earlier life', () => {
     return { scene, watch };
   }
 
-  test('is completed by a login at another member, and backends are told once', async () => {
+  test('is completed by a login at another member, with one event', async () => {
     const { scene, watch } = await orphaned();
     watch.resume();
     scene.clock.advance(2000);
-    watch.noteLogged(testDevice, { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() });
+    watch.applyLogged(testDevice, { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() });
     scene.clock.advance(70_000);
     assert.equal(statusOf(scene), 'completed');
     assert.equal(scene.record('r-1')?.wokeAfterMs, 2000);
     assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
   });
 
-  test('expires when nobody signs in', async () => {
+  test('expires without a login', async () => {
     const { scene, watch } = await orphaned();
     scene.clock.advance(20_000);
     watch.resume();

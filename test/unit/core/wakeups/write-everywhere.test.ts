@@ -1,4 +1,4 @@
-/** What several writes of one wakeup come to. Source: decisions.md, Wakeup. */
+/** The combined result of several writes of one wakeup. Source: decisions.md, Wakeup. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/result.ts';
@@ -26,7 +26,7 @@ function slot(place: number): SessionSlot {
   return { member, node: `n${place}`, session: `s${place}` as SessionId, epoch: place, loginAtMs: 0 };
 }
 
-/** Other members, each with what it says, by its place. */
+/** Other members with their answers, by index. */
 function peersThat(say: readonly (SlotWrite | PeerFailure)[]): Peers {
   const answer = (member: MemberId): SlotWrite | PeerFailure => say[Number(member[1])] ?? 'nobody';
   return {
@@ -42,7 +42,7 @@ function peersThat(say: readonly (SlotWrite | PeerFailure)[]): Peers {
   };
 }
 
-/** By the words of the specification: any good write, else any unknown, else any failed, else none was possible. */
+/** As specified: any success, else any unknown, else any failure, else none was possible. */
 function expected(writes: readonly (SlotWrite | PeerFailure)[]): SlotWrite {
   if (writes.includes('written')) return 'written';
   if (writes.includes('unknown') || writes.includes('unanswered')) return 'unknown';
@@ -53,7 +53,7 @@ function expected(writes: readonly (SlotWrite | PeerFailure)[]): SlotWrite {
   return writes.includes('unwakeable') ? 'unwakeable' : 'absent';
 }
 
-test('every combination of what three sessions answer comes to what the table says', async () => {
+test('each combination of three results yields the outcome of the table', async () => {
   for (const own of here)
     for (const second of elsewhere)
       for (const third of elsewhere) {

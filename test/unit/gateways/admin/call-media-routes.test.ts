@@ -67,8 +67,8 @@ test('a page has an address that opens it once, within a minute', async () => {
   assert.match(url, /^http:\/\/127\.0\.0\.1:8090\/watch\?ticket=[\w-]{43}$/);
   assert.deepEqual(rest, { expires_at: '2027-01-15T08:01:00.000+00:00' });
   const ticket = new URL(url).searchParams.get('ticket') ?? '';
-  assert.equal(scene.tickets.take(ticket), null, 'it opens no picture');
-  assert.equal(scene.pageTickets.take(ticket), 'session-1');
+  assert.equal(scene.tickets.redeem(ticket), null, 'it opens no picture');
+  assert.equal(scene.pageTickets.redeem(ticket), 'session-1');
 });
 
 test('a session that does not live is 404, full tickets are 503', async () => {

@@ -123,7 +123,7 @@ test('an open page gets links to its media, as often as it asks, while there are
     const { json } = await ask('POST', '/watch/links', key);
     const places = Object.values(json).map((link) => {
       seen.add(link);
-      assert.equal(scene.tickets.take(ticketIn(link)), session);
+      assert.equal(scene.tickets.redeem(ticketIn(link)), session);
       return String(link).replace(/ticket=[\w-]{43}/, 'ticket=…');
     });
     assert.deepEqual(places, [
@@ -145,7 +145,7 @@ test('a page that asks for links again replaces its own tickets, and none of ano
   const kept = await linksOf(other);
   const replaced = await linksOf(greedy);
   const last = await linksOf(greedy);
-  const taken = (links: unknown[]): unknown[] => links.map((link) => scene.tickets.take(ticketIn(link)));
+  const taken = (links: unknown[]): unknown[] => links.map((link) => scene.tickets.redeem(ticketIn(link)));
   assert.deepEqual(taken(replaced), [null, null, null]);
   assert.deepEqual(taken([...kept, ...last]), Array(6).fill(session));
 });

@@ -52,7 +52,7 @@ test('a leg that never stops saying something does not end the link', async () =
 test('what a leg says last, and that it is gone, is told when the server reads again', async () => {
   congest();
   bridge.report({ kind: 'end', reason: 'busy' });
-  bridge.gone();
+  bridge.disconnected();
   assert.deepEqual([scene.state(call), scene.directory.hasBridge(call)], ['establishing', true]);
   await readAgain();
   assert.equal(scene.told(call).at(-1), 'ended busy');

@@ -182,13 +182,13 @@ test('nothing is said of a leg after it is gone', async () => {
     admitted(await link.media.service.admitBridge(bridgeKey, null)),
     new FakeCallLeg(),
   );
-  open?.gone();
+  open?.disconnected();
   await link.settle();
   const { writes } = link.pair;
   open?.report(progress('ringing'));
   open?.answerAssignment(true);
   open?.alive('ping');
-  open?.gone();
+  open?.disconnected();
   await link.settle();
   assert.equal(link.pair.writes, writes);
 });

@@ -35,7 +35,7 @@ class GatewaysScene {
     const { service, keys } = new LegServiceScene();
     const owner = {
       came: (instance: string) => this.told.push(`${instance} has come`),
-      loadTold: () => this.told.push('load'),
+      loadReported: () => this.told.push('load'),
       gone: () => this.told.push('gone'),
     };
     const log = new FakeLog();
@@ -196,7 +196,7 @@ class GateScene {
   constructor(t: Ending, processes = 1) {
     const { clock, log } = this;
     const { service, keys } = new LegServiceScene();
-    const owner = { came: () => undefined, loadTold: () => undefined, gone: () => undefined };
+    const owner = { came: () => undefined, loadReported: () => undefined, gone: () => undefined };
     const progress = new LoopProgress(clock);
     const telemetry = new FakeTelemetry();
     const deps = { clock, log, service, elsewhere: () => null, owner, keys, telemetry, progress };
