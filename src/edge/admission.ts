@@ -9,7 +9,7 @@ import { assert } from '../lib/assert.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { Crowd } from '../lib/connections/crowd.ts';
 import { WaitingLine, type Waiter } from '../lib/connections/waiting-line.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
+import { fullBucket, spendTokens, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import { admissionQueueShareMax } from '../model/limits.ts';
 import type { SleepSettings } from './settings.ts';
 
@@ -134,7 +134,7 @@ export class Admission {
   }
 
   #enter(applicant: Applicant): void {
-    takeToken(this.#bucket);
+    spendTokens(this.#bucket);
     this.#inside.add(applicant.address, applicant, this.#clock.monotonicMs());
     applicant.admitted();
   }

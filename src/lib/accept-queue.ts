@@ -1,16 +1,16 @@
-/** The kernel's queue of connections that a listening socket has not accepted yet, and sockets that share a port. */
+/** The kernel's accept queue of a listening socket, and listening sockets that share a port. */
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type ListenOptions } from 'node:net';
 
 /**
- * Connections that the kernel may hold for one listening socket until they are accepted; it takes the smaller of this and its own limit.
- * Node accepts one in a turn of the loop: a storm of strangers waits there, and a newcomer behind it is not dropped.
+ * Length of the accept queue; the kernel uses the smaller of this and its own limit. Node accepts one connection per turn of the
+ * event loop, so a storm of connections waits here without dropping the ones behind it.
  */
 export const acceptBacklog = 32_768;
 
 const acceptQueueFile = '/proc/sys/net/core/somaxconn';
 
-/** Connections that the kernel holds for one listening socket at most; null: this system does not say. */
+/** Maximum length of an accept queue on this machine; null: the system does not report it. */
 export function readAcceptQueueMax(): number | null {
   try {
     return Number(readFileSync(acceptQueueFile, 'latin1'));
@@ -19,16 +19,16 @@ export function readAcceptQueueMax(): number | null {
   }
 }
 
-/** The first Node whose `listen` takes `reusePort`. */
+/** First version of Node whose `listen` supports `reusePort`. */
 const reusePortSince = [22, 12] as const;
 
-/** On Linux a port then has several listening sockets, over which the kernel spreads connections. */
+/** Linux only: the kernel spreads connections over all listening sockets of the port. */
 export function hasReusePort(nodeVersion = process.versions.node): boolean {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
   return major > reusePortSince[0] || (major === reusePortSince[0] && minor >= reusePortSince[1]);
 }
 
-/** The port, or a free one for 0: it is free a moment later, and another process may take it. Rejects when it cannot be had. */
+/** The port, or a free one for 0. A free port may be used by another process a moment later. Rejects when it cannot be bound. */
 export function freePort(at: ListenOptions): Promise<number> {
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {

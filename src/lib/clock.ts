@@ -1,15 +1,14 @@
 /**
- * The one source of time. Everything that waits, expires or stamps takes it from here, so that a test can
- * drive it. Two readings, because they answer different questions: the monotonic one never steps and is for
- * deadlines, leases and limits; the wall one is for stamps that people and other machines read.
+ * The one source of time: everything that waits, expires or stamps reads it, so that a test can drive it. Monotonic time never
+ * steps and serves deadlines, leases and limits; wall time serves stamps that people and other machines read.
  */
 
 export type Cancel = () => void;
 
 export interface Clock {
-  /** Milliseconds since some fixed moment; may have a fraction; never goes back. */
+  /** Milliseconds since an arbitrary moment, possibly with a fraction; never decreases. */
   monotonicMs(): number;
-  /** Milliseconds since the Unix epoch; may step either way. */
+  /** Milliseconds since the Unix epoch; may step either way. In src/model and src/protocol, `…AtMs` is such a time. */
   wallMs(): number;
   /** Runs once, at least `delayMs` of monotonic time from now. */
   after(delayMs: number, run: () => void): Cancel;
@@ -18,19 +17,19 @@ export interface Clock {
 }
 
 /**
- * Monotonic milliseconds, rounded up. For what many objects keep: V8 keeps a whole number below 2^31, here the first 24
- * days, in the field itself, and makes any other an object of 16 bytes.
+ * Monotonic milliseconds, rounded up. For fields of many objects: V8 stores an integer below 2^31 (here the first 24 days) in
+ * the field itself, and allocates 16 bytes for any other number.
  */
 export function wholeMsIn(clock: Clock, ms: number): number {
   return Math.ceil(clock.monotonicMs() + ms);
 }
 
-/** Whole Unix seconds, the unit of every stamp in a connectivity record. */
+/** Whole Unix seconds, the unit of connectivity records. */
 export function wallSeconds(clock: Clock): number {
   return Math.floor(clock.wallMs() / 1000);
 }
 
-/** Resolves after `ms` of monotonic time; rejects with the reason of the signal as soon as that is aborted. */
+/** Resolves after `ms` of monotonic time; rejects with the signal's reason when it is aborted. */
 export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
@@ -46,7 +45,7 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Resolves in the next turn of the event loop, so that a long piece of work does not keep it. */
+/** Resolves in the next turn of the event loop, so that long work does not block it. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -57,11 +56,11 @@ const quietTurnMsMax = 0.3;
 const quietTurnsMax = 20;
 
 /**
- * Resolves right behind a turn of the event loop that did little else than take what had come, at the latest behind
- * `quietTurnsMax` of them: what has come to a listener and was not accepted is then as little as can be.
+ * Resolves after a turn of the event loop that did little besides accepting and reading, at the latest after `quietTurnsMax`
+ * turns: the accept queues are then as short as they get.
  */
 export async function quietTurn(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
-  // What is left of this turn took what came before it.
+  // The rest of this turn drains the events that had already arrived.
   await nextTurn();
   for (let turns = 1; turns < quietTurnsMax; turns += 1) {
     const begunMs = clock.monotonicMs();
@@ -70,8 +69,8 @@ export async function quietTurn(clock: Pick<Clock, 'monotonicMs'>): Promise<void
   }
 }
 
-/** True as soon as `work` is done; false when it is not within `ms` of monotonic time, or has failed. Never rejects. */
-export function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+/** True when `work` completes within `ms` of monotonic time; false when it does not, or fails. Never rejects. */
+export function completesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const giveUp = clock.after(ms, () => resolve(false));
     const settle = (isDone: boolean): void => {
@@ -85,7 +84,7 @@ export function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>):
   });
 }
 
-/** Settles as `work` does, and rejects with the sentence `late` when it has not within `ms` of monotonic time. */
+/** Settles as `work` does; rejects with the sentence `late` when that takes longer than `ms` of monotonic time. */
 export async function inTime<Value>(
   clock: Clock,
   ms: number,

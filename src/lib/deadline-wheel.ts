@@ -1,15 +1,14 @@
 /**
- * Many deadlines, one timer. Entries are linked into the slot of the tick in which they may have to end; an
- * entry whose deadline has moved on since (a heartbeat stores one number and nothing else) is relinked when
- * its slot comes up, not when it moves. Renewal is therefore one store, expiry is never early and at most
- * two ticks late, and no entry costs a timer or an allocation.
+ * Many deadlines, one timer. An entry is linked into the slot of its deadline's tick. Raising a deadline (a heartbeat) is a
+ * single store: the entry is relinked when its slot is due. Expiry is never early and at most two ticks late, and an entry costs
+ * neither a timer nor an allocation.
  */
 import { assert } from './assert.ts';
 import type { Clock } from './clock.ts';
 
-/** What the wheel needs of an entry; the entry owns these fields and the wheel alone writes the links. */
+/** Fields of an entry. The entry's class declares them; only the wheel writes the links. */
 export interface WheelEntry {
-  /** Monotonic milliseconds at which the entry ends. The owner may raise it at any time. */
+  /** Monotonic milliseconds at which the entry expires. The owner may raise it at any time. */
   deadlineMs: number;
   wheelNext: WheelEntry | null;
   wheelPrevious: WheelEntry | null;
@@ -30,7 +29,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
   #tick: number;
   #size = 0;
 
-  /** `expire` is called once for each entry past its deadline, after it was unlinked. */
+  /** `expire` is called once for each expired entry, after it is unlinked. */
   constructor(tickMs: number, nowMs: number, expire: (entry: Entry) => void) {
     assert(tickMs > 0, 'a wheel turns');
     this.#tickMs = tickMs;
@@ -55,14 +54,14 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     this.#size -= 1;
   }
 
-  /** Relinks an entry whose deadline came nearer; later ones need nothing. */
+  /** Relinks an entry whose deadline was lowered; raised deadlines need no call. */
   hasten(entry: Entry): void {
     if (entry.wheelNext === null) return;
     unlink(entry);
     this.#link(entry);
   }
 
-  /** Up to `countMax` of the entries, in no order: a copy, so that the wheel may change while it is gone through. */
+  /** Up to `countMax` entries in no order: a copy, so that the wheel may change while the caller iterates. */
   pick(countMax: number): Entry[] {
     const picked: Entry[] = [];
     for (const anchor of this.#slots)
@@ -73,10 +72,10 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     return picked;
   }
 
-  /** Turns the wheel to `nowMs`. Call it about once a tick; a late call catches up. */
+  /** Advances the wheel to `nowMs`. Call it about once a tick; a late call catches up. */
   turn(nowMs: number): void {
     const target = Math.floor(nowMs / this.#tickMs);
-    // Past a full turn every slot is due once, however long the process was stopped.
+    // After a full turn every slot is due once, however long the process was stopped.
     if (target - this.#tick > slotCount) this.#tick = target - slotCount;
     while (this.#tick < target) {
       this.#tick += 1;
@@ -85,7 +84,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
   }
 
   #sweep(anchor: Anchor, nowMs: number): void {
-    // Nothing is ever linked into the slot being swept, so taking the first until none is left ends.
+    // The loop ends: nothing is linked into the slot that is being swept.
     for (let entry = anchor.wheelNext; entry !== anchor; entry = anchor.wheelNext) {
       assert(entry !== null, 'an anchor is always linked');
       unlink(entry);
@@ -97,7 +96,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     }
   }
 
-  /** The slot is that of the first tick at or after the deadline, or the farthest one the wheel can hold. */
+  /** Uses the slot of the first tick at or after the deadline, or the farthest slot of the wheel. */
   #link(entry: Entry): void {
     const due = Math.ceil(entry.deadlineMs / this.#tickMs);
     const tick = Math.min(Math.max(due, this.#tick + 1), this.#tick + slotCount - 1);
@@ -128,7 +127,7 @@ function unlink(entry: WheelEntry): void {
 
 const drainStepMs = 100;
 
-/** `end` takes its entry off the wheel. Resolves with the number left: 0, or what `deadlineMs` did not suffice for. */
+/** Calls `end` for entries at the given rate; `end` removes its entry. Resolves with the number of entries left at `deadlineMs`. */
 export function drain<Entry extends WheelEntry>(
   entries: DeadlineWheel<Entry>,
   clock: Clock,

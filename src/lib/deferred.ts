@@ -1,4 +1,4 @@
-/** A promise that its maker settles from outside. */
+/** A promise that is resolved or rejected from outside. */
 export interface Deferred<Value> {
   readonly promise: Promise<Value>;
   readonly resolve: (value: Value) => void;

@@ -1,15 +1,14 @@
 /**
- * A fair queue of synchronous work that may be long: it is done a slice per turn of the event loop, so that calls and
- * sockets come in between. Those who queue take turns, and within one line the first job is done to its end: half a result
- * in memory for each line, not for each job.
+ * A fair queue for long synchronous work, done in slices, one per turn of the event loop, so that calls and sockets are served
+ * in between. Lines take turns. Within a line the first job runs to its end, so that memory holds one partial result per line,
+ * not per job.
  */
 import { assert } from './assert.ts';
 import { BoundedQueue } from './queues.ts';
 
-/** Work that can be interrupted. */
 export interface Steps {
   readonly isFinished: boolean;
-  /** Does no more than `unitsMax` units and says how many it did. */
+  /** Does at most `unitsMax` units of work and returns the number done. */
   step(unitsMax: number): number;
 }
 
@@ -25,11 +24,9 @@ interface Line {
 }
 
 export interface FairQueueShape {
-  /** What one turn of the loop may do, all lines together. */
   readonly unitsPerTurn: number;
-  /** Fixed cost of a job beside its own, in units. */
+  /** Fixed overhead of a job, in units. */
   readonly jobCost: number;
-  /** Jobs of one line. */
   readonly jobsMax: number;
 }
 
@@ -43,8 +40,8 @@ export class FairQueue {
   }
 
   /**
-   * Resolves when the steps are finished; rejects with the error that one of them throws. The caller sees to it that a line
-   * has no more than `jobsMax` at once.
+   * Resolves when the steps are finished; rejects with the error that a step throws. The caller ensures that a line has at most
+   * `jobsMax` jobs.
    */
   run(lineId: string, steps: Steps): Promise<void> {
     return new Promise((finish, fail) => {
@@ -73,7 +70,7 @@ export class FairQueue {
     });
   }
 
-  /** One after the other, each line once before any twice, until the turn's units are used up. */
+  /** Serves each line once before any line twice, until the turn's units are spent. */
   #turn(): void {
     const { unitsPerTurn, jobCost } = this.#shape;
     let left = unitsPerTurn;
@@ -86,7 +83,6 @@ export class FairQueue {
   }
 }
 
-/** The units that the line's first job did. */
 function advance(line: Line, unitsMax: number): number {
   line.current ??= line.waiting.shift();
   const job = line.current;

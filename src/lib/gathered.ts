@@ -1,10 +1,10 @@
-/** Items that go together because each by itself would cost as much as many: the first at once, then those of a moment. */
+/** Batches items that each cost as much as a batch: the first is passed on at once, later ones after a short wait. */
 import type { Cancel, Clock } from './clock.ts';
 
 export interface GatheredLimits {
-  /** How long what follows the last that went waits for more. */
+  /** Minimum interval between two batches. */
   readonly ms: number;
-  /** So many go together at most, and do not wait. */
+  /** Maximum batch size; a full batch is passed on at once. */
   readonly max: number;
 }
 
@@ -13,10 +13,10 @@ export class Gathered<Item> {
   readonly #limits: GatheredLimits;
   readonly #handOn: (items: readonly Item[]) => void;
   #items: Item[] = [];
-  /** Null: nothing went just now, and nothing waits. */
+  /** Null: no batch was passed on within the interval, and nothing waits. */
   #cancel: Cancel | null = null;
 
-  /** `handOn` is given them in their order. Must not throw. */
+  /** `handOn` receives the items in their order and must not throw. */
   constructor(clock: Clock, limits: GatheredLimits, handOn: (items: readonly Item[]) => void) {
     this.#clock = clock;
     this.#limits = limits;
@@ -25,22 +25,22 @@ export class Gathered<Item> {
 
   add(item: Item): void {
     this.#items.push(item);
-    if (this.#cancel === null || this.#items.length >= this.#limits.max) this.#go();
+    if (this.#cancel === null || this.#items.length >= this.#limits.max) this.#flush();
   }
 
-  /** What waits is lost. */
+  /** Drops the items that wait. */
   close(): void {
     this.#cancel?.();
     this.#items = [];
   }
 
-  #go(): void {
+  #flush(): void {
     const items = this.#items;
     this.#items = [];
     this.#cancel?.();
     this.#cancel = this.#clock.after(this.#limits.ms, () => {
       this.#cancel = null;
-      if (this.#items.length > 0) this.#go();
+      if (this.#items.length > 0) this.#flush();
     });
     this.#handOn(items);
   }

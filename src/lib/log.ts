@@ -1,4 +1,4 @@
-/** The log that an operator reads. Never a secret, a token, a mac or a signature. */
+/** The log for operators. It never contains a secret, a token, a mac or a signature. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

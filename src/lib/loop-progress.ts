@@ -1,10 +1,10 @@
 /**
- * Progress within a turn of the event loop. Hundreds of requests can prolong a turn, while timers and incoming messages wait:
- * peers that judge this process by its heartbeats still see that it works.
+ * Signs of progress within a turn of the event loop. Hundreds of requests can prolong a turn while timers and messages wait;
+ * peers that judge this process by its heartbeats still see it working.
  */
 import type { Cancel, Clock } from './clock.ts';
 
-/** Less than any interval after which a silent process is killed. */
+/** Shorter than any interval after which a silent process is killed. */
 const signMs = 1000;
 
 export class LoopProgress {
@@ -25,7 +25,7 @@ export class LoopProgress {
     for (const sign of this.#signs) sign();
   };
 
-  /** `sign` is called at most once a second, while there is progress. It must write at once, not in a later turn. */
+  /** `sign` is called at most once a second while there is progress. It must write at once, not in a later turn. */
   onSign(sign: () => void): Cancel {
     this.#signs.add(sign);
     return () => void this.#signs.delete(sign);

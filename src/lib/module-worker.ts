@@ -1,16 +1,15 @@
 /**
- * Modules that run as a thread or a process of their own, found relative to the calling one: TypeScript in a checkout,
- * JavaScript in a build. Node 20 does not hand tsx on to the modules of a thread, so a checkout's thread starts with a
- * line of script that registers it for itself.
+ * Modules that run as a thread or a process, located relative to the calling module: TypeScript in a checkout, JavaScript in a
+ * build. Node 20 does not pass tsx on to threads, so a checkout's thread starts with a line of script that registers it.
  */
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 
-/** `path`: relative to the caller, without extension; `caller`: its `import.meta.url`, in whose language the module is. */
+/** `path`: relative to the caller, without extension. `caller`: its `import.meta.url`, which decides the extension. */
 export function moduleBeside(path: string, caller: string): URL {
   return new URL(`${path}${caller.slice(caller.lastIndexOf('.'))}`, caller);
 }
 
-/** `name` and `caller`: as of `moduleBeside`. */
+/** `name` and `caller`: as for `moduleBeside`. */
 export function startModuleWorker(
   name: string,
   caller: string,
@@ -26,7 +25,7 @@ export function startModuleWorker(
   });
 }
 
-/** Resolves when the thread has ended, its messages told; rejects when it ended by an error. */
+/** Resolves when the thread has exited and its messages are delivered; rejects when it failed. */
 export function runModuleWorker(
   name: string,
   caller: string,

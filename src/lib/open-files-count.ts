@@ -1,14 +1,14 @@
-/** The number of file descriptors that this process has open. */
+/** Number of open file descriptors of this process. */
 import { opendir, stat } from 'node:fs/promises';
 
 const descriptorsDirectory = '/proc/self/fd';
-/** Entries that are read at once, about a millisecond of the loop; and in all. */
+/** Entries read at once (about a millisecond of the event loop), and in all. */
 const entriesAtOnce = 1024;
 const entriesMax = 100_000;
 
 /**
- * Null: not known here. Linux 6.2 and later count by themselves; before, the descriptors are counted one by one, and with
- * too many of them not at all: a million sockets would cost a second at every scrape.
+ * Null: unknown here. Linux 6.2 and later report the count. Earlier kernels require reading one entry per descriptor, which is
+ * skipped beyond a bound: a million sockets would cost a second at every scrape.
  */
 export async function countOpenFiles(directory = descriptorsDirectory): Promise<number | null> {
   try {

@@ -1,15 +1,12 @@
-/**
- * How many sessions and connections the process can hold without starving its other work.
- * Source: decisions.md, File descriptors.
- */
+/** Bounds on sessions and connections that leave descriptors for the rest of the process. Source: decisions.md, File descriptors. */
 import { readFileSync } from 'node:fs';
 
-/** The soft limit of open files; Infinity where there is none, or none can be read. */
+/** Soft limit of open files; Infinity: unlimited, or unreadable. */
 export function readOpenFilesLimit(): number {
   return process.platform === 'linux' ? readProcLimit() : readReportLimit();
 }
 
-/** `setting`, or what the limit leaves after the descriptors kept back, `reserved`; not below 0. */
+/** The smaller of `setting` and the limit minus the `reserved` descriptors; at least 0. */
 export function boundSessions(setting: number, openFilesLimit: number, reserved: number): number {
   return Math.max(0, Math.min(setting, openFilesLimit - reserved));
 }
@@ -30,18 +27,16 @@ function readReportLimit(): number {
 }
 
 interface ListenerCount {
-  /** Connections that it may always hold. */
   readonly reserved: number;
-  /** Those it holds now. */
   count(): number;
 }
 
-/** The connections of all listeners of a process, counted together: each has a reserved part, and they share the pool. */
+/** Counts the connections of all listeners of a process: each has a reserved part, and they share a pool. */
 export class ConnectionCensus<Name extends string> {
   readonly #pool: number;
   readonly #listeners = new Map<Name, ListenerCount>();
 
-  /** `pool`: connections that are in nobody's reserved part. */
+  /** `pool`: connections outside the reserved parts. */
   constructor(pool: number) {
     this.#pool = Math.max(0, pool);
   }
@@ -50,12 +45,11 @@ export class ConnectionCensus<Name extends string> {
     this.#listeners.set(name, listener);
   }
 
-  /** Those that each listener holds now. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#listeners].map(([name, listener]) => [name, listener.count()]));
   }
 
-  /** What the other listeners hold of the pool. */
+  /** Pool connections that the other listeners use. */
   othersOf(name: Name): number {
     let held = 0;
     for (const [other, listener] of this.#listeners)
@@ -63,7 +57,7 @@ export class ConnectionCensus<Name extends string> {
     return held;
   }
 
-  /** How many the listener may hold now, of the pool `poolShare` of it at most. */
+  /** Connections that the listener may hold now, including at most `poolShare` of the pool. */
   roomOf(name: Name, poolShare: number): number {
     const reserved = this.#listeners.get(name)?.reserved ?? 0;
     const left = Math.min(Math.floor(this.#pool * poolShare), this.#pool - this.othersOf(name));

@@ -1,12 +1,12 @@
 /**
- * Facts from the package.json of this package, in a checkout and in a build: its version and the Nodes it supports. An older Node
- * reads this module, too, so it imports no more than it needs.
+ * Facts from this package's package.json, in a checkout and in a build: its version and the supported versions of Node.
+ * Unsupported versions of Node load this module too, so it imports as little as possible.
  */
 import { readFileSync } from 'node:fs';
 
 interface PackageFile {
   readonly version: string;
-  /** Ranges of Node's versions, such as `^20.12 || ^22`. */
+  /** Version ranges such as `^20.12 || ^22`. */
   readonly engines: { readonly node: string };
 }
 
@@ -14,7 +14,7 @@ export function readVersion(): string {
   return readPackageFile().version;
 }
 
-/** `untested`: newer than the oldest supported Node, and no supported one. `version`: such as 22.23.3. */
+/** `untested`: newer than the oldest supported version, but not supported. `version`: such as 22.23.3. */
 export type NodeSupport = 'supported' | 'untested' | 'too-old';
 
 export function findNodeSupport(version: string): NodeSupport {
@@ -31,7 +31,7 @@ export function supportedNodes(): string {
   return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
 
-/** The oldest first. */
+/** Oldest first. */
 function readNodeRanges(): { readonly major: number; readonly minor: number }[] {
   const ranges = readPackageFile().engines.node.matchAll(/\^(\d+)(?:\.(\d+))?/g);
   return Array.from(ranges, ([, major, minor = 0]) => ({ major: Number(major), minor: Number(minor) }));

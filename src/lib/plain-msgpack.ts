@@ -1,25 +1,24 @@
 /**
- * Values as bytes of msgpack, and back, where the bytes may be a stranger's. Before the library builds anything they are
- * looked at: they are one value, with none of the extensions, by which regular expressions and the like are made, no
- * list that says it is longer than the bytes there are, and nothing nested deeper than messages are.
+ * Encodes values as msgpack, and decodes untrusted bytes. Before the library builds any object, the bytes are checked: exactly
+ * one value, no extensions (which create regular expressions and the like), no list longer than the bytes, and no nesting deeper
+ * than messages need.
  */
 import { Packr } from 'msgpackr';
 
-/** Values within one another in any message. */
 const depthMax = 8;
 const packr = new Packr({ useRecords: false });
 
-/** Of plain values: no undefined, no class but Buffer and Uint8Array. */
+/** Plain values only: no undefined, no classes except Buffer and Uint8Array. */
 export function packPlain(value: object): Buffer {
   return packr.pack(value);
 }
 
-/** Undefined: it is no plain value. Bytes in the value are Buffers, and parts of `bytes`. */
+/** Undefined: the bytes are not one plain value. Binary parts of the value are Buffers that share memory with `bytes`. */
 export function unpackPlain(bytes: Uint8Array): unknown {
   return isPlainMsgpack(bytes) ? unpackOwn(bytes) : undefined;
 }
 
-/** The same of bytes that no stranger can have written. */
+/** For trusted bytes only: skips the checks. */
 export function unpackOwn(bytes: Uint8Array): unknown {
   try {
     return packr.unpack(bytes);
@@ -30,7 +29,7 @@ export function unpackOwn(bytes: Uint8Array): unknown {
 
 function isPlainMsgpack(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** Values that are still to come in each list that is open, and before it the one value itself. */
+  /** Number of values missing in each open list; the first entry is the value itself. */
   const due = [1];
   let at = 0;
   for (let left = due.at(-1); left !== undefined; left = due.at(-1)) {
@@ -42,7 +41,7 @@ function isPlainMsgpack(bytes: Uint8Array): boolean {
     const head = at < bytes.length ? readHead(view, at) : null;
     if (head === null) return false;
     at = head.end;
-    // Each value takes a byte at least.
+    // Each value takes at least one byte.
     if (at > bytes.length || head.values > bytes.length - at) return false;
     if (head.values > 0) due.push(head.values);
     if (due.length > depthMax) return false;
@@ -51,13 +50,11 @@ function isPlainMsgpack(bytes: Uint8Array): boolean {
 }
 
 interface Head {
-  /** Where it ends, with the bytes of a text. */
   readonly end: number;
-  /** Values in it that follow. */
   readonly values: number;
 }
 
-/** Null: a type that no message has. `end` may lie beyond the bytes. */
+/** Null: a type that no message uses. `end` may lie beyond the bytes. */
 function readHead(view: DataView, at: number): Head | null {
   const type = view.getUint8(at);
   if (type <= 0x7f || type >= 0xe0) return { end: at + 1, values: 0 };
@@ -70,7 +67,7 @@ function readHead(view: DataView, at: number): Head | null {
   return bytes === undefined ? null : { end: at + 1 + bytes, values: 0 };
 }
 
-/** Binary, text, lists and maps whose length is written out: how many bytes it takes. */
+/** Width of the length field of binary, text, lists and maps. */
 const lengthWidths: ReadonlyMap<number, 1 | 2 | 4> = new Map([
   [0xc4, 1],
   [0xc5, 2],
@@ -84,7 +81,7 @@ const lengthWidths: ReadonlyMap<number, 1 | 2 | 4> = new Map([
   [0xdf, 4],
 ]);
 
-/** Null, false, true and numbers: the bytes behind the type. */
+/** Payload bytes after the type byte of null, booleans and numbers. */
 const fixedBytes: ReadonlyMap<number, number> = new Map([
   [0xc0, 0],
   [0xc2, 0],

@@ -1,4 +1,4 @@
-/** Two queues: a bounded ring of items, and tasks that must not overlap, each begun when the one before it has settled. */
+/** Two queues: a bounded ring of items, and tasks that run one at a time. */
 
 export class BoundedQueue<Item> {
   readonly #max: number;
@@ -13,7 +13,7 @@ export class BoundedQueue<Item> {
     return this.#items.length - this.#head;
   }
 
-  /** False when the queue is full; the item is then not in it. */
+  /** False: the queue is full, and the item was not added. */
   push(item: Item): boolean {
     if (this.length >= this.#max) return false;
     this.#items.push(item);
@@ -32,7 +32,7 @@ export class BoundedQueue<Item> {
     return item;
   }
 
-  /** In their order; they stay. */
+  /** The items in order; they stay in the queue. */
   items(): readonly Item[] {
     return this.#items.slice(this.#head) as Item[];
   }

@@ -1,13 +1,13 @@
 /**
- * When a child that died is started again: one that served for a while at once, or after the least wait; one that dies
- * soon after its start later each time, up to a bound.
+ * Schedules restarts of a child that died: at once, or after the minimum wait, if it had served for a while; with a growing
+ * wait, up to a bound, if it died soon after its start.
  */
 import type { Cancel, Clock } from './clock.ts';
 
 export interface RestartsOptions {
-  /** How many deaths in a row are followed at once: 0 or 1. */
+  /** Number of consecutive early deaths that restart at once: 0 or 1. */
   readonly immediate: 0 | 1;
-  /** The first wait, doubled with each death up to `msMax`. */
+  /** First wait; doubled with each death, up to `msMax`. */
   readonly msMin: number;
   readonly msMax: number;
 }
@@ -15,7 +15,6 @@ export interface RestartsOptions {
 export class Restarts {
   readonly #clock: Clock;
   readonly #options: RestartsOptions;
-  /** In a row, each soon after its start. */
   #quickDeaths = 0;
   #isStopped = false;
   #cancel: Cancel = () => undefined;
@@ -25,7 +24,7 @@ export class Restarts {
     this.#options = options;
   }
 
-  /** Milliseconds until the next start. `isSound`: it died of something else than its start. */
+  /** Returns the milliseconds until the next start. `isSound`: it died after serving. */
   died(isSound: boolean): number {
     const { immediate, msMin, msMax } = this.#options;
     this.#quickDeaths = isSound ? 1 - immediate : this.#quickDeaths + 1;
@@ -34,8 +33,8 @@ export class Restarts {
   }
 
   /**
-   * Starts it `waitMs` from now, 0: within this call. A start that throws or rejects counts as a death soon after it:
-   * `failed` has the error and the next wait, and another one follows.
+   * Starts it after `waitMs`; 0: within this call. A start that throws or rejects counts as an early death: `failed` receives
+   * the error and the next wait, and another start follows.
    */
   startAfter(
     waitMs: number,
@@ -56,7 +55,7 @@ export class Restarts {
     else this.#cancel = this.#clock.after(waitMs, () => void again());
   }
 
-  /** Nothing is started any more. */
+  /** Cancels the scheduled start, and prevents further ones. */
   stop(): void {
     this.#isStopped = true;
     this.#cancel();

@@ -1,4 +1,4 @@
-/** The result of a function that may fail in a way its caller looks at; and the text of anything thrown. */
+/** The result of a function whose failure the caller handles, and the text of anything thrown. */
 
 export type Result<Value, Failure> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly error: Failure };

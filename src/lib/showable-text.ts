@@ -1,11 +1,11 @@
-/** Text from strangers made fit to be shown: escaped where a terminal would obey it, or where it turns or hides other text. */
+/** Makes untrusted text safe to show: escapes what controls a terminal, and what reverses or hides other text. */
 
-/** Control characters, and characters that turn or hide text. */
+/** Control characters, and characters that reverse or hide text. */
 const unshowable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
-/** Characters that no text of ours has: controls but a line feed and a tab, and direction marks. */
+/** Characters that this program never prints: controls except line feed and tab, and direction marks. */
 const dangerous = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Escapes an id, or other text from outside, for one line. */
+/** Escapes an id, or other untrusted text, for one line. */
 export function showable(text: string): string {
   return text.replaceAll(unshowable, escaped);
 }
@@ -20,7 +20,7 @@ function escaped(found: string): string {
   return code < 0x1_00_00 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\u{${code.toString(16)}}`;
 }
 
-/** Each URL of the text with `instead` in the place of its user information and the @ behind it, whatever that holds. */
+/** Replaces the user information of each URL in the text, and the @ after it, with `instead`. */
 export function replaceUserInfo(text: string, instead: string): string {
   const [scheme = '', ...rests] = text.split('://');
   return [scheme, ...rests.map((rest) => replaceBeforeHost(rest, instead))].join('://');

@@ -1,9 +1,8 @@
-/** The clock of a running process. */
 import type { Cancel, Clock } from './clock.ts';
 
-/** Add it to monotonic milliseconds of this thread: another thread subtracts its own. */
+/** Added to monotonic milliseconds of this thread, it gives a time base that other threads share: they subtract their own. */
 export function monotonicOriginMs(): number {
-  // A reading is too small by the time between its two clocks: by milliseconds where the second is loaded then.
+  // The time between its two clock readings makes a result too small, by milliseconds when the second clock is still loading.
   return Math.max(...Array.from({ length: 3 }, readOriginMs));
 }
 

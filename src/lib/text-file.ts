@@ -1,7 +1,7 @@
-/** Text files that people write, some of them with an editor that begins each file with a byte order mark. */
+/** Text files written by people, possibly with an editor that adds a byte order mark. */
 import { readFileSync } from 'node:fs';
 
-/** The text without its byte order mark. `path` may be a descriptor. Throws when it cannot be read, or is UTF-16. */
+/** The text without its byte order mark. `path` may be a descriptor. Throws when the file is unreadable or UTF-16. */
 export function readTextFile(path: string | number): string {
   const bytes = readFileSync(path);
   const mark = bytes.subarray(0, 2).toString('hex');
@@ -9,17 +9,17 @@ export function readTextFile(path: string | number): string {
   return bytes.subarray(hasByteOrderMark(bytes) ? 3 : 0).toString();
 }
 
-/** The value in a JSON file. Throws like `readTextFile`, and without a word of the text, which may be a secret, where it is no JSON. */
+/** Parses a JSON file. Throws like `readTextFile`, and without quoting the text, which may be a secret, when it is not JSON. */
 export function readJsonFile(path: string): unknown {
   const text = readTextFile(path);
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error('it is no JSON');
+    throw new Error('it is not JSON');
   }
 }
 
-/** The mark of UTF-8. */
+/** True: the bytes begin with the UTF-8 mark. */
 export function hasByteOrderMark(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }

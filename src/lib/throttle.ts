@@ -1,4 +1,4 @@
-/** Log lines and other work that strangers can cause: once in so many milliseconds. */
+/** Rate limits for log lines and other work that strangers can cause. */
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
 
@@ -14,7 +14,7 @@ export class Throttle {
     this.#msMin = msMin;
   }
 
-  /** True: the time since the last true answer is over, and begins again. */
+  /** True at most once per period. */
   pass(): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#passedMs < this.#msMin) return false;
@@ -23,7 +23,7 @@ export class Throttle {
   }
 }
 
-/** A warning about refusals: the first within a period, with the number of those since the line before. */
+/** A warning about refusals: at most one per period, with the number of refusals since the line before. */
 export class RefusalLine {
   readonly #log: Pick<Log, 'warn'>;
   readonly #message: string;
@@ -36,7 +36,7 @@ export class RefusalLine {
     this.#throttle = new Throttle(clock, msMin);
   }
 
-  /** `describe`: the fields of a line that is written. */
+  /** `describe`: called for the fields only when a line is written. */
   record(describe: () => object): void {
     this.#unlogged += 1;
     if (!this.#throttle.pass()) return;

@@ -1,13 +1,13 @@
 /**
- * Limits of rate: tokens that refill over time, the rates of one sender, and a budget for one turn of the event loop, since the
- * front end hands over all that one socket has sent without returning to the loop.
+ * Rate limits: tokens that refill over time, the rates of one sender, and a budget for one turn of the event loop
+ * (uWebSockets.js delivers everything that a socket has sent without returning to the loop).
  */
 
 import { assert } from './assert.ts';
 
 export interface TokenBucket {
   tokens: number;
-  /** Monotonic milliseconds of the last refill. */
+  /** Monotonic milliseconds. */
   refilledMs: number;
 }
 
@@ -20,10 +20,7 @@ export function fullBucket(rate: Rate, nowMs: number): TokenBucket {
   return { tokens: rate.burst, refilledMs: nowMs };
 }
 
-/**
- * Milliseconds until so many tokens are there, or as many as the bucket holds: 0 when they are there now. Refills; takes
- * nothing.
- */
+/** Refills, and returns the milliseconds until the tokens, or a full bucket if they are more, are available: 0: now. Spends nothing. */
 export function waitForToken(bucket: TokenBucket, rate: Rate, nowMs: number, tokens = 1): number {
   const gained = ((nowMs - bucket.refilledMs) / 1000) * rate.perSecond;
   bucket.tokens = Math.min(rate.burst, bucket.tokens + gained);
@@ -32,19 +29,19 @@ export function waitForToken(bucket: TokenBucket, rate: Rate, nowMs: number, tok
   return missing <= 0 ? 0 : (missing / rate.perSecond) * 1000;
 }
 
-/** Only after `waitForToken` said 0 in the same turn. Of more than there are, the rest is owed. */
-export function takeToken(bucket: TokenBucket, tokens = 1): void {
+/** Only after `waitForToken` returned 0 in the same turn. Spending more than the bucket has leaves a debt. */
+export function spendTokens(bucket: TokenBucket, tokens = 1): void {
   bucket.tokens -= tokens;
 }
 
-/** Both in one: 0 when the tokens are acquired, else the milliseconds until they are there, and none is acquired. */
+/** Spends the tokens and returns 0, or spends none and returns the milliseconds until they are available. */
 export function acquireTokens(bucket: TokenBucket, rate: Rate, nowMs: number, tokens = 1): number {
   const waitMs = waitForToken(bucket, rate, nowMs, tokens);
-  if (waitMs === 0) takeToken(bucket, tokens);
+  if (waitMs === 0) spendTokens(bucket, tokens);
   return waitMs;
 }
 
-/** The rates of one sender, of each kind that it sends and of bytes: a flood costs it the connection, and others nothing. */
+/** Rates of one sender, per kind of message and for bytes: a flood closes its connection and harms no other. */
 export class Allowance<Kind extends string> {
   readonly #sender: string;
   readonly #rates: Readonly<Record<Kind | 'bytes', Rate>>;
@@ -57,12 +54,12 @@ export class Allowance<Kind extends string> {
     for (const kind of Object.keys(rates) as Kind[]) this.#buckets.set(kind, fullBucket(rates[kind], nowMs));
   }
 
-  /** One message that is of all these kinds. Null: it is allowed; else a sentence that names the limit. */
+  /** Charges one message that belongs to all these kinds. Null: allowed; else a sentence that names the limit. */
   acquire(kinds: readonly Kind[], bytes: number, nowMs: number): string | null {
     for (const kind of kinds) if (this.#isEmpty(kind, nowMs)) return this.#sentence(kind);
     if (this.#isEmpty('bytes', nowMs)) return this.#sentence('bytes');
-    for (const kind of kinds) takeToken(this.#bucketOf(kind));
-    takeToken(this.#bucketOf('bytes'), bytes);
+    for (const kind of kinds) spendTokens(this.#bucketOf(kind));
+    spendTokens(this.#bucketOf('bytes'), bytes);
     return null;
   }
 
@@ -72,7 +69,7 @@ export class Allowance<Kind extends string> {
 
   #sentence(kind: Kind | 'bytes'): string {
     const { perSecond, burst } = this.#rates[kind];
-    return `${this.#sender} sends ${perSecond} ${kind} a second at most, and ${burst} at once`;
+    return `${this.#sender} sends ${perSecond} ${kind} a second at most, with a burst of ${burst}`;
   }
 
   #bucketOf(kind: Kind | 'bytes'): TokenBucket {
@@ -93,8 +90,8 @@ export class TurnBudget {
     this.#max = max;
   }
 
-  /** False: this turn has done enough. */
-  take(): boolean {
+  /** False: the budget of this turn is spent. */
+  spend(): boolean {
     if (this.#spent === 0) setImmediate(this.#renew);
     this.#spent += 1;
     return this.#spent <= this.#max;

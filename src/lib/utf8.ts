@@ -1,14 +1,14 @@
-/** UTF-8 text: measured and checked without copying, and JSON objects in it. Source: decisions.md, HTTP. */
+/** UTF-8 text: measured and validated without copying, and JSON objects in it. Source: decisions.md, HTTP. */
 import { fail, succeed, type Result } from './result.ts';
 
-/** Bytes that `text` takes in UTF-8, or -1 when it holds a lone surrogate and so has no UTF-8 form. */
+/** Length of `text` in UTF-8 bytes; -1: a lone surrogate, which has no UTF-8 form. */
 export function utf8Length(text: string): number {
   return text.isWellFormed() ? Buffer.byteLength(text) : -1;
 }
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The text of `bytes`, or null when they are not valid UTF-8. A BOM is kept as a character. */
+/** The text of `bytes`; null: invalid UTF-8. A BOM is kept as a character. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return strictDecoder.decode(bytes);
@@ -18,8 +18,8 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 }
 
 /**
- * The one JSON object that the bytes are, or what is wrong with it in words. Invalid UTF-8, a BOM and a lone surrogate
- * written as an escape are errors like bad JSON; of a repeated key the last counts.
+ * Decodes a JSON object, or fails with its fault in words. Invalid UTF-8, a BOM and an escaped lone surrogate are errors like
+ * bad JSON; of a repeated key the last value counts.
  */
 export function decodeJsonObject(bytes: Uint8Array): Result<{ readonly [key: string]: unknown }, string> {
   const text = decodeUtf8(bytes);
@@ -31,7 +31,7 @@ export function decodeJsonObject(bytes: Uint8Array): Result<{ readonly [key: str
   return succeed(value);
 }
 
-/** Whether a value of JSON is an object, and no list. */
+/** True for an object, false for an array. */
 export function isJsonObject(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -46,7 +46,7 @@ function parse(text: string): unknown {
 
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
-/** Walks without recursion: the nesting is the sender's. */
+/** Iterates instead of recursing: the sender controls the nesting. */
 function isWellFormed(root: object): boolean {
   const waiting: unknown[] = [root];
   while (waiting.length > 0) {

@@ -1,6 +1,6 @@
 /**
- * The one use of uWebSockets.js: apps that listen, with TLS or without. Reading this module rejects with a `MissingBinaryError`
- * where the library has no binary.
+ * The only use of uWebSockets.js: apps that listen, with or without TLS. Importing this module rejects with a
+ * `MissingBinaryError` when the library has no binary.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,20 +14,19 @@ import { loadUws } from './connections/uws-binary.ts';
 
 export type { TemplatedApp };
 
-/** As much of a request as the server reads. */
+/** Parts of the library's request that the server uses. */
 export interface HttpRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
   getQuery(): string | undefined;
-  /** Headers in the order in which they came, names in lower case. */
+  /** In order of arrival, names in lower case. */
   forEach(each: (name: string, value: string) => void): void;
 }
 
-/** As much of a response as the server uses. */
 export interface HttpResponse {
   getRemoteAddressAsText(): ArrayBuffer;
   onAborted(listener: () => void): void;
-  /** A chunk is valid during the call only. */
+  /** `chunk` is valid only during the call. */
   onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void;
   cork(write: () => void): void;
   writeStatus(status: string): void;
@@ -40,10 +39,10 @@ export interface HttpResponse {
 export type HttpHandler = (response: HttpResponse, request: HttpRequest) => void;
 
 const uws = await loadUws();
-// No header that names the library in answers. Its types leave this switch out.
+// Omits the header that names the library. The types lack this switch.
 (uws as unknown as { _cfg?(name: string): void })._cfg?.('silent');
 
-/** Throws when the certificate's files are not in order. */
+/** Throws when the certificate's files are unusable. */
 function createApp(tls: TlsFiles | null): TemplatedApp {
   if (tls === null) return uws.App();
   const files = [tls.certFile, tls.keyFile] as const;
@@ -56,7 +55,7 @@ function createTlsApp([cert_file_name, key_file_name]: readonly [string, string]
   return uws.SSLApp({ cert_file_name, key_file_name });
 }
 
-/** The library reads the files by itself and rejects a byte order mark: it gets copies without one, deleted when it has read them. */
+/** The library rejects files with a byte order mark: it reads temporary copies without one, deleted right afterwards. */
 function createAppOfCopies([certFile, keyFile]: readonly [string, string]): TemplatedApp {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-tls-'));
   const copy = (name: string, file: string): string => {
@@ -73,25 +72,24 @@ function createAppOfCopies([certFile, keyFile]: readonly [string, string]): Temp
 
 const localPort = uws.us_socket_local_port;
 
-/** The binding takes (host, port, options, callback); its types leave this form out, and the constant. */
+/** The binding accepts (host, port, options, callback); its types lack this form and the constant. */
 interface ListenWithOptions {
   listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
 }
 const exclusivePort = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT;
-/** The library's own way: every process of the same user that asks for it listens, and the kernel spreads connections. */
+/** The library's default: every process of the same user may listen, and the kernel spreads connections. */
 const sharedPort = 0;
 
 interface ListenSocket {
   readonly socket: us_listen_socket;
-  /** The real port, also when 0 was asked for. */
+  /** The bound port, also when 0 was requested. */
   readonly port: number;
 }
 
 /**
- * Listens on `host:port` before it returns: a reload closes another listen socket on the port in the same turn. Throws when
- * the address cannot be had. A port that is to be listened on again must not have been got by asking for port 0: the
- * library marks only a port it was given as one that may be taken while connections to it live on. `isShared`: another process
- * of this server may ask for the port in the same way.
+ * Listens on `host:port` before it returns: a reload closes the other listen socket of the port in the same turn. Throws when
+ * the address cannot be bound. A port that a reload binds again must not have been requested as 0: the library marks only an
+ * explicit port as reusable while connections to it are open. `isShared`: other processes of this server may bind the port too.
  */
 function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared: boolean): ListenSocket {
   let listening: ListenSocket | null = null;
@@ -105,18 +103,16 @@ function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared: b
 
 interface ListeningSettings {
   readonly host: string;
-  /** 0: a free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** True: another process of this server may listen there, too. */
+  /** True: other processes of this server may listen there too. */
   readonly sharesPort: boolean;
-  /** Null: no TLS. */
   readonly tls: TlsFiles | null;
 }
 
 /**
- * The apps of one listener, and the port they listen on: one where TLS is off, else one for every certificate there has
- * been. An app cannot change its certificate: a reload makes another on the same port, and the connections of the one
- * before live on in it.
+ * The apps of one listener and their port: one without TLS, else one per certificate. An app cannot change its certificate, so a
+ * reload creates another app on the same port; connections of the earlier ones continue.
  */
 export class ListeningApps {
   readonly #settings: ListeningSettings;
@@ -126,7 +122,7 @@ export class ListeningApps {
   #certificate: Certificate | null;
   #listening: ListenSocket | null = null;
 
-  /** `furnish` puts the handlers into each app. Throws when TLS is asked for and its files are not in order. */
+  /** `furnish` adds the handlers to each app. Throws when TLS is configured and its files are unusable. */
   constructor(settings: ListeningSettings, furnish: (app: TemplatedApp) => void) {
     this.#settings = settings;
     this.#furnish = furnish;
@@ -134,25 +130,25 @@ export class ListeningApps {
     this.#app = this.#createApp();
   }
 
-  /** The real one; 0 while it does not listen. */
+  /** The bound port; 0: not listening. */
   get port(): number {
     return this.#listening?.port ?? 0;
   }
 
-  /** Rejects when the address cannot be had, or is another server's. */
+  /** Rejects when the address is invalid or in use. */
   async listen(): Promise<void> {
     const { host, port, sharesPort, tls } = this.#settings;
-    // Only a reload listens again on its port, and a port got as 0 would not let it.
+    // A reload binds its port again, which requires an explicit port.
     const wanted = port === 0 && tls !== null ? await freePort({ host, port, exclusive: true }) : port;
     this.#listening = listenAtOnce(this.#app, host, wanted, sharesPort);
   }
 
   /**
-   * Takes the certificate from its files anew. Throws, and changes nothing, when they are not in order. One that was
-   * replaced costs its memory until the process ends, so files that have not changed are left alone.
+   * Reloads the certificate from its files. Throws, and changes nothing, when they are unusable. A replaced certificate uses
+   * memory until the process ends, so unchanged files are skipped.
    */
   reloadTls(): void {
-    // The library, which reads them again, would only say that it cannot.
+    // Read here for a precise error: the library would only report a failure.
     const certificate = readCertificate(this.#settings.tls);
     if (certificate === null || this.#isInForce(certificate)) return;
     const next = this.#createApp();
@@ -162,13 +158,11 @@ export class ListeningApps {
     this.#app = next;
   }
 
-  /** Takes no more connections; those there go on. */
   stopListening(): void {
     if (this.#listening !== null) uws.us_listen_socket_close(this.#listening.socket);
     this.#listening = null;
   }
 
-  /** Ends every connection. */
   close(): void {
     this.stopListening();
     for (const app of [...this.#replaced, this.#app]) app.close();
@@ -184,7 +178,7 @@ export class ListeningApps {
     return cert === this.#certificate?.cert && key === this.#certificate.key;
   }
 
-  /** All in one turn: the port is nobody's for no longer than it takes. */
+  /** Runs in one turn, so that the port is unbound only briefly. */
   #moveListening(from: ListenSocket, to: TemplatedApp): void {
     const { host, sharesPort } = this.#settings;
     this.stopListening();

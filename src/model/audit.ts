@@ -1,6 +1,6 @@
 /**
- * One change by an operator, or of devices by an application, as a line of the audit log tells it. The ids a line can have are listed here, so that no
- * secret can be recorded by mistake: a field that is not in the list does not compile.
+ * Lines of the audit log: a change by an operator, or a change of devices by an application. A line's ids are listed here, so
+ * that no secret can be recorded by mistake: a field outside the list does not compile.
  */
 
 export type AuditAction =
@@ -40,7 +40,7 @@ export type AuditAction =
   | 'webhook.replay'
   | 'webhook.test';
 
-/** What was changed, and how; never a secret. */
+/** Ids that describe the change; never a secret. */
 export const auditIds = [
   'access_key_id',
   'app_id',
@@ -81,13 +81,13 @@ export type AuditIds = Readonly<Partial<Record<AuditId, unknown>>>;
 
 export interface AuditOrigin {
   /**
-   * Name of the token; `api`: an application by its credential; `cli`: an import into a store at rest, or its first entries; `signal`: SIGHUP;
-   * `start`: the start of the server.
+   * Name of the token. `api`: an application by its credential; `cli`: an import into a store at rest, or its first entries;
+   * `signal`: SIGHUP; `start`: the start of the server.
    */
   readonly operator: string;
-  /** Null: no token was shown. */
+  /** Null: no token was presented. */
   readonly role: OpsRole | null;
-  /** User of the operating system, of `cli`. */
+  /** Operating system user, for `cli`. */
   readonly user?: string;
   /** Remote address, or process id. */
   readonly from: string;
@@ -98,20 +98,19 @@ export interface AuditIntent extends AuditOrigin {
   readonly ids: AuditIds;
 }
 
-/** `refused`: for a reason that the operator can mend, and nothing changed. `failed`: some of it may have changed. */
+/** `refused`: nothing changed, and the operator can correct the cause. `failed`: part of the change may have been made. */
 export interface AuditOutcome {
   readonly result: 'ok' | 'refused' | 'failed';
   readonly reason?: string;
-  /** Known only afterwards. */
+  /** Ids known only after the change. */
   readonly ids?: AuditIds;
 }
 
-/** `unknown`: under way, or the process was killed within. */
+/** `unknown`: under way, or the process was killed during the change. */
 export type AuditResult = AuditOutcome['result'] | 'unknown';
 
-/** A line as it is read. */
 export interface AuditLine extends AuditOrigin {
-  /** ISO 8601 with milliseconds: when it was asked for. */
+  /** Time of the request: ISO 8601 with milliseconds. */
   readonly at: string;
   readonly action: string;
   readonly ids: AuditIds;
@@ -128,16 +127,15 @@ export interface Operator {
   readonly role: OpsRole;
 }
 
-/** The holder of `ops.token`, which the first start makes for the command line of this machine. */
+/** Holder of `ops.token`, which the first start creates for this machine's command line. */
 export const localOperator: Operator = { name: 'local', role: 'operator' };
 
-/** Names that lines of the audit log have for those who show no token. */
+/** Names that audit lines use for changes without a token. */
 const reservedNames: ReadonlySet<string> = new Set([localOperator.name, 'api', 'cli', 'signal', 'start']);
 const nameForm = /^[A-Za-z0-9][\w.@-]{0,63}$/;
 
 export const operatorNameForm = '1-64 characters of A-Z a-z 0-9 _ . @ -, beginning with a letter or digit';
 
-/** Whether a token may be given this name. */
 export function isOperatorName(text: string): boolean {
   return nameForm.test(text) && !reservedNames.has(text);
 }

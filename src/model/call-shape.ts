@@ -1,4 +1,4 @@
-/** The shapes of a call's values where they come as bytes from another process of the server: checked as they are read. */
+/** Schemas of a call's values, for bytes from another process of the server. */
 import { z } from 'zod';
 import {
   audioChannelCounts,

@@ -1,14 +1,13 @@
-/** A messaging-app VoIP call as the server speaks of it. Source: API doc, Endpoints 3 and 4; calls-and-media.md. */
+/** Types of a messaging-app VoIP call. Source: API doc, Endpoints 3 and 4; calls-and-media.md. */
 import type { ApplicationId, DeviceId, SessionId, TokenId } from './ids.ts';
 import type { SignedRequest } from './signed-request.ts';
 
-/** In the order in which a call goes through them; states may be skipped forwards, never gone back to. */
+/** In the order of a call's life; a call may skip states, but never returns to an earlier one. */
 export const callStates = ['issued', 'establishing', 'ringing', 'attempting', 'connected', 'ended'] as const;
 export type CallState = (typeof callStates)[number];
 export const liveCallStates = ['issued', 'establishing', 'ringing', 'attempting', 'connected'] as const;
 export type LiveCallState = (typeof liveCallStates)[number];
 
-/** What a bridge or a device may say of how far a call is. */
 export type ReportedState = 'ringing' | 'attempting' | 'connected';
 
 export const callEndReasons = [
@@ -24,7 +23,7 @@ export const callEndReasons = [
 ] as const;
 export type CallEndReason = (typeof callEndReasons)[number];
 
-/** Issued alone is not a call. Source: calls-and-media.md, Call sessions and call status. */
+/** A session that is only `issued` is not a call. Source: calls-and-media.md, Call sessions and call status. */
 export function isInCall(state: CallState): boolean {
   return state !== 'issued' && state !== 'ended';
 }
@@ -50,13 +49,13 @@ export interface Size {
   readonly height: number;
 }
 
-/** What the device of a call can take and gives: everything after defaults. Compared as a whole. */
+/** Media capabilities of the call's device, after defaults. Compared as a whole. */
 export interface CallMedia {
   readonly noVideo: boolean;
   readonly upVideo: UplinkVideoFormat;
   readonly downVideo: DownlinkVideoFormat;
   readonly rotation: VideoRotation;
-  /** Null: audio-only, and none was given. */
+  /** Null: audio-only without a screen. */
   readonly screen: Size | null;
   readonly resolution: ResolutionMode;
   readonly downAudio: DownlinkAudioFormat;
@@ -64,7 +63,7 @@ export interface CallMedia {
   readonly audioChannels: AudioChannels;
 }
 
-/** How a bridge gets into the messaging app's room. The key and the token are secrets: in no log, event, URL or token. */
+/** Credentials by which a bridge enters the messaging app's room. Key and token are secrets: never in a log, event, URL or token. */
 export interface CallRoom {
   readonly msgAppId: string;
   readonly modelId: string;
@@ -75,7 +74,6 @@ export interface CallRoom {
   readonly payload: string;
 }
 
-/** What a backend asks to be issued. */
 export interface CallOrder {
   readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
@@ -84,36 +82,33 @@ export interface CallOrder {
   readonly callingTimeoutS: number;
 }
 
-/** The same as a signed request asks for it. */
 export interface SignedCallOrder extends CallOrder, SignedRequest {}
 
-/** A live session, as it is kept. */
 export interface CallSession extends CallOrder {
   readonly sessionId: SessionId;
   readonly state: LiveCallState;
-  /** Wall milliseconds of the first issuance: who is longest in `issued`. */
+  /** Wall milliseconds of the first issuance: orders sessions by their time in `issued`. */
   readonly createdAtMs: number;
-  /** Wall milliseconds: the end of the latest token's first connect, and of the session while it is `issued`. */
+  /** Wall milliseconds: deadline of the latest token's first connect, and of the session while `issued`. */
   readonly expiresAtMs: number;
   /** Wall milliseconds of the first report of ringing or attempting; null: none yet. */
   readonly ringsFromMs: number | null;
-  /** Whether a device and a bridge have ever been connected: the first connect of each renews the lease. */
+  /** True once a device, or a bridge, has connected: the first connect of each renews the lease. */
   readonly hasSeenDevice: boolean;
   readonly hasSeenBridge: boolean;
   /** Tokens by which the device has connected, newest last: they may reconnect while the session lives. */
   readonly connectedTokens: readonly TokenId[];
 }
 
-/** Which call a backend means: by its session, or as the live one of the room that it was issued for. */
+/** A backend's reference to a call: its session, or the room whose live call it is. */
 export type CallName =
   | { readonly kind: 'session'; readonly sessionId: SessionId }
   | { readonly kind: 'room'; readonly roomId: string };
 
-/** Why a backend may end a call. */
 export const orderedEndReasons = ['cancelled', 'rejected'] as const;
 export type OrderedEndReason = (typeof orderedEndReasons)[number];
 
-/** What a backend asks to be ended: a call of its own application. */
+/** A backend's order to end a call of its own application. */
 export interface CallEndOrder extends SignedRequest {
   readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
@@ -121,20 +116,17 @@ export interface CallEndOrder extends SignedRequest {
   readonly reason: OrderedEndReason;
 }
 
-/** The end of a call, whoever ended it. */
 export interface CallEnd {
   readonly deviceId: DeviceId;
   readonly sessionId: SessionId;
   readonly reason: CallEndReason;
-  /** Wall milliseconds. */
   readonly endedAtMs: number;
 }
 
-/** Why a controller that joins no call turns one down. */
+/** Reasons why a controller may reject a call that it does not join. */
 export const rejectionReasons = ['rejected', 'busy'] as const;
 export type RejectionReason = (typeof rejectionReasons)[number];
 
-/** What a controller says of a call of its device. */
 export interface CallRejection {
   readonly sessionId: SessionId;
   readonly reason: RejectionReason;
@@ -143,38 +135,34 @@ export interface CallRejection {
 export const callSides = ['device', 'bridge'] as const;
 export type CallSide = (typeof callSides)[number];
 
-/** What a leg reports of the call. */
 export type CallReport =
   | { readonly kind: 'progress'; readonly state: ReportedState }
   | { readonly kind: 'end'; readonly reason: CallEndReason };
 
-/** By what a leg shows that it is still there: a frame, or a ping. */
 export type AliveSign = 'media' | 'ping';
 
-/** What a change of a call is told as. */
 export interface CallChange {
   readonly sessionId: SessionId;
   readonly deviceId: DeviceId;
-  /** The state before; `issued` also for a session that has just been made. */
+  /** The state before; `issued` also for a new session. */
   readonly from: LiveCallState;
   readonly state: CallState;
-  /** Of `ended`; else null. */
+  /** Set in state `ended`, else null. */
   readonly reason: CallEndReason | null;
-  /** Wall milliseconds. */
   readonly atMs: number;
 }
 
-/** What a bridge is to ask the phone for. */
+/** Video that a bridge requests from the phone. */
 export interface VideoRequest extends Size {
   readonly rotation: VideoRotation;
   readonly maxFps: number;
 }
 
-/** Said to a leg; the media legs turn it into a text message of the wire. */
+/** Message to a leg; the media legs encode it as a text message of the wire. */
 export type LegMessage =
-  /** To a bridge: will you take this call? Answered by `accept` within 2 s. */
+  /** To a bridge: asks whether it accepts this call. It has 2 s to answer `accept`. */
   | { readonly kind: 'assign'; readonly sessionId: SessionId; readonly media: CallMedia }
-  /** To the bridge that has the call. `request`: null for audio-only. */
+  /** To the bridge of the call. `request`: null for audio-only. */
   | {
       readonly kind: 'start';
       readonly sessionId: SessionId;
@@ -182,7 +170,7 @@ export type LegMessage =
       readonly request: VideoRequest | null;
       readonly media: CallMedia;
     }
-  /** To both legs: the call has moved on, by somebody else's word than this leg's own. */
+  /** To both legs: the call's state changed, not by this leg's own report. */
   | {
       readonly kind: 'state';
       readonly sessionId: SessionId;
@@ -191,14 +179,14 @@ export type LegMessage =
     };
 
 /**
- * Why a leg is closed from our side. `ended`: the call is over; `replaced`: another leg took its place; `revoked`: its
- * bridge, or its device, may not be here any more; `drain`: the server is being stopped; `moved`: its call is at another
- * media process, which the answer to its next request names.
+ * Reasons why the server closes a leg. `ended`: the call is over; `replaced`: another leg took its place; `revoked`: its
+ * bridge or device is no longer permitted; `drain`: the server is stopping; `moved`: its call is at another media process, which
+ * the answer to its next request names.
  */
 export const legCloseReasons = ['ended', 'replaced', 'revoked', 'drain', 'moved'] as const;
 export type LegCloseReason = (typeof legCloseReasons)[number];
 
-/** Why a token is not good. Each is counted. */
+/** Reasons why a token is rejected, each with a counter. */
 const tokenRefusals = [
   'malformed',
   'algorithm',
@@ -212,7 +200,6 @@ const tokenRefusals = [
 ] as const;
 export type TokenRefusal = (typeof tokenRefusals)[number];
 
-/** Why a leg was not let in. */
 export const legRefusals = [
   ...tokenRefusals,
   'bridge_key',

@@ -1,54 +1,51 @@
-/** Several nodes that are one server. Source: cluster.md. */
+/** Several nodes that form one server. Source: cluster.md. */
 import type { LiveCallState } from './call.ts';
 import type { ConnectionTimes } from './connectivity.ts';
 import type { EventId, SessionId } from './ids.ts';
 import { leaseRenewMs } from './limits.ts';
 
-/** One life of one node: a node that starts again is another member. `<node>@<incarnation>`. */
+/** One run of one node; a restarted node is another member. Form: `<node>@<incarnation>`. */
 export type MemberId = string & { readonly brand: 'MemberId' };
 
 export const connectionKinds = ['sleep', 'signal'] as const;
 export type ConnectionKind = (typeof connectionKinds)[number];
 
-/** Where a device's open session is. */
 export interface SessionSlot {
   readonly member: MemberId;
-  /** The name that events tell: a device has one sleep session a node. */
+  /** The node's name in events: a device has one sleep session per node. */
   readonly node: string;
   readonly session: SessionId;
   readonly epoch: number;
   /** Wall milliseconds: of two claims of one slot the later login wins. */
   readonly loginAtMs: number;
-  /** It was claimed again, and its member may have died before it told so. */
+  /** The session was claimed again; its former member may have died before it published this event. */
   readonly recovered?: MarkedEvent | undefined;
 }
 
-/** An event that goes with a change of a row: whoever finds it untold tells it, and by its id it is told once. */
+/** An event attached to a change of a row. Any member publishes it if it finds it unpublished; its id prevents duplicates. */
 export interface MarkedEvent {
   readonly id: EventId;
-  /** Wall milliseconds. */
   readonly atMs: number;
 }
 
-/** The end of a lost member's slot, which the member that ended it may not have told. */
+/** The end of a lost member's slot; the member that ended it may have died before it published the event. */
 export interface FailedOverSlot extends MarkedEvent {
   readonly slot: SessionSlot;
 }
 
 /**
- * What all members know of one connection of one device. Signal has one slot at most; sleep one a node, and
- * `sleepSlotsMax` in all. Times are the latest over all slots.
+ * The shared row of one connection of one device. Signal has at most one slot; sleep has one per node, at most `sleepSlotsMax`.
+ * Times are the latest over all slots.
  */
 export interface SharedConnection extends ConnectionTimes {
-  /** Of the newest slot there ever was; 0: no login yet. */
+  /** Epoch of the newest slot so far; 0: no login yet. */
   readonly epoch: number;
   /** Oldest epoch first. */
   readonly slots: readonly SessionSlot[];
-  /** The last ones, `failedOverSlotsMax` at most, oldest first. */
+  /** The latest ones, at most `failedOverSlotsMax`, oldest first. */
   readonly failedOver?: readonly FailedOverSlot[] | undefined;
 }
 
-/** Where a device's open sessions are. */
 export interface DeviceSlots {
   readonly sleep: readonly SessionSlot[];
   readonly signal: readonly SessionSlot[];
@@ -59,30 +56,28 @@ export interface DeviceRow {
   readonly signal: SharedConnection;
 }
 
-/** `lost`: its lease is gone, and its sessions are being closed. */
+/** `lost`: its lease has expired, and its sessions are being closed. */
 export type MemberState = 'up' | 'draining' | 'lost';
 
-/** Knowledge of other members older than this is stale: two renewals have not come. Half a renewal more for delays. */
+/** Knowledge about other members older than this is stale: two renewals are missing, plus half an interval for delays. */
 export const memberKnowledgeMsMax = 2.5 * leaseRenewMs;
 
-/** A member's state as operators see it. `silent`: it should be up, and its last sign of life is too old. */
+/** A member's state for operators. `silent`: it should be up, but its lease has not been renewed in time. */
 export type ShownMemberState = MemberState | 'silent';
 
-/** What a member says of itself, and what others make of it. */
+/** A member's own report, with the judgement of the others. */
 export interface MemberStatus {
   readonly member: MemberId;
   readonly node: string;
   readonly state: MemberState;
   readonly version: string;
-  /** Wall milliseconds. */
   readonly startedAtMs: number;
   readonly sleepSessions: number;
   readonly signalSessions: number;
-  /** Changes that it has not yet brought to where all can see them. */
+  /** Local changes not yet written to the shared store. */
   readonly outboxLength: number;
-  /** Events of the log that it has not seen yet. */
   readonly eventLag: number;
-  /** Milliseconds since its lease was last seen renewed; 0: this is the member that tells. */
+  /** Milliseconds since its last known lease renewal; 0: the reporting member itself. */
   readonly leaseAgeMs: number;
 }
 
@@ -96,26 +91,23 @@ export function countStates(members: readonly MemberStatus[]): Readonly<Record<S
   return counts;
 }
 
-/** `node` may hold any character; the incarnation letters, digits and dashes. */
+/** `node`: any characters; incarnation: letters, digits and dashes. */
 const memberIdForm = /^.{1,255}@[\w-]{1,64}$/su;
 
-/** Over all lives of a node: a member without its incarnation. */
+/** The node of a member, the same over all its runs. */
 export function nodeOf(member: MemberId): string {
   return member.slice(0, member.lastIndexOf('@'));
 }
 
-/** Null: no member's id. */
 export function parseMemberId(text: string): MemberId | null {
   return memberIdForm.test(text) ? (text as MemberId) : null;
 }
 
-/** A live call, as all members see it. */
 export interface SharedCall {
   readonly sessionId: SessionId;
   readonly state: LiveCallState;
 }
 
-/** A call that ended with its node, and the event of its end, which may not be published yet. */
 export interface LostCall extends MarkedEvent {
   readonly sessionId: SessionId;
 }
@@ -124,6 +116,6 @@ export interface LostCall extends MarkedEvent {
 export interface DeviceCalls {
   readonly node: MemberId;
   readonly calls: readonly SharedCall[];
-  /** Calls of nodes before it: the latest `lostCallsMax`. */
+  /** Calls of former nodes: the latest `lostCallsMax`. */
   readonly lost: readonly LostCall[];
 }

@@ -1,12 +1,12 @@
 /**
- * The one table of business codes. What an endpoint may answer is a union derived from it, so that an
- * undocumented code does not compile. Texts are for people; only the stable messages of the spec are contract.
- * Source: API doc, Errors; decisions.md, HTTP.
+ * The one table of business codes. Each endpoint's possible answers are a union derived from it, so that an undocumented code
+ * does not compile. Only the stable messages of the spec are contract; other texts are for people. Source: API doc, Errors;
+ * decisions.md, HTTP.
  */
 
 export const codeTexts = {
   0: 'success',
-  40000: 'Content-Length must stand once, in decimal digits',
+  40000: 'Content-Length must appear exactly once, in decimal digits',
   40003: 'invalid parameter',
   40105: 'authentication failed',
   40301: 'application credential lacks permission',
@@ -19,9 +19,9 @@ export const codeTexts = {
   40414: 'no such call',
   40500: 'method not allowed',
   40902: 'wakeup protocol not supported',
-  40903: 'media parameters cannot change once somebody has connected',
-  40904: 'the device is there with other terms',
-  41100: 'Content-Length is needed: no Transfer-Encoding is taken',
+  40903: 'media parameters cannot change after a device or a bridge has connected',
+  40904: 'the device already exists with other terms',
+  41100: 'Content-Length is required: Transfer-Encoding is not supported',
   41300: 'request body too large',
   41500: 'Content-Type must be application/json',
   42901: 'request overload',
@@ -35,13 +35,13 @@ export const codeTexts = {
 export type Code = keyof typeof codeTexts;
 export type FailureCode = Exclude<Code, 0>;
 
-/** Refused before an endpoint's own rules: the same on all of them. */
+/** Refusals before an endpoint's own rules, the same on all endpoints. */
 export type TransportCode = 40000 | 40400 | 40500 | 41100 | 41300 | 41500 | 40105;
 
-/** Why a device may not be spoken of to this caller, in the order of the checks. */
+/** Refusals of access to a device, in the order of the checks. */
 export type AccessCode = 40403 | 40302 | 40304;
 
-/** What each operation may answer beside success, in the order of the source's tables. */
+/** Codes of each operation besides success, in the order of the source's tables. */
 export const endpointCodes = {
   connectivity: [40003, 40301, 40302, 40304, 40403, 42901, 50000, 50301, 50401],
   'connectivity-batch': [40003, 40301, 42901, 50000, 50301],
@@ -53,18 +53,18 @@ export const endpointCodes = {
   'call-end': [40003, 40301, 40302, 40403, 40414, 42901, 50000, 50301],
   'call-credentials': [40003, 40301, 40302, 40304, 40403, 40903, 42901, 50000, 50301],
   'devices-list': [40003, 40301, 40302, 42901, 50000, 50301],
-  // The codes of single devices stand in the answer: deviceCodes.
+  // Codes of single devices are part of the answer: deviceCodes.
   'devices-add': [40003, 40301, 42901, 50000, 50301, 50402],
   'device-change': [40003, 40301, 40302, 40403, 42901, 50000, 50301, 50402],
   'device-remove': [40003, 40301, 40302, 40403, 42901, 50000, 50301, 50402],
 } as const satisfies Record<string, readonly FailureCode[]>;
 
-/** What may become of each device of a request that adds several; 0 beside them. */
+/** Result codes of each device of a request that adds several; 0: success. */
 export const deviceCodes = [40003, 40302, 40403, 40904, 42901] as const satisfies readonly FailureCode[];
 
 export type ConnectivityCode = (typeof endpointCodes.connectivity)[number];
 export type ConnectivityBatchCode = (typeof endpointCodes)['connectivity-batch'][number];
-/** What a batch may answer for one of its devices, beside 0. */
+/** Result codes of one device in a batch; 0: success. */
 export const batchEntryCodes = [
   40003, 40302, 40304, 40403, 50000, 50301, 50401,
 ] as const satisfies readonly ConnectivityCode[];
@@ -80,11 +80,11 @@ export type CallCredentialsCode = (typeof endpointCodes)['call-credentials'][num
 export type DeviceListingCode = (typeof endpointCodes)['devices-list'][number];
 export type DeviceAdditionCode = (typeof endpointCodes)['devices-add'][number];
 export type DeviceChangeCode = (typeof endpointCodes)['device-change'][number];
-/** What a change as a whole may come to, of however many devices. */
+/** Codes of a provisioning request as a whole, for any number of devices. */
 export const provisioningCodes = [42901, 50000, 50301, 50402] as const satisfies readonly FailureCode[];
 export type ProvisioningCode = (typeof provisioningCodes)[number];
 
-/** A business outcome that is not success. `retryAfterS`: whole seconds, at least 1, where the caller may come back. */
+/** A business outcome other than success. `retryAfterS`: whole seconds, at least 1, if the caller may retry. */
 export interface Refusal<C extends FailureCode = FailureCode> {
   readonly code: C;
   readonly message: string;
@@ -95,12 +95,12 @@ export function refusal<C extends FailureCode>(code: C, message: string = codeTe
   return { code, message };
 }
 
-/** The caller may come again in a second. */
-export function comeAgain<C extends FailureCode>(code: C, message?: string): Refusal<C> {
+/** A refusal that the caller may retry in a second. */
+export function retryable<C extends FailureCode>(code: C, message?: string): Refusal<C> {
   return { ...refusal(code, message), retryAfterS: 1 };
 }
 
-/** `waitMs`: after which the caller may come again. */
+/** `waitMs`: time until the caller may retry. */
 export function overload(waitMs: number): Refusal<42901> {
   return { ...refusal(42901), retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)) };
 }

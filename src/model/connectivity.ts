@@ -1,18 +1,17 @@
 /** The record of a device's two connections, and the reasons of refused logins. Source: API doc, Connectivity record. */
 import type { DeviceId, SessionId } from './ids.ts';
 
-/** Whole Unix seconds, or null when none was observed. */
+/** Whole Unix seconds; null: none observed. */
 export interface ConnectionTimes {
   readonly lastLoginAt: number | null;
   readonly lastHeartbeatAt: number | null;
   readonly lastOfflineAt: number | null;
 }
 
-/** What is kept of one connection of one device, live or not. Signal and sleep have one each. */
+/** Stored state of one connection of one device, live or not. Each device has two: signal and sleep. */
 export interface ConnectionRecord extends ConnectionTimes {
-  /** From 1, +1 per accepted login, never reused, also across restarts; 0: no login yet. */
+  /** From 1, +1 per accepted login, never reused, even across restarts; 0: no login yet. */
   readonly epoch: number;
-  /** The session that is open, or null. */
   readonly openSession: SessionId | null;
 }
 
@@ -24,7 +23,6 @@ export const neverConnected: ConnectionRecord = {
   openSession: null,
 };
 
-/** Of each time the later one. */
 export function latestTimes(one: ConnectionTimes, other: ConnectionTimes): ConnectionTimes {
   return {
     lastLoginAt: latest(one.lastLoginAt, other.lastLoginAt),
@@ -43,11 +41,14 @@ export interface ConnectivityRecord {
   readonly sleep: ConnectionTimes;
 }
 
-/** Logins that the device reads as `denied`. */
+/** Refusals that the device reads as `denied`. */
 export const loginDenials = ['wrong_mac', 'unknown', 'disabled', 'expired'] as const;
 export type LoginDenial = (typeof loginDenials)[number];
 
-/** The causes of a refusal, for operators alone. `busy`: no room, or a store that is behind; `too_fast`: a device's own rate. */
+/**
+ * Causes of refused logins, for operators only. `busy`: the server is full, or its store is behind; `too_fast`: the device
+ * exceeds its own rate.
+ */
 export const loginRefusals = [...loginDenials, 'busy', 'too_fast'] as const;
 export type LoginRefusal = (typeof loginRefusals)[number];
 

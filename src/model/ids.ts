@@ -1,4 +1,4 @@
-/** Names of things, branded so that one is never passed for another. Parsing is the only way to make one. */
+/** Identifiers, branded so that one kind is never passed for another. Parsing and generating are the only ways to create one. */
 import { randomFillSync } from 'node:crypto';
 import { v5 as uuidv5, v7 as uuidv7 } from 'uuid';
 import { utf8Length } from '../lib/utf8.ts';
@@ -9,13 +9,13 @@ export type ApplicationId = string & { readonly brand: 'ApplicationId' };
 export type ProductId = string & { readonly brand: 'ProductId' };
 export type AccessKeyId = string & { readonly brand: 'AccessKeyId' };
 export type RequestId = string & { readonly brand: 'RequestId' };
-/** Of one wakeup: several may bear one request id. */
+/** Identifies one wakeup: several may have the same request id. */
 export type WakeupId = string & { readonly brand: 'WakeupId' };
 export type SessionId = string & { readonly brand: 'SessionId' };
 export type EventId = string & { readonly brand: 'EventId' };
 export type MessageId = string & { readonly brand: 'MessageId' };
 export type BridgeId = string & { readonly brand: 'BridgeId' };
-/** `jti` of a call's token. */
+/** `jti` of a call token. */
 export type TokenId = string & { readonly brand: 'TokenId' };
 
 /** 1-255 bytes of valid UTF-8, compared byte for byte; null otherwise. Source: API doc, Resources, device_id. */
@@ -33,21 +33,21 @@ export function parseRequestId(text: string): RequestId | null {
 
 const visibleAscii = /^[\x21-\x7e]{1,128}$/;
 
-/** 1-128 visible ASCII characters, as every session of ours is named; null otherwise. */
+/** 1-128 visible ASCII characters, the form of every session id; null otherwise. */
 export function parseSessionId(text: string): SessionId | null {
   return visibleAscii.test(text) ? (text as SessionId) : null;
 }
 
 const accessKeyIdForm = /^[\x21-\x2b\x2d\x2e\x30-\x7e]+$/;
 
-/** 1-128 printable ASCII characters without space, comma and slash: what Authorization has room for; null otherwise. */
+/** 1-128 printable ASCII characters without space, comma and slash, as Authorization allows; null otherwise. */
 export function parseAccessKeyId(text: string): AccessKeyId | null {
   return text.length <= accessKeyIdBytesMax && accessKeyIdForm.test(text) ? (text as AccessKeyId) : null;
 }
 
 const controlOrSurrogate = /[\p{Cc}\p{Cs}]/u;
 
-/** 1-255 bytes of UTF-8 without control characters: one line of a listing, one part of a key. */
+/** 1-255 bytes of UTF-8 without control characters: fits one line of a listing and one part of a key. */
 function isRegistryId(text: string): boolean {
   const bytes = utf8Length(text);
   return bytes >= 1 && bytes <= registryIdBytesMax && !controlOrSurrogate.test(text);
@@ -65,15 +65,15 @@ export function parseBridgeId(text: string): BridgeId | null {
   return isRegistryId(text) ? (text as BridgeId) : null;
 }
 
-/** A UUIDv7: sortable by time, and no client's own id looks like it by chance. */
+/** A UUIDv7: sortable by time; client ids do not resemble it by chance. */
 export function generateRequestId(): RequestId {
   return generateUuid() as RequestId;
 }
 
-/** Namespace of the ids of wakeups that a message asks for; made once, at random. */
+/** Namespace (random UUID) of the ids of wakeups that messages request. */
 const messageWakeups = '5a3f7c1e-9d42-4b8a-a6e7-0c1b2d3e4f50';
 
-/** The same wherever the same signed request comes; reveals nothing of its signature. */
+/** Deterministic: equal for the same signed request at every member; reveals nothing of its signature. */
 export function wakeupIdOf(signature: string): RequestId {
   return uuidv5(signature, messageWakeups) as RequestId;
 }
@@ -90,14 +90,14 @@ export function generateTokenId(): TokenId {
   return generateUuid() as TokenId;
 }
 
-/** A UUIDv7 whose order is that of the answers: `sequence`, which counts them, parts those of one millisecond. */
+/** A UUIDv7 in the order of the answers: `sequence` counts them and orders those of one millisecond. */
 export function generateWakeupId(answeredAtMs: number, sequence: number): WakeupId {
   return generatePlacedUuid(answeredAtMs, sequence) as WakeupId;
 }
 
 /**
- * A UUIDv7 whose order is the log's: `wallMs` never goes back from one call to the next, and `sequence`, the event's
- * place in the log, parts those of one millisecond.
+ * A UUIDv7 in the order of the log: `wallMs` never decreases between calls, and `sequence`, the event's position in the log,
+ * orders those of one millisecond.
  */
 export function generateEventId(wallMs: number, sequence: number): EventId {
   return generatePlacedUuid(wallMs, sequence) as EventId;
@@ -115,7 +115,7 @@ let randomUsed = randomPool.length;
 const uuidOptions = { random: new Uint8Array(uuidBytes.length) };
 const placedOptions = { ...uuidOptions, msecs: 0, seq: 0 };
 
-/** Random bytes are drawn for 256 ids at a time: one by one they are what an id costs. */
+/** Random bytes are drawn for 256 ids at a time: drawing them dominates the cost of an id. */
 function generateUuid(options: typeof uuidOptions = uuidOptions): string {
   if (randomUsed === randomPool.length) {
     randomFillSync(randomPool);
@@ -129,10 +129,10 @@ function generateUuid(options: typeof uuidOptions = uuidOptions): string {
 
 const hexDigits = Buffer.from('0123456789abcdef');
 const uuidText = Buffer.from('00000000-0000-0000-0000-000000000000');
-/** Where the digits of each byte stand. */
+/** Position of each byte's digits. */
 const uuidPlaces = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
 
-/** In one piece: the library's text is of 20, which whoever writes it out has to join first. */
+/** Builds the text in one piece: the library's text is a rope of 20 pieces, which each writer would have to flatten. */
 function writeUuid(): string {
   for (let i = 0; i < uuidBytes.length; i++) {
     const byte = uuidBytes[i] ?? 0;

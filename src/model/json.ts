@@ -1,2 +1,2 @@
-/** A JSON object as it came from outside: its keys are known, its values are not. */
+/** A JSON object from outside, its values not validated. */
 export type JsonObject = { readonly [key: string]: unknown };

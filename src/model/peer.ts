@@ -1,4 +1,4 @@
-/** Messages between members of a cluster, as plain values, since they cross as bytes. Source: cluster.md. */
+/** Messages between members of a cluster, as plain values, since they are serialised. Source: cluster.md. */
 import type { Result } from '../lib/result.ts';
 import type { CallEnd, CallEndOrder, CallRejection, SignedCallOrder } from './call.ts';
 import type { ConnectionKind, DeviceSlots } from './cluster.ts';
@@ -10,23 +10,23 @@ import type { SignedRequest } from './signed-request.ts';
 import type { CustomData, WakeWriteResult } from './sleep.ts';
 import type { RepeatableWakeup, RepeatMark, WakeupReceipt, WakeupRequest, WakeupsKnown } from './wakeup.ts';
 
-/** What a member knows of a session of its own: Unix seconds of its latest heartbeat, 0: none yet. */
+/** A session of the answering member: Unix seconds of its latest heartbeat, 0: none yet. */
 export interface SessionHeartbeat {
   readonly session: SessionId;
   readonly heartbeatAt: number;
 }
 
-/** A device's sessions at one member; null: it has none there. */
+/** A device's sessions at one member; null: no session there. */
 export interface DeviceHeartbeats {
   readonly sleep: SessionHeartbeat | null;
   readonly signal: SessionHeartbeat | null;
 }
 
-/** `asleep`: its module is connected; `online`: its controller is, whatever the module; `offline`: neither is. */
+/** `asleep`: its module is connected; `online`: its controller is connected; `offline`: neither is. */
 export const listedStates = ['online', 'asleep', 'offline', 'never'] as const;
 export type ListedState = (typeof listedStates)[number];
 
-/** A search among all devices, as `GET /v1/device/list` takes it. */
+/** A search over all devices, as in `GET /v1/device/list`. */
 export interface SoughtDevices {
   readonly prefix: string;
   readonly contains: string;
@@ -42,21 +42,21 @@ interface Exchange<Kind extends string, Fields, Answer> {
   readonly answer: Answer;
 }
 
-/** What one member asks another, by kind: the question, and its answer. */
+/** Questions between members and their answers, by kind. */
 interface PeerExchanges {
-  /** The sessions of devices at this member, in the order of the question: `batchDevicesMax` at most. */
+  /** A device's sessions at this member, in the order of the question: at most `batchDevicesMax`. */
   readonly heartbeats: Exchange<
     'heartbeats',
     { readonly deviceIds: readonly DeviceId[] },
     readonly DeviceHeartbeats[]
   >;
-  /** A whole wakeup, of the member that has the device's first sleep slot; with the slots that the asker has just found. */
+  /** A whole wakeup, sent to the member with the device's first sleep slot; includes the slots that the asker has just read. */
   readonly wake: Exchange<
     'wake',
     { readonly request: WakeupRequest; readonly slots: DeviceSlots },
     Result<WakeupReceipt, Refusal<WakeupCode>> & RepeatMark
   >;
-  /** The 8 bytes only, on one session. `absent`: it is gone; `unwakeable`: its module cannot be woken with this. */
+  /** Only the 8 bytes, on one session. `absent`: the session is gone; `unwakeable`: its module does not support this packet. */
   readonly write: Exchange<
     'write',
     { readonly deviceId: DeviceId; readonly session: SessionId; readonly customData: CustomData },
@@ -67,25 +67,25 @@ interface PeerExchanges {
     { readonly request: MessageRequest },
     Result<MessageReceipt, MessageRefusal>
   >;
-  /** Asked of the member that has the device's calls; so are the next two. */
+  /** Sent to the member that has the device's calls, like the next two. */
   readonly 'issue-call': Exchange<
     'issue-call',
     { readonly order: SignedCallOrder },
     Result<IssuedCall, Refusal<CallCredentialsCode>>
   >;
-  /** Ends a call on behalf of a backend. A session or a room that the member does not know is 40414. */
+  /** Ends a call on behalf of a backend. 40414: the member does not have the session or the room. */
   readonly 'end-call': Exchange<
     'end-call',
     { readonly order: CallEndOrder },
     Result<CallEnd, Refusal<CallEndCode>>
   >;
-  /** A rejection by the device's controller. `stray`: of no call of the device that it may reject. */
+  /** A rejection by the device's controller. `stray`: the device has no such call that it may reject. */
   readonly 'reject-call': Exchange<
     'reject-call',
     { readonly deviceId: DeviceId; readonly rejection: CallRejection },
     'taken' | 'stray'
   >;
-  /** The media listener of a call that a leg has sought at the asker. Null: the call is not here. */
+  /** The media listener of a call, for a leg that connected to the asker. Null: the call is not here. */
   readonly 'find-call': Exchange<
     'find-call',
     { readonly sessionId: SessionId },
@@ -93,13 +93,13 @@ interface PeerExchanges {
   >;
   /** True: the device had a session here. */
   readonly disconnect: Exchange<'disconnect', { readonly deviceId: DeviceId }, boolean>;
-  /** What this member knows of the wakeups that bear a request id; `deviceId` null: whatever their device. */
+  /** This member's wakeups with a request id; `deviceId` null: of any device. */
   readonly wakeups: Exchange<
     'wakeups',
     { readonly requestId: RequestId; readonly deviceId: DeviceId | null },
     WakeupsKnown
   >;
-  /** The first devices that match and are in this state here: one more than the limit, where there are so many. */
+  /** The first matching devices in the given state here, up to one more than the limit. */
   readonly 'held-devices': Exchange<'held-devices', { readonly sought: SoughtDevices }, readonly DeviceId[]>;
 }
 
@@ -110,7 +110,6 @@ export type PeerQuestion<Kind extends PeerKind = PeerKind> = {
 export type PeerAnswer<Kind extends PeerKind = PeerKind> = PeerExchanges[Kind]['answer'];
 export type PeerAnswers = { readonly [Kind in PeerKind]: PeerAnswer<Kind> };
 
-/** The answer to a backend that was issued a call. */
 interface IssuedCall {
   readonly peerId: string;
   /** A secret. */
@@ -119,29 +118,29 @@ interface IssuedCall {
   readonly note?: string | undefined;
 }
 
-/** What others need to know of a wakeup to answer a repeat of it. */
+/** Data by which another member answers a repeat of a wakeup. */
 export interface AcceptedWakeup extends SignedRequest {
   readonly receipt: WakeupReceipt;
   readonly wakeup: RepeatableWakeup;
 }
 
-/** Sent without an answer, by kind. */
+/** Messages without an answer, by kind. */
 interface PeerNotices {
-  /** A later login has taken the slot of this session: it is to be closed as replaced. */
+  /** A later login has taken the slot of this session, which is to be closed as replaced. */
   readonly superseded: {
     readonly connection: ConnectionKind;
     readonly deviceId: DeviceId;
     readonly session: SessionId;
   };
-  /** To everybody: a repeat of one of them, wherever it comes, is answered like it. */
+  /** To all members: each answers a repeat of one of these wakeups alike. */
   readonly 'wakeups-accepted': { readonly wakeups: readonly AcceptedWakeup[] };
-  /** To everybody: a repeat of this message, wherever it comes, is answered like it. */
+  /** To all members: each answers a repeat of this message alike. */
   readonly 'message-answered': SignedRequest & { readonly answer: PeerAnswer<'message'> };
-  /** To everybody who may keep the device's next call: a repeat of it opens none. */
+  /** To all members that may issue the device's next call: a repeat issues no second call. */
   readonly 'call-issued': SignedRequest & IssuedCall & { readonly sessionId: SessionId };
-  /** To everybody: a repeat of it, wherever it comes, is answered like it, 40414 where there was no call. */
+  /** To all members: each answers a repeat alike, with 40414 if there was no call. */
   readonly 'call-end-answered': SignedRequest & { readonly end: CallEnd | null };
-  /** What a controller says woke it, for whoever watches that wakeup. */
+  /** A controller's report of its wake cause, for the member that watches the wakeup. */
   readonly 'wake-reported': {
     readonly deviceId: DeviceId;
     readonly session: SessionId;
@@ -154,7 +153,7 @@ export type PeerNotice = {
 }[keyof PeerNotices];
 
 /**
- * Why there is no answer. `nobody`: certainly nobody has it; `unsent`: it could not be sent in time, and nobody has it;
- * `unanswered`: somebody may have it, and may yet do it.
+ * Reasons for a missing answer. `nobody`: no member has the subject; `unsent`: the question was not sent in time, and not
+ * received; `unanswered`: it may have been received, and may yet be carried out.
  */
 export type PeerFailure = 'nobody' | 'unsent' | 'unanswered';

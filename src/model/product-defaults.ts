@@ -1,7 +1,7 @@
 /**
- * The defaults of a product: what its devices have in common, so that nobody has to say it for each of them: advice to their low-power
- * modules, and the media of their calls. Named as in a registry file, in which and by which it is kept; what is left out is
- * left to the server and to who asks. Source: docs/registry.md, Defaults of a product.
+ * Defaults of a product, for all its devices: advice to their low-power modules, and the media of their calls. Names are those
+ * of the registry file, in which they are stored. The server's setting, or the request, decides an omitted one. Source:
+ * docs/registry.md, Defaults of a product.
  */
 import type {
   AudioChannels,
@@ -14,27 +14,25 @@ import type {
 } from './call.ts';
 
 export interface ProductDefaults {
-  /** Seconds between the heartbeats of a sleeping module. */
   readonly heartbeat_s?: number;
   readonly sleep?: ProductSleepAdvice;
   readonly media?: MediaProfile;
 }
 
 export interface ProductSleepAdvice {
-  /** `host:port`, in the order to try, in place of the server's own. */
+  /** `host:port`, in the order to try, instead of the server's own. */
   readonly servers?: readonly string[];
   readonly retry?: SleepRetry;
 }
 
 export interface SleepRetry {
-  /** Seconds. */
   readonly min_s: number;
   readonly max_s: number;
-  /** 0 to 1: the part of a wait that is random. */
+  /** Random part of a wait, 0 to 1. */
   readonly jitter: number;
 }
 
-/** Fields of the body of POST /v1/token/msgvoip, for requests that leave them out. */
+/** Fields of the body of POST /v1/token/msgvoip, for requests that omit them. */
 export interface MediaProfile {
   readonly calling_timeout_sec?: number;
   readonly up_video_mt?: UplinkVideoFormat;

@@ -1,11 +1,11 @@
-/** The orders of a backend for its devices in the registry, and their outcomes. Source: docs/provisioning.md. */
+/** A backend's orders for its devices in the registry, and their outcomes. Source: docs/provisioning.md. */
 import type { Result } from '../lib/result.ts';
 import type { ProvisioningCode, Refusal } from './codes.ts';
 import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from './ids.ts';
 import type { Device, Labels } from './registry.ts';
 import type { SignedRequest } from './signed-request.ts';
 
-/** A device as it is to be. `secret` null: one is made. */
+/** A device to be added. `secret` null: the server generates one. */
 export interface DeviceAddition {
   readonly kind: 'add';
   readonly deviceId: DeviceId;
@@ -17,15 +17,15 @@ export interface DeviceAddition {
   readonly labels: Labels | null;
 }
 
-/** What is left out stays. */
+/** Omitted terms stay unchanged. */
 export interface DeviceModification {
   readonly kind: 'change';
   readonly deviceId: DeviceId;
-  /** True: a new one is made. */
+  /** True: the server generates a new one. */
   readonly secret?: string | true;
   readonly expiresAt?: number | null;
   readonly disabled?: boolean;
-  /** Laid over those that are there; null takes one away. */
+  /** Merged into the existing labels; null removes one. */
   readonly labels?: Readonly<Record<string, string | null>>;
 }
 
@@ -34,10 +34,10 @@ export interface DeviceRemoval {
   readonly deviceId: DeviceId;
 }
 
-/** Of one device; of its kinds, one order has one only. */
+/** An order for one device; all orders of a request are of the same kind. */
 export type DeviceOrder = DeviceAddition | DeviceModification | DeviceRemoval;
 
-/** Who asked for it, as the audit log has it. */
+/** The caller in the audit log. */
 export interface ProvisioningCaller {
   readonly appId: ApplicationId;
   readonly accessKeyId: AccessKeyId;
@@ -50,50 +50,43 @@ export interface ProvisioningRequest extends SignedRequest {
   readonly orders: readonly DeviceOrder[];
 }
 
-/** What is shown of a device: all but its secret. */
+/** A device without its secret, as shown to callers. */
 export type DeviceEntry = Omit<Device, 'secret'>;
 
-/**
- * Why one device is left as it is. 40003: its labels and those that are laid over them are too many. 42901: the application has
- * as many devices as it may have.
- */
+/** Result of one device. 40003: its labels and the new ones are too many. 42901: the application has its maximum of devices. */
 export type DeviceOutcomeCode = 0 | 40003 | 40302 | 40403 | 40904 | 42901;
 
-/** What became of one order. */
 export interface DeviceOutcome {
   readonly deviceId: DeviceId;
   readonly code: DeviceOutcomeCode;
-  /** As it is now, or was before it was removed; null: refused. */
+  /** The device now, or before its removal; null: refused. */
   readonly device: DeviceEntry | null;
-  /** A secret that was made, told this once; null: none was. */
+  /** A generated secret, shown this once; null: none. */
   readonly secret: string | null;
-  /** Something has changed by it. */
   readonly isChanged: boolean;
 }
 
 /** In the order of the orders. */
 export type ProvisioningAnswer = Result<readonly DeviceOutcome[], Refusal<ProvisioningCode>>;
 
-/** Carries a request out where the registry is changed. */
 export type Provision = (request: ProvisioningRequest) => Promise<ProvisioningAnswer>;
 
-/** A page that is asked for. */
 export interface DeviceListing {
   readonly appId: ApplicationId;
-  /** Null: of all products of the application. */
+  /** Null: all products of the application. */
   readonly productId: ProductId | null;
-  /** Of ids; empty: all. */
+  /** Prefix of ids; empty: all. */
   readonly prefix: string;
   /** Null: both. */
   readonly isOnline: boolean | null;
-  /** The last device that was looked at; null: from the first. */
+  /** The last device examined; null: start at the first. */
   readonly after: DeviceId | null;
   readonly limit: number;
 }
 
 export interface DevicePage {
   readonly devices: readonly DeviceEntry[];
-  /** Null: there are no more. */
+  /** Null: the last page. */
   readonly next: DeviceId | null;
 }
 

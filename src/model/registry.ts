@@ -1,7 +1,4 @@
-/**
- * The registry: applications and credentials that may call, products and devices that exist. Source: decisions.md,
- * Registry and Permissions; running.md, Data.
- */
+/** The registry: applications, credentials, products and devices. Source: decisions.md, Registry and Permissions; running.md, Data. */
 import { createHash } from 'node:crypto';
 import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from './ids.ts';
 import type { ProductDefaults } from './product-defaults.ts';
@@ -18,7 +15,6 @@ export const permissions = [
   'device:write',
 ] as const;
 export type Permission = (typeof permissions)[number];
-/** What a credential may hold: a permission, or all of them. */
 export type Grant = Permission | '*';
 
 export interface Application {
@@ -40,7 +36,6 @@ export interface Credential {
 export interface Product {
   readonly productId: ProductId;
   readonly appIds: readonly ApplicationId[];
-  /** What its devices have in common; left out: nothing. */
   readonly defaults?: ProductDefaults;
 }
 
@@ -51,14 +46,13 @@ export interface Device {
   /** Unix seconds; expired when now >= it; null: never. */
   readonly expiresAt: number | null;
   readonly disabled: boolean;
-  /** What its backends keep with it; left out: nothing. */
   readonly labels?: Labels;
 }
 
-/** By key; at least one. */
+/** At least one entry. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Where an application is told of events. Known by application and url together. Source: events.md, Webhooks. */
+/** A receiver of an application's events, identified by application and url. Source: events.md, Webhooks. */
 export interface Webhook {
   readonly appId: ApplicationId;
   readonly url: string;
@@ -67,10 +61,10 @@ export interface Webhook {
   readonly types: readonly string[];
 }
 
-/** A process that may stand in a room for a device. Source: calls-and-media.md, Media legs. */
+/** A process that may join a room on behalf of a device. Source: calls-and-media.md, Media legs. */
 export interface Bridge {
   readonly bridgeId: BridgeId;
-  /** 64 lowercase hex digits of its bearer key's SHA-256. */
+  /** SHA-256 of its bearer key, 64 lowercase hex digits. */
   readonly keySha256: string;
   readonly appIds: readonly ApplicationId[];
   readonly revoked: boolean;
@@ -82,7 +76,7 @@ export function isCredentialValid(credential: Credential, nowS: number): boolean
   return credential.notAfter === null || nowS < credential.notAfter;
 }
 
-/** Whether a credential of before is there still, as the registry has it `now`: the same, and valid. */
+/** True: the registry (`now`) still has the same credential, and it is valid. */
 export function isStillValid(
   now: Credential | null,
   { secretKey, appId }: Credential,
@@ -91,11 +85,11 @@ export function isStillValid(
   return now?.secretKey === secretKey && now.appId === appId && isCredentialValid(now, nowS);
 }
 
-export function holdsPermission(credential: Credential, permission: Permission): boolean {
+export function hasPermission(credential: Credential, permission: Permission): boolean {
   return credential.grants.includes('*') || credential.grants.includes(permission);
 }
 
-/** Whether the product's devices are the application's; null: no such product, which is nobody's. */
+/** True: the application owns the product's devices; null: no such product, which has no owner. */
 export function isOfApplication(product: Product | null, appId: ApplicationId): boolean {
   return product?.appIds.includes(appId) === true;
 }
@@ -104,22 +98,22 @@ export function isExpired(device: Pick<Device, 'expiresAt'>, nowS: number): bool
   return device.expiresAt !== null && nowS >= device.expiresAt;
 }
 
-/** Whether a device may come in: it is there, enabled and unexpired. */
+/** True: the device may log in: it exists, is enabled and has not expired. */
 export function isInService(device: Device | null, nowS: number): boolean {
   return device !== null && !device.disabled && !isExpired(device, nowS);
 }
 
-/** What is kept of a bridge's bearer key: 64 lowercase hex digits of the SHA-256 of its UTF-8 text. */
+/** SHA-256 of a bridge's bearer key in UTF-8, 64 lowercase hex digits: the registry stores only this. */
 export function hashBridgeKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
 }
 
-/** Replaces a secret in every answer, list, log line and file but an export with secrets. */
+/** Replaces a secret in every answer, list, log line and file except an export with secrets. */
 export const maskedSecret = '***';
 
 /**
- * A webhook's URL as people see it: its password and the values of its query are credentials of the receiver. Without any it
- * stays as it is. Its path is shown. Text that is no URL is masked as a whole.
+ * Masks the receiver's credentials in a webhook's URL: its password, and the values of its query. Its path is shown; a URL
+ * without credentials stays unchanged. Text that is not a URL is masked as a whole.
  */
 export function maskUrl(text: string): string {
   if (!URL.canParse(text)) return maskedSecret;
@@ -131,12 +125,11 @@ export function maskUrl(text: string): string {
   return `${protocol}//${maskUser(url)}${host}${pathname}${query}${fragment}`;
 }
 
-/** The same for every URL in a text. */
 export function maskUrlsIn(text: string): string {
   return text.replaceAll(/\bhttps?:\/\/[^\s"']+/g, maskUrl);
 }
 
-/** A masked URL cannot be registered. It names a webhook if no other has the same masked URL. */
+/** True: the URL is masked, so that it cannot be registered. It identifies a webhook if no other has the same masked URL. */
 export function isMaskedUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { username, password, search, hash } = new URL(text);
@@ -144,10 +137,7 @@ export function isMaskedUrl(text: string): boolean {
   return [username, password, hash.slice(1), ...values].includes(maskedSecret);
 }
 
-/**
- * Finds the webhooks that a URL names: those that have it, else those whose URL is shown so. `appId` null: of any application.
- * Callers reject more than one.
- */
+/** Finds webhooks by URL, or, if none has it, by masked URL. `appId` null: of any application. Callers reject several matches. */
 export function findNamed(webhooks: Iterable<Webhook>, url: string, appId: string | null): Webhook[] {
   const own = Array.from(webhooks).filter((webhook) => appId === null || webhook.appId === appId);
   const exact = own.filter((webhook) => webhook.url === url);
@@ -157,10 +147,10 @@ export function findNamed(webhooks: Iterable<Webhook>, url: string, appId: strin
 }
 
 export function severalNamed(maskedUrl: string): string {
-  return `several webhooks are called ${maskedUrl}: name the application (--app), or give the whole URL`;
+  return `several webhooks match ${maskedUrl}: name the application (--app), or give the whole URL`;
 }
 
-/** A user name alone is a token as a rule. */
+/** A user name without a password is usually a token. */
 function maskUser({ username, password }: URL): string {
   if (password !== '') return `${username}:${maskedSecret}@`;
   return username === '' ? '' : `${maskedSecret}@`;

@@ -1,7 +1,6 @@
 /**
- * The parts of a settings schema: a section, a setting, and the kinds of value a setting can have. Each kind has a sentence for
- * what it takes, so that every mistake is answered alike, and reads itself from text where the environment or a flag
- * gives it.
+ * Building blocks of a settings schema: sections, settings, and kinds of values. Each kind has a sentence for the expected form,
+ * so that all faults are reported alike, and parses text from the environment or a flag.
  */
 import { z } from 'zod';
 import { isIP } from 'node:net';
@@ -12,16 +11,15 @@ import {
   type ListenAddress,
 } from '../lib/connections/listen-address.ts';
 
-/** The documentation of a setting. */
 export interface SettingNote {
   readonly description: string;
-  /** Never shown. */
+  /** The value is never shown. */
   readonly secret?: true;
 }
 
 export const settingNotes = z.registry<SettingNote>();
 
-/** `fallback` is the default, as it stands in `config/default.json`. */
+/** `fallback`: the default as in `config/default.json`. */
 export function setting<Kind extends z.ZodType>(
   kind: Kind,
   fallback: z.input<Kind>,
@@ -34,7 +32,7 @@ export function setting<Kind extends z.ZodType>(
   return prefaulted;
 }
 
-/** Unknown keys are refused, values are frozen. */
+/** Rejects unknown keys, freezes values. */
 export function section<Keys extends z.core.$ZodLooseShape>(keys: Keys) {
   return z.strictObject(keys, 'an object of settings').readonly();
 }
@@ -62,7 +60,7 @@ export function numberBetween(min: number, max: number) {
   return z.number(expected).min(min, expected).max(max, expected);
 }
 
-/** Of a token bucket: how fast it fills, and what it holds. */
+/** Token bucket: tokens per second, and capacity. */
 export const rate = numberBetween(0.001, 1_000_000);
 export const burst = wholeNumber(1, 1_000_000);
 
@@ -74,7 +72,7 @@ export function oneOf<const Choice extends string>(...choices: Choice[]) {
 
 const addressListExpected = 'a list of host:port, such as sleep.example:8081';
 
-/** Addresses for others to connect to, so that a port of 0 is refused. */
+/** Addresses that others connect to, so port 0 is refused. */
 export const addressList = z
   .array(
     z
@@ -84,23 +82,23 @@ export const addressList = z
   )
   .readonly();
 
-/** Not empty. `what` is the end of "expected ...". */
+/** Not empty. `what`: completes "expected ...". */
 export function text(what: string) {
   return z.string(what).min(1, what);
 }
 
-/** By what others reach a listener of HTTP and WebSockets. */
+/** Address by which clients reach an HTTP and WebSocket listener. */
 export interface ReachableOrigin {
-  /** Null: not said. */
+  /** Null: not stated. */
   readonly isSecure: boolean | null;
   /** `host` or `host:port`, an IPv6 address in brackets. */
   readonly authority: string;
 }
 
-/** A host name is at most 253 characters: by this, a URL made of it has a bound. */
+/** A host name has at most 253 characters, which bounds URLs built from it. */
 const originForm = /^(?:(http|ws)(s)?:\/\/)?((?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?)\/*$/;
 
-/** Scheme, host and port, or `host:port`; null when it is anything else. */
+/** Scheme, host and port, or `host:port`; null: any other form. */
 export function parseOrigin(text: string): ReachableOrigin | null {
   const [, scheme, secure, authority = ''] = originForm.exec(text) ?? [];
   if (scheme === undefined && !(Number(parseListenAddress(authority)?.port) > 0)) return null;
@@ -108,13 +106,13 @@ export function parseOrigin(text: string): ReachableOrigin | null {
   return { isSecure: scheme === undefined ? null : secure === 's', authority };
 }
 
-/** Comma separated; null: one of them is none. */
+/** Comma separated; null: one of them is invalid. */
 export function parseOrigins(text: string): readonly ReachableOrigin[] | null {
   const origins = text.split(',').flatMap((part) => parseOrigin(part.trim()) ?? []);
   return origins.length === text.split(',').length ? origins : null;
 }
 
-/** Nothing, or what `parseOrigins` takes. */
+/** Nothing, or a list for `parseOrigins`. */
 export function optionalOrigins(what: string) {
   const expected = `${what}, or nothing`;
   return z
@@ -123,19 +121,19 @@ export function optionalOrigins(what: string) {
     .nullable();
 }
 
-/** Nothing, or a text that is not empty. */
+/** Null, or a text that is not empty. */
 export function optionalText(what: string) {
   return text(`${what}, or nothing`).nullable();
 }
 
-/** Texts, none of them empty; comma separated where one text has to hold them. */
+/** Texts, none empty; comma separated in the environment and in flags. */
 export function textList(what: string) {
   return z.array(text(what), what).readonly();
 }
 
 const bearerForm = /^[\x21-\x7e]+$/;
 
-/** Keys that a peer shows as `Authorization: Bearer`, which carries no space and nothing but ASCII. */
+/** Keys that a peer presents as `Authorization: Bearer`: printable ASCII without spaces. */
 export function bearerKeyList() {
   const what = 'a list of keys of printable ASCII without spaces, none of them empty';
   return z.array(z.string(what).regex(bearerForm, what), what).readonly();
@@ -144,7 +142,7 @@ export function bearerKeyList() {
 const iceServerForm =
   /^(stuns?|turns?):[^\s<>"\\,;]+( [\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+ [\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+)?$/;
 
-/** Each is a URL, and a user name and a password where it asks for them. */
+/** Each entry: a URL, and for TURN a user name and a password. */
 export function iceServerList() {
   const what =
     'a list of STUN and TURN servers: stun:host:port, or turn:host:port, a user name and a password';
@@ -165,7 +163,7 @@ export interface PortRange {
   readonly last: number;
 }
 
-/** `first-last`, both included; null when it is anything else. */
+/** `first-last`, inclusive; null: any other form. */
 export function parsePortRange(text: string): PortRange | null {
   const [, first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).map(Number);
   const isGood = first !== undefined && last !== undefined && first > 0 && first <= last && last <= 65_535;
@@ -179,7 +177,10 @@ export const optionalPortRange = z
   .refine((text) => parsePortRange(text) !== null, portRangeExpected)
   .nullable();
 
-/** The value of a text from the environment or a flag for a setting of this kind; a text of another form is returned unchanged, for the schema to refuse. */
+/**
+ * Parses text from the environment or a flag for a setting of this kind; text of another form is returned unchanged, and the
+ * schema refuses it.
+ */
 export function readText(kind: unknown, given: string): unknown {
   if (kind instanceof z.ZodNumber) return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
   if (kind instanceof z.ZodBoolean) return booleans.get(given) ?? given;
@@ -196,25 +197,24 @@ const booleans = new Map([
   ['0', false],
 ]);
 
-/** Of every listener that can have a certificate. */
+/** For every listener that supports TLS. */
 export const tlsSettings = {
   tls_cert_file: setting(optionalText('the path of a PEM file'), null, 'Certificate chain; nothing: no TLS.'),
   tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
 };
 
-/** A certificate and its key are given together or not at all. */
+/** Certificate and key are given together or not at all. */
 export function pairedTlsFiles(given: TlsSettings, context: z.core.$RefinementCtx): void {
   if ((given.tls_cert_file === null) === (given.tls_key_file === null)) return;
   const missing = given.tls_cert_file === null ? 'tls_cert_file' : 'tls_key_file';
   refuse(context, [missing], 'a path: a certificate and its key are given together');
 }
 
-/** `expected`: as of a setting. */
 export function refuse(context: z.core.$RefinementCtx, path: string[], expected: string): void {
   context.addIssue({ code: 'custom', path, input: null, message: expected });
 }
 
-/** Both listeners for devices, sleep and signal. */
+/** For both device listeners, sleep and signal. */
 export const deviceListenerSettings = {
   drain_per_second: setting(
     wholeNumber(1, 1_000_000),

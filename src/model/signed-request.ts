@@ -1,7 +1,7 @@
 /** The identity of a signed request, by which a repeat is recognised. Source: tgv1-signing.md, Replay. */
 export interface SignedRequest {
-  /** 64 hex digits; the same signature within the clock window is the same request. */
+  /** 64 hex digits; within the clock window, the same signature is the same request. */
   readonly signature: string;
-  /** Wall milliseconds after which the signature is refused by its date and need not be remembered. */
+  /** Wall milliseconds after which the date invalidates the signature, which need not be remembered any longer. */
   readonly signatureExpiresMs: number;
 }

@@ -1,10 +1,10 @@
-/** Words of the sleep connection. Source: sleep-wire.md. */
+/** Types of the sleep connection. Source: sleep-wire.md. */
 import type { DeviceId } from './ids.ts';
 
-/** What the module can be woken with: the fixed packet only, custom data too, or nothing. */
+/** Wake packets that the module supports: the fixed packet, custom data too, or none. */
 export type WakeMode = 'fixed' | 'custom' | 'none';
 
-/** Why a sleep session ended. `replaced` is known to metrics only: it is no offline. */
+/** Reasons of a sleep session's end. `replaced` appears only in metrics: the device is not offline. */
 export const sleepEndReasons = [
   'peer_closed',
   'reset',
@@ -18,62 +18,63 @@ export const sleepEndReasons = [
 ] as const;
 export type SleepEndReason = (typeof sleepEndReasons)[number];
 
-/** Why a login was refused; what a module that asked for replies reads after `ERR `. */
+/** Reasons of a refused login, sent after `ERR ` to a module that asked for replies. */
 export const sleepRefusals = ['timeout', 'malformed', 'denied', 'busy'] as const;
 export type SleepRefusal = (typeof sleepRefusals)[number];
 
-/** A login line whose form is right; its proof is not yet checked. */
+/** A well-formed login line; its mac is not yet verified. */
 export interface SleepLogin {
   readonly deviceId: DeviceId;
   readonly wakeMode: WakeMode;
-  /** How often the module will send, 5-3600. */
+  /** Heartbeat interval of the module, 5-3600. */
   readonly heartbeatSeconds: number;
   /** True: the module reads `OK` or `ERR reason`; false: the server stays silent. */
   readonly wantsReply: boolean;
   /** 32 bytes. */
   readonly mac: Uint8Array;
-  /** The text the mac covers, from `RVL1` to the reply field. */
+  /** The text under the mac, from `RVL1` to the reply field. */
   readonly signedText: string;
 }
 
-/** The two bytes at the end of a wake packet; null: the fixed packet's `00 00`. */
+/** The last two bytes of a wake packet; null: the fixed packet's `00 00`. */
 export type CustomData = Uint8Array | null;
 
 /**
- * What became of the 8 bytes. `written`: the kernel has them. `refused`: they were certainly not sent.
- * `unknown`: no answer within the deadline. `busy`: too many wait on this connection already. `unreachable`: nothing was
- * sent, because the edge that holds the connection cannot be reached.
+ * Result of writing the 8 bytes. `written`: the kernel accepted them; `refused`: certainly not sent; `unknown`: no answer within
+ * the deadline; `busy`: too many writes wait on this connection; `unreachable`: not sent, because the connection's edge cannot
+ * be reached.
  */
 export type WakeWriteResult = 'written' | 'refused' | 'unknown' | 'busy' | 'unreachable';
 
-/** Sleep connections that a turn of the event loop ends because their peers have hung up; the others wait for the next. */
+/** Sleep connections closed by their peers that are ended per turn of the event loop; further ones wait for the next. */
 export const sleepEndsPerTurnMax = 100;
-/** Sockets that a process accepts from, so that together they hold as many. */
+/** Listening sockets per process, whose accept queues add up. */
 export const sleepListenSocketsMax = 8;
 
-/* Edges, and their link to the core beside the bounds of the media link. Source: scale-out.md, Edges. */
+/** Edges, and limits of their link to the core besides those of the media link. Source: scale-out.md, Edges. */
 
-/** Sessions that one edge may say it has room for. */
+/** Capacity in sessions that one edge may announce. */
 export const edgeSessionsMax = 10_000_000;
-/** Addresses of sleep servers that a controller is given. Source: sleep-wire.md. */
+/** Sleep server addresses given to a controller. Source: sleep-wire.md. */
 export const sleepServersMax = 3;
-/** Edges of one core; beyond it one that comes is declined. */
+/** Edges per core; a further one is declined. */
 export const edgesMax = 256;
-/** The sessions of an edge elsewhere end after its link was cut for so long. */
+/** Sessions of a remote edge end when its link has been down for this long. */
 export const edgeAwayMsMax = 10_000;
-/** Sessions in one message when an edge comes back. */
+/** Sessions per message when an edge reconnects. */
 export const edgeBringSessionsMax = 400;
-/** Heartbeats in one message. */
 export const edgeHeartbeatsMax = 16_384;
-/** Events of one kind in one message of counts. */
 export const edgeTallyCountMax = 100_000;
-/** Wakeups of one edge without an answer; beyond it they are not sent. */
+/** Unanswered wakeups per edge; beyond it wakeups are not sent. */
 export const edgeWakesMax = 20_000;
-/** A wakeup waits so long for its answer beyond the write deadline. */
+/** Additional wait for a wakeup's answer beyond the write deadline. */
 export const edgeWakeMarginMs = 500;
-/** An edge that drains has so long beyond the deadline to answer; a certificate is read again within the same. */
+/** Additional wait for a draining edge beyond the deadline; also the deadline for reloading a certificate. */
 export const edgeAnswerMsMax = 2000;
-/** A wakeup of a device whose session no edge has brought to a new core yet waits so long; then 50301. Source: scale-out.md, Edges. */
+/**
+ * A wakeup for a device whose session no edge has reported to a new core yet waits this long; then 50301. Source: scale-out.md,
+ * Edges.
+ */
 export const unclaimedWakeupMsMax = 2000;
-/** Wakeups that wait so at a time; beyond it 50301 at once. */
+/** Wakeups that wait for edges at once; beyond it 50301 immediately. */
 export const unclaimedWakeupsMax = 20_000;

@@ -50,7 +50,7 @@ const wrong: readonly (readonly [name: string, body: string, message: RegExp])[]
   ['no list', '{}', /^device_ids is missing$/],
   ['a list that is none', '{"device_ids":"TESTDEVICE01"}', /^device_ids must be an array$/],
   ['a list that is an object', '{"device_ids":{"0":"TESTDEVICE01"}}', /^device_ids must be an array$/],
-  ['a list of nothing', '{"device_ids":[]}', /^device_ids must hold 1-500 device ids$/],
+  ['a list of nothing', '{"device_ids":[]}', /^device_ids must contain 1-500 device ids$/],
   [
     'an id too many',
     JSON.stringify({ device_ids: Array(batchDevicesMax + 1).fill('D') }),

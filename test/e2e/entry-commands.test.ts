@@ -218,7 +218,7 @@ test('a webhook is added with a secret that is made, and removed by its URL', as
   await run('application', 'add', 'new', '--name', 'another');
   await run('webhook', 'add', url, '--app', 'new', '--secret', 'whsec_a secret that is given');
   assert.equal(JSON.stringify(output.json).includes('that is given'), false);
-  await assert.rejects(run('webhook', 'remove', url), /several webhooks are called/);
+  await assert.rejects(run('webhook', 'remove', url), /several webhooks match/);
   await run('webhook', 'remove', url, '--app', 'new');
   await run('webhook', 'remove', url);
   await assert.rejects(found('webhook', `2818153 ${url}`), /no webhook/);

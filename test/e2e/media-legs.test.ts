@@ -322,7 +322,7 @@ test('text that is not understood is told what is expected, and the leg stays', 
   device.send(Buffer.from([7, 1, 0, 0]));
   assert.deepEqual(await device.nextMessage(), {
     type: 'error',
-    message: 'a frame is a header of 12 bytes and a payload behind it',
+    message: 'a frame is a header of 12 bytes, followed by a payload',
   });
   device.send('{"type":"accept"}');
   const opened = await service.leg();

@@ -334,7 +334,7 @@ test('an application has at most devices_max devices, and learns that of those b
     answers.map(({ code }) => code),
     [...Array.from({ length: devicesMax - own }, () => 0), 42901],
   );
-  assert.equal(answers.at(-1)?.message, 'the application has as many devices as it may have');
+  assert.equal(answers.at(-1)?.message, 'the application has reached its maximum of devices');
   await remove('SQUAT-0');
   assert.equal((await addOne(news.at(-1) ?? {})).code, 0);
 });

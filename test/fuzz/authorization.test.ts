@@ -1,6 +1,6 @@
 /**
- * The Authorization parser against its form written as one expression, over headers broken at random from a
- * seed. The canary is a parser with a fault: a fuzzer that does not catch it catches nothing.
+ * The Authorization parser against a regular expression of its form, over headers mutated at random from a seed. The canary is a
+ * faulty parser, which the fuzzer has to catch.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +32,7 @@ const seeds = [
     '0'.repeat(64),
 ];
 
-/** What the mutations insert: the words of the form, and characters next to those it takes. */
+/** Pieces that mutations insert: the words of the form, and characters next to the allowed ones. */
 const pieces = [
   'TGV1-HMAC-SHA256',
   ' Credential=',
@@ -95,7 +95,7 @@ function parse(header: string): Parsed | null {
   return { accessKeyId, scopeDay, signedHeaders, signature };
 }
 
-/** How many headers had the form and how many had not; throws at the first on which parser and form differ. */
+/** Counts headers with and without the form; throws at the first on which parser and expression differ. */
 function fuzz(parse: Parse): { formed: number; malformed: number } {
   const random = chanceFrom(seed).next;
   let formed = 0;
@@ -109,14 +109,14 @@ function fuzz(parse: Parse): { formed: number; malformed: number } {
   return { formed, malformed: rounds - formed };
 }
 
-test('the parser takes exactly the headers of the form, whatever is done to them', () => {
+test('the parser accepts exactly the headers of the form', () => {
   const { formed, malformed } = fuzz(parse);
 
   assert.ok(formed > rounds / 10, `only ${formed} had the form`);
   assert.ok(malformed > rounds / 10, `only ${malformed} had not`);
 });
 
-test('a parser that remembers a claim by what is most of it is caught', () => {
+test('the fuzzer catches a parser that caches claims by a part of their text', () => {
   const remembered = new Map<string, Parsed>();
   const remembering: Parse = (header) => {
     const start = header.slice(0, 30);

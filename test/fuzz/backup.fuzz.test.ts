@@ -1,6 +1,6 @@
 /**
- * Backups broken at random and cut at random. Whatever comes, the reader refuses it with a sentence, or reads all that was
- * written. The canary is a reader that does not look at the checksum; a fuzzer that never catches it is not looking.
+ * Backups mutated and cut at random. The reader refuses each with a sentence, or reads everything that was written. The canary
+ * is a reader without the checksum, which the fuzzer has to catch.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_123);
 const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 3000);
 
-/** One to four breaks: a byte changed, a span removed, doubled, or overwritten with zeros or ones. */
+/** One to four faults: a byte changed, a span removed, doubled, or overwritten with zeros or ones. */
 function broken(bytes: Buffer, chance: Chance): Buffer {
   let result = Buffer.from(bytes);
   for (let breaks = 1 + chance.below(4); breaks > 0; breaks--) {
@@ -30,7 +30,7 @@ function broken(bytes: Buffer, chance: Chance): Buffer {
   return result;
 }
 
-/** Null: it was read to its end. */
+/** Null: the backup was read to its end. */
 async function refusalOf(bytes: Buffer, pieceBytes: number): Promise<StoreOpenError | null> {
   try {
     await readBackup(inPieces(bytes, pieceBytes));
@@ -41,7 +41,7 @@ async function refusalOf(bytes: Buffer, pieceBytes: number): Promise<StoreOpenEr
   }
 }
 
-test(`what is broken is refused with a sentence (seed ${seed})`, async (t) => {
+test(`a damaged backup is refused with a sentence (seed ${seed})`, async (t) => {
   const chance = chanceFrom(seed);
   const bytes = await backupOf((await filledStore(t)).directory);
   for (let round = 0; round < rounds; round++) {
@@ -51,7 +51,7 @@ test(`what is broken is refused with a sentence (seed ${seed})`, async (t) => {
   }
 });
 
-test('with a checksum that was made to fit nothing is read but what is a backup, and the reader without it is caught', async (t) => {
+test('a forged checksum passes only whole backups, and the fuzzer catches the reader without a checksum', async (t) => {
   const chance = chanceFrom(seed + 1);
   const bytes = await backupOf((await filledStore(t)).directory);
   const body = bytes.subarray(0, -backupDigestBytes);

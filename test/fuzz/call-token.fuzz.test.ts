@@ -1,6 +1,6 @@
 /**
- * Tokens broken at random from a seed: none of them is taken, whatever was done to it, and none throws. The canary is a
- * checker with a fault: a fuzzer that does not catch it catches nothing.
+ * Tokens mutated at random from a seed: none is accepted, and none throws. The canary is a faulty checker, which the fuzzer has
+ * to catch.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ type Check = (token: string) => Promise<{ readonly ok: boolean; readonly error?:
 
 const check: Check = (token) => checkCallToken(keys, token);
 
-/** What is put into a token, or in place of a piece of it. */
+/** Pieces inserted into a token, or replacing a part of it. */
 const pieces = ['.', '..', '=', ' ', '\n', '\0', '-', '_', '+', '/', 'A', 'é', '\u{1f600}', 'x'.repeat(1600)];
 
 const headers: readonly object[] = [
@@ -72,7 +72,7 @@ function bytesFrom(chance: Chance, length: number): Buffer {
   return Buffer.from(Array.from({ length }, () => chance.below(256)));
 }
 
-/** How often each refusal was given; throws at the first broken token that is taken, and at a good one that is not. */
+/** Counts the refusals; throws at the first mutated token that is accepted, and at a good one that is not. */
 async function fuzz(check: Check): Promise<Map<TokenRefusal, number>> {
   const chance = chanceFrom(0x6a77_7431);
   const refusals = new Map<TokenRefusal, number>();
@@ -88,14 +88,14 @@ async function fuzz(check: Check): Promise<Map<TokenRefusal, number>> {
   return refusals;
 }
 
-test('no broken token is taken, and none is too much', async () => {
+test('no mutated token is accepted, and none throws', async () => {
   const refusals = await fuzz(check);
   for (const refusal of ['malformed', 'algorithm', 'unknown_key', 'signature'] as const)
     assert.ok((refusals.get(refusal) ?? 0) > rounds / 100, `${refusal}: ${refusals.get(refusal)}`);
   for (const refusal of refusals.keys()) assert.ok(legRefusals.includes(refusal));
 });
 
-test('a checker that forgives white space and padding is caught', async () => {
+test('the fuzzer catches a checker that accepts white space and padding', async () => {
   const forgiving: Check = (token) => check(token.trim().replace(/=+$/, ''));
   await assert.rejects(fuzz(forgiving), assert.AssertionError);
 });

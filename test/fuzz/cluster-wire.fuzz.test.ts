@@ -1,7 +1,6 @@
 /**
- * What comes from another member, right and spoilt: whatever it is, a decoder throws nothing, says what is wrong in a
- * sentence, and what it lets through is a value that is written and read again as the same one. The canary is a decoder
- * that lets everything through that is msgpack.
+ * Messages from other members, valid and damaged: a decoder never throws, states the fault in a sentence, and an accepted value
+ * survives encoding and decoding. The canary is a decoder that accepts any msgpack.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -75,8 +74,8 @@ interface Sightings {
   refused: number;
 }
 
-/** Null: all was in order; else what was not. */
-function look({ decode, encode }: Codec, bytes: Uint8Array, seen: Sightings): string | null {
+/** Null: no fault; else the fault. */
+function roundTrip({ decode, encode }: Codec, bytes: Uint8Array, seen: Sightings): string | null {
   const read = decode(bytes);
   if (!read.ok) {
     seen.refused += 1;
@@ -94,7 +93,7 @@ function fuzz(seen: Sightings, tried: readonly Codec[] = codecs): string | null 
     const bytes = chance.below(10) === 0 ? good : spoil(chance, good);
     for (const codec of tried) {
       try {
-        const fault = look(codec, bytes, seen);
+        const fault = roundTrip(codec, bytes, seen);
         if (fault !== null) return `seed ${seed}, round ${round}: ${fault}`;
       } catch (error) {
         return `seed ${seed}, round ${round}: thrown: ${String(error)}`;
@@ -104,13 +103,13 @@ function fuzz(seen: Sightings, tried: readonly Codec[] = codecs): string | null 
   return null;
 }
 
-test('what another member says is a value that can be said again, or is refused in words', () => {
+test('a message of another member is decoded to a value that can be encoded again, or refused in words', () => {
   const seen: Sightings = { read: 0, refused: 0 };
   assert.equal(fuzz(seen), null);
   assert.ok(seen.read > rounds / 10 && seen.refused > rounds, JSON.stringify(seen));
 });
 
-test('the fuzzer finds a decoder that lets through what is no message', () => {
+test('the fuzzer catches a decoder that accepts anything but a message', () => {
   const careless: Codec = {
     decode: (bytes) => succeed(unpackPlain(bytes.subarray(1))),
     encode: encodePeerMessage,

@@ -1,6 +1,6 @@
 /**
- * A few seconds of what the soak does for minutes: broken frames between good ones. The canary is a transcoder with a
- * fault a person might make; a fuzzer that lets it through is not looking.
+ * A few seconds of the soak's work: damaged frames between good ones. The canary is a transcoder with a plausible fault, which
+ * the fuzzer has to catch.
  */
 import assert from 'node:assert/strict';
 import { SystemClock } from '../../src/lib/system-clock.ts';
@@ -17,12 +17,12 @@ engineTest(
   'broken frames crash nothing, leave nothing behind, and spoil no good frame behind them',
   async (engine) => {
     const { frames, pictured, comparisons } = await fuzzCodec({ engine, seed, clock, seconds: 3 });
-    // Some are taken for good ones, as they must be: a bit that is flipped is not always seen.
+    // Some damaged frames decode: a flipped bit is not always detectable.
     assert(frames > 0 && comparisons > 0 && pictured < frames);
   },
 );
 
-/** Shows once more what it showed last when a frame comes after a broken one. */
+/** After a damaged frame, shows its last picture again. */
 class StickyTranscoder {
   readonly #transcoder: FrameTranscoder;
   #last: FrameResult['pictures'] = [];

@@ -1,7 +1,7 @@
 /**
- * An edge in a stranger's hand: messages of its link, right ones and broken ones, in any order. Whatever comes, the core
- * throws at nothing, ends every session that it has admitted there once, and leaves the sessions of another edge alone. The
- * canary is a core that does not end sessions.
+ * An edge under an attacker's control: valid and damaged messages of its link, in any order. The core never throws, ends every
+ * session that it admitted there once, and leaves the sessions of another edge alone. The canary is a core that does not end
+ * sessions.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -86,7 +86,7 @@ function message(chance: Chance, sessionId: SessionId): SentByEdge {
   ]);
 }
 
-/** Mostly whole, or the stranger would never come far. */
+/** Mostly valid, or the attacker would not get far. */
 function bytesOf(chance: Chance, whole: SentByEdge): Buffer {
   const dice = chance.below(200);
   const fields = packr.unpack(encodeEdgeMessage(whole)) as unknown[];
@@ -106,7 +106,7 @@ interface Sightings {
 
 type Sessions = ReturnType<typeof sleepSessions>;
 
-/** Null: all was in order; else the fault. */
+/** Null: no fault; else the fault. */
 async function runRound(
   chance: Chance,
   seen: Sightings,
@@ -176,7 +176,7 @@ async function fuzz(
   return null;
 }
 
-test('a core is not hurt by what an edge says, and keeps no session of it', async () => {
+test('messages of an edge never harm its core, which keeps no session of it', async () => {
   const seen: Sightings = { cuts: 0, admitted: 0, whole: 0 };
   assert.equal(await fuzz(seen), null);
   assert.ok(
@@ -185,16 +185,16 @@ test('a core is not hurt by what an edge says, and keeps no session of it', asyn
   );
 });
 
-test('the fuzzer finds a core that does not end sessions', async () => {
+test('the fuzzer catches a core that does not end sessions', async () => {
   const forgetful = (sessions: Sessions): Sessions => ({ ...sessions, ended: () => undefined });
   assert.match(String(await fuzz({ cuts: 0, admitted: 0, whole: 0 }, forgetful)), /is still here/);
 });
 
-test('bytes at random are no messages of either end, and nothing is thrown', () => {
+test('random bytes are no messages of either end, and nothing is thrown', () => {
   const chance = chanceFrom(seed);
   for (let round = 0; round < rounds * 20; round += 1) {
     const bytes = Buffer.from(Array.from({ length: 1 + chance.below(40) }, () => chance.below(256)));
-    // The one list that a heartbeat, a probe and their like are.
+    // The only list of that form: a heartbeat, a probe and the like.
     if (bytes[0] === 0x91 && bytes.length === 2) continue;
     for (const read of [
       decodeEdgeMessage(bytes, false),

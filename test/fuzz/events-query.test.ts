@@ -1,6 +1,6 @@
 /**
- * The query of GET /v1/events against its rules written another way, over queries put together and broken at random
- * from a seed. The canary is a decoder with a fault: a fuzzer that does not catch it catches nothing.
+ * The query of GET /v1/events against an independent formulation of its rules, over queries built and mutated at random from a
+ * seed. The canary is a faulty decoder, which the fuzzer has to catch.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -60,7 +60,7 @@ function oneEdit(key: string): string[] {
   });
 }
 
-/** Null: refused. Decodes with the platform's own means, number by number. */
+/** Null: refused. Decodes with the platform's own functions, number by number. */
 function expected(query: string): EventsQuery | null {
   const values = new Map<string, string>();
   for (const part of query.split('&').filter((each) => each !== '')) {
@@ -103,7 +103,7 @@ function onlyDigits(text: string, charactersMax: number): string | null {
   return fits && Array.from(text).every((each) => '0123456789'.includes(each)) ? text : null;
 }
 
-/** How many were read and how many refused; throws at the first on which decoder and rules differ. */
+/** Counts decoded and refused queries; throws at the first on which decoder and rules differ. */
 function fuzz(decode: Decode): { read: number; refused: number } {
   const random = chanceFrom(seed).next;
   let read = 0;
@@ -116,13 +116,13 @@ function fuzz(decode: Decode): { read: number; refused: number } {
   return { read, refused: rounds - read };
 }
 
-test('the decoder takes exactly the queries of the rules, whatever is done to them', () => {
+test('the decoder accepts exactly the queries of the rules', () => {
   const { read, refused } = fuzz(decodeEventsQuery);
   assert.ok(read > rounds / 20, `only ${read} were read`);
   assert.ok(refused > rounds / 20, `only ${refused} were refused`);
 });
 
-test('a decoder that rounds a wait that is too fine is caught', () => {
+test('the fuzzer catches a decoder that rounds a wait with too many decimals', () => {
   const rounding: Decode = (query) => decodeEventsQuery(query.replace('wait=0.0001', 'wait=0'));
   assert.throws(() => fuzz(rounding), assert.AssertionError);
 });

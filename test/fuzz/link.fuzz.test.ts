@@ -1,7 +1,7 @@
 /**
- * A media process in a stranger's hand: messages of the link, right ones and broken ones, in any order. Whatever comes,
- * the server throws at nothing, is told of one end, and keeps no leg of it; and a call that the stranger does not carry
- * is left alone. The canary is a service that forgets who is gone.
+ * A media process under an attacker's control: valid and damaged messages of the link, in any order. The server never throws,
+ * reports one end, and keeps no leg of it; a call that the attacker does not carry is left alone. The canary is a service that
+ * keeps legs that have left.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -86,7 +86,7 @@ function message(chance: Chance, token: string, ticket: string): Record<string, 
   ]);
 }
 
-function brought(chance: Chance, sessionId: SessionId, deviceId: DeviceId): Record<string, unknown> {
+function legsMessage(chance: Chance, sessionId: SessionId, deviceId: DeviceId): Record<string, unknown> {
   const legs = Array.from({ length: chance.below(5) }, () =>
     pick<Record<string, unknown>>(chance, [
       { kind: 'device', sessionId, deviceId, tokenId: 'token' },
@@ -100,7 +100,7 @@ function brought(chance: Chance, sessionId: SessionId, deviceId: DeviceId): Reco
   return { kind: 'bring', legs };
 }
 
-/** Mostly whole, or the stranger would never come far. */
+/** Mostly valid, or the attacker would not get far. */
 function bytesOf(chance: Chance, fields: Record<string, unknown>): Buffer {
   const dice = chance.below(200);
   if (dice === 0) fields[pick(chance, Object.keys(fields))] = pick(chance, strange);
@@ -120,7 +120,7 @@ interface Sightings {
   whole: number;
 }
 
-/** Null: all was in order; else what was not. */
+/** Null: no fault; else the fault. */
 async function runRound(
   chance: Chance,
   seen: Sightings,
@@ -153,7 +153,7 @@ async function runRound(
   pair.there.write(linkFrame({ kind: 'hello', version: linkVersion, instance: 'media-1' }));
   const callDevice = scene.directory.find(call)?.deviceId ?? assert.fail();
   for (let more = chance.below(3); more > 0; more -= 1)
-    pair.there.write(bytesOf(chance, brought(chance, call, callDevice)));
+    pair.there.write(bytesOf(chance, legsMessage(chance, call, callDevice)));
   for (let sent = 0; sent < messagesPerRound && !pair.there.destroyed; sent += 1) {
     pair.there.write(bytesOf(chance, message(chance, token, scene.ticket(call))));
     if (chance.below(2) === 0) await setImmediate();
@@ -185,13 +185,13 @@ async function fuzz(
   return null;
 }
 
-test('a server is not hurt by what a media process says, and keeps nothing of it', async () => {
+test('messages of a media process never harm the server, which keeps nothing of it', async () => {
   const seen: Sightings = { cuts: 0, opened: 0, whole: 0 };
   assert.equal(await fuzz(seen), null);
   assert.ok(seen.cuts > rounds / 20 && seen.whole > rounds / 4 && seen.opened > 0, JSON.stringify(seen));
 });
 
-test('the fuzzer finds a service that forgets who is gone', async () => {
+test('the fuzzer catches a service that keeps legs that have left', async () => {
   const forgetful = (service: CoreLegService): CoreLegService => ({
     flush: () => service.flush(),
     admitDevice: (token) => service.admitDevice(token),
@@ -209,7 +209,7 @@ test('the fuzzer finds a service that forgets who is gone', async () => {
   assert.match(String(await fuzz({ cuts: 0, opened: 0, whole: 0 }, forgetful)), /legs are left/);
 });
 
-test('bytes at random are no messages, and nothing is thrown', () => {
+test('random bytes are no messages, and nothing is thrown', () => {
   const chance = chanceFrom(seed);
   const greeting = linkFrame({ kind: 'hello', version: linkVersion, instance: 'media-1' });
   let faults = 0;

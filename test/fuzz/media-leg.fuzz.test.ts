@@ -1,7 +1,7 @@
 /**
- * Messages of legs broken at random, texts and frames. Whatever comes, it is read like a slow reader with the page in
- * hand, a frame that is none goes nowhere, and nothing throws. The canaries are readers and legs with a fault a person
- * might make; a fuzzer that lets one of them through is not looking. Source: calls-and-media.md, Legs.
+ * Messages of legs mutated at random, texts and frames. Each is decoded as by a simple reference reader of the page, an invalid
+ * frame goes nowhere, and nothing throws. The canaries are readers and legs with plausible faults, which the fuzzer has to
+ * catch. Source: calls-and-media.md, Legs.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 20_000);
 
 const languages = ['device', 'bridge', 'frame'] as const;
 type Language = (typeof languages)[number];
-/** What was read, in words; `bad` for what is none, which is told in a sentence. */
+/** Describes the decoded message; `bad`: invalid, which the leg answers with a sentence. */
 type Reader = (language: Language, bytes: Buffer) => string;
 
 function pick<Item>(chance: Chance, items: readonly Item[]): Item {
@@ -40,7 +40,7 @@ const ours: Reader = (language, bytes) => {
   return 'bad';
 };
 
-/** The slow reader: another reading of the same page. */
+/** The reference reader: an independent implementation of the page. */
 const page: Reader = (language, bytes) => {
   if (language === 'frame') return pageFrame(bytes);
   const fields = pageObject(bytes);
@@ -153,11 +153,11 @@ function brokenText(chance: Chance): Buffer {
   let text = JSON.stringify(textFields(chance));
   for (let i = chance.below(3); i > 0; i--)
     text = pick(chance, breakages)(text, chance.below(text.length), chance);
-  // Written in latin1 now and then, so that it may be no UTF-8.
+  // Sometimes encoded in latin1, so that it may be invalid UTF-8.
   return Buffer.from(text, chance.next() < 0.9 ? 'utf8' : 'latin1');
 }
 
-/** A good frame mostly, with bytes of it changed and some length of it left. */
+/** Usually a good frame with some bytes changed, possibly cut. */
 function brokenFrame(chance: Chance): Buffer {
   const frame = Buffer.alloc(12 + chance.below(4));
   frame[0] = 1 + chance.below(2);
@@ -170,7 +170,7 @@ function brokenFrame(chance: Chance): Buffer {
   return chance.next() < 0.9 ? frame : frame.subarray(0, chance.below(frame.length));
 }
 
-/** Null when every round agreed; else the first that did not. */
+/** Null: every round agreed; else the first that did not. */
 function fuzz(read: Reader): string | null {
   const chance = chanceFrom(seed);
   for (let round = 0; round < rounds; round++) {
@@ -184,7 +184,7 @@ function fuzz(read: Reader): string | null {
   return null;
 }
 
-test('no broken message is read otherwise than the page says', () => {
+test('every mutated message is read as the page says', () => {
   assert.equal(fuzz(ours), null);
 });
 
@@ -210,13 +210,13 @@ test('the fuzzer makes every kind of message of every side, broken and whole', (
   ]);
 });
 
-test('the fuzzer finds a reader that reads bytes that are no UTF-8', () => {
+test('the fuzzer catches a reader that accepts invalid UTF-8', () => {
   const lenient: Reader = (language, bytes) =>
     ours(language, language === 'frame' ? bytes : Buffer.from(bytes.toString('utf8')));
   assert.notEqual(fuzz(lenient), null);
 });
 
-test('the fuzzer finds a reader that does not look at the flags', () => {
+test('the fuzzer catches a reader that ignores the flags', () => {
   const blind: Reader = (language, bytes) => {
     const changed = Buffer.from(bytes);
     if (language === 'frame' && changed.length > 3) changed.writeUInt16BE(changed.readUInt16BE(2) & 1, 2);
@@ -225,7 +225,7 @@ test('the fuzzer finds a reader that does not look at the flags', () => {
   assert.notEqual(fuzz(blind), null);
 });
 
-/** What becomes of a binary message that has come on a leg: what the relay is given, in words, or `bad`. */
+/** Describes the relay's input for a binary message of a leg, or `bad`. */
 type Carrier = (message: Buffer) => string;
 
 const sessionId = generateSessionId();
@@ -253,7 +253,7 @@ function pageCarrier(message: Buffer): string {
   return pageFrame(message) === 'bad' ? 'bad' : `${hex.slice(0, 24)} ${hex.slice(24)} alone`;
 }
 
-/** As the socket hands it out: in memory of its own, or somewhere in what was read off the wire in one piece. */
+/** As the socket delivers it: in memory of its own, or inside a larger read. */
 function asItCame(chance: Chance, bytes: Buffer): Buffer {
   const [before, behind] = chance.next() < 0.5 ? [0, 0] : [chance.below(20), chance.below(20)];
   const memory = new Uint8Array(before + bytes.length + behind).fill(0x5a);
@@ -275,11 +275,11 @@ function fuzzCarrier(carry: Carrier): string | null {
   return null;
 }
 
-test('no broken frame is carried, and every whole one as it came, in memory of its own', () => {
+test('no mutated frame is carried, and every valid one is carried unchanged, in memory of its own', () => {
   assert.equal(fuzzCarrier(memberCarrier), null);
 });
 
-test('the fuzzer finds a leg that moves what stands beside a frame away with it', () => {
+test('the fuzzer catches a leg that transfers the neighbours of a frame with it', () => {
   const greedy: Carrier = (message) =>
     memberCarrier(message) === 'bad'
       ? 'bad'

@@ -1,7 +1,7 @@
 /**
- * Raw bytes at every listener of a running server. Whatever comes, and however its peer goes, the listener lets go of it and
- * does its work for others; no session is lost, nothing is thrown, no descriptor stays. The canaries are listeners with a
- * fault a person might make; a fuzzer that lets one of them through is not looking.
+ * Raw bytes to every listener of a running server. Whatever arrives, and however the peer leaves, the listener closes the
+ * connection and serves others; no session is lost, nothing is thrown, no descriptor leaks. The canaries are listeners with
+ * plausible faults, which the fuzzer has to catch.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -28,16 +28,15 @@ interface RawTarget {
   readonly port: number;
   /** First bytes of a peer of this listener. */
   readonly openings: readonly Buffer[];
-  /** A whole exchange as it should be; rejects when the listener does not keep its part. */
+  /** A whole valid exchange; rejects when the listener fails it. */
   readonly works: () => Promise<void>;
 }
 
 interface RawFuzz {
   readonly chance: Chance;
   readonly exchanges: number;
-  /** At once. */
   readonly width: number;
-  /** Milliseconds that a listener has to hang up on a peer that is gone, or to do a whole exchange. */
+  /** Milliseconds that a listener has to close the connection of a peer that has left, or for a whole exchange. */
   readonly patienceMs: number;
 }
 
@@ -106,17 +105,17 @@ interface Exchange {
   readonly target: RawTarget;
   readonly pieces: readonly Buffer[];
   readonly ending: Ending;
-  /** Bounds for one address are not what is looked for here. */
+  /** Varied, because per-address bounds are not under test. */
   readonly localAddress: string;
 }
 
-/** Null: the listener took it and let go of it; else what it did not do. */
+/** Null: the listener accepted and closed it; else its fault. */
 async function play(
   { target, pieces, ending, localAddress }: Exchange,
   patienceMs: number,
 ): Promise<string | null> {
   const socket = connect({ port: target.port, host: '127.0.0.1', localAddress, noDelay: true });
-  // A reset is an answer, too.
+  // A reset is also an answer.
   socket.on('error', () => undefined);
   const gone = new Promise<boolean>((resolve) => socket.once('close', () => resolve(false)));
   const connected = new Promise<boolean>((resolve) => socket.once('connect', () => resolve(true)));
@@ -159,7 +158,7 @@ async function findSilent(targets: readonly RawTarget[], patienceMs: number): Pr
   return null;
 }
 
-/** The first fault that was seen, with the round in which it was; null: there was none. */
+/** The first fault, with its round; null: none. */
 async function fuzzListeners(targets: readonly RawTarget[], fuzz: RawFuzz): Promise<string | null> {
   const { chance, exchanges, width, patienceMs } = fuzz;
   const everybody = targets.flatMap(({ openings }) => openings);
@@ -242,7 +241,7 @@ const openings: Readonly<
     ),
     bytesOf(`GET ${downlinkPath}?ticket=none HTTP/1.1\r\n${host}\r\n`),
   ],
-  // A hello of TLS 1.2 with the one cipher of the link, and one without any.
+  // A TLS 1.2 hello with the one cipher of the link, and one without any.
   link: [
     Buffer.from(
       `16030100430100003f0303${'5a'.repeat(32)}000004ccac00ff01000012000a00080006001d00170018000b00020100`,
@@ -307,7 +306,6 @@ function targetsOf(server: TestServer): RawTarget[] {
   ];
 }
 
-/** A sleep port behind a proxy. */
 function proxiedTarget({ ports }: TestServer): RawTarget {
   const works = async (): Promise<void> => {
     const peer = await RawPeer.connect(ports.sleep);
@@ -323,7 +321,7 @@ function edgeTarget(site: SiteServer): RawTarget {
   return { name: 'sleep at an edge', port: site.ports.sleep, openings: openings.sleep, works };
 }
 
-/** The gate of a media process elsewhere: whoever shows the key is let in, and sent away. */
+/** The gate of a remote media process: a peer with the key is admitted and then declined. */
 async function linkTarget(t: TestContext): Promise<RawTarget> {
   const address = { host: '127.0.0.1', key: randomBytes(32) };
   const clock = new SystemClock();
@@ -342,12 +340,12 @@ async function linkTarget(t: TestContext): Promise<RawTarget> {
   return { name: 'media link', port: gate.port, openings: openings.link, works };
 }
 
-/** Of this process, which has both ends; 0 where nobody tells. */
+/** Descriptors of this process, which has both ends; 0: the system does not report them. */
 function openDescriptors(): number {
   return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;
 }
 
-test('raw bytes cost no listener its work, no session its life and no descriptor', async (t) => {
+test('raw bytes break no listener, end no session and leak no descriptor', async (t) => {
   t.diagnostic(`FUZZ_SEED=${seed}`);
   // The check after each exchange logs one device in.
   const rate = 'limits.device_logins_per_second=1000';
@@ -385,10 +383,10 @@ test('raw bytes cost no listener its work, no session its life and no descriptor
   assert.deepEqual(linesOfEdges, []);
 });
 
-/** What a listener with a fault does once it shows: nothing for anybody, or nothing for this peer. */
+/** The effect of a listener's fault: it serves nobody, or keeps this peer. */
 type Shown = 'dies' | 'holds' | null;
 
-/** Answers every peer's FIN, until its fault shows in what a peer has sent. */
+/** Answers every peer's FIN, until a peer's bytes trigger its fault. */
 async function canary(t: TestContext, fault: (seen: Buffer) => Shown): Promise<RawTarget> {
   const sockets = new Set<Socket>();
   const listener = createServer({ allowHalfOpen: true }, (socket) => {
@@ -435,12 +433,12 @@ const faults: readonly [string, RegExp, (seen: Buffer) => Shown][] = [
   ],
 ];
 for (const [what, told, fault] of faults)
-  test(`the fuzzer finds a listener that ${what}`, async (t) => {
+  test(`the fuzzer catches a listener that ${what}`, async (t) => {
     const found = await fuzzListeners([await canary(t, fault)], fuzzOf({ exchanges: 900, patienceMs: 500 }));
     assert.match(found ?? 'nothing', told);
   });
 
-test('the fuzzer finds nothing at a listener without fault', async (t) => {
+test('the fuzzer finds no fault in a correct listener', async (t) => {
   const found = await fuzzListeners([await canary(t, () => null)], fuzzOf({ exchanges: 500 }));
   assert.equal(found, null);
 });

@@ -1,7 +1,6 @@
 /**
- * Descriptions, fragments and packets of WebRTC broken at random from a seed: each is taken or refused, and what is taken
- * of a description has nothing in it that would end a line of the one that the library is given. The canary is a reader
- * that believes a length.
+ * Descriptions, fragments and packets of WebRTC mutated at random from a seed: each is accepted or refused, and accepted values
+ * contain nothing that would end a line of the description for the library. The canary is a reader that trusts a length.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -71,7 +70,7 @@ function brokenText(chance: Chance): string {
   return text;
 }
 
-test('a broken offer is answered or refused, and credentials that are taken are of their grammar', () => {
+test('a mutated offer is answered or refused, and accepted credentials match their grammar', () => {
   const chance = chanceFrom(seed);
   const seen = { taken: 0, refused: 0 };
   for (let i = 0; i < 3000; i += 1) {
@@ -101,7 +100,7 @@ test('a broken offer is answered or refused, and credentials that are taken are 
   assert(seen.taken > 500 && seen.refused > 500, JSON.stringify(seen));
 });
 
-/** Feedback of as many messages as a packet has room for. */
+/** Feedback with as many messages as fit into a packet. */
 function compound(chance: Chance): Buffer {
   const one = pick(chance, [
     encodeNack(
@@ -116,7 +115,7 @@ function compound(chance: Chance): Buffer {
   return Buffer.concat(Array.from({ length: 1 + chance.below(60) }, () => one));
 }
 
-test('a broken compound packet is read up to its limits', () => {
+test('a mutated compound packet is read up to its limits', () => {
   const chance = chanceFrom(seed);
   let most = 0;
   for (let i = 0; i < 20_000; i += 1) {
@@ -143,7 +142,7 @@ function brokenPacket(chance: Chance, sequences: Sequences = new Map()): Buffer 
   return packet.subarray(0, chance.below(3) === 0 ? chance.below(packet.length + 1) : packet.length);
 }
 
-/** Mostly in order: now and then with a gap, or from before. */
+/** Mostly in order, sometimes with a gap, or an old one. */
 function mediaPacket(chance: Chance, sequences: Sequences): Buffer {
   const payloadType = pick(chance, [96, 96, 111, 5]);
   const sequence = (sequences.get(payloadType) ?? 0) + pick(chance, [1, 1, 1, 1, 1, 1, 1, 2, 40, -3]);
@@ -164,13 +163,12 @@ function controlPacket(chance: Chance): Buffer {
   return pick(chance, [
     encodeNack(1, 2, [chance.below(65_536)]),
     compound(chance),
-    // BYE.
     Buffer.from([0x81, 203, 0, 1, 0, 0, 0, 1 + chance.below(2)]),
     encodeSenderReport(report),
   ]);
 }
 
-/** An offer of up to 64 KiB whose counts are chosen by chance: few or many formats, and attributes of a few names. */
+/** An offer of up to 64 KiB with random counts: few or many formats, and attributes of a few names. */
 function largeOffer(chance: Chance): string {
   const format = (): number => chance.below(chance.below(2) === 0 ? 4 : 200);
   const count = (): number => chance.below(pick(chance, [4, 60, 130, 3000]));
@@ -191,7 +189,7 @@ function largeOffer(chance: Chance): string {
   return fullOffer(formats, lines === '' ? 'a=x\r\n' : lines, bytes).slice(0, rtcOfferBytesMax);
 }
 
-/** Values that a reader keeps of an offer; null: it is refused. */
+/** Number of values that a reader keeps of an offer; null: refused. */
 function kept(text: string): number | null {
   const offer = readOffer(text);
   if (!offer.ok) return null;
@@ -199,7 +197,7 @@ function kept(text: string): number | null {
   return codecs.reduce((sum, codec) => sum + 1 + codec.feedback.size + codec.parameters.size, 0);
 }
 
-test('a reader keeps no more of a large offer than it has bytes, in time that does not multiply', () => {
+test('a reader keeps less of a large offer than its bytes, in linear time', () => {
   const chance = chanceFrom(seed);
   let [read, slowestMs] = [0, 0];
   for (let i = 0; i < 400; i += 1) {
@@ -215,7 +213,7 @@ test('a reader keeps no more of a large offer than it has bytes, in time that do
   assert(slowestMs < 500, `${slowestMs} ms`);
 });
 
-test('broken packets are taken or passed over, and what is held and sent for them is bounded', () => {
+test('mutated packets are accepted or skipped, and the memory and feedback for them is bounded', () => {
   const chance = chanceFrom(seed);
   const clock = new DrivenClock();
   const owner = new KeptOwner();
@@ -242,7 +240,7 @@ test('broken packets are taken or passed over, and what is held and sent for the
   assert(sent > 0 && sent < 40 * 16 * 1024, `${sent} bytes of feedback`);
 });
 
-test('the canary: a reader that believes the length of padding is caught', () => {
+test('the fuzzer catches a reader that trusts the length of padding', () => {
   const chance = chanceFrom(seed);
   const believing = (bytes: Buffer): number => bytes.length - 12 - (bytes.at(-1) ?? 0);
   let caught = 0;

@@ -1,7 +1,6 @@
 /**
- * Messages of controllers broken at random. Whatever comes, the decoder reads it like a slow reader with the page in
- * hand, and throws at nothing. The canary is a decoder with a fault a person might make; a fuzzer that lets it through is
- * not looking. Source: signal-wire.md.
+ * Messages of controllers mutated at random. The decoder agrees with a simple reference reader of the page, and never throws.
+ * The canary is a decoder with a plausible fault, which the fuzzer has to catch. Source: signal-wire.md.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +22,7 @@ function pick<Item>(random: () => number, items: readonly Item[]): Item {
 
 type Decoder = (bytes: Buffer, isBinary: boolean, phase: SignalPhase) => ControllerMessage;
 
-/** The slow reader: another reading of the same page. */
+/** The reference reader: an independent implementation of the page. */
 function expectedVerdict(bytes: Buffer, isBinary: boolean, phase: SignalPhase): string {
   const text = bytes.toString('utf8');
   if (isBinary || !Buffer.from(text, 'utf8').equals(bytes) || text.startsWith('\ufeff')) return 'invalid';
@@ -162,11 +161,11 @@ function brokenMessage(random: () => number): Buffer {
   let text = JSON.stringify(fields);
   for (let i = Math.floor(random() * 3); i > 0; i--)
     text = pick(random, breakages)(text, Math.floor(random() * text.length), random);
-  // Written in latin1 now and then, so that it may be no UTF-8.
+  // Sometimes encoded in latin1, so that it may be invalid UTF-8.
   return Buffer.from(text, random() < 0.9 ? 'utf8' : 'latin1');
 }
 
-/** Null when every round agreed; else the first that did not. */
+/** Null: every round agreed; else the first that did not. */
 function fuzz(decode: Decoder): string | null {
   const random = chanceFrom(seed).next;
   for (let round = 0; round < rounds; round++) {
@@ -181,7 +180,7 @@ function fuzz(decode: Decoder): string | null {
   return null;
 }
 
-test('no broken message is read otherwise than the page says', () => {
+test('every mutated message is read as the page says', () => {
   assert.equal(fuzz(decodeControllerMessage), null);
 });
 
@@ -204,7 +203,7 @@ test('the fuzzer makes every kind of message, broken and whole', () => {
   ]);
 });
 
-test('the fuzzer finds a decoder that counts characters for bytes', () => {
+test('the fuzzer catches a decoder that counts characters instead of bytes', () => {
   const counting: Decoder = (bytes, isBinary, phase) => {
     const message = decodeControllerMessage(bytes, isBinary, phase);
     const { media = '', ...fields } = (parseObject(bytes.toString()) ?? {}) as { media?: object };

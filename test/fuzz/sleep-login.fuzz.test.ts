@@ -1,8 +1,7 @@
 /**
- * Login lines broken at random and cut at random. Whatever comes, the decoder answers like a slow reader that
- * looks at the whole line at once, whichever way the bytes were cut. The canary is a decoder with a fault a person might
- * make; a fuzzer that lets it through is not looking. Sleep ports get such lines, too, in process and through an edge, and
- * answer as the page says.
+ * Login lines mutated and cut at random. The decoder agrees with a simple reference reader of the whole line, wherever the bytes
+ * were cut. The canary is a decoder with a plausible fault, which the fuzzer has to catch. The same lines go to sleep ports, in
+ * process and through an edge, which answer as the page says.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -28,7 +27,7 @@ interface Decoder {
   feed(chunk: Buffer): LoginLineStep;
 }
 
-/** The slow reader: another reading of the same page, line by line of its table. */
+/** The reference reader: an independent implementation of the page, line by line of its table. */
 function expectedVerdict(bytes: Buffer): Verdict {
   const text = bytes.toString('latin1');
   const lineEnd = text.indexOf('\n');
@@ -81,7 +80,7 @@ function randomHex(random: () => number, digits: number): string {
 
 const ids = ['a', 'TESTDEVICE01', 'gerät', '睡眠', '😀', 'a'.repeat(255), '\ufeffx'];
 
-/** The right mac of its text over `sessionKey`, or a random one. */
+/** With the right mac of its text over `sessionKey`, or a random one. */
 function goodLine(random: () => number, sessionKey: string | null = null): string {
   const id = Buffer.from(pick(random, ids), 'utf8').toString('base64url');
   const heartbeat = pick(random, [5, 15, 50, 3600]);
@@ -127,11 +126,11 @@ function decode(decoder: Decoder, bytes: Buffer, random: () => number): Verdict 
     verdict = verdictOf(decoder.feed(bytes.subarray(at, at + size)));
     at += size;
   }
-  // What had not been fed when the line was over belongs to the rest.
+  // Bytes not fed yet when the line ended belong to the rest.
   return verdict.startsWith('login') ? verdict + bytes.subarray(at).toString('latin1') : verdict;
 }
 
-/** Null when every round agreed; else the first that did not. */
+/** Null: every round agreed; else the first that did not. */
 function fuzz(makeDecoder: () => Decoder): string | null {
   const random = chanceFrom(seed).next;
   for (let round = 0; round < rounds; round++) {
@@ -143,14 +142,14 @@ function fuzz(makeDecoder: () => Decoder): string | null {
   return null;
 }
 
-test('no broken line is read otherwise than the page says, and no cut changes it', () => {
+test('every mutated line is read as the page says, wherever it is cut', () => {
   assert.equal(
     fuzz(() => new LoginLineDecoder()),
     null,
   );
 });
 
-test('the fuzzer finds a decoder that forgets what came before', () => {
+test('the fuzzer catches a decoder that forgets earlier chunks', () => {
   assert.notEqual(
     fuzz(() => ({ feed: (chunk) => new LoginLineDecoder().feed(chunk) })),
     null,
@@ -160,17 +159,17 @@ test('the fuzzer finds a decoder that forgets what came before', () => {
 interface PortScene {
   readonly peer: RawPeer;
   readonly sessions: FakeSleepSessions;
-  readonly settle: () => Promise<void>;
+  readonly awaitIdle: () => Promise<void>;
 }
 
-/** Asserts what the peer reads, and what the sessions get, by the slow reader's verdict. Returns a word for it. */
+/** Asserts the peer's bytes and the sessions' logins by the reference verdict. Returns a word for it. */
 async function checkAnswer(
-  { peer, sessions, settle }: PortScene,
+  { peer, sessions, awaitIdle }: PortScene,
   verdict: Verdict,
   key: string,
 ): Promise<string> {
   if (verdict === 'incomplete') {
-    await settle();
+    await awaitIdle();
     assert.equal(peer.unread, 0);
     return verdict;
   }
@@ -200,12 +199,12 @@ async function fuzzPort(t: TestContext, make: MakeFront): Promise<void> {
     const cut = Math.floor(random() * bytes.length);
     peer.send(bytes.subarray(0, cut));
     peer.send(bytes.subarray(cut));
-    const scene = { peer, sessions, settle: () => front.settle() };
+    const scene = { peer, sessions, awaitIdle: () => front.settle() };
     seen.add(await checkAnswer(scene, expectedVerdict(bytes), key));
     peer.socket.destroy();
     clock.advance(1000);
   }
-  // Accepted, denied and malformed, told and not, and incomplete.
+  // Accepted, denied and malformed, each with and without a reply, and incomplete.
   assert.equal(seen.size, 7);
 }
 

@@ -1,4 +1,4 @@
-/** Broken packets of sound between good ones; the canaries are transcoders with faults a person might make. */
+/** Damaged packets of sound between good ones; the canaries are transcoders with plausible faults. */
 import assert from 'node:assert/strict';
 import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
@@ -21,24 +21,23 @@ interface SoundFuzz {
   readonly engine: Engine;
   readonly seed: number;
   readonly sessions: number;
-  /** Under test; the canary's is a faulty one. */
+  /** The transcoder under test; a canary passes a faulty one. */
   readonly open?: (engine: Engine) => FuzzedTranscoder;
 }
 
 interface SoundFuzzReport {
-  /** Hostile ones, and how many of them were taken for good. */
+  /** Damaged packets, and how many of them were decoded. */
   packets: number;
   decoded: number;
-  /** Runs of good packets behind them. */
+  /** Runs of good packets after them. */
   comparisons: number;
 }
 
-/** Good packets of one source, which begin anywhere. */
 interface Stream {
   readonly packets: readonly SoundPacket[];
   readonly assumed: SampleShape;
   readonly target: SoundShape;
-  /** Output of a transcoder that has heard nothing else. */
+  /** Output of a transcoder that has received nothing else. */
   readonly fresh: readonly SoundResult['packets'][];
   readonly tones: readonly number[];
 }
@@ -46,13 +45,13 @@ interface Stream {
 const tones = [437, 1193];
 const roundsOfSession = 12;
 const hostilePacketsMax = 10;
-/** A decoder, a resampler and an encoder for each target, of which there are two at most. */
+/** A decoder, a resampler and an encoder per target, of which there are at most two. */
 const nativesMax = 16;
 const packetsOfStream = 25;
-/** Decoders have forgotten what was broken. */
+/** Packets after which decoders have recovered. */
 const settledPackets = 10;
 
-/** Throws at the first thing that is wrong, and says by which seed and session it comes again. */
+/** Throws at the first fault, with the seed and session that reproduce it. */
 function fuzzSound({ engine, seed, sessions, open = makeTranscoder }: SoundFuzz): SoundFuzzReport {
   const chance = chanceFrom(seed);
   const streams = makeStreams(engine);
@@ -102,7 +101,7 @@ function playRound(
   report.comparisons += 1;
 }
 
-/** `fromMs`: far from what came before, so that a new time line begins. */
+/** `fromMs`: far from earlier timestamps, so that a new timeline starts. */
 function checkStream(transcoder: FuzzedTranscoder, stream: Stream, fromMs: number): void {
   const { packets, assumed, target, fresh } = stream;
   const heard = packets.map((packet) => {
@@ -232,7 +231,7 @@ engineTest(
   'broken packets of sound crash nothing, leave nothing behind, and spoil no good packet behind them',
   (engine) => {
     const { packets, decoded, comparisons } = fuzzSound({ engine, seed, sessions: 25 });
-    // Noise is A-law and PCM as well, and a bit of Opus that is flipped is not always seen.
+    // Noise is valid A-law and PCM, and a flipped bit of Opus is not always detected.
     assert.ok(comparisons > 0 && decoded > 0 && decoded < packets);
   },
 );

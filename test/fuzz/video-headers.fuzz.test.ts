@@ -1,8 +1,7 @@
 /**
- * Frames of video built field by field and broken at random. Whatever comes, the size and the key frame that are read
- * are those a slow reader finds, who looks at all of the frame with the tables of the standards in hand; nothing throws,
- * and no byte beside the frame is read. The canaries are readers with a fault a person might make; a fuzzer that lets one
- * of them through is not looking. Source: ITU-T H.264, H.265 and T.81.
+ * Video frames built field by field and mutated at random. Size and key frame agree with a simple reference reader, which
+ * examines the whole frame by the tables of the standards; nothing throws, and no byte outside the frame is read. The canaries
+ * are readers with plausible faults, which the fuzzer has to catch. Source: ITU-T H.264, H.265 and T.81.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,7 +24,7 @@ const deps: Reader = (format, payload, isKeyFrame) => {
   return { size, isKey };
 };
 
-/** The slow reader: text of hex and of bits, cut with regular expressions. */
+/** The reference reader: text of hex and of bits, cut with regular expressions. */
 const page: Reader = (format, payload, isKeyFrame) => {
   const hex = Buffer.from(payload).toString('hex');
   if (format === 'mjpeg') return { size: pageJpeg(hex), isKey: true };
@@ -39,7 +38,7 @@ const page: Reader = (format, payload, isKeyFrame) => {
   return { size, isKey: isRecovery || kinds[slice] === 'key' || (isKeyFrame && size !== null) };
 };
 
-/** A message one of whose payloads, in the first KiB, is a recovery point. */
+/** True for a message with a recovery point among its payloads in the first KiB. */
 function pageRecovers(format: Format, unit: string): boolean {
   const isMessage = format === 'h264' ? parseInt(unit.slice(0, 2), 16) % 32 === 6 : /^4[ef]/.test(unit);
   if (!isMessage || (format === 'h265' && pageH265Kind(unit) !== 'other')) return false;
@@ -63,13 +62,13 @@ function pageRecovers(format: Format, unit: string): boolean {
   return false;
 }
 
-/** What is between start codes, without them and the zeros before them. */
+/** The units between start codes, without these and the zeros before them. */
 function pageUnits(hex: string): string[] {
   const [, ...units] = spaced(hex).split('00 00 01 ');
   return units.map((unit) => unit.replace(/(?:00 )+$/, '').replaceAll(' ', '')).filter((unit) => unit !== '');
 }
 
-/** Bytes apart from one another, so that nothing is found across the halves of two. */
+/** Separates the bytes, so that no match spans the halves of two. */
 function spaced(hex: string): string {
   return hex.replace(/../g, '$& ');
 }
@@ -90,7 +89,7 @@ function pageH265Kind(unit: string): string {
   return /^010(?:0|10)/.test(type) ? 'key' : 'slice';
 }
 
-/** Those of a parameter set, up to what cannot be in one. */
+/** Bits of a parameter set, up to the first that cannot belong to one. */
 function pageBits(unit: string, headerBytes: number): string {
   const [own = ''] = spaced(unit.slice(2 * headerBytes)).split(/00 00 0[012] /);
   return own
@@ -101,7 +100,7 @@ function pageBits(unit: string, headerBytes: number): string {
 
 class Spent extends Error {}
 
-/** Takes bits from the front of a text. */
+/** Reads bits from the front of a text. */
 function taker(bits: string): { u: (count: number) => number; ue: () => number } {
   let rest = bits;
   const u = (count: number): number => {
@@ -308,7 +307,7 @@ function wholeFrame(format: Format, chance: Chance): Buffer {
   const units = several(chance, 4).map(() =>
     chance.next() < 0.6 ? set(chance) : Buffer.from(pick(chance, slices), 'hex'),
   );
-  // With start codes of three bytes now and then.
+  // Sometimes with start codes of three bytes.
   const frame = Buffer.concat([...units, Buffer.from(pick(chance, slices), 'hex')]);
   return frame.subarray(chance.below(2));
 }
@@ -334,7 +333,7 @@ function brokenFrame(format: Format, chance: Chance): Uint8Array<ArrayBuffer> {
   return between(frame, format === 'mjpeg' ? [0xff, 0xd8] : [0, 0, 1], chance);
 }
 
-/** A frame in the middle of a buffer, whose neighbours begin one as well. */
+/** A frame in the middle of a buffer whose neighbours also begin like one. */
 function between(frame: Buffer, start: readonly number[], chance: Chance): Uint8Array<ArrayBuffer> {
   const around = start.slice(chance.below(start.length));
   const whole = Uint8Array.from([...start, ...frame, ...around, ...frame]);
@@ -347,7 +346,7 @@ function inWords({ size, isKey }: Reading): string {
   return `${size === null ? 'no size' : `${size.width}x${size.height}`}, ${isKey ? 'key' : 'no key'}`;
 }
 
-/** Null when every round agreed; else the first that did not. */
+/** Null: every round agreed; else the first that did not. */
 function fuzz(read: Reader): string | null {
   const chance = chanceFrom(seed);
   for (let round = 0; round < rounds; round += 1) {
@@ -362,11 +361,11 @@ function fuzz(read: Reader): string | null {
   return null;
 }
 
-test('no broken frame is read otherwise than the page says', () => {
+test('every mutated frame is read as the page says', () => {
   assert.equal(fuzz(deps), null);
 });
 
-test('the fuzzer makes frames of every format with a size and without, key frames and others', () => {
+test('the fuzzer makes frames of every format, with and without a size, key frames and others', () => {
   const seen = new Map<string, number>();
   fuzz((format, payload, isKeyFrame) => {
     const read = deps(format, payload, isKeyFrame);
@@ -378,7 +377,7 @@ test('the fuzzer makes frames of every format with a size and without, key frame
   assert.ok(Math.min(...seen.values()) > 100, [...seen.values()].join());
 });
 
-/** Gives the real reader other bytes than came, of one format. */
+/** Passes changed bytes of one format to the real reader. */
 function misreading(of: Format, change: (spacedHex: string) => string): Reader {
   return (format, payload, isKeyFrame) => {
     if (format !== of) return deps(format, payload, isKeyFrame);
@@ -447,6 +446,6 @@ const canaries: readonly (readonly [string, Reader])[] = [
   ],
 ];
 for (const [fault, read] of canaries)
-  test(`the fuzzer finds a reader that ${fault}`, () => {
+  test(`the fuzzer catches a reader that ${fault}`, () => {
     assert.notEqual(fuzz(read), null);
   });

@@ -1,6 +1,6 @@
 /**
- * The tokens of calls against an oracle outside Node: the openssl command line makes whole tokens that are checked here,
- * and signs anew what is signed here.
+ * Call tokens against an oracle outside Node: the openssl command line makes whole tokens that are checked here, and signs again
+ * those that were signed here.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -23,7 +23,7 @@ const claims =
   '{"iss":"reveille","sub":"TESTDEVICE01","aud":"msgvoip","sid":"0190b1c2-7d3e-7000-8000-0123456789ab",' +
   '"jti":"0190b1c2-7d3e-7000-8000-0123456789cd","iat":1800000000,"exp":1800000090}';
 
-/** base64url of the HMAC-SHA256 that openssl makes. */
+/** base64url of openssl's HMAC-SHA256. */
 function opensslMac({ secret }: TokenKey, text: string): string {
   const macopt = `hexkey:${Buffer.from(secret).toString('hex')}`;
   const args = ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', macopt, '-binary'];
@@ -33,7 +33,7 @@ function opensslMac({ secret }: TokenKey, text: string): string {
 }
 
 test(
-  'what we sign is the head and the claims as written down, and openssl makes the same of them',
+  'a signed token has the documented head and claims, and openssl computes the same signature',
   { skip },
   async () => {
     const token = signCallToken(new TokenKeys([key, other]), sampleClaims);
@@ -42,7 +42,7 @@ test(
   },
 );
 
-test('what we sign is byte for byte what jose makes of the same claims, whatever the device is called', async () => {
+test("a signed token equals jose's token of the same claims byte for byte, for any device id", async () => {
   const { kid, secret } = key;
   for (const text of ['TESTDEVICE01', '\ufeff"\\/😀', '\u2028\0']) {
     const deviceId = parseDeviceId(text);
@@ -55,7 +55,7 @@ test('what we sign is byte for byte what jose makes of the same claims, whatever
 });
 
 test(
-  'what openssl signs is good, by either of two live keys, however its JSON is written',
+  'a token signed by openssl is accepted, with either of two live keys and any spelling of its JSON',
   { skip },
   async () => {
     const keys = new TokenKeys([other, key]);
@@ -71,7 +71,7 @@ test(
   },
 );
 
-test('a token that is cut anywhere is refused', async () => {
+test('a truncated token is refused', async () => {
   const keys = new TokenKeys([key]);
   const token = signCallToken(keys, sampleClaims);
   for (let length = 0; length < token.length; length++) {

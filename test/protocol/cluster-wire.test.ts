@@ -1,4 +1,4 @@
-/** What members say and keep as bytes, written out by another hand. */
+/** Messages and stored values of members as bytes, written out by hand. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -23,7 +23,7 @@ const session = 's1' as SessionId;
 const digest = '0f'.repeat(32);
 const yes = hex('c3');
 const none = hex('c0');
-/** 1 763 627 400 000 as a double, and 1 763 627 400 as a whole number. */
+/** 1 763 627 400 000 as a double, and 1 763 627 400 as an integer. */
 const stampMs = hex('cb 4279aa0627b40000');
 const stampS = hex('ce 691ed188');
 const atMs = 1_763_627_400_000;

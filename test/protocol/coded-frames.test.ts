@@ -1,7 +1,6 @@
 /**
- * What encoders of H.264 and H.265 write. The sequence parameter sets are of `ffmpeg -f lavfi -i testsrc=size=…:rate=15
- * -frames:v 3 -pix_fmt … -c:v libx264` and `libx265` (FFmpeg 5.1) with the options named, the sizes what `ffprobe` says of
- * these streams.
+ * Streams of H.264 and H.265 encoders. The sequence parameter sets are of `ffmpeg -f lavfi -i testsrc=size=…:rate=15 -frames:v 3
+ * -pix_fmt … -c:v libx264` and `libx265` (FFmpeg 5.1) with the options named; the sizes are those that `ffprobe` reports.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -72,7 +71,7 @@ const parameterSets265: readonly ParameterSet[] = [
   ],
 ];
 
-/** `-i color=c=gray:size=32x32`, key frames every second; without their SEI, whose text is long. */
+/** `-i color=c=gray:size=32x32`, key frames every second; without their long SEI text. */
 const small = { width: 32, height: 32 };
 type CodedFrame = readonly [name: string, hex: string, hasKey: boolean, size: typeof small | null];
 
@@ -119,7 +118,7 @@ for (const { name: format, syntax, parameterSets, frames } of formats) {
       assert.equal(size && `${size.width}x${size.height}`, expected);
     });
   for (const [name, hex, hasKey, size] of frames)
-    test(`${format}, ${name}: ${hasKey ? 'a decoder can start' : 'none can start'}`, () => {
+    test(`${format}, ${name}: ${hasKey ? 'a decoder can start' : 'no decoder can start'}`, () => {
       const described = describeCodedFrame(Buffer.from(hex, 'hex'), syntax);
       assert.deepEqual(described, { content: 'picture', hasKey, size });
     });

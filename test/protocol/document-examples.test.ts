@@ -1,4 +1,4 @@
-/** The examples of docs/ that a reader can run: run here, and held against golden values and what the page says they print. */
+/** Runs the runnable examples of docs/, and compares them with golden values and with the output on the page. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -17,7 +17,6 @@ function block(page: string, kind: 'sh' | 'text' | 'python' | 'js'): string {
   return block.text;
 }
 
-/** What the page's example prints. */
 function run(page: string): string {
   const { status, stdout, stderr } = spawnSync('sh', ['-eu'], { input: block(page, 'sh'), encoding: 'utf8' });
   assert.deepEqual([status, stderr], [0, '']);
@@ -45,7 +44,7 @@ test(
 );
 
 test(
-  'the check of a webhook in docs/events.md takes ours, and neither a changed nor an old one',
+  'the check of a webhook in docs/events.md accepts a genuine one, and neither a changed nor an old one',
   { skip: spawnSync('python3', ['--version']).status === 0 ? false : 'no python3 here' },
   () => {
     const secret = `whsec_${Buffer.from('the secret of a receiver').toString('base64')}`;

@@ -1,4 +1,4 @@
-/** Messages between an edge and its core as bytes, written out by another hand. */
+/** Messages between an edge and its core as bytes, written out by hand. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
@@ -120,7 +120,7 @@ for (const [message, bytes] of fromCore)
 
 const address = map(['host', word('::')], ['port', hex('cd 1f 91')]);
 
-test('the edge greets with its version and what it is', () => {
+test('the edge greets with its version and its description', () => {
   const hello = {
     kind: 'hello',
     version: 1,

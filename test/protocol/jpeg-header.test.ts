@@ -1,6 +1,6 @@
 /**
- * What encoders of JPEG write before the first scan, of a gray picture: libjpeg-turbo 2.1 (`cjpeg`, with the options
- * named) and FFmpeg 5.1. The sizes are what `djpeg` and `ffprobe` say.
+ * Headers of JPEG encoders before the first scan, for a gray picture: libjpeg-turbo 2.1 (`cjpeg`, with the options named) and
+ * FFmpeg 5.1. The sizes are those that `djpeg` and `ffprobe` report.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -39,7 +39,7 @@ for (const [name, expected, hex] of headers)
     assert.equal(size && `${size.width}x${size.height}`, expected);
   });
 
-test('a picture in the header of another is not taken for it', () => {
+test('a thumbnail inside a header is not mistaken for the picture', () => {
   const [outer = '', inner = ''] = [headers[0]?.[2], headers[4]?.[2]];
   const segment = `ffe1${(inner.length / 2 + 2).toString(16).padStart(4, '0')}${inner}`;
   const hex = `ffd8${segment}${outer.slice(4)}`;

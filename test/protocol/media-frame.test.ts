@@ -1,4 +1,4 @@
-/** The header of a leg's frames, byte for byte, and whatever is none. Source: calls-and-media.md, Legs. */
+/** The header of a leg's frames, byte for byte, and invalid headers. Source: calls-and-media.md, Legs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -61,13 +61,13 @@ test('a packet of audio may be marked as a key frame', () => {
   });
 });
 
-test('every length up to the header alone is no frame, and one byte of payload makes it one', () => {
+test('a message without a payload is no frame, and one byte of payload makes it one', () => {
   const [[hex] = ['']] = golden;
   const whole = Buffer.concat([bytesOf(hex), payload]);
   for (let length = 0; length < whole.length; length++)
     assert.deepEqual(decodeFrameHeader(whole.subarray(0, length)), {
       ok: false,
-      error: 'a frame is a header of 12 bytes and a payload behind it',
+      error: 'a frame is a header of 12 bytes, followed by a payload',
     });
   assert.equal(decodeFrameHeader(whole).ok, true);
 });
@@ -89,7 +89,7 @@ const wrong: readonly (readonly [string, string, RegExp])[] = [
   ['audio with a height', '02 01 0000 0000 0001 00000000', /width and height of audio/],
 ];
 for (const [name, hex, sentence] of wrong)
-  test(`${name} is no frame, and is told what is expected`, () => {
+  test(`${name} is no frame, and the error states the expected form`, () => {
     const decoded = decodeFrameHeader(Buffer.concat([bytesOf(hex), payload]));
     assert(!decoded.ok);
     assert.match(decoded.error, sentence);

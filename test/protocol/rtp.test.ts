@@ -1,4 +1,4 @@
-/** RTP, RTCP and H.264 payloads against bytes by another hand: those of werift, and some written down from the RFCs. */
+/** RTP, RTCP and H.264 payloads against bytes from another implementation (werift), and some written down from the RFCs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -61,9 +61,9 @@ for (const [what, bytes] of [
   ['with more padding than bytes', 'a060000100000001000000010a'],
   ['with padding of no bytes', 'a0600001000000010000000100'],
 ] as const)
-  test(`a packet ${what} is none`, () => assert.equal(decodeRtp(hex(bytes)), null));
+  test(`a packet ${what} is refused`, () => assert.equal(decodeRtp(hex(bytes)), null));
 
-test('a picture of too many pieces is broken, and so is one that is only units of a byte; the next one is whole', () => {
+test('a picture of too many pieces is broken, and so is one of one-byte units only; the next one is whole', () => {
   const assembler = new H264Assembler(1_000_000);
   for (let i = 0; i <= rtcPiecesMax; i += 1) assembler.push(hex('01aa'));
   assert.equal(assembler.end(), null);
@@ -74,7 +74,7 @@ test('a picture of too many pieces is broken, and so is one that is only units o
   assert.deepEqual(assembler.end(), [hex('6588')]);
 });
 
-test('an aggregate of more units than its limit is broken, and one of as many is whole', () => {
+test('an aggregate beyond its limit of units is broken, and one at the limit is whole', () => {
   const aggregate = (count: number): Buffer =>
     Buffer.concat([hex('18'), Buffer.alloc(3 * count, hex('000165'))]);
   const assembler = new H264Assembler(1_000_000);
@@ -84,7 +84,7 @@ test('an aggregate of more units than its limit is broken, and one of as many is
   assert.equal(assembler.end(), null);
 });
 
-test('a NACK of more than is kept is heard up to that', () => {
+test('a NACK is read up to the number of kept packets', () => {
   const every17th = Array.from({ length: 300 }, (_, index) => index * 17);
   const [nack] = decodeRtcp(encodeNack(1, 2, every17th));
   assert(nack?.kind === 'nack');
@@ -144,7 +144,7 @@ test('reports are written and read as another stack does', () => {
   assert(isRtcp(theirs));
 });
 
-test('more packets than expected are a loss below nothing', () => {
+test('more packets than expected are a negative loss', () => {
   const written = encodeReceiverReport({ ssrc: 1, blocks: [{ ...block, lost: -3 }] });
   assert.deepEqual(decodeRtcp(written), [
     { kind: 'receiver_report', ssrc: 1, blocks: [{ ...block, lost: -3 }] },
@@ -179,15 +179,15 @@ test('feedback is written and read as another stack does', () => {
   assert.deepEqual(decodeRtcp(encodeNack(1, 2, lost)), [{ kind: 'nack', ssrc: 2, sequences: lost }]);
 });
 
-test('a full intra request names each stream, and what is unknown or cut short is passed over', () => {
-  // RFC 5104, 4.3.1.1: two entries; before it an APP packet, behind it a report that says it is longer than it is.
+test('a full intra request names each stream, and unknown or truncated packets are skipped', () => {
+  // RFC 5104, 4.3.1.1: two entries; before it an APP packet, after it a report that claims more than its length.
   const bytes = hex(
     '80cc0002 00000001 41414141 84ce0006 00000001 00000000 00000002 05000000 00000003 06000000 80c90007',
   );
   assert.deepEqual(decodeRtcp(bytes), [{ kind: 'full_intra', ssrcs: [2, 3] }]);
 });
 
-test('a compound packet is read up to its limit of messages, of whatever kind', () => {
+test('a compound packet is read up to its limit of messages of any kind', () => {
   for (const one of [
     encodePictureLost(1, 2),
     hex('80cc0000'),
@@ -219,7 +219,7 @@ const units = [
   hex('06ff'),
 ];
 
-test('small units share a payload, a large one is cut, and another stack puts it together again', () => {
+test('small units share a payload, a large one is fragmented, and another stack reassembles it', () => {
   const payloads = packetizeH264(units, 100);
   assert.equal(Buffer.from(payloads[0] ?? []).toString('hex'), '7800046742e01f000468ce06e2');
   assert.deepEqual(

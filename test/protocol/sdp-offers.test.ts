@@ -1,6 +1,6 @@
 /**
- * Each rule that an offer may use and an answer keeps: RFC 9429 (JSEP; 5.1.2, 5.3.1, 5.8), RFC 8866 (SDP) and RFC 9143 (BUNDLE).
- * `answer` holds every answer against the rules of all answers.
+ * Rules for offers and answers: RFC 9429 (JSEP; 5.1.2, 5.3.1, 5.8), RFC 8866 (SDP) and RFC 9143 (BUNDLE). `answer` checks every
+ * answer against the rules that apply to all.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,11 +20,10 @@ const h264 = ['a=rtpmap:96 H264/90000', 'a=fmtp:96 packetization-mode=1;profile-
 const sha256 = Array.from({ length: 32 }, (_, index) => (index + 16).toString(16).toUpperCase()).join(':');
 const [ufrag, password] = ['a=ice-ufrag:u+/4', 'a=ice-pwd:0123456789abcdefghijk+/'];
 const [fingerprint, setup] = [`a=fingerprint:sha-256 ${sha256}`, 'a=setup:actpass'];
-/** A transport, as media sections or sessions have it. */
 const transportLines = [ufrag, password, fingerprint, setup];
 const bytes = (count: number): string => Array.from({ length: count }, () => 'AB').join(':');
 
-/** A section with a transport of its own, and these lines more. */
+/** A section with a transport of its own, and these additional lines. */
 function audio(mid: string, ...more: string[]): string[] {
   return [
     'm=audio 9 UDP/TLS/RTP/SAVPF 111',
@@ -54,7 +53,6 @@ function channels(mid: string, ...more: string[]): string[] {
     ...more,
   ];
 }
-/** The same without the lines that begin so. */
 function without(lines: readonly string[], ...beginnings: string[]): string[] {
   return lines.filter((line) => !beginnings.some((beginning) => line.startsWith(beginning)));
 }
@@ -74,8 +72,8 @@ const [audioLine, videoLine] = ['m=audio 9 UDP/TLS/RTP/SAVPF 111', 'm=video 9 UD
 const [noAudio, noVideo] = ['m=audio 0 UDP/TLS/RTP/SAVPF 111', 'm=video 0 UDP/TLS/RTP/SAVPF 96'];
 
 /**
- * Offers in the manner of the stacks of browsers, encoders and devices (`offers/NAME.sdp`), written from the RFCs and the habits of
- * each; the media lines, each with its direction, and the group of the answer. Credentials are made up.
+ * Offers in the style of the stacks of browsers, encoders and devices (`offers/NAME.sdp`), written from the RFCs and each
+ * stack's habits; with the answer's media lines and directions, and its group. Credentials are made up.
  */
 const stackOffers: readonly (readonly [name: string, answered: readonly string[], group: string])[] = [
   // Session-level fingerprint, names in braces, mids in RTP, bundle-only video without a transport.
@@ -116,7 +114,7 @@ const stackOffers: readonly (readonly [name: string, answered: readonly string[]
   ['ffmpeg', ['audio UDP/TLS/RTP/SAVPF 111 recvonly', 'video UDP/TLS/RTP/SAVPF 106 recvonly'], '0 1'],
 ];
 for (const [name, answered, group] of stackOffers)
-  test(`an offer in the manner of ${name} is answered`, () => {
+  test(`an offer in the style of ${name} is answered`, () => {
     const file = readFromRoot(`test/protocol/offers/${name}.sdp`);
     const text = name === 'esp32' ? file : file.replaceAll('\n', '\r\n');
     const [, ...sections] = shapes(text).join(' ').split(/ ?m=/);
@@ -175,7 +173,7 @@ test('RFC 9429, 5.1.2: another profile is rejected in its place, and alone it is
   );
 });
 
-test('RFC 9429, 5.1.2: without a fingerprint an offer is refused, and the line of its section is named', () => {
+test('RFC 9429, 5.1.2: an offer without a fingerprint is refused, and the line of its section is named', () => {
   assert.equal(
     refusalOf(offer('0', without(audio('0'), 'a=fingerprint'))),
     'line 6, m=audio 9 UDP/TLS/RTP/SAVPF 111: a=fingerprint is missing',
@@ -189,7 +187,7 @@ test('RFC 9429, 5.1.2: without AVPF and a=rtcp-fb reports are 4 s apart', () => 
   assert.equal(agreed(`${avp}a=rtcp-fb:111 nack\r\n`).reportMs, rtcReportMs);
 });
 
-test('RFC 9429, 5.3.1: a section without a mid is answered without one', () => {
+test('RFC 9429, 5.3.1: a section without a mid is answered without a mid', () => {
   assert.deepEqual(shapes(offer(null, without(audio('0'), 'a=mid'))), [audioLine, sendrecv]);
 });
 
@@ -246,7 +244,7 @@ test('RFC 9429, 5.3.1: attributes of the session count as present in each sectio
   assert.equal(dtls.setup, 'actpass');
 });
 
-test('RFC 9429, 5.3.1: simulcast, layers, identities, extensions and sources are answered without', () => {
+test('RFC 9429, 5.3.1: an answer omits simulcast, layers, identities, extensions and sources', () => {
   const more = [
     'a=rid:h send pt=96;max-width=1280',
     'a=rid:l send',
@@ -323,7 +321,7 @@ for (const role of ['actpass', 'active', 'passive'])
     assert.equal(agreed(text).transport.dtls.setup, role);
   });
 
-test('RFC 8122, 5: of several fingerprints one of a strong hash is used, whatever the case of its name', () => {
+test('RFC 8122, 5: one fingerprint of a strong hash is used among several, whatever the case of its name', () => {
   const given = (lines: string[], session: string[] = []) =>
     agreed(offer('0', session, without(audio('0'), 'a=fingerprint'), lines)).transport.dtls;
   const [sha1, sha512] = [
@@ -535,7 +533,7 @@ test('RFC 9143, 7.3.1: the transport is of the first section that the group name
   assert(second.some((line) => line.startsWith('a=candidate:')));
 });
 
-test('RFC 9143, 7.3.1: the next section of the group has the transport where the first is rejected', () => {
+test('RFC 9143, 7.3.1: the next section of the group has the transport if the first is rejected', () => {
   const first = without(audio('0'), 'a=rtpmap').map((line) => line.replace(ufrag, 'a=ice-ufrag:other'));
   const text = offer('0 1', first, video('1'));
   assert.deepEqual(shapes(text), [noAudio, rejected, videoLine, sendrecv]);

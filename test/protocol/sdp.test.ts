@@ -1,4 +1,4 @@
-/** Offers of Chromium, and what is made of them; offers that cannot be taken, and the sentence for each. */
+/** Offers of Chromium and their answers; offers that are refused, and the sentence for each. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rtcOfferBytesMax } from '../../src/model/media/rtc-limits.ts';
@@ -13,10 +13,10 @@ import { answer, shapes } from '../support/sdp-answers.ts';
 
 const chromium = readFromRoot('test/fixtures/chromium-offer.sdp');
 
-/** A reader whose work multiplies needs seconds for an offer, and a linear one a few milliseconds. */
+/** A quadratic reader needs seconds for an offer, a linear one a few milliseconds. */
 const hangMs = 500;
 
-test('of what Chromium offers, Opus and the plainest H.264 are taken, both ways, and data channels', () => {
+test("Opus, the plainest H.264 and data channels of Chromium's offer are accepted in both directions", () => {
   assert.deepEqual(shapes(chromium), [
     'm=audio 9 UDP/TLS/RTP/SAVPF 111',
     'a=sendrecv',
@@ -38,7 +38,7 @@ test('of what Chromium offers, Opus and the plainest H.264 are taken, both ways,
   assert(lines.includes('a=ssrc:22 cname:name'));
 });
 
-test('A-law is taken where there is no Opus, also by its number alone', () => {
+test('A-law is accepted without Opus, even by its number alone', () => {
   const alaw = chromium.replaceAll('opus/48000/2', 'speex/16000').replace(/^a=rtpmap:8 .*\r\n/m, '');
   assert.deepEqual(shapes(alaw).slice(0, 1), ['m=audio 9 UDP/TLS/RTP/SAVPF 8']);
   const read = readOffer(alaw);
@@ -47,7 +47,7 @@ test('A-law is taken where there is no Opus, also by its number alone', () => {
   assert.deepEqual(soundShapeOf(agreement.value.audioDown), { format: 'alaw', rate: 8000, channels: 1 });
 });
 
-test('of two sections of video one is sent by and one received by', () => {
+test('two sections of video are answered, one for sending and one for receiving', () => {
   const [head = '', audio = '', video = ''] = chromium.split(/(?=^m=)/m);
   const second = video.replace('a=mid:1', 'a=mid:9');
   const offer = (one: string, other: string): string =>
@@ -117,21 +117,21 @@ const countless: readonly (readonly [string, string, RegExp])[] = [
   ['feedback', fullOffer(' 8', 'a=rtcp-fb:* some feedback of its own\r\n'), /at most 1536 of a=rtcp-fb$/],
 ];
 for (const [what, offer, sentence] of countless)
-  test(`an offer with too many ${what} is refused by the name of the limit, before work is done for it`, () => {
+  test(`an offer with too many ${what} is refused by the name of the limit, before any work`, () => {
     const startedMs = performance.now();
     assert.match(answer(offer).join('\n'), sentence);
     assert(performance.now() - startedMs < hangMs);
   });
 
 for (const [what, offer] of hostileOffers)
-  test(`an offer of ${what} is refused before work is done for it`, () => {
+  test(`an offer of ${what} is refused before any work`, () => {
     assert(Buffer.byteLength(offer) <= rtcOfferBytesMax);
     const startedMs = performance.now();
     assert.match(answer(offer).join('\n'), /line 3, m=audio .* at most \d+ (?:formats|characters)$/);
     assert(performance.now() - startedMs < hangMs);
   });
 
-test('formats and attributes of an offer do not multiply', () => {
+test('formats and attributes of an offer are read in linear time', () => {
   for (const attribute of [
     'a=rtcp-fb:* nack\r\n',
     'a=rtcp-fb:* ccm fir\r\na=rtpmap:9 a/1\r\n',
@@ -149,7 +149,7 @@ test('formats and attributes of an offer do not multiply', () => {
     }
 });
 
-test('a format that is listed again and again is one codec', () => {
+test('a repeated format is one codec', () => {
   const read = readOffer(fullOffer(' 8'.repeat(sdpFormatsMax), `a=fmtp:8 ${'a;'.repeat(4000)}\r\n`, 10_000));
   assert(read.ok);
   assert.deepEqual(
@@ -158,7 +158,7 @@ test('a format that is listed again and again is one codec', () => {
   );
 });
 
-test('an offer of many sections with formats, feedback, sources and candidates beyond those of browsers is read', () => {
+test('an offer with far more sections, formats, feedback, sources and candidates than browsers have is read', () => {
   const [head = '', audio = '', video = ''] = chromium.split(/(?=^m=)/m);
   const candidates = 'a=candidate:1 1 udp 2122260223 192.0.2.1 54400 typ host generation 0\r\n'.repeat(40);
   const videos = Array.from({ length: 6 }, (_, index) => video.replace('a=mid:1', `a=mid:video${index}`));
@@ -173,7 +173,7 @@ test('a fragment with too many lines is refused by the name of the limit', () =>
   assert.match(read.error, /at most 1024 lines$/);
 });
 
-test('advertised addresses stand in place of the local ones, with the port that is bound', () => {
+test('advertised addresses replace the local ones, with the bound port', () => {
   const local = ['1 1 UDP 2114977791 10.0.0.7 8083 typ host', '2 1 UDP 2114977535 fd00::7 8083 typ host'];
   assert.deepEqual(advertised(local, []), local);
   assert.deepEqual(advertised(local, ['192.0.2.1', '2001:db8::1']), [
@@ -182,7 +182,7 @@ test('advertised addresses stand in place of the local ones, with the port that 
   ]);
 });
 
-test('a fragment names candidates, and the credentials that they belong to', () => {
+test('a fragment has candidates and their credentials', () => {
   const candidates =
     'm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 UDP 1 192.0.2.1 9 typ host\r\n';
   assert.deepEqual(readIceFragment(candidates), { ok: true, value: null });

@@ -1,4 +1,4 @@
-/** Every message of the signaling protocol, byte for byte, and every code it closes with. Source: signal-wire.md. */
+/** Every message of the signal protocol, byte for byte, and every close code. Source: signal-wire.md. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ import { decodeControllerMessage, computeSignalMac } from '../../src/protocol/si
 
 const sessionKey = 'kD4pAqYc0mFv_7Zt-2hXw9BnJr1sQeLu';
 
-test('what a login proves is the page read aloud', () => {
+test('the mac of a login covers the text of the page', () => {
   const [id, idField] = ['Gerät-😀', 'R2Vyw6R0LfCfmIA'];
   const page = createHmac('sha256', 'device-secret').update(
     ['RVS1', sessionKey, idField].map((line) => Buffer.from(line, 'ascii')).join('\n'),
@@ -27,11 +27,11 @@ test('what a login proves is the page read aloud', () => {
 /** printf 'RVS1\n<session key>\nVEVTVERFVklDRTAx' | openssl dgst -sha256 -hmac device-secret */
 const macHex = '288bb9b317e0edf6f6ccd1aab851949ce9a40da0fc6c9c333d7e0731a1013f42';
 
-test('a mac that another program computed', () => {
+test('the mac equals that of another program', () => {
   assert.equal(computeSignalMac('device-secret', sessionKey, 'TESTDEVICE01').toString('hex'), macHex);
 });
 
-test('a login message', () => {
+test('a login message is decoded', () => {
   const text = `{"type":"login","device_id":"TESTDEVICE01","mac":"${macHex}","media":{"video":["h264"]}}`;
   assert.deepEqual(decodeControllerMessage(Buffer.from(text), false, 'login'), {
     kind: 'login',
@@ -39,7 +39,7 @@ test('a login message', () => {
   });
 });
 
-test('the messages of a session', () => {
+test('the messages of a session are decoded', () => {
   const messages: readonly (readonly [string, object])[] = [
     ['{"type":"heartbeat"}', { kind: 'heartbeat' }],
     [
@@ -61,7 +61,7 @@ test('the messages of a session', () => {
     assert.deepEqual(decodeControllerMessage(Buffer.from(text), false, 'session'), message, text);
 });
 
-test('what the server says', () => {
+test('the messages of the server are encoded', () => {
   assert.equal(encodeChallenge(sessionKey), `{"type":"challenge","session_key":"${sessionKey}"}`);
   const welcome: Welcome = {
     epoch: 7,
@@ -92,7 +92,7 @@ test('what the server says', () => {
   assert.equal(encodeBye('draining'), '{"type":"bye","reason":"draining"}');
 });
 
-test('the close codes of the page, and the words that go with them', () => {
+test('the close codes and their words are those of the page', () => {
   assert.deepEqual(
     Object.values(signalCloses).map(({ code, reason }) => `${code} ${reason}`),
     [

@@ -1,7 +1,4 @@
-/**
- * The bytes of a sleep login, built by hand from sleep-wire.md and not by the code under test, and every way
- * to cut them in two.
- */
+/** The bytes of a sleep login, built by hand from sleep-wire.md instead of the code under test, and cut at every offset. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -39,7 +36,7 @@ function loginOf(step: LoginLineStep): SleepLogin {
 
 const builder = { id: 'VEVTVERFVklDRTAx', wake: 'custom', heartbeat: '50', reply: '1', mac: goldenMac };
 
-/** The independent builder: fields as they stand on the wire. */
+/** The independent builder: fields as on the wire. */
 function line(fields: Partial<typeof builder> = {}): string {
   const { id, wake, heartbeat, reply, mac } = { ...builder, ...fields };
   return `RVL1 ${id} ${wake} ${heartbeat} ${reply} ${mac}\n`;
@@ -129,7 +126,7 @@ const malformed: readonly [string, string, boolean][] = [
   ['HTTP', 'GET / HTTP/1.1\r\n', false],
 ];
 for (const [name, bytes, wantsReply] of malformed)
-  test(`${name} is malformed, and ERR is ${wantsReply ? '' : 'not '}said`, () => {
+  test(`${name} is malformed, and ERR is ${wantsReply ? '' : 'not '}sent`, () => {
     assert.deepEqual(decode(bytes), { kind: 'invalid', wantsReply });
   });
 
@@ -174,7 +171,7 @@ test('a line over the limit is answered when its reply field is inside the limit
   });
 });
 
-test('an unfinished line tells its reply field once the space after it has come', () => {
+test('the reply field of an unfinished line counts once the space after it has arrived', () => {
   const decoder = new LoginLineDecoder();
   assert.equal(decoder.wantsReply, false);
   decoder.feed(Buffer.from('RVL1 YQ custom 50 1'));

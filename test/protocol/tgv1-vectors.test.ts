@@ -1,4 +1,4 @@
-/** The twelve vectors of the scheme, made by an independent signer: every intermediate value, both ways. */
+/** The twelve vectors of the scheme, made by an independent signer: every intermediate value, for signing and checking. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';

@@ -54,7 +54,7 @@ export class FakeChild<Kind extends ChildKind> implements ChildFork {
         this.asked.push('stop');
         if (!this.isStuck) this.die('exit code 0');
       },
-      alone: (fault) => {
+      orphaned: (fault) => {
         if (this.#isGone) return;
         this.refusal = fault;
         if (!this.isStuck) this.die('exit code 0');

@@ -46,7 +46,7 @@ export function startMediaInside(clock: Clock): MediaCarrier {
     progress: new LoopProgress(clock),
     ordered: () => undefined,
     stop: () => undefined,
-    alone: () => void mediaSide.destroy(),
+    orphaned: () => void mediaSide.destroy(),
   });
   void serve(clock, parent, mediaSide).then((running) => (server = running));
   const ended = linkEnd.then(async () => {

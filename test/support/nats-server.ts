@@ -9,7 +9,7 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { settlesWithin } from '../../src/lib/clock.ts';
+import { completesWithin } from '../../src/lib/clock.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { findFreePort } from './free-port.ts';
 import type { Ending } from './temporary-store.ts';
@@ -56,7 +56,7 @@ export async function startNatsCluster(t: Ending, options: NatsServerOptions = {
  * (nats-server 2.9.10): it is started again.
  */
 async function knowsLeader(server: NatsServer): Promise<void> {
-  while (!(await settlesWithin(clock, leaderMsMax, server.said(leader)))) await server.restart();
+  while (!(await completesWithin(clock, leaderMsMax, server.said(leader)))) await server.restart();
 }
 
 export class NatsServer {

@@ -30,7 +30,7 @@ const parent = followParent<ProgramKind>({
     parent.report('stopping');
     setImmediate(() => setImmediate(() => process.exit(0)));
   },
-  alone: () => process.exit(0),
+  orphaned: () => process.exit(0),
 });
 const { number } = await parent.begun;
 if (number < 0) await parent.failed('a number is negative');

@@ -6,12 +6,7 @@ import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { readJsonFile } from '../../lib/text-file.ts';
-import {
-  holdsPermission,
-  isCredentialValid,
-  type Credential,
-  type Permission,
-} from '../../model/registry.ts';
+import { hasPermission, isCredentialValid, type Credential, type Permission } from '../../model/registry.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { StoredCredential } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -112,7 +107,7 @@ export async function chooseCredential(
   let secondBest: Credential | null = null;
   for await (const credential of entriesOf(registry, 'credential')) {
     if (!isCredentialValid(credential, nowS)) continue;
-    if (!permissions.every((permission) => holdsPermission(credential, permission))) continue;
+    if (!permissions.every((permission) => hasPermission(credential, permission))) continue;
     if (appIds === null || appIds.includes(credential.appId)) return credential;
     secondBest ??= credential;
   }

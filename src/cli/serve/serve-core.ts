@@ -42,7 +42,7 @@ export async function serveCore(context: CommandContext, isDemoAsked: boolean): 
     progress: core.progress,
     ordered: (order) => core.follow(order),
     stop: () => core.end(false),
-    alone: () => core.abandoned(),
+    orphaned: () => core.abandoned(),
   });
   const task = await parent.begun;
   logging.hush(task.failure !== null);

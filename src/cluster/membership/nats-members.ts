@@ -4,7 +4,7 @@
  * sessions, renews the key meanwhile, and then removes it. If it stops halfway, the next one takes over. A member that
  * does not see its own renewals does not see others' either, and calls nobody lost. Source: cluster.md, Node loss.
  */
-import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
@@ -75,7 +75,7 @@ export class NatsMembers {
     ];
     if (link.isUnavailable) return;
     void this.#begin();
-    await settlesWithin(clock, startMsMax, joined);
+    await completesWithin(clock, startMsMax, joined);
   }
 
   /** Includes this one. */
@@ -134,7 +134,7 @@ export class NatsMembers {
     this.#isStopped = true;
     for (const cancel of this.#cancels) cancel();
     this.#watch.stop();
-    await settlesWithin(this.#deps.clock, stopMsMax, this.#own.remove());
+    await completesWithin(this.#deps.clock, stopMsMax, this.#own.remove());
   }
 
   async #begin(): Promise<void> {

@@ -6,7 +6,7 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import { Kvm, type KV, type KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/nats-core';
-import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { JetStreamSource } from '../events/jetstream-source.ts';
@@ -132,7 +132,7 @@ export class NatsKvStore implements KvStore {
   /** Rejects when neither the leader nor any other answers. */
   async #read(key: string): Promise<{ readonly value: Uint8Array; readonly revision: number } | null> {
     const atLeader = (await this.#leader()).get(key);
-    if (!urgent.has(this.#bucket) || (await settlesWithin(this.#clock, readElsewhereMs, atLeader)))
+    if (!urgent.has(this.#bucket) || (await completesWithin(this.#clock, readElsewhereMs, atLeader)))
       return atLeader;
     return Promise.any([atLeader, this.#anyReplica().then((kv) => kv.get(key))]);
   }

@@ -6,7 +6,7 @@
 import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
 import { errors, type ConnectionOptions, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Log } from '../../lib/log.ts';
 import { NatsNames } from './nats-names.ts';
@@ -89,7 +89,7 @@ export class NatsLink {
     await this.#dialing;
     const connection = this.#connection;
     if (connection === null || connection.isClosed()) return;
-    if (!this.#isUnavailable) await settlesWithin(this.#options.clock, drainMsMax, connection.drain());
+    if (!this.#isUnavailable) await completesWithin(this.#options.clock, drainMsMax, connection.drain());
     await connection.close();
     abandonSocket(connection);
     this.#isUnavailable = true;

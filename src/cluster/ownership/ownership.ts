@@ -2,7 +2,7 @@
  * Which member has which device, among nodes that share NATS: the parts of it put together, and told when NATS goes and
  * comes back. Source: cluster.md, Ownership, Without NATS and Node loss.
  */
-import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
@@ -112,14 +112,14 @@ export class Ownership {
   /** After the last session has ended: waits at most `waitMs` until others see that, then nothing more is brought. */
   async stop(waitMs: number): Promise<void> {
     const { clock, link, outbox } = this.#deps;
-    await settlesWithin(clock, waitMs, this.#pump.emptied());
+    await completesWithin(clock, waitMs, this.#pump.emptied());
     this.#isStopped = true;
     this.#unfollow();
     this.#pump.stop();
     await this.#heartbeatWriter.stop();
     // What waits still is ended by the failover of this member, which begins with what is written down.
     if (!link.isUnavailable && outbox.length === 0)
-      await settlesWithin(clock, waitMs, this.#heartbeatWriter.remove());
+      await completesWithin(clock, waitMs, this.#heartbeatWriter.remove());
   }
 
   /** Ends all sessions and calls of a lost member. Rejects while NATS is unavailable; may be called again. */

@@ -2,7 +2,7 @@
  * Mirrors the bucket of the registry into this node's own tables, from which it reads, also while NATS is unavailable: each
  * entry as it was last written. Source: cluster.md, Registry.
  */
-import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { MirroredRegistry, SharedRegistryChange } from '../../core/ports/mirrored.ts';
 import { registryPerCommitMax } from '../events/log-limits.ts';
@@ -55,7 +55,7 @@ export class RegistryMirror {
       unfollow = this.#tail.onProgress(() => this.#tail.isCaughtUp && resolve());
       if (this.#tail.isCaughtUp) resolve();
     });
-    const isDone = await settlesWithin(this.#deps.clock, waitMs, done);
+    const isDone = await completesWithin(this.#deps.clock, waitMs, done);
     unfollow();
     return isDone;
   }

@@ -12,7 +12,7 @@
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallEnd, CallEndOrder, CallSession } from '../../model/call.ts';
-import { comeAgain, refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
+import { retryable, refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax, callEndsKnownMax } from '../../model/limits.ts';
 import type { PeerNotice } from '../../model/peer.ts';
@@ -81,7 +81,7 @@ async function endByRoom(deps: CallEndDeps, order: CallEndOrder): Promise<CallEn
   return answer;
 }
 
-const overload: Why = comeAgain(42901, 'too many ended calls are remembered: retry later');
+const overload: Why = retryable(42901, 'too many ended calls are remembered: retry later');
 
 async function end(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
   const { callLocator } = deps;
@@ -141,7 +141,7 @@ function findLogged(
 }
 
 function unavailable(message: string): CallEndAnswer {
-  return fail(comeAgain(50301, message));
+  return fail(retryable(50301, message));
 }
 
 function broken({ log }: CallEndDeps, error: unknown): CallEndAnswer {

@@ -8,13 +8,13 @@
  * cluster, the member that has the device's calls issues them, and others forward the request to it. Source: calls-and-media.md,
  * Credential issuance; cluster.md, Media.
  */
-import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { wallSeconds, type Clock, completesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallDirectory } from './call-directory.ts';
 import { hasTokenRoom, signCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { CallMedia, CallOrder, CallSession, SignedCallOrder } from '../../model/call.ts';
-import { comeAgain, refusal, type CallCredentialsCode, type Refusal } from '../../model/codes.ts';
+import { retryable, refusal, type CallCredentialsCode, type Refusal } from '../../model/codes.ts';
 import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
 import { encodingOf, type SoundEncoding } from '../../model/media/sound.ts';
@@ -75,11 +75,11 @@ async function issueElsewhere(
   order: SignedCallOrder,
 ): Promise<Answer> {
   if (coordinator === 'unavailable')
-    return refuse(deps, comeAgain(50301, 'the member that has the calls of the device cannot be reached'));
+    return refuse(deps, retryable(50301, 'the member that has the calls of the device cannot be reached'));
   const question = { kind: 'issue-call', order } as const;
   const answer = await deps.callLocator.ask<'issue-call'>(coordinator, question, callCommitMsMax);
   if (!answer.ok)
-    return refuse(deps, comeAgain(50301, 'the member that has the calls of the device does not answer'));
+    return refuse(deps, retryable(50301, 'the member that has the calls of the device does not answer'));
   return answer.value.ok ? succeed(answer.value.value) : refuse(deps, answer.value.error);
 }
 
@@ -122,11 +122,11 @@ function findDenial({ clock, registry }: CallCredentialsDeps, order: CallOrder):
 /** The reason to refuse, found before any change; null: none. */
 function findObstacle(deps: CallCredentialsDeps, order: SignedCallOrder): Why | null {
   const { records } = deps;
-  if (deps.isDraining()) return comeAgain(50301, 'this server is being stopped');
-  if (records.isOverloaded()) return comeAgain(50301, 'the call store is overloaded');
-  if (deps.requireBridge && !findsBridge(deps, order)) return comeAgain(50301, 'no bridge is idle');
+  if (deps.isDraining()) return retryable(50301, 'this server is being stopped');
+  if (records.isOverloaded()) return retryable(50301, 'the call store is overloaded');
+  if (deps.requireBridge && !findsBridge(deps, order)) return retryable(50301, 'no bridge is idle');
   if (!deps.issued.hasRoomFor(order))
-    return comeAgain(42901, 'too many issued calls are remembered: retry later');
+    return retryable(42901, 'too many issued calls are remembered: retry later');
   return null;
 }
 
@@ -140,11 +140,11 @@ function findsBridge({ directory, bridges }: CallCredentialsDeps, order: CallOrd
 async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<IssuedAnswer> {
   const issued = deps.directory.issue(order);
   if (issued.kind === 'media_in_use') return refuse(deps, refusal(40903));
-  if (issued.kind === 'full') return refuse(deps, comeAgain(42901, 'too many calls are live: retry later'));
+  if (issued.kind === 'full') return refuse(deps, retryable(42901, 'too many calls are live: retry later'));
   const { kind, session } = issued;
   const committed = isSoonCommitted(deps, order.deviceId);
   const token = sign(deps, session);
-  if (!(await committed)) return refuse(deps, comeAgain(50301, 'the call store does not answer'));
+  if (!(await committed)) return refuse(deps, retryable(50301, 'the call store does not answer'));
   deps.telemetry.callCredentials(kind);
   const mediaUrl = deps.mediaUrl(session.sessionId);
   const peerId = encodePeerId(session, deps.addressInPeerId ? mediaUrl : null);
@@ -176,7 +176,7 @@ export function isSoonCommitted(
   deviceId: DeviceId,
 ): true | Promise<boolean> {
   const committed = records.committed(deviceId);
-  return committed === null || settlesWithin(clock, callCommitMsMax, committed);
+  return committed === null || completesWithin(clock, callCommitMsMax, committed);
 }
 
 function sign({ clock, keys }: CallCredentialsDeps, session: CallSession): string {

@@ -3,7 +3,7 @@
  * committed yet, because an answer must survive a crash. Observes only and reserves nothing. Source: API doc, Endpoint 3;
  * calls-and-media.md, Call sessions and call status.
  */
-import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { wallSeconds, type Clock, completesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { isInCall, type CallSession } from '../../model/call.ts';
 import { refusal, type CallStatusCode, type Refusal } from '../../model/codes.ts';
@@ -57,6 +57,6 @@ function hasCall(sessions: readonly CallSession[]): boolean {
 }
 
 async function answerOnceCommitted(clock: Clock, committed: Promise<void>, answer: Answer): Promise<Answer> {
-  const isCommitted = await settlesWithin(clock, callCommitMsMax, committed);
+  const isCommitted = await completesWithin(clock, callCommitMsMax, committed);
   return isCommitted ? answer : fail(refusal(50000));
 }

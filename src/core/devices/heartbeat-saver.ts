@@ -51,6 +51,6 @@ export class HeartbeatSaver {
 function saveHeartbeat(actor: DeviceActor): void {
   for (const to of connectionKinds) {
     const heartbeatAt = actor.heartbeatAt(to);
-    if (heartbeatAt > 0) actor.post({ to, event: { kind: 'note-heartbeat', heartbeatAt } });
+    if (heartbeatAt > 0) actor.post({ to, event: { kind: 'heartbeat', heartbeatAt } });
   }
 }

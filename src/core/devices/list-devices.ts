@@ -4,7 +4,7 @@
  * turn of the loop. The shared row says whether a device is online. Source: docs/provisioning.md.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { comeAgain, refusal, type DeviceListingCode, type Refusal } from '../../model/codes.ts';
+import { retryable, refusal, type DeviceListingCode, type Refusal } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
 import {
@@ -49,7 +49,7 @@ export class DeviceList {
   /** Never rejects. */
   async read(listing: DeviceListing): Promise<Answer> {
     const { appId, productId } = listing;
-    if (!this.#places.acquire(appId)) return fail(comeAgain(42901, 'too many listings are under way'));
+    if (!this.#places.acquire(appId)) return fail(retryable(42901, 'too many listings are under way'));
     try {
       if (productId !== null && !this.#isOwn(appId, productId))
         return fail(refusal(40302, 'product does not match the application'));
@@ -60,7 +60,7 @@ export class DeviceList {
           { err: error },
           'device list: not read: registry or shared row unreadable; answered 50301',
         );
-      return fail(comeAgain(50301));
+      return fail(retryable(50301));
     } finally {
       this.#places.release(appId);
     }

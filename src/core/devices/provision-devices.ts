@@ -7,7 +7,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { AuditAction, AuditIntent, AuditOutcome } from '../../model/audit.ts';
-import { comeAgain, type ProvisioningCode, type Refusal } from '../../model/codes.ts';
+import { retryable, type ProvisioningCode, type Refusal } from '../../model/codes.ts';
 import {
   provisioningsKnownMax,
   provisioningsMax,
@@ -67,10 +67,10 @@ export class Provisioner {
     if (preview.changes.length === 0) return succeed(preview.result);
     const { appId } = request.caller;
     if (!this.#known.hasRoomFor(request))
-      return fail(comeAgain(42901, 'too many changes of devices are remembered'));
+      return fail(retryable(42901, 'too many changes of devices are remembered'));
     if (this.#deps.isBehind()) return fail(registryUnavailable);
     if (!this.#places.acquire(appId))
-      return fail(comeAgain(42901, 'too many changes of devices are under way'));
+      return fail(retryable(42901, 'too many changes of devices are under way'));
     return this.#begin(request).finally(() => this.#places.release(appId));
   }
 
@@ -128,7 +128,7 @@ function auditOutcomeOf(outcomes: readonly DeviceOutcome[]): AuditOutcome {
   return { result: changed === 0 ? 'refused' : 'ok', ids: { counts: { changed, refused } } };
 }
 
-export const registryUnavailable: Refusal<ProvisioningCode> = comeAgain(
+export const registryUnavailable: Refusal<ProvisioningCode> = retryable(
   50301,
   'the registry cannot be changed now',
 );

@@ -5,7 +5,13 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import {
+  fullBucket,
+  spendTokens,
+  waitForToken,
+  type Rate,
+  type TokenBucket,
+} from '../../lib/token-bucket.ts';
 import type { ApplicationId } from '../../model/ids.ts';
 import type { DeviceActor } from './device-actor.ts';
 
@@ -47,7 +53,7 @@ export class ApplicationLimit {
   use(appId: ApplicationId, requests = 1): void {
     const bucket = this.#buckets.get(appId);
     assert(bucket !== undefined, 'a limit is asked before it is used');
-    takeToken(bucket, requests);
+    spendTokens(bucket, requests);
   }
 
   /** A bucket holds at least one token, however many members share the rate. */
@@ -92,7 +98,7 @@ export class WakeupLimits {
       this.#inFlight < inFlightMax ? 0 : nodeFullRetryMs,
     );
     if (waitMs > 0) return waitMs;
-    takeToken(ofDevice);
+    spendTokens(ofDevice);
     this.#applications.use(appId);
     this.#inFlight += 1;
     return 0;

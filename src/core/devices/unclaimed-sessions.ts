@@ -2,7 +2,7 @@
  * Sleep sessions that the previous core left open, until edges hand them over: meanwhile wakeups wait for the session of their
  * device. A site without edges has none. Source: scale-out.md, Edges.
  */
-import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import { completesWithin, type Clock } from '../../lib/clock.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { unclaimedWakeupMsMax, unclaimedWakeupsMax } from '../../model/sleep.ts';
 import type { Admission, SleepSessions } from '../ports/device-sessions.ts';
@@ -79,7 +79,7 @@ export class UnclaimedSessions {
     const claim = claims.awaited.get(deviceId) ?? newClaim();
     claims.awaited.set(deviceId, claim);
     try {
-      return await settlesWithin(this.#deps.clock, unclaimedWakeupMsMax, claim.promise);
+      return await completesWithin(this.#deps.clock, unclaimedWakeupMsMax, claim.promise);
     } finally {
       claims.waiting -= 1;
     }

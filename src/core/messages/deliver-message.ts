@@ -6,7 +6,7 @@
  */
 import { succeed, fail, type Result } from '../../lib/result.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
-import { comeAgain, refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
+import { retryable, refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
 import { generateMessageId } from '../../model/ids.ts';
 import type { MessageReceipt, MessageRefusal, MessageRequest } from '../../model/message.ts';
 import type { DeliveryResult } from '../../model/signal.ts';
@@ -39,9 +39,9 @@ export function deliverMessage(
 
 function begin(deps: MessageDeps, request: MessageRequest): MessageAnswer | Promise<MessageAnswer> {
   const { directory, memory } = deps;
-  if (deps.isDraining()) return refuseMessage(deps, comeAgain(50301, 'this server is being stopped'));
+  if (deps.isDraining()) return refuseMessage(deps, retryable(50301, 'this server is being stopped'));
   if (!memory.hasRoomFor(request))
-    return refuseMessage(deps, comeAgain(42901, 'too many messages are remembered'));
+    return refuseMessage(deps, retryable(42901, 'too many messages are remembered'));
   const connection = directory.find(request.deviceId)?.connection('signal') ?? null;
   if (connection === null) return fail(refusal(40412));
   const answer = deliver(deps, request, connection);
@@ -63,7 +63,7 @@ async function deliver(
 
 const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageCode>> = {
   unknown: refusal(50402),
-  busy: comeAgain(42901, 'too many messages wait for this device'),
+  busy: retryable(42901, 'too many messages wait for this device'),
 };
 
 export type MessageAnswer = Result<MessageReceipt, MessageRefusal>;

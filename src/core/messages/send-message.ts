@@ -7,7 +7,7 @@ import { wallSeconds } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { comeAgain, refusal } from '../../model/codes.ts';
+import { retryable, refusal } from '../../model/codes.ts';
 import { messageAckMsMax, ownerQueryMsMax, peerHopMsMax } from '../../model/limits.ts';
 import type { MessageRequest } from '../../model/message.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
@@ -88,11 +88,11 @@ async function route(
   if (owner === 'here') return deliverMessage(deps, request);
   if (owner === 'nowhere')
     return (await deliverFound(deps, cluster, request)) ?? deliverMessage(deps, request);
-  if (owner === null) return refuseMessage(deps, comeAgain(50301, 'message service unavailable'));
+  if (owner === null) return refuseMessage(deps, retryable(50301, 'message service unavailable'));
   if (owner === 'unavailable')
     return refuseMessage(
       deps,
-      comeAgain(50301, 'the device cannot be located: the shared state is unavailable'),
+      retryable(50301, 'the device cannot be located: the shared state is unavailable'),
     );
   if (owner === 'lost') return refuseMessage(deps, unreachable);
   const answer = await deliverAt(deps, cluster, owner.member, request);
@@ -121,7 +121,7 @@ async function deliverFound(
   return member === null ? null : deliverAt(deps, cluster, member, request);
 }
 
-const unreachable = comeAgain(50301, 'the member that has the device cannot be reached');
+const unreachable = retryable(50301, 'the member that has the device cannot be reached');
 
 async function findOwner(
   deps: MessageDeps,
@@ -141,5 +141,5 @@ async function findOwner(
 
 function unreadable(deps: MessageDeps, error: unknown, what: string): MessageAnswer {
   deps.log.error({ err: error }, what);
-  return refuseMessage(deps, comeAgain(50301, 'message service unavailable'));
+  return refuseMessage(deps, retryable(50301, 'message service unavailable'));
 }

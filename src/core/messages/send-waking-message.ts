@@ -5,11 +5,11 @@
  */
 import { pause, wallSeconds } from '../../lib/clock.ts';
 import { fail, succeed } from '../../lib/result.ts';
-import { comeAgain, refusal } from '../../model/codes.ts';
+import { retryable, refusal } from '../../model/codes.ts';
 import { wakeupIdOf } from '../../model/ids.ts';
 import { wakeupRecallEveryMs } from '../../model/limits.ts';
 import type { MessageRefusal, MessageRequest, MessageWakeup } from '../../model/message.ts';
-import { holdsPermission, isStillValid, type Credential } from '../../model/registry.ts';
+import { hasPermission, isStillValid, type Credential } from '../../model/registry.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { ReaderSlot, WaitingReaders } from '../events/waiting-readers.ts';
 import { awaitOutcome, type OutcomeSources } from '../wakeups/query-wakeup-outcome.ts';
@@ -51,7 +51,7 @@ export async function sendWakingMessage(deps: WakingDeps, request: WakingRequest
     return known;
   }
   if (!deps.wakings.hasRoomFor(message))
-    return refuseMessage(deps, comeAgain(42901, 'too many messages are remembered'));
+    return refuseMessage(deps, retryable(42901, 'too many messages are remembered'));
   const answer = sendOrWake(deps, request).then((settled) => concludeMessage(deps, message, settled));
   deps.wakings.begin(message, answer);
   return answer;
@@ -63,12 +63,12 @@ async function sendOrWake(deps: WakingDeps, request: WakingRequest): Promise<Mes
   if (!isAbsent(first)) return withWakeup(first, null);
   const slot = deps.waiting.enter(request.message.appId);
   if (slot === null)
-    return refuseMessage(deps, comeAgain(42901, 'too many messages wait for devices to wake'));
+    return refuseMessage(deps, retryable(42901, 'too many messages wait for devices to wake'));
   try {
     return await new WakingWait(deps, request, slot, endMs).run();
   } catch (error) {
     deps.log.error({ err: error }, 'message: not sent: outcome of its wakeup unreadable; answered 50301');
-    return refuseMessage(deps, comeAgain(50301, 'message service unavailable'));
+    return refuseMessage(deps, retryable(50301, 'message service unavailable'));
   } finally {
     slot.leave();
   }
@@ -120,10 +120,10 @@ class WakingWait {
 
   async #deliver(wakeup: MessageWakeup): Promise<MessageAnswer> {
     const { message, credential } = this.#request;
-    if (this.#isGone) return this.#refuse(comeAgain(50301, 'the caller has disconnected'));
+    if (this.#isGone) return this.#refuse(retryable(50301, 'the caller has disconnected'));
     if (wakeup.status !== 'completed')
       return this.#deps.isDraining()
-        ? this.#refuse(comeAgain(50301, 'this server is being stopped'))
+        ? this.#refuse(retryable(50301, 'this server is being stopped'))
         : this.#refuse({ ...refusal(50402, 'the device did not wake in time'), wakeup });
     if (!this.#isStillPermitted(credential))
       return this.#refuse(refusal(40301, 'the credential was withdrawn'));
@@ -137,7 +137,7 @@ class WakingWait {
   #isStillPermitted(credential: Credential): boolean {
     const { registry, clock } = this.#deps;
     const now = registry.findCredential(credential.accessKeyId);
-    return isStillValid(now, credential, wallSeconds(clock)) && holdsPermission(now, 'message:send');
+    return isStillValid(now, credential, wallSeconds(clock)) && hasPermission(now, 'message:send');
   }
 
   get #isOver(): boolean {

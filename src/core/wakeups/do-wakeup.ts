@@ -8,7 +8,7 @@ import type { DeviceActor } from '../devices/device-actor.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { UnclaimedSessions } from '../devices/unclaimed-sessions.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
-import { comeAgain, overload, refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
+import { retryable, overload, refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
 import type { RepeatableWakeup, WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
 import type { CoreDeps } from '../ports/core-deps.ts';
 import type { Peers } from '../ports/peers.ts';
@@ -65,7 +65,7 @@ export function beginWakeup(
   request: WakeupRequest,
   elsewhere = nothingElsewhere,
 ): WakeupAnswer | Promise<WakeupAnswer> {
-  if (deps.isDraining()) return refuseWakeup(deps, comeAgain(50301, 'this server is being stopped'));
+  if (deps.isDraining()) return refuseWakeup(deps, retryable(50301, 'this server is being stopped'));
   const actor = deps.directory.find(request.deviceId);
   const connection = actor?.findWakeable(request.customData !== null) ?? 40412;
   if (actor === null || connection === 40412) {
@@ -89,7 +89,7 @@ async function awaitSession(
   claimed: Promise<boolean>,
 ): Promise<WakeupAnswer> {
   if (await claimed) return doWakeup(deps, request);
-  return refuseWakeup(deps, comeAgain(50301, 'the edge of the device has not handed over its session yet'));
+  return refuseWakeup(deps, retryable(50301, 'the edge of the device has not handed over its session yet'));
 }
 
 /** The memory and the watch free room once per second at the earliest. */
@@ -137,9 +137,9 @@ function writeAll(
 
 const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
   refused: refusal(50204),
-  unreachable: comeAgain(50301, 'the edge that holds the device cannot be reached'),
+  unreachable: retryable(50301, 'the edge that holds the device cannot be reached'),
   unknown: refusal(50402),
-  busy: comeAgain(42901),
+  busy: retryable(42901),
   unwakeable: refusal(40902),
   absent: refusal(40412),
 };

@@ -3,10 +3,10 @@
  * committed before the answer. Among wakeups with the same request id the latest is chosen, or the latest of the given device,
  * before the wait begins. A wakeup of another member is read from the shared state. Source: events.md, Reading; cluster.md.
  */
-import { type Cancel, type Clock, pause, settlesWithin } from '../../lib/clock.ts';
+import { type Cancel, type Clock, pause, completesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
-import { comeAgain, refusal, type Refusal, type WakeupOutcomeCode } from '../../model/codes.ts';
+import { retryable, refusal, type Refusal, type WakeupOutcomeCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import { wakeupOutcomeCommitMsMax, wakeupRecallEveryMs, wakeupRecallMsMax } from '../../model/limits.ts';
 import type { RepeatMark, WakeupName, WakeupRecord } from '../../model/wakeup.ts';
@@ -119,7 +119,7 @@ function answerFound(
   if (record.repeatOf !== undefined) return answerAlias(deps, call, record, record.repeatOf);
   if (!record.isAwaited || call.waitMs === 0) return answerOnceCommitted(deps, call, record);
   const slot = deps.readers.enter(call.appId);
-  if (slot === null) return fail(comeAgain(42901));
+  if (slot === null) return fail(retryable(42901));
   call.onGone(() => slot.leave());
   return answerInTime(deps, call, record, slot);
 }
@@ -221,12 +221,12 @@ function answerOnceCommitted(
 ): Answer | Promise<Answer> {
   const committed = wakeupRecords.committed({ appId, requestId, record });
   if (committed === null) return succeed(record);
-  return settlesWithin(clock, wakeupOutcomeCommitMsMax, committed).then((isCommitted) =>
+  return completesWithin(clock, wakeupOutcomeCommitMsMax, committed).then((isCommitted) =>
     isCommitted ? succeed(record) : fail(unavailable),
   );
 }
 
-const unavailable = comeAgain(50301, 'wakeup outcome service unavailable');
+const unavailable = retryable(50301, 'wakeup outcome service unavailable');
 
 function unreadable(deps: WakeupOutcomeDeps, error: unknown): Answer {
   if (!(error instanceof SharedStateUnavailable))

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { wallSeconds, pause, type Clock } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
 import type { DeviceSlots, MemberId } from '../../model/cluster.ts';
-import { comeAgain, refusal } from '../../model/codes.ts';
+import { retryable, refusal } from '../../model/codes.ts';
 import { callWakeupKnownMs, ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../../model/limits.ts';
 import type { PeerFailure } from '../../model/peer.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
@@ -91,7 +91,7 @@ async function ownPart(answer: WakeupAnswer | Promise<WakeupAnswer>): Promise<Wa
 
 function unreadable(deps: WakeupDeps, error: unknown): WakeupAnswer {
   deps.log.error({ err: error }, 'wakeup: refused: registry or store failed; answered 50301');
-  return refuseWakeup(deps, comeAgain(50301, 'wakeup service unavailable'));
+  return refuseWakeup(deps, retryable(50301, 'wakeup service unavailable'));
 }
 
 /** `unavailable`: the shared state is unreachable; `absent`: the asked member no longer has a session of the device. */
@@ -161,11 +161,11 @@ function answerOf(deps: WakeupDeps, result: Attempt): WakeupAnswer {
   switch (result) {
     case 'nobody':
     case 'unsent':
-      return refuseWakeup(deps, comeAgain(50301, 'the member that has the device cannot be reached'));
+      return refuseWakeup(deps, retryable(50301, 'the member that has the device cannot be reached'));
     case 'unavailable':
       return refuseWakeup(
         deps,
-        comeAgain(50301, 'the device cannot be located: the shared state is unavailable'),
+        retryable(50301, 'the device cannot be located: the shared state is unavailable'),
       );
     case 'unanswered':
       return refuseWakeup(deps, refusal(50402));

@@ -26,7 +26,7 @@ const parent = followParent<EdgeChildKind>({
   release,
   ordered: () => undefined,
   stop: () => void (edge === null ? process.exit() : edge.stop()),
-  alone: () => process.exit(),
+  orphaned: () => process.exit(),
 });
 
 try {

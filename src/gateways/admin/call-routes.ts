@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { BridgePool } from '../../core/calls/bridge-pool.ts';
 import type { WaitsFor } from '../../core/calls/offered-call.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
-import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin } from '../../lib/clock.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { roomOf, type MediaCapacity } from '../../model/media/media-capacity.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
@@ -122,7 +122,7 @@ async function list(
     return encodeCall(each, legs, bridges.waitsFor(sessionId));
   });
   const committing = shown.flatMap(({ deviceId: of }) => calls.committed(of) ?? []);
-  await settlesWithin(clock, callCommitMsMax, Promise.all(committing));
+  await completesWithin(clock, callCommitMsMax, Promise.all(committing));
   return { calls: encoded, more: found.length > limit };
 }
 
@@ -156,7 +156,7 @@ async function end(
   const ended = calls.find(sessionId);
   if (ended === null || !calls.end(sessionId, reason)) return unknownSession(sessionId);
   const committing = Promise.resolve(calls.committed(ended.deviceId));
-  if (await settlesWithin(clock, callCommitMsMax, committing))
+  if (await completesWithin(clock, callCommitMsMax, committing))
     return { session: sessionId, device_id: ended.deviceId, reason };
   return refuse(503, 'the call has ended, and the store has not taken that yet');
 }

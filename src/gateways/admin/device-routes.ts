@@ -4,7 +4,7 @@
  * connection is described by its newest session. Times are Unix seconds, those of events ISO 8601.
  */
 import { z } from 'zod';
-import { settlesWithin } from '../../lib/clock.ts';
+import { completesWithin } from '../../lib/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ConnectionKind, SharedConnection } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -57,7 +57,7 @@ export function deviceRoutes(deps: DeviceRoutesDeps): readonly AdminRoute[] {
 const commitMsMax = 2000;
 
 async function describe(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminAnswer> {
-  await settlesWithin(deps.clock, commitMsMax, bothCommitted(deps, deviceId));
+  await completesWithin(deps.clock, commitMsMax, bothCommitted(deps, deviceId));
   const { registry, directory, cluster, events, clock } = deps;
   const device = registry.findDevice(deviceId);
   const refused = deps.refusedLogins.list({ deviceId });

@@ -212,7 +212,7 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
    */
   answer(answer: Answer): void {
     if (!this.#open) return;
-    if (!this.#detached && (answer.closeConnection || !this.#context.budget.take())) {
+    if (!this.#detached && (answer.closeConnection || !this.#context.budget.spend())) {
       this.detach();
       setImmediate(() => this.answer(answer));
       return;

@@ -7,7 +7,7 @@ import type { Log } from '../../lib/log.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { overload, refusal } from '../../model/codes.ts';
 import type { AccessKeyId, ApplicationId } from '../../model/ids.ts';
-import { holdsPermission, isStillValid, type Credential } from '../../model/registry.ts';
+import { hasPermission, isStillValid, type Credential } from '../../model/registry.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { RequestLog } from '../../core/requests/request-log.ts';
 import { authFailures, type AuthFailureReason } from '../../protocol/tgv1/auth-failure.ts';
@@ -121,7 +121,7 @@ export class Dispatcher implements CallDispatcher {
     if (route.asksAgain !== true) return reply;
     const now = this.credentialOf(route, call.credential.accessKeyId, call.credential);
     if (!now.ok) return now.error;
-    return holdsPermission(now.value, route.permission) ? reply : refusePermission(route.permission);
+    return hasPermission(now.value, route.permission) ? reply : refusePermission(route.permission);
   }
 
   #fault(route: Route, call: AdmittedCall, error: unknown): Reply {

@@ -13,7 +13,7 @@ import { submitWakeup } from '../../core/wakeups/submit-wakeup.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { holdsPermission } from '../../model/registry.ts';
+import { hasPermission } from '../../model/registry.ts';
 import { encodeConnectivityBatch, encodeConnectivityEntry } from '../../protocol/rest/connectivity-batch.ts';
 import {
   decodeWakeupBody,
@@ -67,7 +67,7 @@ export const deliverMessage: Handler<MessageBody> = (
   const reply = (answer: Promise<MessageAnswer>): ReturnType<Handler<MessageBody>> =>
     replyWith(answer, encodeMessageReceipt, encodeMessageRefusal);
   if (!wake) return reply(sendMessage(messages, message));
-  if (!holdsPermission(credential, 'wakeup:write')) return refusePermission('wakeup:write');
+  if (!hasPermission(credential, 'wakeup:write')) return refusePermission('wakeup:write');
   call.isLongPoll = waitMs > 0;
   return reply(sendWakingMessage(messages, { message, waitMs, credential, onGone: goneOf(call) }));
 };

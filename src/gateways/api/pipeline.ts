@@ -13,7 +13,7 @@ import {
   smallBodyBytesMax,
   unprovedBodiesBytesMax,
 } from '../../model/http-limits.ts';
-import { holdsPermission } from '../../model/registry.ts';
+import { hasPermission } from '../../model/registry.ts';
 import { canonicalPath } from '../../protocol/tgv1/signature.ts';
 import { isContentType } from '../../protocol/rest/content-type.ts';
 import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
@@ -114,7 +114,7 @@ export class Pipeline {
     this.#deps.connections.proven(request);
     if (takesBody(route) && !isContentType(request.headers.get('content-type'), 'application/json'))
       return this.#refuseTransport(request, route, 41500);
-    if (!holdsPermission(request.credential, route.permission))
+    if (!hasPermission(request.credential, route.permission))
       return this.#refuse(request, route, refusePermission(route.permission));
     this.#dispatch(request, route);
   }
@@ -194,7 +194,7 @@ export class Pipeline {
 
   /** The answer may leave the connection open. */
   #keeps({ provenAppId }: ApiRequest): boolean {
-    return provenAppId === null || this.#deps.connections.keeps(provenAppId);
+    return provenAppId === null || this.#deps.connections.mayKeepOpen(provenAppId);
   }
 }
 

@@ -21,7 +21,7 @@ export class FrontTurns {
   readonly #run = (): void => {
     this.#isDue = false;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      if (!this.#budget.take()) return this.#runLater();
+      if (!this.#budget.spend()) return this.#runLater();
       this.#waiting.shift();
       if (next()) this.#waiting.push(next);
     }

@@ -1,22 +1,22 @@
 /**
- * The messages between a supervisor and one of its child processes, on a stream that the child inherits. It is not Node's IPC
- * channel, which has no bound and passes descriptors: a child that decodes strangers' pictures may be in an attacker's hands.
- * The values of a kind of child are JSON and are not checked: both ends are of one release.
+ * Messages between a supervisor and one of its child processes, on a stream that the child inherits. Node's IPC channel is not
+ * used: it has no bound and passes descriptors, and a child that decodes untrusted pictures may be compromised. The values are
+ * JSON and are not validated: both ends belong to one release.
+ *
  * Source: scale-out.md, Edges; docs/adr/0031-one-supervisor-of-children.md.
  */
 import type { Heartbeat, LinkBounds, LinkLanguage } from '../link/link.ts';
 import { fail, messageOf, succeed, type Result } from '../result.ts';
 
-/** Version of these messages: a supervisor meets children of later releases. */
+/** Version of these messages: a supervisor may start children of a later release. */
 export const childVersion = 1;
 
-/** The child's end of the stream. */
+/** File descriptor of the stream in the child. */
 export const childDescriptor = 4;
 
-/** Each end sends a heartbeat this often. */
 const childHeartbeatMs = 1000;
 
-/** Deadlines are the supervisor's: a child waits as long as the stream is open. */
+/** The supervisor sets the deadlines: a child waits as long as the stream is open. */
 export const childBounds: LinkBounds = {
   messageBytesMax: 256 * 1024,
   backlogBytesMax: 1024 * 1024,
@@ -26,40 +26,37 @@ export const childBounds: LinkBounds = {
   silenceMsMax: 5 * childHeartbeatMs,
 };
 
-/** A kind of child, by the values that its messages carry. */
 export interface ChildKind {
-  /** Its work, sent once. */
+  /** Sent once, before any order. */
   readonly task: unknown;
-  /** Facts about a child that serves. */
   readonly ready: object;
-  /** From its supervisor; `report` is to it. */
+  /** Sent by the supervisor; `report` is sent to it. */
   readonly order: unknown;
   readonly report: unknown;
 }
 
 export type ToChild<Kind extends ChildKind> =
-  /** First. */
+  /** First message. */
   | { readonly kind: 'hello'; readonly version: number }
-  /** Once. The successor of a core waits for it. */
+  /** Sent once. The successor of a core waits for it. */
   | { readonly kind: 'begin'; readonly task: Kind['task'] }
   | { readonly kind: 'order'; readonly order: Kind['order'] }
-  /** Drain, flush, end. */
+  /** The child drains, flushes and exits. */
   | { readonly kind: 'stop' }
   | Heartbeat;
 
 export type FromChild<Kind extends ChildKind> =
-  /** First: its code is loaded. */
+  /** First message: the child's code is loaded. */
   | { readonly kind: 'hello'; readonly version: number; readonly release: string }
-  /** It serves. */
   | { readonly kind: 'ready'; readonly facts: Kind['ready'] }
-  /** It cannot serve, for a reason that is a sentence for the operator, and ends. */
+  /** The child cannot serve and exits. `reason`: a sentence for the operator. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'report'; readonly report: Kind['report'] }
   | Heartbeat;
 
 const kinds = new Set(['begin', 'order', 'stop', 'ready', 'failed', 'report', 'heartbeat']);
 
-/** The language of the end that receives `Received`. */
+/** Encodes messages, and decodes those of type `Received`. */
 export function childLanguage<Received>(): LinkLanguage<object, Received> {
   return {
     encode: (message) => Buffer.from(JSON.stringify(message)),
@@ -68,7 +65,7 @@ export function childLanguage<Received>(): LinkLanguage<object, Received> {
   };
 }
 
-const notInOrder = 'sent no message of a child and its supervisor';
+const notInOrder = 'sent a message unknown between a child and its supervisor';
 
 function readMessage<Received>(
   bytes: Buffer,

@@ -1,6 +1,6 @@
 /**
- * A child process's end of the stream to its supervisor. It loads no package: an edge process uses it.
- * Source: scale-out.md, Edges; running.md, Stopping.
+ * The child's end of the stream to its supervisor. It loads no package, because edge processes use it. Source: scale-out.md,
+ * Edges; running.md, Stopping.
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -19,21 +19,20 @@ import {
 
 export interface ParentEndDeps<Kind extends ChildKind> {
   readonly clock: Clock;
-  /** The version of this program. */
   readonly release: string;
   readonly progress: LoopProgress;
   ordered(order: Kind['order']): void;
-  /** An order to end; it may come before the task. */
+  /** The supervisor orders the process to stop; this may precede the task. */
   stop(): void;
-  /** Once: the stream has ended, and no order comes any more. `fault`: a sentence; null: the supervisor is gone. */
-  alone(fault: string | null): void;
+  /** Called once: the stream has ended, and no further order arrives. `fault`: a sentence; null: the supervisor has exited. */
+  orphaned(fault: string | null): void;
 }
 
 const signalsOfSupervisor = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
 
 /**
- * Call it once, as soon as orders can be followed: it sends the hello. From now on this process ignores the signals that a
- * service manager or a terminal sends to all processes of a service: the supervisor decides on the order of a stop.
+ * Sends the hello: call it once, as soon as this process can follow orders. From then on the process ignores the signals that a
+ * service manager or a terminal sends to every process of a service: the supervisor decides the order of a stop.
  */
 export function followParent<Kind extends ChildKind>(deps: ParentEndDeps<Kind>): ParentEnd<Kind> {
   for (const signal of signalsOfSupervisor) process.on(signal, () => undefined);
@@ -41,7 +40,7 @@ export function followParent<Kind extends ChildKind>(deps: ParentEndDeps<Kind>):
 }
 
 export class ParentEnd<Kind extends ChildKind> {
-  /** Resolves when the child is given its task. */
+  /** Resolves when the child receives its task. */
   readonly begun: Promise<Kind['task']>;
   readonly #deps: ParentEndDeps<Kind>;
   readonly #link: Link<FromChild<Kind>, ToChild<Kind>>;
@@ -60,12 +59,11 @@ export class ParentEnd<Kind extends ChildKind> {
       progress,
       received: (message) => this.#received(message),
       heartbeat: () => undefined,
-      ended: (fault) => deps.alone(fault),
+      ended: (fault) => deps.orphaned(fault),
     });
     this.#link.send({ kind: 'hello', version: childVersion, release });
   }
 
-  /** Reports that this process serves. */
   ready(facts: Kind['ready']): void {
     this.#link.send({ kind: 'ready', facts });
   }
@@ -74,7 +72,7 @@ export class ParentEnd<Kind extends ChildKind> {
     this.#link.send({ kind: 'report', report });
   }
 
-  /** Reports that this process cannot serve, and ends the stream. Resolves when that has ended. `reason`: a sentence. */
+  /** Reports that this process cannot serve, and ends the stream. Resolves when it has ended. `reason`: a sentence. */
   failed(reason: string): Promise<void> {
     this.#link.send({ kind: 'failed', reason: reason.slice(0, reasonCharactersMax) });
     return this.#link.end();

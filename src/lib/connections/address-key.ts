@@ -1,9 +1,9 @@
-/** The key under which the connections of a remote address are counted. Source: sleep-wire.md, Storms. */
+/** The key by which connections of a remote address are counted. Source: sleep-wire.md, Storms. */
 import type { HttpResponse } from '../uws.ts';
 
 /**
- * An IPv4 address, however it is written, or the /64 an IPv6 address is in, since whoever holds one of those holds all of
- * it. `address` is an address as Node or a PROXY header gives it: valid, a zone allowed.
+ * An IPv4 address in its plain form, or the /64 of an IPv6 address, since one holder usually has a whole /64. `address`: as Node
+ * or a PROXY header states it: valid, possibly with a zone.
  */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return address;
@@ -16,7 +16,7 @@ export function addressKey(address: string): string {
     .join(':')}/64`;
 }
 
-/** The same address; one of IPv4 that is written as one of IPv6 in the form of IPv4. */
+/** The same address; an IPv4-mapped IPv6 address becomes plain IPv4. */
 export function plainAddress(address: string): string {
   const key = addressKey(address);
   return key.endsWith('/64') ? address : key;
@@ -44,7 +44,7 @@ function dotted(groups: readonly number[]): string {
     .join('.');
 }
 
-/** While the peer is there. */
+/** Empty once the peer has disconnected. */
 export function remoteAddress(response: Pick<HttpResponse, 'getRemoteAddressAsText'>): string {
   return Buffer.from(response.getRemoteAddressAsText()).toString('latin1');
 }

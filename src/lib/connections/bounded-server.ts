@@ -1,7 +1,6 @@
 /**
- * An HTTP server of Node with our limits: connections without a proof are bounded and evicted by the rule of `Crowd`, the first
- * request of each has a deadline, and bytes that are no request are answered as far as possible. Node's own deadlines use
- * the system's clock.
+ * A Node HTTP server with this server's limits: unauthenticated connections are bounded and evicted by the rule of `Crowd`, each
+ * first request has a deadline, and malformed bytes are answered where possible. Node's own deadlines use the system's clock.
  */
 import { once } from 'node:events';
 import { createServer, STATUS_CODES } from 'node:http';
@@ -16,29 +15,27 @@ import { readCertificate, type TlsFiles } from './tls-files.ts';
 import { PendingConnections, type ConnectionEnds } from './pending-connections.ts';
 import { readInSlices } from './sliced-reading.ts';
 
-/** Interval of Node's check for connections whose time is up. */
 const checkMs = 1000;
 
 export interface BoundedServerSettings {
-  /** Null: plain connections. */
   readonly tls: TlsFiles | null;
   /** Request line and headers. */
   readonly headBytesMax: number;
-  /** From the connection to the end of its first request, TLS and the body included; then for each further request. */
+  /** Deadline of the first request from the connection on, TLS and body included; then of each further request. */
   readonly requestMsMax: number;
-  /** Idle time between two requests of a connection; 0: a connection has one request, and every answer closes it. */
+  /** Idle time between two requests of a connection; 0: one request per connection, and each answer closes it. */
   readonly keepAliveMs: number;
-  /** TCP probes a peer that has sent nothing for so long; 0: it does not. */
+  /** TCP keep-alive probes begin after this much silence; 0: none. */
   readonly tcpProbeMs: number;
-  /** Unproved connections of one address (IPv6: one /64); 0: no such bound, as it must be behind a proxy. */
+  /** Unauthenticated connections per address (IPv6: per /64); 0: unlimited, as behind a proxy. */
   readonly perAddressMax: number;
-  /** True: a connection may be closed for a newcomer as soon as it is there, where a proof takes no time. */
+  /** True: a connection may be evicted at once, where authentication takes no time. Default: after a grace. */
   readonly evictsAtOnce?: boolean;
-  /** Unproved connections, at present. */
+  /** Current limit of unauthenticated connections. */
   max(): number;
 }
 
-/** `method`: a method that HTTP does not have, or CONNECT, which is for proxies. */
+/** `method`: an unknown HTTP method, or CONNECT, which is for proxies. */
 export type RequestFault = 'malformed' | 'too-large' | 'method';
 
 export interface BareAnswer {
@@ -48,34 +45,32 @@ export interface BareAnswer {
 }
 
 export interface RequestReceiver {
-  /** Without an upgrade. Where a connection has one request, one that expects 100-continue has not been sent it. */
+  /** A request without an upgrade. With one request per connection, `Expect: 100-continue` is left unanswered. */
   requested(request: IncomingMessage, response: ServerResponse): void;
-  /** Its socket is the receiver's to answer and to read. `head`: bytes behind the request. Undefined: an upgrade is an ordinary request. */
+  /** The receiver answers on the socket and reads it. `head`: bytes after the request. Undefined: upgrades are ordinary requests. */
   upgrading?(request: IncomingMessage, head: Buffer): void;
-  /** The answer to bytes that are no request, with a Content-Length; its connection is closed. */
+  /** The answer to malformed bytes, with a Content-Length; the connection is closed. */
   answerOf(fault: RequestFault): BareAnswer;
-  /** A connection has closed. */
   closed?(): void;
-  /** The server failed while it listened. */
   failed(error: Error): void;
 }
 
 export class BoundedServer {
-  /** For what Node offers beside this; requests go to the receiver. */
+  /** For the rest of Node's interface; requests go to the receiver. */
   readonly server: Server | TlsServer;
   readonly #tls: TlsFiles | null;
   readonly #receiver: RequestReceiver;
   readonly #pending: PendingConnections;
   readonly #connections = new Set<Socket>();
-  /** The response to the last request of a connection; null: its socket is the receiver's. */
+  /** The response to the last request of a connection; null: the receiver answers on the socket. */
   readonly #lastResponses = new WeakMap<Duplex, ServerResponse | null>();
-  /** Its parser is no more, or may be another connection's, behind an upgrade, CONNECT and an error. */
+  /** After an upgrade, CONNECT or an error the parser is freed, or serves another connection. */
   readonly #endSlices = new WeakMap<Duplex, () => void>();
   readonly #hasOneRequest: boolean;
   #fingerprint: string | null;
   #port = 0;
 
-  /** Throws when TLS is asked for and its files are not in order. */
+  /** Throws when TLS is configured and its files are unusable. */
   constructor(clock: Clock, settings: BoundedServerSettings, receiver: RequestReceiver) {
     const certificate = readCertificate(settings.tls);
     const options = serverOptions(settings);
@@ -91,12 +86,12 @@ export class BoundedServer {
     this.#serve();
   }
 
-  /** The real one; 0 while it does not listen. */
+  /** The bound port; 0: not listening. */
   get port(): number {
     return this.#port;
   }
 
-  /** SHA-256 of the certificate; null: connections are plain. */
+  /** SHA-256 of the certificate; null: plain HTTP. */
   get fingerprint(): string | null {
     return this.#fingerprint;
   }
@@ -110,28 +105,26 @@ export class BoundedServer {
     return this.#pending.unprovedCount;
   }
 
-  /** Number of connections that were closed when they arrived, since the start. */
   get refused(): number {
     return this.#pending.refused;
   }
 
-  /** Number of connections that were closed for a newcomer, since the start. */
   get evicted(): number {
     return this.#pending.evicted;
   }
 
-  /** The connection of this socket is never closed for a newcomer from now on. */
+  /** Authenticates the connection of this socket: it is never evicted from now on. */
   proved(socket: ConnectionEnds): void {
     this.#pending.proved(socket);
   }
 
-  /** The same, and its first request may take its time from now on. */
+  /** Authenticates the connection and lifts the deadline of its first request. */
   released(socket: ConnectionEnds): void {
     this.#pending.requested(socket);
     this.#pending.proved(socket);
   }
 
-  /** Resolves to the real port. Rejects when the address cannot be had, or is another server's. */
+  /** Resolves to the bound port. Rejects when the address is invalid or in use. */
   async listen(host: string, port: number): Promise<number> {
     const { server } = this;
     const listening = once(server, 'listening');
@@ -146,7 +139,7 @@ export class BoundedServer {
     return this.#port;
   }
 
-  /** Reads the certificate for connections to come. Throws, and changes nothing, when its files are not in order. */
+  /** Reloads the certificate for new connections. Throws, and changes nothing, when its files are unusable. */
   reloadTls(): void {
     const certificate = readCertificate(this.#tls);
     if (certificate === null) return;
@@ -154,13 +147,11 @@ export class BoundedServer {
     this.#fingerprint = certificate.fingerprint;
   }
 
-  /** Accepts no more connections; the open ones continue. */
   stopListening(): void {
     this.#port = 0;
     this.server.close();
   }
 
-  /** Destroys every connection. */
   close(): void {
     this.stopListening();
     for (const socket of this.#connections) socket.destroy();
@@ -214,7 +205,7 @@ export class BoundedServer {
     if (this.#mayAsk(socket, response)) this.#receiver.requested(request, response);
   }
 
-  /** False, and it is closed: it has had its only request. */
+  /** False: the connection has already had its only request, and is closed. */
   #mayAsk(socket: Socket, response: ServerResponse | null): boolean {
     const mayAsk = !this.#hasOneRequest || !this.#lastResponses.has(socket);
     if (mayAsk) this.#lastResponses.set(socket, response);
@@ -222,7 +213,7 @@ export class BoundedServer {
     return mayAsk;
   }
 
-  /** No other answer is on its way, and one more may be sent. */
+  /** True: no other answer is under way, and another one may be sent. */
   #isQuiet(socket: Duplex): boolean {
     const last = this.#lastResponses.get(socket);
     return last === undefined || (!this.#hasOneRequest && last?.writableFinished === true);
@@ -233,7 +224,7 @@ export class BoundedServer {
   }
 }
 
-/** Answers on a socket that no response of Node's is for, and closes it. `hasBody`: false in the answer to a HEAD. */
+/** Answers on a socket for which Node has no response object, and closes it. `hasBody`: false in the answer to a HEAD. */
 export function endBare(socket: Duplex, { status, headers, body }: BareAnswer, hasBody = true): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
@@ -257,10 +248,10 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** Every socket has a close event, which is enough. */
+/** Errors need no handling: every socket emits `close`. */
 function ignore(): void {}
 
-/** Null: nobody is left to read an answer. */
+/** Null: the peer is gone and cannot read an answer. */
 function faultOf(code = ''): RequestFault | null {
   if (code === 'HPE_HEADER_OVERFLOW') return 'too-large';
   if (code === 'HPE_INVALID_METHOD') return 'method';

@@ -1,4 +1,4 @@
-/** OpenSSL's codes for a certificate whose authority is not trusted: the file of that authority would help. */
+/** OpenSSL's codes for an untrusted authority; the advice is to configure the authority's file. */
 export const unknownAuthorityCodes: ReadonlySet<string> = new Set([
   'CERT_UNTRUSTED',
   'DEPTH_ZERO_SELF_SIGNED_CERT',

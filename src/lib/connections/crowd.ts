@@ -1,19 +1,18 @@
 /**
- * Connections that have proved nothing yet, by remote address, and the rule by which a full listener evicts one of them for
- * a newcomer: the oldest of the address that has the most. Every operation takes constant time, amortised.
+ * Unauthenticated connections by remote address, and the eviction rule of a full listener: the oldest connection of the address
+ * that has the most. Every operation takes amortised constant time.
  */
 import { WaitingLine, type Waiter } from './waiting-line.ts';
 
 /**
- * Within this time of its start a member is evicted only for an address that has fewer, so that a crowd of equals, as after
- * a power cut, does not evict itself before anyone is through.
+ * Grace of a new member: within it, it is evicted only for an address that has fewer. So a crowd of equals, as after a power
+ * cut, does not evict itself before any of them has logged in.
  */
 export const provingGraceMs = 2000;
 
 export interface CrowdLimits {
-  /** Members at once. */
   readonly max: number;
-  /** Members of one address; 0: no such bound. */
+  /** Members of one address; 0: unlimited. */
   readonly perAddressMax: number;
 }
 
@@ -32,7 +31,6 @@ class Entry<Member> implements Waiter<Entry<Member>> {
   }
 }
 
-/** The members of one address. */
 class Group<Member> implements Waiter<Group<Member>> {
   readonly address: string;
   /** Oldest first. */
@@ -49,7 +47,6 @@ class Group<Member> implements Waiter<Group<Member>> {
 export class Crowd<Member> {
   readonly #entries = new Map<Member, Entry<Member>>();
   readonly #groups = new Map<string, Group<Member>>();
-  /** Groups by their number of members. */
   readonly #bySize = new Map<number, WaitingLine<Group<Member>>>();
   #largest = 0;
 
@@ -66,8 +63,8 @@ export class Crowd<Member> {
   }
 
   /**
-   * `address` is an address key; the empty one where addresses do not count. `sinceMs`, monotonic, begins its grace; left
-   * out, it has none. Does nothing for a member that is in.
+   * `address`: an address key; empty where addresses do not count. `sinceMs`: monotonic start of the grace. Default: no grace.
+   * Does nothing for a member that is already present.
    */
   add(address: string, member: Member, sinceMs = -Infinity): void {
     if (this.#entries.has(member)) return;
@@ -78,7 +75,7 @@ export class Crowd<Member> {
     this.#largest = Math.max(this.#largest, group.entries.length);
   }
 
-  /** The member has proved who it is, or is gone. False: it is not in. */
+  /** Removes a member that has authenticated or closed. False: it is not present. */
   delete(address: string, member: Member): boolean {
     const entry = this.#entries.get(member);
     if (entry?.group.address !== address) return false;
@@ -86,25 +83,24 @@ export class Crowd<Member> {
     return true;
   }
 
-  /** Spares every member of the address. */
+  /** Protects all members of the address from eviction. */
   deleteAddress(address: string): void {
     while (this.shift(address) !== null);
   }
 
-  /** Removes the oldest member of the address, and returns it; null: there is none. */
   shift(address: string): Member | null {
     return this.#remove(this.#groups.get(address)?.entries.first ?? null);
   }
 
-  /** Removes the oldest member of the address that has the most, and returns it; null: there is none. */
+  /** Removes and returns the oldest member of the address that has the most; null: the crowd is empty. */
   evict(): Member | null {
     return this.#remove(this.#oldestOfLargest);
   }
 
   /**
-   * True: there is room for one more of the address, if need be because a member was removed and given to `evict`. At its
-   * own bound an address yields its own oldest; else the address that has the most yields. False: the oldest has its grace,
-   * and its address has no more than the newcomer's would.
+   * True: there is room for one more connection of the address; if necessary, a member was removed and passed to `evict`. At its
+   * own bound an address loses its own oldest; otherwise the address with the most does. False: that oldest is within its grace,
+   * and its address has no more members than the newcomer's would.
    */
   makeRoom(
     address: string,

@@ -1,7 +1,6 @@
 /**
- * The parts that the sleep and the signal listener share: connections before their login and with a session, each kind
- * on a wheel by its deadlines; how they are drained and cut at the end; and the log line about logins that cannot be
- * verified. Source: running.md, Stopping.
+ * Parts that the sleep and the signal listener share: connections before login and with a session, each kind on a deadline
+ * wheel; draining and closing them; and the log line about logins that cannot be verified. Source: running.md, Stopping.
  */
 import type { Clock } from '../clock.ts';
 import { Throttle } from '../throttle.ts';
@@ -9,46 +8,41 @@ import { Crowd } from './crowd.ts';
 import { DeadlineWheel, drain, type WheelEntry } from '../deadline-wheel.ts';
 import type { Log } from '../log.ts';
 
-/** A connection before its login is accepted. */
 export interface PendingConnection extends WheelEntry {
   expire(): void;
-  /** Refuses it as `busy`, because the listener goes away. */
+  /** Refuses it as `busy`: the listener is stopping. */
   turnAway(): void;
-  /** Closes it without a reply, counted as `busy`, because a newcomer needs its place. */
+  /** Closes it without a reply, counted as `busy`: a newcomer needs its slot. */
   evict(): void;
   /** Closes it without a reply, uncounted. */
   drop(): void;
 }
 
-/** A connection with a session. */
 export interface OpenConnection<EndReason extends string> extends WheelEntry {
   expire(): void;
   /** Ends the session and notifies its owner. */
   end(reason: EndReason | 'drain'): void;
-  /** Cuts the connection and notifies nobody. */
+  /** Closes the connection without notifying anyone. */
   drop(): void;
 }
 
-/** What every connection of a listener shares: one object, made by the listener. */
 export interface DeviceListenerContext<Settings, Sessions, EndReason extends string> {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly sessions: Sessions;
   readonly log: Log;
-  /** Each holds the live connections of its kind, by deadline. */
   readonly pending: DeadlineWheel<PendingConnection>;
-  /** The same as are pending. */
   readonly unproved: Crowd<PendingConnection>;
   readonly openConnections: DeadlineWheel<OpenConnection<EndReason>>;
-  /** Another session may be opened, with the sockets that others hold. */
+  /** True: another session may be opened, counting the sockets of other listeners. */
   hasRoom(): boolean;
   /** Logs that logins cannot be verified or stored, at most once a second. */
   reportFailure(error: unknown): void;
 }
 
-/** Half a second: a deadline is noticed within two ticks, so within the 2 s it may be late, with room to spare. */
+/** A deadline is noticed within two ticks (1 s); it may be late by 2 s. */
 export const deviceTickMs = 500;
-/** The event loop was busy for so long that heartbeats may wait in the sockets. */
+/** After a turn this late, unread heartbeats may wait in the sockets. */
 const lateTurnMs = 2 * deviceTickMs;
 
 export class DeviceConnections<EndReason extends string> {
@@ -62,7 +56,7 @@ export class DeviceConnections<EndReason extends string> {
   #turnedMs: number;
   #wasLate = false;
 
-  /** `failure`: what is logged when a login cannot be verified. */
+  /** `failure`: the log line when a login cannot be verified. */
   constructor(clock: Clock, log: Log, failure: string) {
     const nowMs = clock.monotonicMs();
     this.#clock = clock;
@@ -85,8 +79,8 @@ export class DeviceConnections<EndReason extends string> {
   }
 
   /**
-   * Refuses logins under way, and ends sessions at the rate. What is left after `deadlineMs` stays as it is, for the
-   * kernel to close with the process; resolves with its number.
+   * Refuses pending logins, and ends sessions at the given rate. Resolves with the number of sessions left after `deadlineMs`;
+   * the kernel closes them with the process.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
     for (const connection of this.pending.pick(Infinity)) connection.turnAway();
@@ -95,7 +89,6 @@ export class DeviceConnections<EndReason extends string> {
     );
   }
 
-  /** Closes every socket that is left, and notifies nobody. */
   drop(): void {
     for (const connection of [...this.pending.pick(Infinity), ...this.openConnections.pick(Infinity)])
       connection.drop();

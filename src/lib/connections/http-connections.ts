@@ -1,4 +1,4 @@
-/** The connections of an HTTP listener of the front end's library: their number, and which of them yield when it is full. */
+/** Connections of a uWebSockets.js HTTP listener: their number, and which of them are evicted when it is full. */
 import { LRUCache } from 'lru-cache';
 import type { HttpResponse, TemplatedApp } from '../uws.ts';
 import { addressKey, remoteAddress } from './address-key.ts';
@@ -6,9 +6,8 @@ import { Crowd } from './crowd.ts';
 import { RecentCounts } from './recent-counts.ts';
 
 export interface HttpConnectionLimits {
-  /** Connections at once. */
   max(): number;
-  /** Unproved connections of one address; 0: no such bound, as it must be behind a proxy. */
+  /** Unauthenticated connections of one address; 0: unlimited, as behind a proxy. */
   readonly perAddressMax: number;
 }
 
@@ -17,45 +16,45 @@ interface Peer {
 }
 
 export const httpConnectionsTickMs = 1000;
-/** The library closes a connection that is idle, or whose request is not whole, within this. */
+/** The library closes a connection that is idle, or whose request is incomplete, within this. */
 const idleMsMax = 12_000;
-/** From this part of the maximum on, addresses count. */
+/** Above this share of the maximum, connections are counted by address. */
 const crowdedPart = 0.5;
-/** An address may have this part of the maximum at most, whatever its bound. */
+/** One address may have at most this share of the maximum, whatever its own bound. */
 const addressPart = 0.25;
-/** An address of strangers takes this part of the places that are left, so that one address after the other leaves some. */
+/** An unauthenticated address may use this share of the remaining slots, so that a series of addresses leaves some. */
 const leftPart = 1 / 16;
-/** This part of the maximum is reserved for addresses that have proved a credential, once there is one. */
+/** Share of the maximum reserved for addresses that have authenticated, once there is one. */
 const reservedPart = 0.125;
-/** From this part of the maximum on, an application may keep `applicationPart` of it. */
+/** Above this share of the maximum, an application may keep at most `applicationPart` of it. */
 const nearlyFullPart = 0.75;
 const applicationPart = 0.25;
-/** While there is room, as many proofs a tick are recorded by address, so that a busy listener pays nothing for it. */
+/** Authenticated addresses recorded per tick while the listener is not crowded, so that a busy listener pays nothing. */
 const proofsPerTick = 200;
 
 /**
- * Once a half of the places is taken, a connection that has sent no whole request can be closed for a newcomer, and one
- * address has a share of the places that are left. The library reports neither whose connection has closed nor on which one
- * a request has come: an address whose request reached a handler keeps its other connections until the library closes them,
- * and they count as arrivals until then.
+ * Above half of the maximum, a connection that has sent no complete request may be evicted, and each address has a share of the
+ * remaining slots.
+ *
+ * The library reports neither whose connection closed nor which connection a request arrived on. So an address whose request
+ * reached a handler keeps its other connections until the library closes them; until then they count as arrivals.
  */
 export class HttpConnections {
   readonly #limits: HttpConnectionLimits;
   readonly #arrivals: RecentCounts;
-  /** Memory safety: none of them has had a request that reached a handler. */
+  /** Memory safety: only connections without any request that reached a handler. */
   readonly #silent = new Crowd<HttpResponse>();
   readonly #provedAddresses: LRUCache<string, true>;
-  /** Answers that left a connection open, by application. */
   readonly #kept: RecentCounts;
   #evictOther: () => boolean = () => false;
   #proofsLeft = proofsPerTick;
   #count = 0;
   #refused = 0;
   #evicted = 0;
-  /** As of the last connection or tick. */
+  /** Updated by each connection and tick. */
   #max = Infinity;
 
-  /** `addressesMax`: of them no more are counted at once. `turn` is called every `tickMs`. */
+  /** `addressesMax`: addresses counted at once. Call `turn` every `tickMs`. */
   constructor(limits: HttpConnectionLimits, addressesMax: number, tickMs = httpConnectionsTickMs) {
     const ticks = idleMsMax / tickMs + 1;
     this.#limits = limits;
@@ -68,12 +67,10 @@ export class HttpConnections {
     return this.#count;
   }
 
-  /** Number of connections that were closed when they arrived, since the start. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Number of connections that were closed for a newcomer, since the start. */
   get evicted(): number {
     return this.#evicted;
   }
@@ -82,12 +79,12 @@ export class HttpConnections {
     return this.#count > this.#max * crowdedPart;
   }
 
-  /** `evict` closes a connection that has proved nothing, soon; false: it has none. Called when no silent one is left. */
+  /** `evict` soon closes an unauthenticated connection; false: it has none. Called when no silent one is left. */
   onFull(evict: () => boolean): void {
     this.#evictOther = evict;
   }
 
-  /** Counts the app's connections from now on, and closes some when there are too many. Every handler calls `reached`. */
+  /** Counts the app's connections, and closes some when there are too many. Every handler has to call `reached`. */
   watch(app: TemplatedApp): TemplatedApp {
     return app.filter((response, change) => {
       if (change < 0) this.#count -= 1;
@@ -99,9 +96,8 @@ export class HttpConnections {
   }
 
   /**
-   * To be called first by the handler of a request: from then on the kept object of its connection may be freed without
-   * notice, and which one that is of its address is unknown. False: the peer has reset the connection, whose address is unknown
-   * since then; it was closed, and the handler returns.
+   * Call it first in every request handler: from then on the library may free the connection's object without notice, and the
+   * address does not identify it. False: the peer has reset the connection; it is closed, and the handler returns.
    */
   reached(response: HttpResponse): boolean {
     if (this.#silent.size === 0) return true;
@@ -111,7 +107,7 @@ export class HttpConnections {
     return address !== '';
   }
 
-  /** A request has shown a valid credential. Costs next to nothing while there is room. */
+  /** Records that a request was authenticated. Nearly free while the listener is not crowded. */
   proven(request: Peer): void {
     if (!this.isCrowded && this.#proofsLeft === 0) return;
     if (this.#proofsLeft > 0) this.#proofsLeft -= 1;
@@ -121,18 +117,18 @@ export class HttpConnections {
   }
 
   /**
-   * An answer to the application may leave its connection open. Each connection that it keeps has had such an answer within
-   * the time after which an idle one is closed, so that a bound on these answers is one on its connections.
+   * True: the answer may leave its connection open. Each kept connection had such an answer within the idle timeout, so a bound
+   * on these answers bounds the connections.
    */
-  keeps(application: string): boolean {
+  mayKeepOpen(application: string): boolean {
     if (!this.isCrowded) return true;
     const isNearlyFull = this.#count > this.#max * nearlyFullPart;
     if (isNearlyFull && this.#kept.countOf(application) >= this.#max * applicationPart) return false;
-    this.#kept.note(application);
+    this.#kept.add(application);
     return true;
   }
 
-  /** Once a tick. */
+  /** Call it once a tick. */
   turn(): void {
     this.#max = this.#limits.max();
     this.#proofsLeft = proofsPerTick;
@@ -148,7 +144,7 @@ export class HttpConnections {
     if (!this.#hasShare(address) && !this.#close(this.#silent.shift(address))) return false;
     const isFull = this.#count > this.#placesFor(address);
     if (isFull && !this.#close(this.#silent.evict()) && !this.#evictOther()) return false;
-    if (this.#limits.perAddressMax > 0) this.#arrivals.note(address);
+    if (this.#limits.perAddressMax > 0) this.#arrivals.add(address);
     this.#silent.add(address, response);
     response.onAborted(() => {
       this.#silent.delete(address, response);

@@ -1,21 +1,20 @@
-/** Connections of Node's own servers that have not proved yet who they are. */
+/** Unauthenticated connections of Node's own servers. */
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../clock.ts';
 import { addressKey } from './address-key.ts';
 import { Crowd } from './crowd.ts';
 
 export interface PendingLimits {
-  /** For TLS and the request together, however they are sent. */
+  /** Deadline of the TLS handshake and the request together. */
   readonly waitMs: number;
-  /** Connections of one address (IPv6: one /64); 0: no such bound, as it must be behind a proxy. */
+  /** Connections of one address (IPv6: one /64); 0: unlimited, as behind a proxy. */
   readonly perAddressMax: number;
-  /** True: a connection may be destroyed for a newcomer as soon as it is there, where a proof takes no time. */
+  /** True: a connection may be evicted at once, where authentication takes no time. Default: after a grace. */
   readonly evictsAtOnce?: boolean;
-  /** Unproved connections, at present. */
   max(): number;
 }
 
-/** With TLS a connection is two objects: the accepted socket, and the one that is read. Both have its address. */
+/** With TLS a connection is two objects, the accepted socket and the TLS socket; both have its address. */
 export type ConnectionEnds = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 
 interface Pending {
@@ -28,9 +27,8 @@ interface Pending {
 }
 
 /**
- * Connections that have not proved yet who they are: each has so long for its request, and beyond the limits one is
- * destroyed for a newcomer by the rule of `Crowd`. Node's own deadlines are one a step, TLS and then the request, and some
- * start again with every byte. Of a connection that is proved nothing is kept.
+ * Each unauthenticated connection has one deadline for its request, and at the limits one is evicted by the rule of `Crowd`.
+ * Node's own deadlines are per step, and some restart with every byte. An authenticated connection is no longer tracked.
  */
 export class PendingConnections {
   readonly #clock: Clock;
@@ -50,22 +48,20 @@ export class PendingConnections {
     return this.#crowd.size;
   }
 
-  /** Number of connections that were destroyed when they arrived, since the start. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Number of connections that were destroyed for a newcomer, since the start. */
   get evicted(): number {
     return this.#evicted;
   }
 
-  /** Destroys it now if there is no room for it, else when its time is up. To be called when it has just come. */
+  /** Call it when a socket is accepted: destroys it if there is no room, else at its deadline. */
   begin(socket: Socket): void {
     const { waitMs, perAddressMax } = this.#limits;
     const nowMs = this.#clock.monotonicMs();
     const limits = { max: this.#limits.max(), perAddressMax };
-    // Without addresses all are one crowd, of which none has fewer.
+    // Without addresses all connections form one group of equals.
     const address = perAddressMax > 0 ? addressKey(socket.remoteAddress ?? '') : '';
     if (!this.#crowd.makeRoom(address, nowMs, limits, (evicted) => this.#evict(evicted))) {
       this.#refused += 1;
@@ -81,7 +77,7 @@ export class PendingConnections {
     this.#crowd.add(address, pending, this.#limits.evictsAtOnce === true ? -Infinity : nowMs);
   }
 
-  /** Its request is whole: its time is no longer limited here. */
+  /** The request is complete: its deadline no longer applies. */
   requested(socket: ConnectionEnds): void {
     const pending = this.#byOrigin.get(originOf(socket));
     if (pending === undefined) return;
@@ -90,7 +86,7 @@ export class PendingConnections {
     if (pending.isProved) this.#end(pending);
   }
 
-  /** It is never destroyed for a newcomer from now on. */
+  /** The connection is authenticated, and never evicted from now on. */
   proved(socket: ConnectionEnds): void {
     const pending = this.#byOrigin.get(originOf(socket));
     if (pending === undefined) return;
@@ -99,7 +95,7 @@ export class PendingConnections {
     if (pending.hasRequested) this.#end(pending);
   }
 
-  /** The accepted socket has closed. To be called for every one that began. */
+  /** Call it when an accepted socket has closed. */
   closed(socket: Socket): void {
     this.#end(this.#bySocket.get(socket));
   }
@@ -110,7 +106,6 @@ export class PendingConnections {
     this.#end(pending);
   }
 
-  /** Does nothing for one that has ended before. */
   #end(pending: Pending | undefined): void {
     if (pending === undefined) return;
     pending.cancel();

@@ -1,6 +1,6 @@
 /**
- * Counts recent events by key, where their end is not reported: each count expires. A ring of slots, one a tick; the oldest
- * goes when the ring turns.
+ * Counts recent events by key where their end is not reported: each count expires. A ring of slots, one per tick; turning it
+ * drops the oldest.
  */
 export class RecentCounts {
   readonly #slots: Map<string, number>[];
@@ -9,7 +9,7 @@ export class RecentCounts {
   #keys = 0;
   #total = 0;
 
-  /** Each event counts for `ticks` turns, at most one less. Beyond `keysMax` entries no more are counted. */
+  /** Each event counts for `ticks` turns, or one less. Beyond `keysMax` entries, new keys are not counted. */
   constructor(ticks: number, keysMax: number) {
     this.#slots = Array.from({ length: ticks }, () => new Map());
     this.#keysMax = keysMax;
@@ -23,7 +23,7 @@ export class RecentCounts {
     return this.#slots.reduce((sum, slot) => sum + (slot.get(key) ?? 0), 0);
   }
 
-  note(key: string): void {
+  add(key: string): void {
     const slot = this.#slot(0);
     const count = slot.get(key) ?? 0;
     if (count === 0 && this.#keys >= this.#keysMax) return;
@@ -32,7 +32,7 @@ export class RecentCounts {
     this.#total += 1;
   }
 
-  /** One of those noted under the key is over; does nothing when all are forgotten. */
+  /** Removes one event of the key, the newest first; does nothing when all have expired. */
   withdraw(key: string): void {
     for (let age = 0; age < this.#slots.length; age++) {
       const slot = this.#slot(age);
@@ -45,7 +45,7 @@ export class RecentCounts {
     }
   }
 
-  /** Once a tick. */
+  /** Call it once a tick. */
   turn(): void {
     this.#newest = (this.#newest + 1) % this.#slots.length;
     const oldest = this.#slot(0);

@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 const sliceBytes = 256;
 
 /**
- * Gives Node's HTTP parser what the socket has read in small slices, so that no more is parsed once the socket is destroyed or
- * paused: 64 KiB are 2000 pipelined requests, a slice about 8, each with its objects and the error of its end. To be called when the server
- * has the connection. The result ends it, for an upgrade: what was not parsed is for the next reader.
+ * Passes socket data to Node's HTTP parser in small slices, so that parsing stops once the socket is destroyed or paused: 64 KiB
+ * hold 2000 pipelined requests, a slice about 8. Call it when the server has the connection. The result stops slicing, for an
+ * upgrade; unparsed bytes are left for the next reader.
  */
 export function readInSlices(socket: Socket): () => void {
   const [parse, ...others] = socket.listeners('data');
-  // The encrypted side of TLS has none.
+  // The encrypted side of a TLS connection has no parser.
   if (parse === undefined || others.length > 0) return () => undefined;
   let isOver = false;
   const read = (bytes: Buffer): void => {

@@ -1,35 +1,32 @@
-/** A listener's certificate, read from its files. */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { readTextFile } from '../text-file.ts';
 
-/** Paths of PEM files. */
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** The settings of a listener that can have a certificate. */
 export interface TlsSettings {
   readonly tls_cert_file: string | null;
   readonly tls_key_file: string | null;
 }
 
-/** Null: no TLS. Both or neither are given: `pairedTlsFiles` sees to it. */
+/** Null: no TLS. `pairedTlsFiles` ensures that both or neither are configured. */
 export function tlsFiles({ tls_cert_file: certFile, tls_key_file: keyFile }: TlsSettings): TlsFiles | null {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
 export interface Certificate {
-  /** What the files hold. */
+  /** Contents of the PEM files. */
   readonly cert: string;
   readonly key: string;
   readonly secureContext: SecureContext;
-  /** SHA-256 of the certificate, as `fingerprint256` of Node's peer certificates. */
+  /** SHA-256 of the certificate, in the form of `fingerprint256` of Node's peer certificates. */
   readonly fingerprint: string;
 }
 
-/** Null where TLS is off. Throws when a file cannot be read or the two do not belong together. */
+/** Null: TLS is off. Throws when a file is unreadable or certificate and key do not match. */
 export function readCertificate(tls: TlsFiles | null): Certificate | null {
   if (tls === null) return null;
   const cert = readTextFile(tls.certFile);

@@ -1,13 +1,13 @@
 /**
- * Loads uWebSockets.js: the package, which has binaries for Node 20 and 22, or the one for later Nodes, if
- * `npm run node24` has installed it. See docs/adr/0002.
+ * Loads uWebSockets.js: the package, with binaries for Node 20 and 22, or the build for later versions that `npm run node24`
+ * installs. See docs/adr/0002.
  */
 import { fileURLToPath } from 'node:url';
 import type * as Uws from 'uWebSockets.js';
 
 type UwsModule = typeof Uws;
 
-/** No installed binary loads in this Node on this system. The message is one sentence: the fault and the advice. */
+/** No installed binary supports this Node on this system. The message is one sentence: the fault and the advice. */
 export class MissingBinaryError extends Error {
   readonly fault: string;
   readonly advice: string;
@@ -16,17 +16,17 @@ export class MissingBinaryError extends Error {
     super(`${fault}: ${advice}`);
     this.fault = fault;
     this.advice = advice;
-    // Logs and processes that print the error have no use for its stack.
+    // Callers print the error; its stack is noise.
     this.stack = this.message;
   }
 }
 
 const root = new URL('../../../', import.meta.url);
 const laterPackage = new URL('deploy/node24/node_modules/@btc-vision/uwebsockets.js/uws.js', root).href;
-/** The ABI of Node 20 and 22, and those of 24 and 25. */
+/** The ABIs of Node 20 and 22, and of 24 and 25. */
 const packageAbis: ReadonlySet<string> = new Set(['115', '127']);
 const laterAbis: ReadonlySet<string> = new Set(['137', '141']);
-/** The minor version of glibc 2 that the binaries of the later package need. */
+/** Minimum minor version of glibc 2 for the later build. */
 const laterGlibcMinor = 38;
 
 /** Rejects with a `MissingBinaryError`. */
@@ -38,7 +38,7 @@ export async function loadUws(): Promise<UwsModule> {
   }
 }
 
-/** The official package and the later one are CommonJS with a default, the repack is an ES module with named exports. */
+/** The official package and the later one are CommonJS with a default export, the repack is an ES module with named exports. */
 function moduleOf(loaded: unknown): UwsModule {
   return (loaded as { readonly default?: UwsModule }).default ?? (loaded as UwsModule);
 }
@@ -51,7 +51,7 @@ function refuseSystem(): never {
   throw new MissingBinaryError(fault, chooseAdvice(versions.modules, platform, glibc));
 }
 
-/** `abi`: of Node, as a number in text. `glibc`: its version, such as 2.36; null: there is none. */
+/** `abi`: of Node, a number as text. `glibc`: its version, such as 2.36; null: none. */
 export function chooseAdvice(abi: string, platform: NodeJS.Platform, glibc: string | null): string {
   const minor = platform === 'linux' ? Number(glibc?.split('.')[1] ?? -1) : Infinity;
   if (minor >= 0 && packageAbis.has(abi)) return 'npm ci on this machine installs it';
@@ -59,7 +59,7 @@ export function chooseAdvice(abi: string, platform: NodeJS.Platform, glibc: stri
   return 'run on Node 20 or 22 on glibc Linux, macOS or Windows, or on Node 24 with glibc 2.38 or later';
 }
 
-/** Null: the system has another C library, such as musl. */
+/** Null: another C library, such as musl. */
 function findGlibc(): string | null {
   const { header } = process.report.getReport() as {
     readonly header: { readonly glibcVersionRuntime?: string };
@@ -67,7 +67,7 @@ function findGlibc(): string | null {
   return header.glibcVersionRuntime ?? null;
 }
 
-/** Names the folder of this package to npm where the working directory is another. */
+/** Points npm at this package's folder when the working directory is another. */
 function prefixOption(): string {
   const folder = fileURLToPath(root).replace(/[\\/]$/, '');
   return folder === process.cwd() ? '' : ` --prefix ${folder}`;

@@ -2,13 +2,13 @@
 import { assert } from '../assert.ts';
 
 export interface Waiter<Self extends Waiter<Self>> {
-  /** The line that it stands in, null for none. It and the neighbours belong to the line. */
+  /** The line that contains the item; null: none. The line owns this field and the neighbours. */
   line: WaitingLine<Self> | null;
   ahead: Self | null;
   behind: Self | null;
 }
 
-/** First in, first out, and out of the middle just as cheaply. */
+/** First in, first out; removal from the middle costs the same. */
 export class WaitingLine<Item extends Waiter<Item>> {
   #first: Item | null = null;
   #last: Item | null = null;
@@ -38,7 +38,7 @@ export class WaitingLine<Item extends Waiter<Item>> {
     return first;
   }
 
-  /** Does nothing to an item that does not wait here. */
+  /** Does nothing to an item of another line. */
   remove(item: Item): void {
     if (item.line !== this) return;
     if (item.ahead === null) this.#first = item.behind;

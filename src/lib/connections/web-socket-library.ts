@@ -1,12 +1,13 @@
 /**
- * The library of WebSockets, with masking that goes four bytes at a time. It asks `node:http` for it as it loads, and goes
- * byte by byte where there is none, which for a camera's picture takes five times as long. A Node that has its own keeps it.
+ * The WebSocket library `ws`, with masking four bytes at a time. It takes the masking functions from `node:http` as it loads;
+ * without them it masks byte by byte, which takes five times as long for a camera picture. A Node with its own functions keeps
+ * them.
  */
 import http from 'node:http';
 
 const maskBytes = 4;
 
-/** In place. `mask`: 4 bytes, of which the first is for the first of `bytes`. */
+/** In place. `mask`: 4 bytes, the first for the first of `bytes`. */
 export function websocketUnmask(bytes: Uint8Array, mask: Uint8Array): void {
   if (bytes.length < maskBytes) return unmaskBytes(bytes, mask, 0, bytes.length);
   const lead = -bytes.byteOffset & (maskBytes - 1);
@@ -19,7 +20,7 @@ export function websocketUnmask(bytes: Uint8Array, mask: Uint8Array): void {
   unmaskBytes(bytes, mask, lead + words.byteLength, bytes.length);
 }
 
-/** Writes so many bytes of `source` to `output` from `offset` on, masked. */
+/** Writes `length` masked bytes of `source` to `output`, starting at `offset`. */
 export function websocketMask(
   source: Uint8Array,
   mask: Uint8Array,
@@ -38,5 +39,5 @@ function unmaskBytes(bytes: Uint8Array, mask: Uint8Array, from: number, to: numb
 
 if (!('websocketUnmask' in http)) Object.assign(http, { websocketMask, websocketUnmask });
 
-// Behind it, also in a bundle, where what is imported by a statement comes first.
+// A dynamic import, because bundlers hoist import statements above the patch.
 export const { WebSocket, WebSocketServer } = await import('ws');

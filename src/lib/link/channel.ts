@@ -1,6 +1,7 @@
 /**
- * Messages both ways between two of our own processes, on one stream: framed by their length, the first one a hello, so
- * many bytes waiting at most. What a message means is its owner's, and so is the fate of one for which there is no room. Lifecycle: open -> ending -> ended. What its owner does to it shows in a later turn.
+ * Messages in both directions between two processes of this server, on one stream: framed by length, the first one a hello, with
+ * a bounded queue. The owner gives messages their meaning, and decides what happens to one that finds the queue full. Lifecycle:
+ * open -> ending -> ended. Effects of the owner's calls show in a later turn.
  */
 import { finished, type Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../clock.ts';
@@ -11,35 +12,30 @@ const pieceBytesMax = 256 * 1024;
 
 export interface ChannelOwner {
   readonly clock: Clock;
-  /** Of one message from the peer. */
   readonly messageBytesMax: number;
-  /** Bytes that may wait in the queue. */
   readonly queueBytesMax: number;
-  /** After `end` the peer has so long to take what was sent. */
+  /** After `end`, the peer has this long to read the remaining bytes. */
   readonly endMsMax: number;
-  /** The first message. The end of a sentence about what the peer did wrong, which cuts the channel; null: nothing. */
+  /** Receives the first message. Returns null, or the end of a sentence about the peer's fault, which cuts the channel. */
   greeted(payload: Buffer): string | null;
-  /** Every other one; the same. */
+  /** Receives every later message; returns as `greeted`. */
   received(payload: Buffer): string | null;
-  /** All that waited has been written. */
   drained?(): void;
-  /** Once, and nothing is received any more. */
+  /** Called once; nothing is received afterwards. */
   ended(how: ChannelEnd): void;
 }
 
 export type ChannelEnd =
-  /** By either end, in order. */
+  /** Either end closed in order. */
   | { readonly kind: 'closed' }
-  /** The peer hung up in the middle of a message. */
   | { readonly kind: 'truncated' }
-  /** The peer did wrong: the end of a sentence about it. */
+  /** The peer broke the protocol. `fault`: the end of a sentence about it. */
   | { readonly kind: 'fault'; readonly fault: string }
   | { readonly kind: 'broken'; readonly error: Error };
 
 export class Channel {
   readonly #stream: Duplex;
   readonly #owner: ChannelOwner;
-  /** Framed, in their order. */
   readonly #queue: Buffer[] = [];
   #queueBytes = 0;
   readonly #frames: LengthFrameDecoder;
@@ -73,17 +69,16 @@ export class Channel {
     return this.#stage === 'open';
   }
 
-  /** The peer's hello has come. */
   get isGreeted(): boolean {
     return this.#isGreeted;
   }
 
-  /** In the queue, and written but not taken by the system yet. */
+  /** Bytes in the queue, and bytes written that the kernel has not accepted. */
   get waitingBytes(): number {
     return this.#queueBytes + this.#stream.writableLength;
   }
 
-  /** All that one turn of the loop sends is written at its end, in one piece. False: there is no room for it. */
+  /** Enqueues a message; the messages of one turn of the event loop are written together at its end. False: the queue is full. */
   send(payload: Uint8Array): boolean {
     const frame = encodeLengthFrame(payload);
     if (this.#queueBytes + frame.length > this.#owner.queueBytesMax) return false;
@@ -96,13 +91,13 @@ export class Channel {
     return true;
   }
 
-  /** Writes what waits within this turn, if nothing is being written. */
+  /** Writes the queue within this turn, unless a write is under way. */
   flush(): void {
-    // A write on a stream that breaks may be reported as done.
+    // A write on a breaking stream may be reported as done.
     if (this.#stage !== 'open' || this.#stream.destroyed) return;
     if (this.#isWriting || this.#queue.length === 0) return;
     this.#isWriting = true;
-    const frames = this.#take(pieceBytesMax);
+    const frames = this.#dequeueFrames(pieceBytesMax);
     const last = frames.pop();
     this.#stream.cork();
     for (const frame of frames) this.#stream.write(frame);
@@ -110,12 +105,12 @@ export class Channel {
     this.#stream.uncork();
   }
 
-  /** Writes what waits, and `last` behind it; receives nothing any more and hangs up. Resolves when the channel has ended. */
+  /** Writes the queue, then `last`, stops receiving and closes. Resolves when the channel has ended. */
   end(last?: Uint8Array): Promise<void> {
     if (this.#stage === 'open') {
       this.#stage = 'ending';
       this.#stream.cork();
-      for (const frame of this.#take(Infinity)) this.#stream.write(frame);
+      for (const frame of this.#dequeueFrames(Infinity)) this.#stream.write(frame);
       if (last !== undefined) this.#stream.write(encodeLengthFrame(last));
       this.#stream.end().resume();
       this.#cancelGiveUp = this.#owner.clock.after(this.#owner.endMsMax, () => this.#stream.destroy());
@@ -123,13 +118,13 @@ export class Channel {
     return this.#whenEnded;
   }
 
-  /** Hangs up at once. `fault`: the end of a sentence about the peer; null: it did nothing wrong. */
+  /** Closes at once. `fault`: the end of a sentence about the peer; null: no fault. */
   cut(fault: string | null): void {
     this.#stop(fault === null ? { kind: 'closed' } : { kind: 'fault', fault });
   }
 
-  /** The first of those that wait, up to about `bytesMax`; one at least, if there is one. */
-  #take(bytesMax: number): Buffer[] {
+  /** The first queued frames up to about `bytesMax`, at least one if there is any. */
+  #dequeueFrames(bytesMax: number): Buffer[] {
     let count = 0;
     let bytes = 0;
     for (; count < this.#queue.length && bytes < bytesMax; count++) bytes += this.#queue[count]?.length ?? 0;
@@ -149,15 +144,15 @@ export class Channel {
     for (const step of this.#frames.feed(chunk)) {
       const fault =
         step.kind === 'payload'
-          ? this.#hear(step.payload)
-          : `sent a message of ${step.length} bytes, where 1 to ${this.#owner.messageBytesMax} are in order`;
+          ? this.#dispatch(step.payload)
+          : `sent a message of ${step.length} bytes, where 1 to ${this.#owner.messageBytesMax} are allowed`;
       if (fault !== null) this.cut(fault);
-      // The owner may have ended it.
+      // The owner may have ended the channel.
       if (!this.isOpen) return;
     }
   }
 
-  #hear(payload: Buffer): string | null {
+  #dispatch(payload: Buffer): string | null {
     if (this.#isGreeted) return this.#owner.received(payload);
     const fault = this.#owner.greeted(payload);
     this.#isGreeted = fault === null;

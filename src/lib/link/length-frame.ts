@@ -1,7 +1,7 @@
-/** Payloads on a stream: four bytes of length, big endian, then so many bytes. */
+/** Framing of payloads on a stream: four bytes of length, big endian, then the payload. */
 const lengthBytes = 4;
 
-/** Of one payload: 1 to 2^32 - 1 bytes. */
+/** `payload`: 1 to 2^32 - 1 bytes. */
 export function encodeLengthFrame(payload: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(lengthBytes + payload.length);
   frame.writeUInt32BE(payload.length);
@@ -14,12 +14,12 @@ export type LengthFrameStep =
   | { readonly kind: 'payload'; readonly payload: Buffer }
   | { readonly kind: 'invalid'; readonly length: number };
 
-/** Takes the stream in chunks of any size and gives the same payloads however they were cut. */
+/** Decodes chunks of any size; the payloads do not depend on where the stream was cut. */
 export class LengthFrameDecoder {
   readonly #payloadBytesMax: number;
   readonly #length = Buffer.alloc(lengthBytes);
   #lengthRead = 0;
-  /** Of the message whose length is known; null: none is. */
+  /** Buffer of the current payload; null: its length is not complete. */
   #payload: Buffer | null = null;
   #payloadRead = 0;
 
@@ -27,7 +27,7 @@ export class LengthFrameDecoder {
     this.#payloadBytesMax = payloadBytesMax;
   }
 
-  /** A payload has begun, and has not ended. */
+  /** True: a payload has begun and is incomplete. */
   get isWithin(): boolean {
     return this.#lengthRead > 0;
   }

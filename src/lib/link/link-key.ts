@@ -1,11 +1,11 @@
-/** Links by the key that both ends have in a file. */
+/** Links secured by a key that both ends read from a file. */
 import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { cannotListen, type ListenAddress } from '../connections/listen-address.ts';
 import { linkKeyBytesMin, listenPsk, type PskKind, type PskListener } from './psk-transport.ts';
 
-/** `setting`: the name of the setting that says where the file is. Rejects, with a sentence for the operator, when there is no key. */
+/** `setting`: the name of the setting with the file's path. Rejects with a sentence for the operator when the key is missing or short. */
 export async function readLinkKey(file: string, setting: string): Promise<Buffer> {
   const key = await readFile(file).catch((cause: unknown) => {
     throw new Error(`${setting}: ${file} cannot be read`, { cause });
@@ -22,7 +22,7 @@ export interface LinkPort {
   readonly keyFile: string;
 }
 
-/** As `listenPsk`. `settings`: the names of those that say where. Rejects with a sentence for the operator. */
+/** Like `listenPsk`. `settings`: the names of the address's and the key's settings. Rejects with a sentence for the operator. */
 export async function listenForLinks(
   { address, keyFile }: LinkPort,
   settings: { readonly listen: string; readonly key: string },

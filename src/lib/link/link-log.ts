@@ -1,9 +1,9 @@
-/** A log on its way over a link to the process that writes it. */
+/** A log that is sent over a link to the process that writes it. */
 import type { Log } from '../log.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** `fields`: the text of their JSON. */
+/** `fields`: as JSON text. */
 export interface LogLine {
   readonly kind: 'log';
   readonly level: LogLevel;
@@ -12,17 +12,17 @@ export interface LogLine {
 }
 
 export interface LinkLogBounds {
-  /** Between two heartbeats. */
+  /** Lines between two heartbeats. */
   readonly linesMax: number;
-  /** Bound of the text of the fields. */
+  /** Maximum length of the fields' JSON text. */
   readonly charactersMax: number;
 }
 
 const messageCharactersMax = 1024;
 
 /**
- * So many lines cross between two heartbeats, and none while the link is congested; the number of those that were lost
- * is a line itself.
+ * Sends a bounded number of lines between two heartbeats, and none while the link is congested; dropped lines are counted in a
+ * line of their own.
  */
 export class LinkLog implements Log {
   readonly #bounds: LinkLogBounds;
@@ -53,12 +53,11 @@ export class LinkLog implements Log {
     this.#write('error', fields, message);
   }
 
-  /** From now on as many lines may cross again. */
   heartbeat(): void {
     const lost = this.#lost;
     this.#lines = 0;
     this.#lost = 0;
-    if (lost > 0) this.warn({ lost }, 'lines of this log are lost: there were too many at once');
+    if (lost > 0) this.warn({ lost }, 'log lines dropped: more than the link carries between two heartbeats');
   }
 
   #write(level: LogLevel, fields: object, message: string): void {
@@ -75,7 +74,7 @@ export class LinkLog implements Log {
     const { charactersMax } = this.#bounds;
     const text = tryEncode(fields);
     if (text.length <= charactersMax) return text;
-    // Encoded again, no character of it takes more than two.
+    // Encoding the text again at most doubles each character.
     return JSON.stringify({ cut: text.slice(0, charactersMax / 4) });
   }
 }
@@ -95,7 +94,7 @@ function plain(_: string, value: unknown): unknown {
   return { type: name, message, code: 'code' in value ? value.code : undefined, stack, cause };
 }
 
-/** The other end of it. `under`: gives the fields a name of their own, so that the line cannot be taken for one of this process. */
+/** Writes a received line. `under`: wraps the fields in a key of this name, so that the line cannot pass for one of this process. */
 export function writeLine(
   log: Log,
   { level, fields, message }: LogLine,
@@ -104,10 +103,10 @@ export function writeLine(
   log[level](under(decodeFields(fields)), message);
 }
 
-/** A text with no more brackets nests no deeper, so that a writer may go through it level by level. */
+/** Bounds the nesting, so that a writer may recurse through the fields. */
 const bracketsMax = 200;
 
-/** A text that is not JSON, or nests too deep, stays text. */
+/** Text that is not JSON, or nests too deeply, stays text. */
 function decodeFields(text: string): unknown {
   if ((text.match(/[[{]/g)?.length ?? 0) > bracketsMax) return text;
   try {

@@ -1,6 +1,6 @@
 /**
- * One end of a link between two of our own processes: the channel with its messages, heartbeats both ways, and a sentence
- * about its end. What the messages mean is its owner's.
+ * One end of a link between two processes of this server: the channel with its messages, heartbeats in both directions, and a
+ * sentence about its end. The owner gives messages their meaning.
  */
 import type { Duplex } from 'node:stream';
 import { Channel, type ChannelEnd } from './channel.ts';
@@ -8,27 +8,21 @@ import type { Cancel, Clock } from '../clock.ts';
 import type { Result } from '../result.ts';
 import type { LoopProgress } from '../loop-progress.ts';
 
-/** Bounds of a link, the same at both of its ends. */
 export interface LinkBounds {
-  /** Bytes of one message. */
   readonly messageBytesMax: number;
-  /** Bytes that may wait for the peer; beyond it the link is cut. */
   readonly backlogBytesMax: number;
-  /** Bytes beyond which the link is congested. */
   readonly congestedBytes: number;
-  /** The peer's hello comes within so long. */
+  /** The peer has to send its hello within this time. */
   readonly helloMsMax: number;
   readonly heartbeatMs: number;
-  /** A peer that is silent for so long, once it has said hello, is given up. */
+  /** A peer that is silent for this long after its hello is disconnected. */
   readonly silenceMsMax: number;
 }
 
-/** The messages of a link and their bytes. Each fault is the end of a sentence about the peer. */
+/** Messages of a link and their bytes. Each fault is the end of a sentence about the peer. */
 export interface LinkLanguage<Sent, Received> {
   encode(message: Sent): Buffer;
-  /** The peer's first message. */
   readHello(bytes: Buffer): Result<Received, string>;
-  /** Every later one. */
   read(bytes: Buffer): Result<Received, string>;
 }
 
@@ -38,20 +32,19 @@ export interface Heartbeat {
 
 export interface LinkOwner<Sent, Received> {
   readonly clock: Clock;
-  /** Begins the sentences about it: `the server`, `the media process`. */
+  /** Subject of sentences about it: `the server`, `the media process`. */
   readonly peer: string;
   readonly bounds: LinkBounds;
   readonly language: LinkLanguage<Sent | Heartbeat, Received>;
-  /** A silent peer is never given up: it may be stopped for a while, and its death ends the stream. */
+  /** True: a silent peer stays connected: it may be paused, and its death ends the stream. Default: false. */
   readonly isPatient?: boolean;
   readonly progress: LoopProgress;
-  /** The end of a sentence about what the peer did wrong, which cuts the link; null: nothing. */
+  /** Returns null, or the end of a sentence about the peer's fault, which cuts the link. */
   received(message: Received): string | null;
-  /** Each `heartbeatMs` while it is open. */
+  /** Called every `heartbeatMs` while the link is open. */
   heartbeat(): void;
-  /** All that waited to be sent has gone. */
   drained?(): void;
-  /** Once. `fault`: a sentence; null: one of the two hung up in order. `how`: the kind of that end. */
+  /** Called once. `fault`: a sentence; null: either end closed in order. `how`: the kind of end. */
   ended(fault: string | null, how: ChannelEnd['kind']): void;
 }
 
@@ -61,7 +54,7 @@ export class Link<Sent extends object, Received> {
   readonly #stopHeartbeats: Cancel;
   readonly #stopSigns: Cancel;
   #hasSent = false;
-  /** Heartbeats since the last message came: by our own time, which stands still when this process does. */
+  /** Heartbeat intervals since the last message arrived, counted by this process: none pass while it is paused. */
   #silentHeartbeats = 0;
   #isHeartbeatDue = false;
 
@@ -86,12 +79,12 @@ export class Link<Sent extends object, Received> {
     });
   }
 
-  /** So much waits to be sent that what can wait has to, until `drained`. */
+  /** So much waits that deferrable messages should wait until `drained`. */
   get isCongested(): boolean {
     return this.#channel.waitingBytes > this.#owner.bounds.congestedBytes;
   }
 
-  /** Does nothing when the link is at its end. Never throws. */
+  /** Does nothing when the link has ended. Never throws. */
   send(message: Sent | Heartbeat): void {
     if (!this.#channel.isOpen) return;
     const { bounds, language } = this.#owner;
@@ -102,7 +95,7 @@ export class Link<Sent extends object, Received> {
       this.#channel.cut(`reads too slowly: ${bytes} bytes wait for it`);
   }
 
-  /** Sends what waits, receives nothing any more and hangs up. Resolves when the link has ended. */
+  /** Sends the queue, stops receiving and closes. Resolves when the link has ended. */
   end(): Promise<void> {
     return this.#channel.end();
   }
@@ -112,7 +105,7 @@ export class Link<Sent extends object, Received> {
     return message.ok ? this.#owner.received(message.value) : message.error;
   }
 
-  /** Behind the stream's turn: what came while this process stood still is read before the peer is taken for dead. */
+  /** Runs after the stream's turn: bytes that arrived while this process was paused are read before the peer is declared dead. */
   #heartbeatSoon(): void {
     if (this.#isHeartbeatDue) return;
     this.#isHeartbeatDue = true;
@@ -122,7 +115,7 @@ export class Link<Sent extends object, Received> {
     });
   }
 
-  /** The peer counts heartbeats while this end is in a turn of the loop that lasts. */
+  /** The peer counts heartbeats while this end is in a long turn of the event loop. */
   #showProgress(): void {
     this.#sendHeartbeat();
     this.#channel.flush();
@@ -149,7 +142,7 @@ export class Link<Sent extends object, Received> {
   }
 }
 
-/** A sentence about the end of the link; null: one of the two hung up in order. */
+/** A sentence about the end of the link; null: either end closed in order. */
 function faultOf(peer: string, how: ChannelEnd): string | null {
   switch (how.kind) {
     case 'closed':
@@ -163,7 +156,7 @@ function faultOf(peer: string, how: ChannelEnd): string | null {
   }
 }
 
-/** Sends a peer away that is not wanted: `last`, then the end of its link. Never throws. */
+/** Declines an unwanted peer: sends `last`, then closes the link. Never throws. */
 export function declineLink(
   stream: Duplex,
   clock: Clock,

@@ -1,11 +1,11 @@
-/** Links between processes of one machine: a Unix socket, or a named pipe, that only the user of the server can open. */
+/** Links between processes of one machine: a Unix socket, or a named pipe, that only the server's user can open. */
 import { renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /**
- * Only this user can connect. The socket is bound under a name of this process, which replaces `path`: the end of the core before
- * removes that of its own alone. `peers`: in the sentence about a failure, `edges`. Rejects with a sentence for the operator.
+ * Only this user can connect. The socket is bound under a name of this process, then renamed to `path`, so that a core that
+ * exits removes only its own. `peers`: `edges`, for the sentence about a failure. Rejects with a sentence for the operator.
  */
 export function listenLocally(
   path: string,
@@ -30,7 +30,7 @@ export function listenLocally(
       }
     });
   });
-  // Mode 0600 from its first moment on.
+  // The socket has mode 0600 from the start.
   const mask = process.umask(0o177);
   server.listen(own);
   process.umask(mask);

@@ -1,12 +1,12 @@
 /**
- * Questions to another process or thread that have no answer yet: at most `max`, each for as long as its asker waits, each settled
- * once. How a question gets there, and what an expired one may have caused, is the sender's.
+ * Unanswered questions to another process or thread: at most `max`, each with its own timeout, each resolved once. The sender
+ * delivers them, and accounts for the effects of an expired one.
  */
 import type { Cancel, Clock } from '../clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../deadline-wheel.ts';
 import { fail, succeed, type Result } from '../result.ts';
 
-/** How late a question may be given up: they wait for seconds, and a timer that fires for each of them is dear. */
+/** Precision of timeouts: questions wait for seconds, and a timer per question is expensive. */
 const tickMs = 25;
 
 /** `Answers`: the type of the answer to each kind of question. */
@@ -16,7 +16,6 @@ export class OpenAsks<Answers extends object, Failure extends string> {
   readonly #open = new Map<number, OpenAsk<Answers, Failure>>();
   readonly #wheel: DeadlineWheel<OpenAsk<Answers, Failure>>;
   #asked = 0;
-  /** Null: nothing is open that has a deadline. */
   #stopTurning: Cancel | null = null;
 
   constructor(clock: Clock, options: OpenAsksOptions<Failure>) {
@@ -31,14 +30,13 @@ export class OpenAsks<Answers extends object, Failure extends string> {
     return this.#open.size;
   }
 
-  /** By their numbers. */
   ids(): Iterable<number> {
     return this.#open.keys();
   }
 
   /**
-   * `send` hands the question over, by its number (1 to 2^32 - 1), before this returns; false: it could not, and nobody
-   * has it. Settles within `waitMs`, which may be Infinity, and never rejects.
+   * `send` hands over the question with its id (1 to 2^32 - 1) before this returns; false: it failed, and the question was not
+   * delivered. Resolves within `waitMs`, which may be Infinity; never rejects.
    */
   ask<Kind extends KindOf<Answers>>(
     kind: Kind,
@@ -51,9 +49,13 @@ export class OpenAsks<Answers extends object, Failure extends string> {
     const id = this.#asked;
     const nowMs = this.#clock.monotonicMs();
     return new Promise((resolve) => {
-      // An answer to a question of another kind is not let through.
-      const settle = resolve as OpenAsk<Answers, Failure>['settle'];
-      const ask = new OpenAsk<Answers, Failure>(id, kind, nowMs + waitMs, settle);
+      // Answers to another kind of question are rejected in `answered`.
+      const ask = new OpenAsk<Answers, Failure>(
+        id,
+        kind,
+        nowMs + waitMs,
+        resolve as OpenAsk<Answers, Failure>['resolve'],
+      );
       this.#open.set(id, ask);
       if (waitMs < Infinity) this.#expireFrom(nowMs, ask);
       if (!send(id)) this.failed(id, unsent);
@@ -63,12 +65,12 @@ export class OpenAsks<Answers extends object, Failure extends string> {
   /** False: the question was of another kind. A late answer is dropped. */
   answered(id: number, kind: KindOf<Answers>, answer: Answers[KindOf<Answers>]): boolean {
     if ((this.#open.get(id)?.kind ?? kind) !== kind) return false;
-    this.#settle(id, succeed(answer));
+    this.#resolve(id, succeed(answer));
     return true;
   }
 
   failed(id: number, failure: Failure): void {
-    this.#settle(id, fail(failure));
+    this.#resolve(id, fail(failure));
   }
 
   /** `verdict`: the failure of each question; null: it stays open. */
@@ -80,15 +82,14 @@ export class OpenAsks<Answers extends object, Failure extends string> {
     this.#rest();
   }
 
-  #settle(id: number, result: Result<Answers[KindOf<Answers>], Failure>): void {
+  #resolve(id: number, result: Result<Answers[KindOf<Answers>], Failure>): void {
     const ask = this.#open.get(id);
     if (ask === undefined) return;
     this.#open.delete(id);
     this.#wheel.remove(ask);
-    ask.settle(result);
+    ask.resolve(result);
   }
 
-  /** One timer for all, while any is open. */
   #expireFrom(nowMs: number, ask: OpenAsk<Answers, Failure>): void {
     if (this.#stopTurning === null) this.#wheel.turn(nowMs);
     this.#stopTurning ??= this.#clock.every(tickMs, () => this.#turn());
@@ -109,9 +110,7 @@ export class OpenAsks<Answers extends object, Failure extends string> {
 
 export interface OpenAsksOptions<Failure> {
   readonly max: number;
-  /** Of a question that nobody has got. */
   readonly unsent: Failure;
-  /** Of a question whose time is up. */
   readonly expired: (id: number) => Failure;
 }
 
@@ -124,17 +123,17 @@ class OpenAsk<Answers extends object, Failure> implements WheelEntry {
   readonly id: number;
   readonly kind: KindOf<Answers>;
   readonly deadlineMs: number;
-  readonly settle: (result: Result<Answers[KindOf<Answers>], Failure>) => void;
+  readonly resolve: (result: Result<Answers[KindOf<Answers>], Failure>) => void;
 
   constructor(
     id: number,
     kind: KindOf<Answers>,
     deadlineMs: number,
-    settle: OpenAsk<Answers, Failure>['settle'],
+    resolve: OpenAsk<Answers, Failure>['resolve'],
   ) {
     this.id = id;
     this.kind = kind;
     this.deadlineMs = deadlineMs;
-    this.settle = settle;
+    this.resolve = resolve;
   }
 }

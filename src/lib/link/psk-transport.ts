@@ -1,7 +1,6 @@
 /**
- * A link over a network: TLS 1.2 by a key that both ends share, so that each knows the other by it and nobody needs a
- * certificate. Only a cipher with a key of its own for each link will do: who finds the shared one later reads nothing
- * of what was said before.
+ * A link over a network: TLS 1.2 with a pre-shared key, which authenticates both ends without certificates. The cipher has
+ * forward secrecy: a key that leaks later does not decrypt recorded links.
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -13,18 +12,18 @@ import { PendingConnections } from '../connections/pending-connections.ts';
 
 export interface PskAddress {
   readonly host: string;
-  /** To listen: 0 is a free one. */
+  /** 0: any free port to listen on. */
   readonly port: number;
   /** At least `linkKeyBytesMin` bytes, the same at both ends. */
   readonly key: Buffer;
 }
 
-/** A kind of link: its identity in TLS, its bounds and the words about it. */
+/** A kind of link: its TLS identity, its bounds and its names in sentences. */
 export interface PskKind {
   readonly identity: string;
   /** In sentences: `media process`. */
   readonly peer: string;
-  /** The setting of the key: `media.link_key_file`. */
+  /** Setting of the key: `media.link_key_file`. */
   readonly keySetting: string;
   readonly handshakeMsMax: number;
   readonly connectionsMax: number;
@@ -33,7 +32,7 @@ export interface PskKind {
 
 export interface PskListener {
   readonly port: number;
-  /** Nobody is let in any more; links that are there stay. */
+  /** Stops accepting; open links continue. */
   close(): void;
 }
 
@@ -45,10 +44,7 @@ const cipher = {
   maxVersion: 'TLSv1.2',
 } as const;
 
-/**
- * `onLink`: a link that has shown the key; `onRefused`: somebody came who has not, in a sentence. Rejects as Node does
- * when it cannot listen.
- */
+/** `onLink`: a peer has proved the key. `onRefused`: a peer has not; a sentence. Rejects like Node when it cannot listen. */
 export function listenPsk(
   { host, port, key }: PskAddress,
   kind: PskKind,
@@ -79,7 +75,7 @@ export function listenPsk(
     else onLink(made(socket));
   });
   server.on('tlsClientError', (error, { remoteAddress }) => {
-    onRefused(`somebody at ${remoteAddress ?? 'an unknown address'} ${strangerFault(kind, error)}`);
+    onRefused(`a peer at ${remoteAddress ?? 'an unknown address'} ${strangerFault(kind, error)}`);
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -89,7 +85,7 @@ export function listenPsk(
   });
 }
 
-/** Rejects with a sentence when there is no link. */
+/** Rejects with a sentence when the link cannot be opened. */
 export function connectPsk({ host, port, key }: PskAddress, kind: PskKind, clock: Clock): Promise<Duplex> {
   const { identity, handshakeMsMax } = kind;
   const psk = pskOf(key);
@@ -98,7 +94,7 @@ export function connectPsk({ host, port, key }: PskAddress, kind: PskKind, clock
     host,
     port,
     pskCallback: () => ({ psk, identity }),
-    // There is no certificate: the key is what it is known by.
+    // There is no certificate: the key authenticates the server.
     checkServerIdentity: () => undefined,
   });
   return new Promise((resolve, reject) => {
@@ -119,7 +115,7 @@ export function connectPsk({ host, port, key }: PskAddress, kind: PskKind, clock
   });
 }
 
-/** One length for keys of every length. */
+/** Hashes keys of every length to one length. */
 function pskOf(key: Buffer): Buffer {
   assert(key.length >= linkKeyBytesMin, `the key of the link has ${linkKeyBytesMin} bytes at least`);
   return createHash('sha256').update(key).digest();
@@ -127,7 +123,7 @@ function pskOf(key: Buffer): Buffer {
 
 function made(socket: TLSSocket): Duplex {
   socket.setNoDelay(true);
-  // Until its owner listens to it; an end that comes so early still shows on the stream itself.
+  // Until the owner listens: an early error still shows on the stream itself.
   socket.on('error', () => undefined);
   return socket;
 }
@@ -135,21 +131,21 @@ function made(socket: TLSSocket): Duplex {
 function strangerFault({ peer, keySetting }: PskKind, error: SslError): string {
   return isWrongKey(error)
     ? `has another key for the link: give both ends the same ${keySetting}`
-    : `came to the port of the link and is no ${peer}: ${wordsOf(error)}`;
+    : `connected to the port of the link but is no ${peer}: ${wordsOf(error)}`;
 }
 
 function serverFault({ keySetting }: PskKind, error: SslError): string {
   return isWrongKey(error) ? `it has another key: give both ends the same ${keySetting}` : wordsOf(error);
 }
 
-/** `reason`: OpenSSL's own, without the place in its source. */
+/** `reason`: OpenSSL's text, without the position in its source. */
 type SslError = Error & { readonly code?: unknown; readonly reason?: unknown };
 
 function wordsOf({ message, reason }: SslError): string {
   return typeof reason === 'string' ? reason : message;
 }
 
-/** By either end: the first message under the key cannot be read. */
+/** At either end: the first message under the key fails to decrypt. */
 function isWrongKey({ code }: SslError): boolean {
   return typeof code === 'string' && code.endsWith('BAD_RECORD_MAC');
 }

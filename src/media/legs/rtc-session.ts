@@ -5,7 +5,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { fullBucket, takeToken, waitForToken, type TokenBucket } from '../../lib/token-bucket.ts';
+import { fullBucket, spendTokens, waitForToken, type TokenBucket } from '../../lib/token-bucket.ts';
 import { rtcFragmentBytesMax, rtcPatchRateMax, rtcPatchesWaitingMax } from '../../model/media/rtc-limits.ts';
 import type { RtcPeer } from '../webrtc/rtc-peer.ts';
 import { tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
@@ -49,7 +49,7 @@ export class RtcSession {
   async patch(request: UpgradeRequest): Promise<Result<null, HttpRefusal>> {
     const waitMs = waitForToken(this.#patches, rtcPatchRateMax, this.#clock.monotonicMs());
     if (waitMs > 0 || this.#patchesWaiting >= rtcPatchesWaitingMax) return fail(tooOften(waitMs));
-    takeToken(this.#patches);
+    spendTokens(this.#patches);
     const wrong = this.#faultOfCondition(request.request.headers['if-match']);
     if (wrong !== null) return fail(wrong);
     this.#patchesWaiting += 1;

@@ -2,7 +2,7 @@
  * Lets requests in: the leg service is asked about each, which takes its time, then the relay whether it can carry the
  * leg; the answer becomes a leg or a refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
  */
-import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { legAdmissionMsMax } from '../../model/limits.ts';
@@ -153,7 +153,7 @@ export class UpgradeHandler {
     asking: Promise<Result<Admission, AdmissionRefusal>>,
   ): Promise<Result<Admission, AdmissionRefusal>> {
     this.#checks += 1;
-    const isAnswered = await settlesWithin(this.#deps.clock, legAdmissionMsMax, asking);
+    const isAnswered = await completesWithin(this.#deps.clock, legAdmissionMsMax, asking);
     this.#checks -= 1;
     if (isAnswered) return asking;
     this.#deps.reportSilence();

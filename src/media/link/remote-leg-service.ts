@@ -4,7 +4,7 @@
  * An admitted leg goes by the number that the server gave, so that nothing is opened but what was granted. While there is no
  * link legs stay, and newcomers wait; the next core is brought the legs. Source: calls-and-media.md, Legs; scale-out.md, Edges.
  */
-import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import { completesWithin, type Clock } from '../../lib/clock.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -199,7 +199,7 @@ export class RemoteLegService implements LegService {
   /** False: there is no server to be asked. */
   async #isLinkedInTime(): Promise<boolean> {
     if (this.#stage === 'away')
-      await settlesWithin(this.#deps.clock, legAdmissionMsMax, this.#nextLink.promise);
+      await completesWithin(this.#deps.clock, legAdmissionMsMax, this.#nextLink.promise);
     return this.#stage === 'linked';
   }
 

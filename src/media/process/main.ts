@@ -43,7 +43,7 @@ const parent = followParent<MediaChildKind>({
   release: readVersion(),
   ordered: () => undefined,
   stop: () => void leave(null),
-  alone: (fault) => void leave(fault),
+  orphaned: (fault) => void leave(fault),
 });
 
 /** When its parent is gone without a word, its legs are still sent away in order. */

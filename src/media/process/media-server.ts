@@ -2,7 +2,7 @@
  * The media process put together: workers, the relay between legs, and the listener, behind the leg service
  * that the link brings. It lives as long as its link. Source: calls-and-media.md, The media process.
  */
-import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, mediaDrainMsMax } from '../../model/limits.ts';
@@ -60,7 +60,7 @@ export async function startMediaServer(
         }
       },
       async drain() {
-        await settlesWithin(clock, mediaDrainMsMax, listener.drain());
+        await completesWithin(clock, mediaDrainMsMax, listener.drain());
       },
       async close() {
         listener.close();

@@ -2,7 +2,7 @@
  * A media process on a machine of its own: `reveille serve --only media`. It connects to its server's gate, serves as long
  * as the link lasts, and connects again. Its settings and its log are its own. Source: calls-and-media.md, The media process.
  */
-import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin } from '../../lib/clock.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { messageOf } from '../../lib/result.ts';
 import { Restarts } from '../../lib/restarts.ts';
@@ -49,7 +49,7 @@ export class RemoteMedia {
       const waitMs = this.#restarts.died(typeof linked === 'object');
       if (typeof linked === 'string' && !this.#isStopping)
         log.warn({ fault: linked, retry_ms: waitMs }, 'not linked to the server; it is tried again');
-      await settlesWithin(clock, waitMs, this.#stopped.promise);
+      await completesWithin(clock, waitMs, this.#stopped.promise);
     }
   }
 

@@ -4,7 +4,13 @@
  * calls-and-media.md, Legs and Resolution.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import {
+  fullBucket,
+  spendTokens,
+  waitForToken,
+  type Rate,
+  type TokenBucket,
+} from '../../lib/token-bucket.ts';
 import { keyFrameAskMsMin } from '../../model/limits.ts';
 import { pictureBurstMs, pictureShareMax } from '../../model/media/decoding-limits.ts';
 import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/media/picture.ts';
@@ -125,7 +131,7 @@ export class PicturePipeline {
     if (isKeyWanted) this.#isKeyDue = false;
     const { description } = frame.source;
     const result = await this.#transcoder.take(sourceFrame(frame), shapes, description, isKeyWanted);
-    takeToken(this.#work, result.workMs);
+    spendTokens(this.#work, result.workMs);
     if (result.drop === 'overdue') this.#audience.overdue();
     if (result.pictures.every((picture) => typeof picture === 'string')) this.#isKeyDue ||= isKeyWanted;
     else if (isKeyWanted) this.#keyMadeMs = nowMs;

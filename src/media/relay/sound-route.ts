@@ -4,7 +4,13 @@
  * Source: calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import {
+  fullBucket,
+  spendTokens,
+  waitForToken,
+  type Rate,
+  type TokenBucket,
+} from '../../lib/token-bucket.ts';
 import type { Transcoders } from '../transcoding/transcoder-pool.ts';
 import type { SoundTranscoder } from '../transcoding/transcoder-session.ts';
 import { audioBytesWaitingMax } from '../../model/limits.ts';
@@ -141,7 +147,7 @@ export class SoundRoute {
     if (result.drop === 'overdue') this.#deps.overdue.add();
     if (this.#isClosed) return this.#lost(packet, 'no_receiver');
     this.#stage = 'free';
-    takeToken(this.#work, result.workMs);
+    spendTokens(this.#work, result.workMs);
     this.#deps.tally.rebuilt(result.rebuilds);
     this.#deliver(packet, targets, result);
     this.#takeNext();

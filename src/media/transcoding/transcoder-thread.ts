@@ -4,7 +4,7 @@
  * each session makes it known to the new one. So is a thread whose task takes longer than it may.
  */
 import type { Transferable } from 'node:worker_threads';
-import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
@@ -155,7 +155,7 @@ export class TranscoderThread {
     const freed = this.#run('closeAll', undefined, { lost: undefined });
     const hangs = this.#state === 'gone' && this.#thread.port.waiting > 0;
     this.#state = 'closed';
-    const isFree = !hangs && (await settlesWithin(this.#deps.clock, workersStopMsMax, freed));
+    const isFree = !hangs && (await completesWithin(this.#deps.clock, workersStopMsMax, freed));
     if (isFree) await this.#thread.end();
     if (!isFree || this.#abandoned > 0)
       this.#deps.log.error({}, 'a transcoding thread does not end; it goes with its process');

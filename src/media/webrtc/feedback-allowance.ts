@@ -3,7 +3,7 @@
  * of video that are sent again, of one client and of all. What is beyond a limit is passed over, and nobody is closed for
  * it: a client repeats what still matters. The rates are in model/media/rtc-limits.ts.
  */
-import { acquireTokens, fullBucket, takeToken, TurnBudget, waitForToken } from '../../lib/token-bucket.ts';
+import { acquireTokens, fullBucket, spendTokens, TurnBudget, waitForToken } from '../../lib/token-bucket.ts';
 import {
   rtcFeedbackRateMax,
   rtcFeedbackPerTurnMax,
@@ -23,7 +23,7 @@ export class SharedFeedback {
 
   /** False: this turn of the loop has read enough. */
   acquirePacket(): boolean {
-    return this.#turn.take();
+    return this.#turn.spend();
   }
 
   acquireResend(bytes: number, nowMs: number): boolean {
@@ -47,7 +47,7 @@ export class FeedbackAllowance {
   acquirePacket(nowMs: number): boolean {
     if (waitForToken(this.#packets, rtcFeedbackRateMax, nowMs) > 0 || !this.#shared.acquirePacket())
       return false;
-    takeToken(this.#packets);
+    spendTokens(this.#packets);
     return true;
   }
 

@@ -3,7 +3,7 @@
  * ahead of it packets that are sent again.
  */
 import { assert } from '../../lib/assert.ts';
-import { fullBucket, takeToken, waitForToken } from '../../lib/token-bucket.ts';
+import { fullBucket, spendTokens, waitForToken } from '../../lib/token-bucket.ts';
 import { rtcPaceRate, rtcPacketsKept } from '../../model/media/rtc-limits.ts';
 
 export class VideoPacer {
@@ -40,7 +40,7 @@ export class VideoPacer {
     ) {
       const packet = this.#again.shift() ?? this.#waiting.shift();
       if (packet === undefined) break;
-      takeToken(this.#bucket, packet.length);
+      spendTokens(this.#bucket, packet.length);
       this.#send(packet);
     }
     if (this.#waiting.length === 0) this.#finish();

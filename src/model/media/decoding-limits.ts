@@ -1,64 +1,60 @@
 /**
- * Limits of the work that one frame may cost its decoder, of the time that workers spend, and of the memory of media processes. A
- * frame beyond the limits of work is dropped as undecodable, before a decoder gets it. Source: calls-and-media.md, The media
- * process.
+ * Limits of the work that one frame may cost its decoder, of the workers' time, and of the memory of media processes. A frame
+ * beyond the limits of work is dropped as undecodable before decoding. Source: calls-and-media.md, The media process.
  */
 
-/** NAL units of an access unit: a message of 1 MiB in slices of 1200 bytes or a little less. */
+/** NAL units of an access unit: a message of 1 MiB in slices of about 1200 bytes. */
 export const accessUnitPartsMax = 1280;
 /**
- * Parameter sets of an access unit, and of a stream that are remembered, of which the one repeated least lately is forgotten: a
- * decoder makes tables of the picture's size for each.
+ * Parameter sets per access unit, and remembered per stream, where the least recently repeated is dropped: a decoder allocates
+ * tables of the picture's size for each.
  */
 export const parameterSetsMax = 32;
-/** A longer set is decoded, but not given to the next decoder of the stream; encoders make 1 KiB at most. */
+/** A larger set is decoded, but not passed to the stream's next decoder; encoders produce 1 KiB at most. */
 export const parameterSetBytesMax = 4096;
 /**
- * A slice may cost all blocks of 16 x 16 from its first one to the end of the picture. All slices of an access unit may cost so many
- * times the picture, as 80 slices of equal size do, a small picture counted as one of 1920 x 1088; and so many blocks more for
- * each byte, so that slices of 1000 bytes are never too many.
+ * Bound on blocks of 16 x 16: a slice is charged all blocks from its first one to the end of the picture. All slices of an
+ * access unit may cost this many pictures (as 80 slices of equal size do), a small picture counted as 1920 x 1088; plus this
+ * many blocks per byte, so that slices of 1000 bytes are always allowed.
  */
 export const sliceAreasMax = 40;
 export const sliceAreaBlocksMin = 8160;
 export const sliceBlocksPerByte = 4;
-/** Blocks of 16 x 16 in the pictures that a decoder keeps for reference: as many as level 5.1 of H.265 allows, 80 MB. */
+/** Blocks of 16 x 16 in a decoder's reference pictures: the maximum of H.265 level 5.1, 80 MB. */
 export const referenceBlocksMax = 208_896;
 
-/** Scans of a JPEG: each may pass over the whole picture. Encoders make 15 at most. */
+/** Scans of a JPEG, each of which may cover the whole picture; encoders produce 15 at most. */
 export const jpegScansMax = 32;
-/** Frame headers, those of thumbnails and bytes that look like one included: each clears the memory of a picture. */
+/** Frame headers of a JPEG, including thumbnails' and bytes that resemble one: each clears a picture's memory. */
 export const jpegFrameHeadersMax = 8;
-/** Bytes of Huffman tables, by the lengths of their segments: encoders make 200 bytes a scan at most. */
+/** Bytes of Huffman tables, by their segment lengths: encoders produce 200 bytes a scan at most. */
 export const jpegTableBytesMax = 16 * 1024;
 
 /**
- * CPU time, in ms, of a worker for one frame, or one packet of sound, of a source up to 1920 x 1080; larger sources have more by
- * their area. Beyond it the worker is abandoned. Where the system tells no CPU time of a thread, it counts elapsed time, and
- * allows `elapsedPerTaskTime` times that: a loaded machine works on other things as well.
+ * CPU milliseconds of a worker for one frame or sound packet of a source up to 1920 x 1080; larger sources get more in
+ * proportion to their area. Beyond it the worker is abandoned. Where the system does not report a thread's CPU time, elapsed
+ * time counts, with `elapsedPerTaskTime` times the limit: a loaded machine also does other work.
  */
 export const taskTimeMsMax = 250;
 export const elapsedPerTaskTime = 8;
-/** Workers of a process that were abandoned and still run; one more, and the process is restarted. */
+/** Abandoned workers of a process that still run; one more restarts the process. */
 export const abandonedWorkersMax = 8;
 /**
- * After an overdue frame those of its call are refused for so long, and with the third one its call ends. With the eighth of one
- * application within that time those of all of its calls are refused, by so much longer for each further one: by then the
- * workers that it costs keep its own other calls from pictures as well.
+ * After an overdue frame, further frames of its call are refused for this long; the third one ends the call. After the eighth of
+ * one application within that time, frames of all its calls are refused, longer by this for each further one: by then the
+ * abandoned workers also deprive its other calls of pictures.
  */
 export const overdueRefusalMs = 10_000;
 export const overdueFramesMax = 3;
 export const overdueFramesOfApplicationMax = 8;
-/** Sessions whose overdue frames are remembered, also when their legs come again; the oldest is forgotten. */
+/** Sessions whose overdue frames are remembered, even if their legs reconnect; the oldest is forgotten. */
 export const overdueSessionsMax = 4096;
 
-/**
- * Share of a worker's time that the pictures of one direction may take while the worker's calls want more than there is, and
- * milliseconds of it at once.
- */
+/** Share of a worker's time that the pictures of one direction may use while the worker is overbooked, and burst in milliseconds. */
 export const pictureShareMax = 0.25;
 export const pictureBurstMs = 1000;
 
-/** JavaScript heap of a media process, and of each of its transcoding threads; frames are not in it. Beyond it either ends. */
+/** JavaScript heap of a media process and of each transcoding thread, excluding frames; beyond it the process or thread dies. */
 export const mediaHeapMebibytesMax = 1024;
 export const transcoderHeapMebibytesMax = 256;
 /** Writable memory of a media process that is a child, as a share of the memory of the machine or container. */

@@ -1,18 +1,18 @@
 /** Limits of the sound of calls. Source: calls-and-media.md, Legs. */
 
-/** A longer packet of sound is dropped. */
+/** A longer sound packet is dropped. */
 export const soundPacketMsMax = 500;
-/** Sound goes out in packets of so long. */
+/** Duration of outgoing sound packets. */
 export const soundBlockMs = 20;
-/** A longer gap, or one backwards, begins a new time line. */
+/** A larger gap, or one backwards, starts a new timeline. */
 export const soundJumpMs = 500;
-/** Share of a worker's time that one direction of sound is counted with until it is measured. */
+/** Share of a worker's time reserved for one direction of sound until it is measured. */
 export const soundShareFirst = 0.01;
 /**
- * Share of a worker's time that one direction of sound may take, and milliseconds of it at once: many times what a voice
- * costs on a slow core, loading an encoder included. Beyond it packets are dropped: a leg can send some that are dear.
+ * Share of a worker's time that one direction of sound may use, and burst in milliseconds: many times the cost of a voice on a
+ * slow core, including loading an encoder. Beyond it packets are dropped: a leg can send expensive ones.
  */
 export const soundShareMax = 0.25;
 export const soundBurstMs = 1000;
-/** Work on sound that no worker had room for is not asked for again sooner. */
+/** Minimum interval between attempts to reserve a worker for sound. */
 export const soundRetryMsMin = 1000;

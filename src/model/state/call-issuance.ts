@@ -1,7 +1,6 @@
 /**
- * A call session as it is issued, and issued again: idempotent for an application, a device and a room. Who may be
- * issued one, and which other session has to go for it, is decided elsewhere.
- * Source: calls-and-media.md, Credential issuance.
+ * Issues call sessions, idempotently for an application, a device and a room. Permission, and the session that makes room for a
+ * new one, are decided elsewhere. Source: calls-and-media.md, Credential issuance.
  */
 import type { CallMedia, CallOrder, CallSession, Size } from '../call.ts';
 import type { SessionId } from '../ids.ts';
@@ -29,7 +28,7 @@ export function issueSession(sessionId: SessionId, order: CallOrder, atMs: numbe
 export type Reissue =
   { readonly kind: 'renewed' | 'changed'; readonly session: CallSession } | { readonly kind: 'media_in_use' };
 
-/** `order` is for the same application, device and room. Media parameters are replaced while nobody has connected. */
+/** `order`: for the same application, device and room. Media parameters may change until somebody connects. */
 export function reissueSession(session: CallSession, order: CallOrder, atMs: number): Reissue {
   const isSameMedia = sameMedia(session.media, order.media);
   if (!isSameMedia && session.state !== 'issued') return { kind: 'media_in_use' };
@@ -37,14 +36,14 @@ export function reissueSession(session: CallSession, order: CallOrder, atMs: num
     ...session,
     room: order.room,
     media: order.media,
-    // A call that rings, rings for as long as it was going to.
+    // A ringing call keeps its timeout.
     callingTimeoutS: session.ringsFromMs === null ? order.callingTimeoutS : session.callingTimeoutS,
     expiresAtMs: expiryOf(order, atMs),
   };
   return { kind: isSameMedia ? 'renewed' : 'changed', session: renewed };
 }
 
-/** On a whole second: a token says it in seconds. */
+/** Whole seconds, the unit of tokens. */
 function expiryOf({ callingTimeoutS }: CallOrder, atMs: number): number {
   return (Math.floor(atMs / 1000) + callingTimeoutS + callIssuedGraceS) * 1000;
 }

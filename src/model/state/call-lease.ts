@@ -1,12 +1,11 @@
 /**
- * How long a live call session may go without news, what counts as news in each state, and as what it ends without.
- * Durations only: who holds the deadline adds them to its monotonic clock.
- * Source: calls-and-media.md, Call sessions and call status.
+ * The lease of a live call session: its duration, the news that renews it in each state, and the reason when it expires.
+ * Durations only: the caller adds them to its monotonic clock. Source: calls-and-media.md, Call sessions and call status.
  */
 import type { AliveSign, CallEndReason, CallSession, LiveCallState } from '../call.ts';
 import { callIssuedGraceS, connectedLeaseMs, establishingLeaseMs, ringingGraceMs } from '../limits.ts';
 
-/** `first-connect`: a device, or a bridge, is there for the first time. */
+/** `first-connect`: a device, or a bridge, connects for the first time. */
 type News = AliveSign | 'report' | 'first-connect';
 
 interface Lease {
@@ -30,7 +29,6 @@ const leases: Readonly<Record<LiveCallState, Lease>> = {
   },
 };
 
-/** Milliseconds of the whole lease of the state that the session is in. */
 export function wholeLeaseMs({ state, callingTimeoutS }: CallSession): number {
   switch (state) {
     case 'issued':
@@ -45,14 +43,14 @@ export function wholeLeaseMs({ state, callingTimeoutS }: CallSession): number {
   }
 }
 
-/** Milliseconds from now in which the lease ends after this news; null: it ends when it would have. */
+/** Milliseconds from now until the lease expires after this news; null: unchanged. */
 export function renewedLeaseMs(session: CallSession, by: News): number | null {
   return leases[session.state].renewedBy[by] ? wholeLeaseMs(session) : null;
 }
 
 /**
- * Milliseconds, 0 to the whole lease, that are left to a session of which nothing but its record is known. How long
- * it was issued, or has rung, is told by the wall clock; the other leases begin anew.
+ * Remaining milliseconds, 0 to the whole lease, of a session known only by its record. Time since issuance or ringing is
+ * measured by the wall clock; other leases restart.
  */
 export function leftLeaseMs(session: CallSession, wallMs: number): number {
   const wholeMs = wholeLeaseMs(session);
@@ -68,7 +66,6 @@ export function leftLeaseMs(session: CallSession, wallMs: number): number {
   }
 }
 
-/** As what a session of this state ends when its lease does. */
 export function leaseEndReason(state: LiveCallState): CallEndReason {
   return leases[state].endsAs;
 }

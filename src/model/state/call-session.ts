@@ -1,12 +1,12 @@
 /**
- * One live call session as a pure machine: what is kept of it, what happened, what is kept now, what has changed and
- * when its lease ends. No legs, no store, no clock: the wall time comes in, a duration goes out.
+ * One live call session as a pure state machine: from the session and an input it computes the next session, the state change
+ * and the lease. No legs, no store, no clock: wall time comes in, a duration goes out.
  *
- * Invariants, to which random walks hold it:
- *  1. States are skipped forwards and never gone back to; what says the present state, or an earlier one, changes nothing.
- *  2. Ringing and attempting share one lease, from the first of them, and nothing makes it longer.
+ * Invariants, checked by random walks:
+ *  1. States may be skipped but never return; a report of the present or an earlier state changes nothing.
+ *  2. Ringing and attempting share one lease, which begins with the first of them and is never extended.
  *  3. A session leaves `issued` once and ends once.
- *  4. A call that is connected is not rejected any more.
+ *  4. A connected call can no longer be rejected.
  *
  * Source: calls-and-media.md, Call sessions and call status.
  */
@@ -26,26 +26,24 @@ import { leaseEndReason, renewedLeaseMs, wholeLeaseMs } from './call-lease.ts';
 import type { EventDraft } from '../events.ts';
 
 export type CallInput =
-  /** A leg is there, for the first time or again. */
+  /** A leg connected, for the first time or again. */
   | { readonly kind: 'device-connected'; readonly tokenId: TokenId }
   | { readonly kind: 'bridge-connected' }
   | { readonly kind: 'reported'; readonly report: CallReport }
-  /** By a controller that did not join: of a call that is connected it changes nothing. */
+  /** By a controller that did not join; a connected call is unaffected. */
   | { readonly kind: 'rejected'; readonly reason: RejectionReason }
   | { readonly kind: 'lease-ended' }
-  /** By the server. */
   | { readonly kind: 'ended'; readonly reason: CallEndReason };
 
 export interface CallStep {
-  /** As it is now; of one that ends: as it was last. The same object as before: there is nothing to keep. */
+  /** The session now; of an ended one, its last value. The same object: nothing to store. */
   readonly session: CallSession;
-  /** Null: its state is what it was. */
   readonly change: CallChange | null;
-  /** Milliseconds from now in which its lease ends; null: when it would have. */
+  /** Milliseconds from now until its lease expires; null: unchanged. */
   readonly leaseMs: number | null;
 }
 
-/** `atMs`: wall milliseconds, for stamps alone. */
+/** `atMs`: wall milliseconds, for stamps only. */
 export function reduceCall(session: CallSession, input: CallInput, atMs: number): CallStep {
   switch (input.kind) {
     case 'device-connected':
@@ -80,7 +78,7 @@ function withBridge(session: CallSession): CallSession {
   return session.hasSeenBridge ? session : { ...session, hasSeenBridge: true };
 }
 
-/** A report that changes nothing still shows that its leg is there. */
+/** A report without a change still renews as a sign of life. */
 function reported(session: CallSession, report: CallReport, atMs: number): CallStep {
   if (report.kind === 'end') return ended(session, report.reason, atMs);
   if (callStates.indexOf(report.state) > callStates.indexOf(session.state))

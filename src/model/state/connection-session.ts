@@ -1,29 +1,29 @@
 /**
- * One connection of one device, sleep or signal, as a pure machine: what is kept of it, what happened, what is kept
- * now, and what has to be done about it. No sockets, no store, no clock: time comes in with the event, work goes out
- * as effects, to be performed in their order. The record is the state: a session is open while it names one.
+ * One connection of one device, sleep or signal, as a pure state machine: from a record and an event it computes the next record
+ * and the effects, to be performed in order. No sockets, no store, no clock: time comes in with the event. The record is the
+ * state: a session is open while the record names one.
  *
- * Invariants, to which random walks hold it:
- *  1. An epoch is given once: every login takes the next one.
- *  2. An end that speaks of another session than the open one changes nothing.
- *  3. Every end but a replacement sets lastOfflineAt and is told once; a replacement is told as a login.
+ * Invariants, checked by random walks:
+ *  1. Epochs are unique: every login takes the next one.
+ *  2. An end of a session other than the open one changes nothing.
+ *  3. Every end except a replacement sets lastOfflineAt and is published once; a replacement is published as a login.
  *  4. A login is not a heartbeat.
- *  5. A session that a later login elsewhere has superseded closes as replaced; of another one nothing changes.
+ *  5. A session superseded by a later login elsewhere closes as replaced; for any other session the event changes nothing.
  *
  * Source: decisions.md, Connectivity; sleep-wire.md, Sessions; signal-wire.md; cluster.md, Ownership.
  */
 import type { ConnectionRecord } from '../connectivity.ts';
 import type { SessionId } from '../ids.ts';
 
-/** `atMs`: wall milliseconds; `heartbeatAt`: Unix seconds of the connection's latest heartbeat, 0: it saw none. */
+/** `atMs`: wall milliseconds; `heartbeatAt`: Unix seconds of the connection's latest heartbeat, 0: none. */
 export type ConnectionEvent<Reason extends string> =
   | {
       readonly kind: 'login';
       readonly sessionId: SessionId;
       readonly atMs: number;
-      /** Of the connection this one may replace. */
+      /** Latest heartbeat of the connection that this one may replace. */
       readonly heartbeatAt: number;
-      /** True: its session before had to be called lost, and it lives; else it is a login of the device's own. */
+      /** True: the session was declared lost, but is alive. Default: a login by the device itself. */
       readonly recovered?: boolean;
     }
   | {
@@ -41,9 +41,9 @@ export type ConnectionEvent<Reason extends string> =
     }
   /** A later login at another member has the slot of this session. */
   | { readonly kind: 'superseded'; readonly session: SessionId; readonly heartbeatAt: number }
-  | { readonly kind: 'note-heartbeat'; readonly heartbeatAt: number };
+  | { readonly kind: 'heartbeat'; readonly heartbeatAt: number };
 
-/** What backends and the server are told of. */
+/** A change that is published to backends and to the server. */
 export type SessionChange<Reason extends string> =
   | {
       readonly kind: 'opened';
@@ -51,7 +51,6 @@ export type SessionChange<Reason extends string> =
       readonly epoch: number;
       readonly atMs: number;
       readonly replaced: boolean;
-      /** As in the event. */
       readonly recovered?: true;
     }
   | {
@@ -63,7 +62,7 @@ export type SessionChange<Reason extends string> =
     };
 
 export type ConnectionEffect<Reason extends string> =
-  /** Keep this record, and tell of the change with it; null: there is nothing to tell. */
+  /** Store this record and publish the change with it; null: no change to publish. */
   | { readonly kind: 'save'; readonly change: SessionChange<Reason> | null }
   /** Close the connection of the session that was open before this event. */
   | { readonly kind: 'close-previous'; readonly reason: Reason | 'replaced' };
@@ -91,7 +90,7 @@ function reduceClosed<Reason extends string>(
     case 'ended':
     case 'disconnect':
     case 'superseded':
-    case 'note-heartbeat':
+    case 'heartbeat':
       return { record, effects: nothing };
   }
 }
@@ -104,7 +103,7 @@ function reduceOpen<Reason extends string>(
   switch (event.kind) {
     case 'login':
       return {
-        record: loggedIn(heard(record, event.heartbeatAt), event),
+        record: loggedIn(withHeartbeat(record, event.heartbeatAt), event),
         effects: [opened(record, event, true), { kind: 'close-previous', reason: 'replaced' }],
       };
     case 'ended':
@@ -117,17 +116,20 @@ function reduceOpen<Reason extends string>(
       };
     case 'superseded':
       if (event.session !== session) return { record, effects: nothing };
-      return { record: { ...heard(record, event.heartbeatAt), openSession: null }, effects: superseded };
-    case 'note-heartbeat':
+      return {
+        record: { ...withHeartbeat(record, event.heartbeatAt), openSession: null },
+        effects: superseded,
+      };
+    case 'heartbeat':
       if (event.heartbeatAt === 0 || event.heartbeatAt === record.lastHeartbeatAt)
         return { record, effects: nothing };
-      return { record: heard(record, event.heartbeatAt), effects: noted };
+      return { record: withHeartbeat(record, event.heartbeatAt), effects: recorded };
   }
 }
 
 const nothing: readonly never[] = [];
-const noted: readonly ConnectionEffect<never>[] = [{ kind: 'save', change: null }];
-/** Its end was told as the login that superseded it. */
+const recorded: readonly ConnectionEffect<never>[] = [{ kind: 'save', change: null }];
+/** The login that superseded the session has published its end. */
 const superseded: readonly ConnectionEffect<never>[] = [
   { kind: 'save', change: null },
   { kind: 'close-previous', reason: 'replaced' },
@@ -166,10 +168,10 @@ function ended(
   record: ConnectionRecord,
   { atMs, heartbeatAt }: { readonly atMs: number; readonly heartbeatAt: number },
 ): ConnectionRecord {
-  return { ...heard(record, heartbeatAt), lastOfflineAt: wholeSeconds(atMs), openSession: null };
+  return { ...withHeartbeat(record, heartbeatAt), lastOfflineAt: wholeSeconds(atMs), openSession: null };
 }
 
-function heard(record: ConnectionRecord, heartbeatAt: number): ConnectionRecord {
+function withHeartbeat(record: ConnectionRecord, heartbeatAt: number): ConnectionRecord {
   return heartbeatAt === 0 ? record : { ...record, lastHeartbeatAt: heartbeatAt };
 }
 

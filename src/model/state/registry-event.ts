@@ -1,18 +1,19 @@
 /**
- * The events of a change of one device in the registry: derived from the entry before and after it, here and nowhere else. A device that moves to another product has left the one and come to the other. Source: docs/events.md.
+ * The events of a change of one device in the registry, derived from the entry before and after it. A device that moves to
+ * another product is removed from the one and added to the other. Source: docs/events.md.
  */
 import type { DeviceTerm, EventDraft, RegistryEventBody } from '../events.ts';
 import type { ApplicationId, DeviceId, ProductId } from '../ids.ts';
 import type { Device, Labels } from '../registry.ts';
 
-/** An entry as it was and as it is; null: there is none. */
+/** An entry before and after the change; null: absent. */
 export interface DeviceChange {
   readonly deviceId: DeviceId;
   readonly before: Device | null;
   readonly after: Device | null;
 }
 
-/** One to be told, with the product whose applications hear of it. */
+/** An event to publish, and the product whose applications receive it. */
 export interface RegistryNotice {
   readonly productId: ProductId;
   readonly event: EventDraft & RegistryEventBody;
@@ -21,11 +22,9 @@ export interface RegistryNotice {
 export interface ChangeOrigin {
   /** Null: an operator. */
   readonly by: ApplicationId | null;
-  /** Wall milliseconds. */
   readonly atMs: number;
 }
 
-/** In their order; none: nothing has changed. */
 export function registryNotices(
   { deviceId, before, after }: DeviceChange,
   { by, atMs }: ChangeOrigin,
@@ -47,7 +46,6 @@ export function registryNotices(
   ];
 }
 
-/** Of two entries of one product. */
 export function changedTerms(before: Device, after: Device): DeviceTerm[] {
   const changed: DeviceTerm[] = [];
   if (before.secret !== after.secret) changed.push('secret');

@@ -1,6 +1,6 @@
 /**
- * Logins and ends of sessions, and the events that tell backends of them. An event is derived from its transition here,
- * and read back here: nobody else knows which type of event is a login. Source: events.md, The log.
+ * Converts logins and ends of sessions to events for backends, and back: only this file maps them to event types. Source:
+ * events.md, The log.
  */
 import type { ConnectionKind } from '../cluster.ts';
 import type { EventDraft } from '../events.ts';
@@ -9,23 +9,21 @@ import type { JsonObject } from '../json.ts';
 import type { SignalEndReason } from '../signal.ts';
 import type { SleepEndReason } from '../sleep.ts';
 
-/** What a login and an end say alike. */
 export interface SessionPlace {
   readonly connection: ConnectionKind;
   readonly session: SessionId;
   readonly epoch: number;
-  /** Wall milliseconds. */
   readonly atMs: number;
-  /** The name of its node, in events. */
+  /** Name of its node, for events. */
   readonly node: string;
 }
 
 export interface SessionLogin extends SessionPlace {
   readonly kind: 'login';
   readonly replaced: boolean;
-  /** Others had to call the session lost, and it lives; left out: they had not. */
+  /** True: the session was declared lost, but is alive. Default: false. */
   readonly recovered?: boolean;
-  /** What the device reported of itself at this login; null: nothing, or it is a sleep session. */
+  /** Capabilities that the device reported at this login; null: none, or a sleep session. */
   readonly media: JsonObject | null;
 }
 
@@ -48,7 +46,7 @@ export function sessionEvent(deviceId: DeviceId, transition: SessionTransition):
   const type = types[connection][kind];
   const data =
     kind === 'ended' ? { session, node, reason: transition.reason } : loginData(session, node, transition);
-  // A connection's reasons are those of its own ends.
+  // The reasons of a connection match its own event type.
   return { type, data, deviceId, atMs, epoch } as EventDraft;
 }
 
@@ -61,7 +59,7 @@ function loginData(
   return media === null ? { session, node, replaced } : { session, node, replaced, media };
 }
 
-/** The session that an event of the log speaks of; null: it is about something else. */
+/** The session of a logged event; null: the event is about something else. */
 export function loggedSession(
   draft: EventDraft,
 ): Pick<SessionTransition, 'kind' | 'connection' | 'session'> | null {
@@ -79,7 +77,7 @@ export function loggedSession(
   }
 }
 
-/** A login's event with what is known of the session only later; null: the event is no login's. */
+/** Adds later facts about the session to a login's event; null: the event is not a login's. */
 export function amendedLogin(
   draft: EventDraft,
   known: { readonly epoch: number; readonly replaced: boolean | null; readonly recovered: boolean },

@@ -1,13 +1,13 @@
 /**
- * One connection of one device as all members of a cluster share it, as a pure machine: whoever holds the row (a
- * transaction of the shared store, a compare-and-set) applies what a member says has happened to it. Sessions are told
- * apart by their ids: what speaks of a session that has no slot any more changes nothing.
+ * One connection of one device in a cluster, as a pure state machine on the row that all members share: the holder of the row (a
+ * transaction of the shared store, a compare-and-set) applies the events that a member reports. Sessions are identified by their
+ * ids: an event of a session without a slot changes nothing.
  *
  * Invariants, each with a test:
- *  1. An epoch is given once: every login takes the next one.
- *  2. A session sits once: a login, an end, said again, changes nothing.
- *  3. Of two logins that are after the same slot the one told last has it; but one told late only if it is the later one.
- *  4. Every end but a replacement sets lastOfflineAt and is told once.
+ *  1. Epochs are unique: every login takes the next one.
+ *  2. Events are idempotent: a repeated login or end changes nothing.
+ *  3. The last reported of two competing logins wins the slot; one reported late wins only if it is the later login.
+ *  4. Every end except a replacement sets lastOfflineAt and is published once.
  *
  * Source: cluster.md, Ownership and Without NATS; decisions.md, Connectivity.
  */
@@ -21,11 +21,10 @@ export type SharedEvent =
       readonly member: MemberId;
       readonly node: string;
       readonly session: SessionId;
-      /** Wall milliseconds. */
       readonly atMs: number;
       /**
-       * It happened a while ago, out of the others' sight: where a later login has the slot, that keeps it. Members'
-       * wall clocks differ, so a login that is told at once is never held against one that was told before.
+       * The login happened earlier, while the member was cut off: a later login keeps the slot. Members' wall clocks differ, so
+       * logins reported at once are ordered by their reports, not by their times.
        */
       readonly isLate: boolean;
     }
@@ -33,12 +32,15 @@ export type SharedEvent =
       readonly kind: 'ended';
       readonly session: SessionId;
       readonly atMs: number;
-      /** Unix seconds of its latest heartbeat; 0: it saw none. */
+      /** Unix seconds of its latest heartbeat; 0: none. */
       readonly heartbeatAt: number;
     };
 
 export type SharedOutcome =
-  /** `isNew` false: it sits there already. `replaced`: it took over what others had; their members are to be told. */
+  /**
+   * `isNew` false: the session already has the slot. `superseded`: slots of other sessions that it replaced; their members are
+   * to be notified.
+   */
   | {
       readonly kind: 'claimed';
       readonly slot: SessionSlot;
@@ -48,7 +50,7 @@ export type SharedOutcome =
   /** A later login has the slot: the session is to be closed as replaced. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'left'; readonly slot: SessionSlot }
-  /** Nothing to tell, and the row is as it was. */
+  /** The row is unchanged, and there is nothing to publish. */
   | { readonly kind: 'unmoved' };
 
 export interface SharedStep {
@@ -94,7 +96,7 @@ function login(connection: ConnectionKind, row: SharedConnection, event: Login):
   return { row: { ...row, epoch, slots, lastLoginAt }, outcome: claimSlot(slot, true, rivals) };
 }
 
-/** Whose slot it takes: on signal everybody's, on sleep that of its own node, or of the oldest where there is no other. */
+/** Slots that a login replaces: on signal all; on sleep the one of its own node, or else the oldest when no slot is free. */
 function rivalsOf(
   connection: ConnectionKind,
   { slots }: SharedConnection,
@@ -113,10 +115,13 @@ function leave(
 ): SharedStep {
   const slots = row.slots.filter((other) => other !== slot);
   const lastOfflineAt = latest(row.lastOfflineAt, Math.floor(atMs / 1000));
-  return { row: { ...heard(row, heartbeatAt), slots, lastOfflineAt }, outcome: { kind: 'left', slot } };
+  return {
+    row: { ...withHeartbeat(row, heartbeatAt), slots, lastOfflineAt },
+    outcome: { kind: 'left', slot },
+  };
 }
 
-function heard(row: SharedConnection, heartbeatAt: number): SharedConnection {
+function withHeartbeat(row: SharedConnection, heartbeatAt: number): SharedConnection {
   if (heartbeatAt === 0 || heartbeatAt <= (row.lastHeartbeatAt ?? 0)) return row;
   return { ...row, lastHeartbeatAt: heartbeatAt };
 }

@@ -1,14 +1,14 @@
 /**
- * The outcome of one wakeup, as a pure state machine: it is being written, it waits for the device's signal login, it
- * is doubtful because the connection that carried it broke, it is settled. No store, no clock, no other wakeups: time
- * comes in with the event, and what is to be kept goes out as saves, to be done in their order.
+ * The outcome of one wakeup, as a pure state machine: `writing` the packet, `waiting` for the device's signal login, `doubtful`
+ * after the carrying connection broke, `settled`. No store, no clock, no other wakeups: time comes in with the event, and saves
+ * go out, to be performed in order.
  *
- * Invariants, to which random walks hold it:
- *  1. A wakeup is settled once; a cause is all that is added afterwards, once.
- *  2. What decides is when something happened, not when somebody noticed: a login after the deadline completes
- *     nothing, also when the deadline was not yet acted upon.
- *  3. Durations come from the monotonic clock and are never negative; a step of the wall clock moves stamps only.
- *  4. A wakeup that was answered 50402 never fails and never expires aloud: a login completes it, or it stays unknown.
+ * Invariants, checked by random walks:
+ *  1. A wakeup is settled once; afterwards only a cause is added, once.
+ *  2. The time of an event decides, not the time of its processing: a login after the deadline completes nothing, even if the
+ *     deadline has not been processed yet.
+ *  3. Durations come from the monotonic clock and are never negative; a step of the wall clock affects stamps only.
+ *  4. A wakeup that was answered 50402 never fails and publishes no expiry: a login completes it, or it stays unknown.
  *
  * Source: events.md; decisions.md, Wakeup.
  */
@@ -28,7 +28,7 @@ interface Login {
 interface Writing {
   readonly kind: 'writing';
   readonly request: WakeupRequest;
-  /** In lowercase hex. */
+  /** Lowercase hex. */
   readonly packet: string;
   readonly sleepEpoch: number;
   /** The device's signal was online when the write began. */
@@ -43,7 +43,7 @@ interface Pending {
   readonly kind: 'waiting' | 'doubtful';
   readonly requestId: RequestId;
   readonly record: WakeupRecord;
-  /** Of the accepted write; of its beginning when it was answered 50402. */
+  /** Time of the accepted write, or of its beginning when it was answered 50402. */
   readonly sinceMs: number;
   /** A login before it completes the wakeup. */
   readonly deadlineMs: number;
@@ -53,16 +53,14 @@ interface Settled {
   readonly kind: 'settled';
   readonly requestId: RequestId;
   readonly record: WakeupRecord;
-  /** The signal session whose login completed it, or null. */
   readonly sessionId: SessionId | null;
 }
 
 export type WakeupState = Writing | Pending | Settled;
 
 export type WakeupEvent =
-  /** The kernel has the packet. */
   | { readonly kind: 'written'; readonly id: WakeupId; readonly nowMs: number; readonly atMs: number }
-  /** It is answered 50402. */
+  /** The write was answered 50402. */
   | { readonly kind: 'unknown'; readonly id: WakeupId }
   | ({ readonly kind: 'login' } & Login)
   /** The sleep session of this epoch ended with `reset`. */
@@ -77,7 +75,7 @@ export interface WakeupStep {
   readonly saves: readonly WakeupSave[];
 }
 
-/** A wakeup found in the store, of a process that is gone: how long it has waited is known by the wall clock alone. */
+/** Resumes a stored wakeup of an earlier process: its waiting time is known by the wall clock only. */
 export function resumeWakeup(
   requestId: RequestId,
   record: WakeupRecord,
@@ -131,7 +129,7 @@ function accept(state: Writing, { id, nowMs, atMs }: Of<'written'>): WakeupStep 
   };
 }
 
-/** Whether the packet went out is not known; a login says that it did, or that it was not needed. */
+/** It is unknown whether the packet was sent; a login shows that it was, or that it was not needed. */
 function doubt(state: Writing, { id }: Of<'unknown'>): WakeupStep {
   const unknown = unknownSave(state, id);
   const pending = waiting(state.request.requestId, unknown.record, state.begunMs);
@@ -153,7 +151,7 @@ function reduceAwaited(state: Pending, event: WakeupEvent): WakeupStep {
   }
 }
 
-/** A cause is told once: what a device says after that is not worth a write each. */
+/** Only the first cause is stored: later reports are not worth a write each. */
 function reduceSettled(state: Settled, event: WakeupEvent): WakeupStep {
   if (event.kind !== 'reported' || state.record.status !== 'completed' || state.record.cause !== null)
     return { state, saves: nothing };
@@ -163,10 +161,10 @@ function reduceSettled(state: Settled, event: WakeupEvent): WakeupStep {
 
 function loggedIn({ requestId, record, sinceMs }: Pending, { sessionId, nowMs, atMs }: Login): WakeupStep {
   const wokeAfterMs = Math.max(0, Math.round(nowMs - sinceMs));
-  return settled(requestId, completedSave(requestId, record, atMs, wokeAfterMs, false), sessionId);
+  return finalStep(requestId, completedSave(requestId, record, atMs, wokeAfterMs, false), sessionId);
 }
 
-/** The first reset of the session that carried it, soon after the accepted write. */
+/** True for the first reset of the carrying session, soon after the accepted write. */
 function isFailedBy({ kind, record, sinceMs }: Pending, { epoch, nowMs }: Of<'reset'>): boolean {
   const isCarrier = record.acceptedAtMs !== null && record.sleepEpoch === epoch;
   return kind === 'waiting' && isCarrier && nowMs - sinceMs < wakeupResetMsMax;
@@ -176,12 +174,11 @@ function doubtful(state: Pending, nowMs: number): Pending {
   return { ...state, kind: 'doubtful', deadlineMs: nowMs + wakeupResetGraceMs };
 }
 
-/** No login came in time. */
 function runOut({ kind, requestId, record }: Pending, { atMs }: { readonly atMs: number }): WakeupStep {
-  return settled(requestId, ranOutSave(requestId, record, kind === 'doubtful', atMs), null);
+  return finalStep(requestId, ranOutSave(requestId, record, kind === 'doubtful', atMs), null);
 }
 
-function settled(requestId: RequestId, save: WakeupSave, sessionId: SessionId | null): WakeupStep {
+function finalStep(requestId: RequestId, save: WakeupSave, sessionId: SessionId | null): WakeupStep {
   return { state: { kind: 'settled', requestId, record: save.record, sessionId }, saves: [save] };
 }
 

@@ -1,24 +1,22 @@
 /**
- * The record of a wakeup at each turn of its life, and the event that goes with it. When a turn is taken is the
- * machine's to say (wakeup-outcome.ts). Source: events.md, The log and Reading.
+ * The record of a wakeup after each transition, and the event that accompanies it. The transitions are those of
+ * wakeup-outcome.ts. Source: events.md, The log and Reading.
  */
 import type { EventDraft } from '../events.ts';
 import type { DeviceId, RequestId, WakeupId } from '../ids.ts';
 import type { WakeupRecord, WakeupRequest } from '../wakeup.ts';
 
-/** Keep this record, and put the event into the log with it. */
+/** Store this record, and append the event to the log with it. */
 export interface WakeupSave {
   readonly record: WakeupRecord;
   readonly event: EventDraft | null;
 }
 
-/** A wakeup and the write that carries it. */
 export interface WakeupWrite {
   readonly request: WakeupRequest;
-  /** In lowercase hex. */
+  /** Lowercase hex. */
   readonly packet: string;
   readonly sleepEpoch: number;
-  /** Wall milliseconds. */
   readonly begunAtMs: number;
 }
 
@@ -36,7 +34,7 @@ export function acceptedSave(write: WakeupWrite, id: WakeupId, atMs: number): Wa
   };
 }
 
-/** Nobody is told: what became of the packet is not known. */
+/** Without an event: it is unknown whether the packet was sent. */
 export function unknownSave(write: WakeupWrite, id: WakeupId): WakeupSave {
   return { record: firstRecord(write, id, 'unknown', null), event: null };
 }
@@ -68,7 +66,7 @@ export function completedSave(
   };
 }
 
-/** No login came in time: failed after a reset, else expired; one that was answered 50402 stays unknown, and silent. */
+/** Deadline without a login: failed after a reset, else expired; one that was answered 50402 stays unknown, without an event. */
 export function ranOutSave(
   requestId: RequestId,
   before: WakeupRecord,

@@ -1,7 +1,7 @@
 /**
- * The token that lets a device connect to its call: a JWT, HS256, signed here and verified by jose. What is judged here is
- * what the token itself shows: its form, who signed it, for whom. Whether it is in time, and whether its device and its
- * session are still there, is for those who keep the calls. Source: calls-and-media.md, Credential issuance.
+ * Tokens by which a device connects to its call: JWTs, HS256, signed here and verified by jose. This file checks a token's form,
+ * signature, issuer and audience; its time, device and session are checked by the owner of the calls. Source:
+ * calls-and-media.md, Credential issuance.
  */
 import { createHmac } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify, type JWTPayload } from 'jose';
@@ -18,7 +18,7 @@ export interface CallTokenClaims {
   readonly tokenId: TokenId;
   /** Unix seconds. */
   readonly issuedAtS: number;
-  /** Unix seconds: the end of its first connect. */
+  /** Unix seconds: deadline of the first connect. */
   readonly expiresAtS: number;
 }
 
@@ -26,8 +26,8 @@ const issuer = 'reveille';
 const audience = 'msgvoip';
 
 /**
- * At most `callTokenBytesMax` characters of ASCII, if the device's id has room: see `hasTokenRoom`. Put together here and not
- * by jose, which encodes the head and looks the key over with every token: that is most of what a token cost.
+ * At most `callTokenBytesMax` ASCII characters, if `hasTokenRoom` accepts the device id. Not built by jose, which encodes the
+ * head and checks the key for every token: most of a token's cost.
  */
 export function signCallToken(keys: TokenKeys, claims: CallTokenClaims): string {
   const { head, key } = keys.first;
@@ -42,25 +42,19 @@ export function signCallToken(keys: TokenKeys, claims: CallTokenClaims): string 
   });
   const signed = `${head}.${payload}`;
   const token = `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`;
-  assert(token.length <= callTokenBytesMax, 'who issues tokens knows that the device id has room');
+  assert(token.length <= callTokenBytesMax, 'hasTokenRoom was checked before a token is issued');
   return token;
 }
 
-/** Of `sub` as JSON, its quotes included; the rest of the claims, the head and the signature take less than 512 bytes. */
+/** Maximum size of `sub` as JSON with its quotes; the other claims, the head and the signature need less than 512 bytes. */
 const subjectBytesMax = 768;
 
-/**
- * A device id is any 255 bytes of UTF-8, and JSON takes six for each control character: with very many of them there is
- * no token under `callTokenBytesMax`.
- */
+/** False: the token would exceed `callTokenBytesMax`. A device id has up to 255 bytes, and JSON needs six for each control character. */
 export function hasTokenRoom(deviceId: DeviceId): boolean {
   return Buffer.byteLength(JSON.stringify(deviceId)) <= subjectBytesMax;
 }
 
-/**
- * The claims, or why the token is not good; of faults of several kinds the first in the order of form, algorithm, key,
- * signature, claims. Never rejects, whatever it is given.
- */
+/** The claims, or the reason for rejection: the first in the order form, algorithm, key, signature, claims. Never rejects. */
 export async function checkCallToken(
   keys: TokenKeys,
   token: string,
@@ -80,12 +74,12 @@ export async function checkCallToken(
   }
 }
 
-/** jose's own decoder also takes white space and padding: a token has one spelling. */
+/** Stricter than jose's decoder, which also accepts white space and padding: a token has one spelling. */
 const tokenForm = /^[\w-]+\.[\w-]+\.[\w-]*$/;
-/** 32 bytes, the two bits that are over at their end zero. */
+/** 32 bytes; the two unused bits at the end are zero. */
 const macForm = /\.[\w-]{42}[AEIMQUYcgkosw048]$/;
 
-/** At the beginning of time nothing has expired: jose checks all but the time, which has to be our clock's. */
+/** At time 0 nothing has expired: jose checks everything but the time, which comes from the injected clock. */
 const expectations = {
   algorithms: [tokenAlgorithm],
   issuer,

@@ -1,28 +1,28 @@
 /**
- * The keys of calls' tokens that are live in this process. The first signs, all verify: so a new key can take over
- * while tokens of the former one are still on their way. Each is imported once, since that costs more than a signature.
- * Where they are kept is the store's. Source: calls-and-media.md, Credential issuance.
+ * Live signing keys of call tokens. The first signs, all verify, so that a new key takes over while tokens of the former one are
+ * still in use. Each is imported once, because an import costs more than a signature. The store persists them. Source:
+ * calls-and-media.md, Credential issuance.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 
 export interface TokenKey {
-  /** Names it in the head of a token: 1-32 characters of `A-Z a-z 0-9 _ . -`. */
+  /** Key id in a token's head: 1-32 characters of `A-Z a-z 0-9 _ . -`. */
   readonly kid: string;
   /** 32 bytes. */
   readonly secret: Uint8Array;
 }
 
-/** As Node's own HMAC takes it. */
+/** A key in the form of Node's HMAC. */
 export interface LiveTokenKey {
   readonly kid: string;
   readonly key: KeyObject;
-  /** The first part of every token that it signs. */
+  /** Encoded head of all tokens that the key signs. */
   readonly head: string;
 }
 
-/** Of a token's head. */
+/** `alg` in a token's head. */
 export const tokenAlgorithm = 'HS256';
 export const tokenType = 'JWT';
 
@@ -31,29 +31,26 @@ export const tokenSecretBytes = 32;
 export class TokenKeys {
   #live: readonly LiveTokenKey[];
 
-  /** 1 to `tokenKeysMax` keys of different kids, the one that signs first. */
+  /** 1 to `tokenKeysMax` keys with different kids; the first signs. */
   constructor(keys: readonly TokenKey[]) {
     this.#live = importKeys(keys);
   }
 
-  /** All of them at once. */
   replace(keys: readonly TokenKey[]): void {
     this.#live = importKeys(keys);
   }
 
-  /** The one that signs. */
   get first(): LiveTokenKey {
     const [first] = this.#live;
     assert(first !== undefined, 'there is a key that signs');
     return first;
   }
 
-  /** For another process that checks: they are secrets. */
+  /** Secrets, for another process that verifies. */
   export(): TokenKey[] {
     return this.#live.map(({ kid, key }) => ({ kid, secret: key.export() }));
   }
 
-  /** Null: no such key is live, or not any more. */
   find(kid: string): LiveTokenKey | null {
     return this.#live.find((live) => live.kid === kid) ?? null;
   }
@@ -74,7 +71,6 @@ function importKey({ kid, secret }: TokenKey): LiveTokenKey {
   };
 }
 
-/** A part of a token as it stands in it. */
 export function encodeTokenPart(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }

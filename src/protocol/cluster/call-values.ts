@@ -1,4 +1,4 @@
-/** Calls as they cross between members: what is asked of them, what they are, and how they ended. Source: cluster.md, Media. */
+/** Calls as members exchange them: orders, live calls and ends. Source: cluster.md, Media. */
 import { z } from 'zod';
 import {
   callEndReasons,
@@ -49,7 +49,6 @@ export const callRejection: z.ZodType<CallRejection> = z.strictObject({
   reason: z.enum(rejectionReasons),
 });
 
-/** Live ones of one device. */
 export const sharedCalls: z.ZodType<readonly SharedCall[]> = z
   .array(z.strictObject({ sessionId, state: z.enum(liveCallStates) }))
   .max(callsPerDeviceMax);

@@ -1,6 +1,6 @@
 /**
- * Values that cross between members: sessions, their slots and heartbeats, wakeups and messages to devices, and the members
- * themselves. Calls are in call-values.ts.
+ * Values that members exchange: sessions, slots, heartbeats, wakeups, messages to devices, and the members themselves. Calls are
+ * in call-values.ts.
  */
 import { z } from 'zod';
 import type {

@@ -1,6 +1,6 @@
 /**
- * Questions, answers and notices between members as bytes. An answer names the kind of its question, so that it can be checked by itself; whether that is what was asked is
- * for the asker to see. Source: cluster.md, Route.
+ * Encodes and decodes questions, answers and notices between members. An answer names the kind of its question, so that it can
+ * be validated on its own; the asker checks that it matches. Source: cluster.md, Route.
  */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
@@ -125,13 +125,12 @@ export type PeerAnswerMessage<Kind extends PeerKind = PeerKind> = {
   [One in Kind]: {
     readonly kind: 'answer';
     readonly id: number;
-    /** The kind of the question. */
     readonly to: One;
     readonly answer: PeerAnswer<One>;
   };
 }[Kind];
 
-/** `id`: the asker's number of the question, 0 to 2^32 - 1. */
+/** `id`: the asker's number for the question, 0 to 2^32 - 1. */
 export type PeerMessage =
   | {
       readonly kind: 'question';
@@ -166,7 +165,7 @@ const message = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('notice'), from: memberId, notice }),
 ]);
 
-/** May be larger than `peerMessageBytesMax`, and is then not to be sent. */
+/** The result may exceed `peerMessageBytesMax`; then it must not be sent. */
 export function encodePeerMessage(message: PeerMessage): Uint8Array {
   if (message.kind !== 'question' || message.question.kind !== 'message') return encodeVersioned(message);
   const { request } = message.question;
@@ -174,7 +173,7 @@ export function encodePeerMessage(message: PeerMessage): Uint8Array {
   return encodeVersioned({ ...message, question: { kind: 'message', request: { ...request, payload } } });
 }
 
-/** The message, or what is wrong with the bytes, as a sentence. Never throws. */
+/** The message, or the fault as a sentence. Never throws. */
 export function decodePeerMessage(bytes: Uint8Array): Result<PeerMessage, string> {
   return decodeVersioned<PeerMessage>(bytes, message);
 }

@@ -1,7 +1,6 @@
 /**
- * Values that members keep where all of them see it, as bytes: each is written whole by one of them and read by others,
- * and names its own subject. Decoders give the value or what is wrong with the bytes, as a sentence, and never throw.
- * Source: cluster.md.
+ * Values in the shared store, as bytes: each is written whole by one member, read by others, and names its own subject. Decoders
+ * return the value or the fault as a sentence, and never throw. Source: cluster.md.
  */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
@@ -73,7 +72,7 @@ export const eventDraft: z.ZodType<EventDraft> = z.discriminatedUnion('type', [
   draftOf('device.registry.changed', { ...registered, changed: z.array(z.enum(deviceTerms)) }),
 ]);
 
-/** As `eventDraft` reads it. */
+/** In the form that `eventDraft` decodes. */
 export function plainDraft(draft: EventDraft): object {
   if (draft.type !== 'device.signal.online' || draft.data.media === undefined) return draft;
   return { ...draft, data: { ...draft.data, media: encodeJsonObject(draft.data.media) } };
@@ -96,7 +95,7 @@ export function decodeDeviceRow(bytes: Uint8Array): Result<StoredRow, string> {
 
 export interface SharedLogEvent {
   readonly id: EventId;
-  /** The device's own, from 1. */
+  /** Position among the device's events, from 1. */
   readonly seq: number;
   readonly draft: EventDraft;
   readonly productId: ProductId | null;
@@ -133,7 +132,7 @@ export interface DeviceHeartbeat {
   readonly heartbeatAt: number;
 }
 
-/** Packed: the names of fields would be most of it. */
+/** Encoded as tuples: field names would be most of the bytes. */
 const deviceHeartbeats: z.ZodType<readonly DeviceHeartbeat[]> = z.array(
   z
     .tuple([deviceId, z.boolean(), sessionId, stamp])
@@ -145,10 +144,10 @@ const deviceHeartbeats: z.ZodType<readonly DeviceHeartbeat[]> = z.array(
     })),
 );
 
-/** Bytes of a heartbeat beside those of its ids, and of the list of them. */
+/** Bytes of a heartbeat besides its ids, including the list's overhead. */
 const heartbeatBytesMax = 64;
 
-/** Heartbeats beyond `peerMessageBytesMax` are left out: the kept ones of their devices are older for it. */
+/** Omits heartbeats beyond `peerMessageBytesMax`; the stored ones of those devices stay older. */
 export function encodeHeartbeats(heartbeats: readonly DeviceHeartbeat[]): Uint8Array {
   const packed: unknown[] = [];
   let bytes = heartbeatBytesMax;
@@ -172,7 +171,7 @@ export function decodeWakeupRecord(bytes: Uint8Array): Result<KnownWakeup, strin
   return decodeVersioned(bytes, knownWakeup);
 }
 
-/** The latest of the wakeups that bear one request id: of an application's, or of a device's. */
+/** The latest wakeup with a request id, of an application or of a device. */
 export interface LatestWakeup {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;

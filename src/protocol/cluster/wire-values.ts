@@ -1,7 +1,7 @@
 /**
- * The bytes of all that members send each other and keep where they all see it: the version, then one value of msgpack; and
- * the names, stamps and bytes in it, checked as they are read. The version is read first: only members of one version agree
- * about the rest. Source: cluster.md, Without NATS.
+ * The encoding of all messages between members and of shared values: the version, then one msgpack value; with schemas of names,
+ * stamps and bytes. The version is read first: only members of one version agree about the rest. Source: cluster.md, Without
+ * NATS.
  */
 import { z } from 'zod';
 import { decodeJsonObject } from '../../lib/utf8.ts';
@@ -21,10 +21,10 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
 
-/** Raised with every change of what is here that an older member would not understand. */
+/** Incremented with every change that an older member would not understand. */
 const wireVersion = 1;
 
-/** Of plain values. May be larger than `peerMessageBytesMax`, and is then not to be sent. */
+/** `value`: plain. The result may exceed `peerMessageBytesMax`; then it must not be sent. */
 export function encodeVersioned(value: object): Uint8Array {
   const packed = packPlain(value);
   const bytes = Buffer.allocUnsafe(1 + packed.length);
@@ -33,12 +33,12 @@ export function encodeVersioned(value: object): Uint8Array {
   return bytes;
 }
 
-/** What `shape` makes of it, or what is wrong with it, as a sentence. Never throws. */
+/** The value validated by `shape`, or the fault as a sentence. Never throws. */
 export function decodeVersioned<Value>(bytes: Uint8Array, shape: z.ZodType<Value>): Result<Value, string> {
   const packed = packedOf(bytes);
   if (!packed.ok) return packed;
   if (bytes.length > peerMessageBytesMax)
-    return fail(`${bytes.length} bytes, where at most ${peerMessageBytesMax} are in order`);
+    return fail(`${bytes.length} bytes, where at most ${peerMessageBytesMax} are allowed`);
   const result = shape.safeParse(unpackPlain(packed.value));
   if (result.success) return succeed(result.data);
   const [issue] = result.error.issues;
@@ -64,30 +64,29 @@ export const memberId = parsed<MemberId>('member id', parseMemberId);
 
 const wordForm = /^[\x21-\x7e]{1,128}$/;
 
-/** Made by the server itself: ids of sessions, events and messages, and digests. */
+/** Text created by the server itself: ids of sessions, events and messages, and digests. */
 export function word<Branded extends string>() {
   return z.custom<Branded>((value) => typeof value === 'string' && wordForm.test(value), 'is no word');
 }
 
 export const digest = word<string>();
 
-/** For people: a host's name, a version, a fault. */
+/** Text for people: a host name, a version, a fault. */
 export const line = z.string().max(4096);
 export const whole = z.int().min(0);
-/** Wall milliseconds, or Unix seconds; a clock may have been set to before 1970. */
+/** Wall milliseconds, or Unix seconds; negative if a clock was set to before 1970. */
 export const stamp = z.int();
 export const stampOrNone = stamp.nullable();
 
-/** The fields of a SignedRequest. */
 export const signedRequest = { signature: digest, signatureExpiresMs: stamp };
 
-/** The two bytes of a wake packet, in memory of their own. */
+/** The two bytes of a wake packet, copied. */
 export const customData = z
   .custom<Uint8Array>((value) => value instanceof Uint8Array && value.length === 2, 'is not two bytes')
   .transform((bytes) => Uint8Array.from(bytes))
   .nullable();
 
-/** A caller's JSON stays JSON, for its nesting and its keys are the caller's. */
+/** A caller's JSON stays encoded as JSON, because the caller controls its nesting and keys. */
 export const jsonObject = z.instanceof(Uint8Array).transform((bytes, context): JsonObject => {
   const decoded = decodeJsonObject(bytes);
   if (decoded.ok) return decoded.value;
@@ -99,7 +98,6 @@ export function encodeJsonObject(object: JsonObject): Uint8Array {
   return Buffer.from(JSON.stringify(object));
 }
 
-/** A value, or why there is none. */
 export function result<Value, Failure>(
   value: z.ZodType<Value>,
   error: z.ZodType<Failure>,

@@ -1,7 +1,7 @@
 /**
- * Messages between an edge and its core to bytes, and back. A greeting is a map, which any version can read; every other message
- * is a list: the number of its kind, then its fields, in the order of these tables. Fields are checked by hand, for an edge loads
- * no schema library. Each fault is the end of a sentence about the peer.
+ * Encodes and decodes messages between an edge and its core. A greeting is a map, readable by any version; every other message
+ * is a list: the number of its kind, then its fields in the order of these tables. Fields are checked by hand, because an edge
+ * loads no schema library. Each fault is the end of a sentence about the peer.
  */
 import { packPlain, unpackOwn, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -40,15 +40,15 @@ type FromEdge = Exclude<SentByEdge, { kind: 'hello' }>;
 type FromCore = Exclude<CoreMessage, { kind: 'hello' | 'declined' }>;
 
 interface Field<Value> {
-  /** Undefined: it is none. */
+  /** Undefined: invalid. */
   readonly read: (value: unknown) => Value | undefined;
-  /** Absent: it is sent as it is. */
+  /** Absent: the value is sent unchanged. */
   readonly write?: (value: Value) => unknown;
 }
 
-/** In their order on the wire. */
+/** In wire order. */
 type Fields<Message> = { readonly [Name in Exclude<keyof Message, 'kind'>]: Field<Message[Name]> };
-/** In the order of the numbers of the kinds. */
+/** In the order of the kinds' numbers. */
 type Kinds<Message extends { readonly kind: string }> = {
   readonly [Kind in Message['kind']]: Fields<Extract<Message, { readonly kind: Kind }>>;
 };
@@ -184,12 +184,12 @@ export function encodeCoreMessage(message: CoreMessage): Buffer {
   return packPlain(isHello ? message : coreKinds.encode(message));
 }
 
-/** `isOwn`: the bytes come from a process of this machine's own user, and are not scanned before they are read. */
+/** `isOwn`: the bytes come from a process of this machine's own user, and skip the msgpack scan. */
 export function decodeEdgeMessage(bytes: Buffer, isOwn: boolean): Result<EdgeMessage, string> {
   return edgeKinds.decode(isOwn ? unpackOwn(bytes) : unpackPlain(bytes));
 }
 
-/** The core is trusted by the edge: it has its key, or is of its own user. */
+/** The edge trusts its core, which has the key or runs as the same user. */
 export function decodeCoreMessage(bytes: Buffer): Result<CoreMessage, string> {
   return coreKinds.decode(unpackOwn(bytes));
 }
@@ -208,8 +208,8 @@ function codec<Message extends { readonly kind: string }>(table: Kinds<Message>)
       return [number, ...writeFields(fields, message)];
     },
     decode(value: unknown): Result<Message, string> {
-      const fault = 'sent a message that is none of the link';
-      if (!Array.isArray(value)) return fail(isGreeting(value) ? 'said hello twice' : fault);
+      const fault = 'sent an invalid message';
+      if (!Array.isArray(value)) return fail(isGreeting(value) ? 'sent hello twice' : fault);
       const [number, ...given] = value as readonly unknown[];
       if (typeof number !== 'number') return fail(fault);
       const known = kinds[number];
@@ -226,7 +226,6 @@ function writeFields(fields: NamedFields, message: object): unknown[] {
   });
 }
 
-/** Null: it is no such message. */
 function readFields(
   message: Record<string, unknown>,
   fields: NamedFields,

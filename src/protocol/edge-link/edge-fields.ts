@@ -43,7 +43,7 @@ export function isSentence(value: unknown): value is string {
 
 const nameForm = /^[\x21-\x7e]{1,128}$/;
 
-/** Visible ASCII, so that it can stand in a log line as it is. */
+/** Visible ASCII: safe to log unescaped. */
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && nameForm.test(value);
 }
@@ -58,7 +58,6 @@ export function isAdvertised(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.length <= productSleepServersMax && value.every(isName);
 }
 
-/** The two bytes of a wakeup. */
 export function isCustomData(value: unknown): value is CustomData {
   return value === null || (Buffer.isBuffer(value) && value.length === 2);
 }

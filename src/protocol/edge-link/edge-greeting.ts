@@ -1,16 +1,13 @@
-/**
- * The first message of each end of the link between an edge and its core. Each fault is the end of a sentence about the
- * peer.
- */
+/** First messages of both ends of the link between an edge and its core. Each fault is the end of a sentence about the peer. */
 import { unpackPlain } from '../../lib/plain-msgpack.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { edgeSessionsMax } from '../../model/sleep.ts';
 import { isAddress, isAdvertised, isCount, isName, isSentence } from './edge-fields.ts';
 import { edgeLinkVersion, type CoreMessage, type EdgeHello, type EdgeMessage } from './edge-message.ts';
 
-const notALink = 'does not speak the language of the link';
+const notALink = 'does not speak the protocol of the link';
 
-/** The core's end reads the version first: the rest of a hello may be another one's. */
+/** Reads the version first: the rest of a hello may belong to another version. */
 export function decodeEdgeHello(bytes: Buffer): Result<EdgeMessage, string> {
   const hello = unpackPlain(bytes);
   if (!isGreeting(hello) || hello.kind !== 'hello') return fail(notALink);
@@ -31,7 +28,7 @@ function unfit(field: keyof EdgeHello): Result<EdgeMessage, string> {
   return succeed({ kind: 'unfit', sentence: `the hello of the edge is out of range in its field ${field}` });
 }
 
-/** A hello of our version, or a decline of any. */
+/** A hello of this version, or a decline of any version. */
 export function decodeCoreHello(bytes: Buffer): Result<CoreMessage, string> {
   const greeting = unpackPlain(bytes);
   if (!isGreeting(greeting)) return fail(notALink);

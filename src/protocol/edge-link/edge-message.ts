@@ -1,7 +1,7 @@
 /**
- * The messages between an edge and its core, both ways. Sessions are named by the `number` that the edge gave their
- * connection: a uint32, which one edge process gives once. A message about a number that is not there is ignored, since
- * both ends may end a session at a time. Source: scale-out.md, Edges; docs/edge-protocol.md.
+ * Messages between an edge and its core. A session is identified by the `number` of its connection, a uint32 unique within the
+ * edge process. A message about an unknown number is ignored, since both ends may end a session at the same time. Source:
+ * scale-out.md, Edges; docs/edge-protocol.md.
  */
 import type { LogLine } from '../../lib/link/link-log.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
@@ -13,7 +13,7 @@ import type {
   WakeWriteResult,
 } from '../../model/sleep.ts';
 
-/** A core speaks this version and the one before; there is none before the first. */
+/** A core supports this version and the previous one; this is the first. */
 export const edgeLinkVersion = 1;
 
 export interface EdgeAddress {
@@ -21,24 +21,22 @@ export interface EdgeAddress {
   readonly port: number;
 }
 
-/** The first message of an edge. */
 export interface EdgeHello {
   readonly kind: 'hello';
   readonly version: number;
   /** Visible ASCII, unique among the edges of a core. */
   readonly name: string;
-  /** Names the process: the same each time that it connects. */
+  /** Identifies the process; stays the same when it reconnects. */
   readonly instance: string;
   readonly release: string;
   readonly pid: number;
-  /** The address it listens on, or will. */
+  /** The present or future listen address. */
   readonly address: EdgeAddress;
-  /** Sleep servers for devices, by its own settings; empty: the address. */
+  /** Sleep servers for devices, from the edge's settings; empty: its listen address. */
   readonly advertise: readonly string[];
   readonly maxSessions: number;
 }
 
-/** The answer to it. */
 export interface CoreHello {
   readonly kind: 'hello';
   readonly version: number;
@@ -55,23 +53,22 @@ export interface BroughtSession {
   readonly secretMark: number;
   /** Unix seconds; 0: none yet. */
   readonly lastHeartbeatAt: number;
-  /** The reason by which it has ended since the core was last told; null: it is open. */
+  /** End reason not yet reported to a core; null: open. */
   readonly endedBy: SleepEndReason | null;
 }
 
-/** Counted since the last one. */
 export interface EdgeTally {
   readonly logins: readonly (readonly ['accepted' | SleepRefusal, number])[];
   readonly ends: readonly (readonly [SleepEndReason, number])[];
   readonly wakeupWriteSeconds: readonly number[];
 }
 
-/** The results that an edge can give: it knows of no link. */
+/** Results that an edge can report; only the core knows that an edge is unreachable. */
 export type EdgeWakeResult = Exclude<WakeWriteResult, 'unreachable'>;
 
 export type EdgeMessage =
   | EdgeHello
-  /** A hello that no core accepts, of another version or with a field out of its range. */
+  /** A hello that no core accepts: of another version, or with a field out of range. */
   | { readonly kind: 'unfit'; readonly sentence: string }
   | { readonly kind: 'heartbeat' }
   | {
@@ -81,7 +78,7 @@ export type EdgeMessage =
       readonly line: string;
       readonly sessionKey: string;
       readonly hasRoom: boolean;
-      /** The module's; empty: it is gone already. */
+      /** Remote address of the module; empty: it has disconnected. */
       readonly address: string;
     }
   | {
@@ -90,7 +87,7 @@ export type EdgeMessage =
       readonly reason: SleepEndReason;
       readonly lastHeartbeatAt: number;
     }
-  /** Heartbeats of these sessions in this second. */
+  /** Sessions with a heartbeat in this second. */
   | { readonly kind: 'heartbeats'; readonly at: number; readonly numbers: Uint32Array }
   | { readonly kind: 'woken'; readonly ask: number; readonly result: EdgeWakeResult }
   | { readonly kind: 'counts'; readonly sockets: number }
@@ -98,21 +95,21 @@ export type EdgeMessage =
   | LogLine
   /** `left`: sessions that are still open. */
   | { readonly kind: 'drained'; readonly ask: number; readonly left: number }
-  /** `problem`: it keeps the certificate that it has; null: it has read the files again. */
+  /** `problem`: the edge keeps its present certificate; null: reloaded. */
   | { readonly kind: 'tls-reloaded'; readonly ask: number; readonly problem: string | null }
   | ({ readonly kind: 'listening' } & EdgeAddress)
-  /** Sessions that this core, or the one before it, admitted. */
+  /** Open sessions that this core, or the previous one, admitted. */
   | { readonly kind: 'bring'; readonly sessions: readonly BroughtSession[] }
-  /** There are no more of them; logins follow. */
+  /** All open sessions have been reported; logins follow. */
   | { readonly kind: 'brought' }
   | { readonly kind: 'probed' };
 
 export type CoreMessage =
   | CoreHello
-  /** In place of a hello; the link ends behind it. */
+  /** Instead of a hello; then the link ends. */
   | { readonly kind: 'declined'; readonly version: number; readonly sentence: string }
   | { readonly kind: 'heartbeat' }
-  /** The answer to `admit`; and of a brought session: it is a new one from now on. */
+  /** The answer to `admit`; for a reported session: it continues as a new session. */
   | {
       readonly kind: 'admitted';
       readonly number: number;
@@ -130,7 +127,7 @@ export type CoreMessage =
       readonly deadlineMs: number;
     }
   | { readonly kind: 'reload-tls'; readonly ask: number }
-  /** To be answered at once: measures the link. */
+  /** Answered at once: measures the link's delay. */
   | { readonly kind: 'probe' }
   /** Another edge at the same address has room, or none has any longer. */
   | { readonly kind: 'balance'; readonly othersHaveRoom: boolean };

@@ -1,7 +1,7 @@
 /**
- * The messages of the link between the server and its media process, both ways, and their bytes. Legs go by the number of
- * the admission that opened them, which the server gave; questions by a number of the asker's. A message about a leg that
- * is gone is ignored, since both ends may end one at a time. Source: calls-and-media.md, The media process.
+ * Messages of the link between the server and a media process, and their encoding. Legs are identified by the number of their
+ * admission, which the server assigns; questions by a number of the asker. A message about an unknown leg is ignored, since both
+ * ends may end one at the same time. Source: calls-and-media.md, The media process.
  */
 import { z } from 'zod';
 import { assert } from '../../lib/assert.ts';
@@ -31,7 +31,7 @@ import {
   tokenKeys,
 } from './media-values.ts';
 
-/** Changed with every change in this file. */
+/** Incremented with every change in this file. */
 export const linkVersion = 7;
 
 /** From the head of a request. */
@@ -51,7 +51,7 @@ function message<const Kind extends string, Fields extends z.core.$ZodLooseShape
 const heartbeat = message('heartbeat', {});
 
 const fromServer = z.discriminatedUnion('kind', [
-  /** In place of a hello: the server has a media process. The link ends behind it. */
+  /** Instead of a hello: the server already has a media process. Then the link ends. */
   message('declined', { ...hello, sentence }),
   message('hello', { ...hello, tokenKeys }),
   heartbeat,
@@ -68,14 +68,14 @@ const fromServer = z.discriminatedUnion('kind', [
 ]);
 
 const fromMedia = z.discriminatedUnion('kind', [
-  /** `instance`: of the process, the same each time it connects. */
+  /** `instance`: identifies the process; stays the same when it reconnects. */
   message('hello', { ...hello, instance: z.string().max(64) }),
   heartbeat,
-  /** Behind the greetings: legs that are open already. The first one goes by the number 1 from now on, the next by 2, and so on. */
+  /** After the greetings: legs that are already open. They are numbered from 1 in this order. */
   message('bring', { legs: z.array(broughtLeg).max(linkBroughtMax) }),
-  /** There are no more of them; legs are admitted from now on. */
+  /** All open legs have been reported; admissions follow. */
   message('brought', {}),
-  /** `advertise`: its origins for clients, comma separated, by its own settings; null: it has none. */
+  /** `advertise`: its origins for clients, comma separated, from its own settings; null: none. */
   message('listening', { address: mediaAddress, advertise: origins.nullable() }),
   message('failed', { sentence }),
   message('drained', {}),
@@ -83,7 +83,7 @@ const fromMedia = z.discriminatedUnion('kind', [
   message('admit-bridge', { question, key: shown, sessionId: shown.nullable() }),
   message('admit-viewer', { question, ticket: shown }),
   message('open', { leg }),
-  /** Answered when everything before it has been done. */
+  /** Answered when all earlier messages have been processed. */
   message('ask-heard', { question }),
   message('report', { leg, report: callReport, about: shown.nullable() }),
   message('answer', { leg, accepted: z.boolean() }),
@@ -98,7 +98,7 @@ const fromMedia = z.discriminatedUnion('kind', [
     fields: z.string().max(linkLogCharactersMax),
     message: sentence,
   }),
-  /** `problem`: it keeps the certificate that it has. */
+  /** `problem`: it keeps its present certificate; null: reloaded. */
   message('tls-reloaded', { question, problem: sentence.nullable() }),
   message('viewed', { question, view: mediaView.nullable() }),
 ]);
@@ -109,7 +109,6 @@ export type AdmittedLeg = z.infer<typeof admittedLeg>;
 export type BroughtLeg = Readonly<z.infer<typeof broughtLeg>>;
 export type Tally = z.infer<typeof tally>;
 
-/** Reads a value as a message, or says what is wrong with it. */
 export type ReadMessage<Message> = (value: unknown) => Result<Message, string>;
 
 export function readServerMessage(value: unknown): Result<ServerMessage, string> {
@@ -127,7 +126,7 @@ function readAs<Message>(schema: z.ZodType<Message>, value: unknown): Result<Mes
   return fail(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
 }
 
-/** Of plain values: no undefined, no class but Buffer. */
+/** `message`: plain: no undefined, no classes except Buffer. */
 export function encodeLinkMessage(message: object): Buffer {
   const bytes = packPlain(message);
   assert(bytes.length <= linkMessageBytesMax, 'messages of the link keep to their limit');
@@ -135,8 +134,8 @@ export function encodeLinkMessage(message: object): Buffer {
 }
 
 /**
- * The first message of a peer: a hello of our version, or a decline. Its version is read before the rest of it, which only
- * ends of one version agree about. A fault is the end of a sentence about the peer.
+ * The first message of a peer: a hello of this version, or a decline. The version is read first, because only ends of one
+ * version agree about the rest. A fault is the end of a sentence about the peer.
  */
 export function decodeLinkGreeting<Message>(
   bytes: Uint8Array,
@@ -145,24 +144,24 @@ export function decodeLinkGreeting<Message>(
   const value = unpackPlain(bytes);
   const { version } = fieldsOf(value);
   if (!isGreeting(value) || typeof version !== 'number')
-    return fail('does not speak the language of the link');
+    return fail('does not speak the protocol of the link');
   if (version === linkVersion) return checked(read(value));
   return fail(
     `speaks version ${version} of the link, and this end version ${linkVersion}: run the same release on both`,
   );
 }
 
-/** Every later message; the same. */
+/** Decodes every message after the greeting, with the same kind of fault. */
 export function decodeLinkMessage<Message>(
   bytes: Uint8Array,
   read: ReadMessage<Message>,
 ): Result<Message, string> {
   const value = unpackPlain(bytes);
-  return isGreeting(value) ? fail('said hello twice') : checked(read(value));
+  return isGreeting(value) ? fail('sent hello twice') : checked(read(value));
 }
 
 function checked<Message>(message: Result<Message, string>): Result<Message, string> {
-  return message.ok ? message : fail(`sent what is no message of the link: ${message.error}`);
+  return message.ok ? message : fail(`sent an invalid message: ${message.error}`);
 }
 
 function isGreeting(value: unknown): boolean {

@@ -1,7 +1,4 @@
-/**
- * The values of the link's messages, checked as they are read: those of calls and their legs, and of the media process
- * itself.
- */
+/** Schemas of the values in the media link's messages: calls, legs and the media process itself. */
 import { z } from 'zod';
 import {
   callEndReasons,
@@ -17,7 +14,6 @@ import { linkTallyItemsMax, tokenKeysMax } from '../../model/limits.ts';
 import { soundEncodings } from '../../model/media/sound.ts';
 import { mediaFrameResults, videoFrameFormats } from '../../model/media/picture.ts';
 
-/** Of ids and other short texts. */
 const wordCharactersMax = 1024;
 
 function word<Branded extends string>() {
@@ -58,7 +54,6 @@ export const callReport = z.discriminatedUnion('kind', [
 
 const deviceAdmission = z.strictObject({
   sessionId,
-  /** The application that the call is for. */
   appId: word<ApplicationId>(),
   deviceId: word<DeviceId>(),
   tokenId: word<TokenId>(),
@@ -66,24 +61,23 @@ const deviceAdmission = z.strictObject({
 });
 
 const bridgeAdmission = z.strictObject({
-  /** Development keys have ids of their own, `dev-1` and so on. */
+  /** Development keys have the ids `dev-1` and so on. */
   bridgeId: word<BridgeId>(),
-  /** Lowercase hex SHA-256 of the key that it showed. */
+  /** SHA-256 of the presented key, lowercase hex. */
   keySha256: z.string().length(64),
-  /** The session that it asked for by name; null: it waits for a call. */
+  /** The session that it requested; null: it waits for a call. */
   sessionId: sessionId.nullable(),
 });
 
 const viewerAdmission = z.strictObject({ sessionId });
 
-/** A leg that was let in, and to what. */
 export const admittedLeg = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('device'), admission: deviceAdmission }),
   z.strictObject({ kind: z.literal('bridge'), admission: bridgeAdmission }),
   z.strictObject({ kind: z.literal('viewer'), admission: viewerAdmission }),
 ]);
 
-/** An open leg that a core before this one has let in, or this one over a link that is gone. `sessionId`: the call that it has; null: it stands idle. */
+/** An open leg admitted by a previous core, or by this one over an earlier link. `sessionId`: its call; null: idle. */
 export const broughtLeg = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('device'),
@@ -105,47 +99,45 @@ const whole = z.int().min(0);
 const figure = z.number().min(0);
 const port = z.int().min(0).max(0xffff);
 
-/** Settings of a media process: a child gets them as its task, a process elsewhere has its own. */
+/** Settings of a media process: a child receives them in its task, a remote one has its own. */
 export interface MediaProcessSettings {
-  /** Settings of the listener. */
   readonly legs: {
     readonly host: string;
-    /** 0: a free one. */
+    /** 0: any free port. */
     readonly port: number;
     /** Legs, idle bridges and viewers at once; the process's limit of open files may lower it. */
     readonly legsMax: number;
-    /** Connections that have not been let in yet. */
+    /** Connections without an admitted leg. */
     readonly handshakesMax: number;
-    /** Connections of one address; 0: off, as it must be behind a proxy. */
+    /** Connections of one address; 0: unlimited, as behind a proxy. */
     readonly handshakesPerAddressMax: number;
-    /** Answers of the WebRTC resources: origins of pages that may use them, `*` for all, and Link headers of their answers. */
+    /** WebRTC resources: origins of pages that may use them, `*` for all, and ICE servers for the Link headers. */
     readonly rtc: { readonly corsOrigins: readonly string[]; readonly iceServers: readonly string[] };
     /** Paths of PEM files; null: plain WebSockets and HTTP. */
     readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   };
   /** Threads that decode, scale and encode, from 1. */
   readonly workers: number;
-  /** Share of the workers' time that calls may take, 0 to 1. */
+  /** Share of the workers' time that calls may use, 0 to 1. */
   readonly loadMax: number;
   /** JPEG quality, 1 to 100. */
   readonly quality: number;
   readonly sourceMax: { readonly width: number; readonly height: number };
   readonly maxFps: number;
-  /** Null: switched off. */
   readonly webrtc: {
-    /** UDP, the last included; null: the number of the listener's port. */
+    /** UDP ports, both included; null: the number of the listener's port. */
     readonly ports: { readonly first: number; readonly last: number } | null;
-    /** IP addresses in place of the machine's own; empty: those. */
+    /** IP addresses to advertise; empty: the machine's own. */
     readonly advertise: readonly string[];
     readonly peersMax: number;
   } | null;
-  /** Its origins for clients, comma separated; null: none is set. */
+  /** Its origins for clients, comma separated; null: none. */
   readonly advertise: string | null;
 }
 
-/** A media process as a child of its server, or of the supervisor of a site. The port is the listener's own, never 0. */
+/** A media process as a child of its server, or of a site's supervisor. The port is the bound one, never 0. */
 export interface MediaChildKind {
-  /** `corePath`: the Unix socket, or the named pipe, of its core; null: the link is a descriptor that it has. */
+  /** `corePath`: the Unix socket, or the named pipe, of its core; null: the link is an inherited descriptor. */
   readonly task: MediaProcessSettings & { readonly corePath: string | null };
   readonly ready: { readonly port: number };
   readonly order: never;
@@ -165,42 +157,36 @@ export const tokenKeys = z
   .max(tokenKeysMax)
   .refine((keys) => new Set(keys.map(({ kid }) => kid)).size === keys.length);
 
-/** Of the media process's listener. */
 export const mediaAddress = z.strictObject({ host: line, port });
 export type MediaAddress = z.infer<typeof mediaAddress>;
 
-/** The address of the media process where a call is. */
 export const callElsewhere = z.strictObject({ mediaUrl: line });
 
-/** Comma separated; each by `parseOrigin`. */
+/** Comma separated, each valid for `parseOrigin`. */
 export const origins = line.refine((text) => parseOrigins(text) !== null);
 
-/** Threads of the settings at most. */
 const workersMax = 256;
 
-/** The media process at the moment. */
 export const mediaProcessCounts = z.strictObject({
   legs: whole,
-  /** Descriptors that its connections hold. */
   sockets: whole,
   sessions: whole,
   workers: z
     .array(z.strictObject({ busy: figure, taken: figure, room: whole }))
     .max(workersMax)
     .readonly(),
-  /** The version of the decoders' library; null: this machine has none. */
+  /** Version of the decoder library; null: not installed on this machine. */
   engine: line.nullable(),
-  /** What it can make sound as. */
   soundEncoders: z.array(z.enum(soundEncodings)).max(soundEncodings.length).readonly(),
-  /** The SHA-256 of the listener's certificate; null: it takes plain connections. */
+  /** SHA-256 of the listener's certificate; null: plain connections. */
   certificate: line.nullable(),
 });
 export type MediaProcessCounts = z.infer<typeof mediaProcessCounts>;
 
-/** One direction of a picture, as operators look at it. Rates are of the last seconds. */
+/** One direction of video or sound, as operators see it. Rates are of the last seconds. */
 const streamView = z.strictObject({
   format: z.enum(videoFrameFormats),
-  /** From the stream's header, unchecked; null: not known yet. */
+  /** From the stream's header, unverified; null: unknown yet. */
   size: z.strictObject({ width: whole, height: whole }).nullable(),
   framesPerSecond: figure,
   bytesPerSecond: figure,
@@ -208,32 +194,29 @@ const streamView = z.strictObject({
 export type StreamView = Readonly<z.infer<typeof streamView>>;
 const quantiles = z.strictObject({ p50: figure, p99: figure }).nullable();
 
-/** A running session in the media process. */
 export const mediaView = z.strictObject({
   mode: z.enum(resolutionModes),
   hasDevice: z.boolean(),
   hasBridge: z.boolean(),
   viewers: whole,
-  /** Media from the bridge, and media to the device; null: nothing has come. */
+  /** Media from the bridge, and media to the device; null: none yet. */
   source: streamView.nullable(),
   output: streamView.nullable(),
-  /** Video of the device; null: none has come. */
   camera: streamView.nullable(),
-  /** Frames and packets of both directions, since the session is there. */
+  /** Frames and packets of both directions since the session's start. */
   frames: z.record(z.enum(mediaFrameResults), whole),
   rebuilds: whole,
   keyFramesAsked: whole,
-  /** Milliseconds from a frame's coming to its picture, and of the worker alone; of the last frames; null: none yet. */
+  /** Milliseconds from a frame's arrival to its picture, and of the worker alone, over the last frames; null: none yet. */
   frameMs: quantiles,
   workMs: quantiles,
 });
 export type MediaView = Readonly<z.infer<typeof mediaView>>;
 
-/** Far above what a quarter of a second has. */
+/** Far above the number in a quarter of a second. */
 const many = whole.max(1_000_000);
 const few = whole.max(linkTallyItemsMax);
 
-/** Counts since the last tally. */
 export const tally = z.strictObject({
   logins: z.array(z.tuple([z.enum(['accepted', ...legRefusals]), few])).max(legRefusals.length + 1),
   frames: z.array(z.tuple([z.enum(mediaFrameResults), many])).max(mediaFrameResults.length),

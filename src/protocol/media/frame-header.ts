@@ -1,7 +1,6 @@
 /**
- * The 12 bytes before the payload of every binary message of a leg: what the frame is, to values and back. Nothing
- * here reads the payload; where the two disagree about the size, the payload's own counts. Source:
- * calls-and-media.md, Legs.
+ * The 12-byte header of every binary message of a leg. The payload is not read; where the two disagree about the size, the
+ * payload decides. Source: calls-and-media.md, Legs.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { mediaFrameHeaderBytes } from '../../model/limits.ts';
@@ -12,17 +11,17 @@ export interface VideoFrameHeader {
   readonly kind: 'video';
   readonly format: VideoFrameFormat;
   readonly isKeyFrame: boolean;
-  /** Pixels, 0-65535; 0: not said, which only I420 has to. */
+  /** Pixels, 0-65535; 0: unstated, which I420 does not allow. */
   readonly width: number;
   readonly height: number;
-  /** Milliseconds, 32 bits: it starts again at 0 after 49 days. */
+  /** Milliseconds, 32 bits: wraps after 49 days. */
   readonly timestampMs: number;
 }
 
 export interface AudioFrameHeader {
   readonly kind: 'audio';
   readonly format: AudioFrameFormat;
-  /** As of video. */
+  /** As for video. */
   readonly timestampMs: number;
 }
 
@@ -31,10 +30,10 @@ export type FrameHeader = VideoFrameHeader | AudioFrameHeader;
 const kindNumbers = { video: 1, audio: 2 } as const;
 const keyFrameFlag = 1;
 
-/** `message`: a whole binary message, of which nothing is kept; or what is wrong with it, and what is expected. */
+/** `message`: a whole binary message, not retained. A failure states the fault and the expected form. */
 export function decodeFrameHeader(message: Uint8Array): Result<FrameHeader, string> {
   if (message.length <= mediaFrameHeaderBytes)
-    return fail(`a frame is a header of ${mediaFrameHeaderBytes} bytes and a payload behind it`);
+    return fail(`a frame is a header of ${mediaFrameHeaderBytes} bytes, followed by a payload`);
   const view = new DataView(message.buffer, message.byteOffset, mediaFrameHeaderBytes);
   const flags = view.getUint16(2);
   if (flags > keyFrameFlag) return fail('in the flags, bytes 2-3, only bit 0 is used: a key frame');
@@ -51,11 +50,11 @@ function decodeVideo(view: DataView, isKeyFrame: boolean): Result<VideoFrameHead
   const width = view.getUint16(4);
   const height = view.getUint16(6);
   if (format === 'i420' && (width === 0 || height === 0))
-    return fail('I420 has its width and height in bytes 4-7: its payload does not tell them');
+    return fail('I420 needs its width and height in bytes 4-7: its payload does not contain them');
   return succeed({ kind: 'video', format, isKeyFrame, width, height, timestampMs: view.getUint32(8) });
 }
 
-/** A packet of audio may be marked as a key frame, which it always is. */
+/** The key frame flag is allowed: every audio packet is one. */
 function decodeAudio(view: DataView): Result<AudioFrameHeader, string> {
   const format = audioFrameFormats[view.getUint8(1) - 1];
   if (format === undefined)
@@ -64,7 +63,7 @@ function decodeAudio(view: DataView): Result<AudioFrameHeader, string> {
   return succeed({ kind: 'audio', format, timestampMs: view.getUint32(8) });
 }
 
-/** 12 bytes; the payload goes behind them. Sizes and timestamp are within their ranges: the caller sees to it. */
+/** 12 bytes, to be followed by the payload. The caller ensures that sizes and timestamp are in range. */
 export function encodeFrameHeader(header: FrameHeader): Buffer {
   const bytes = Buffer.alloc(mediaFrameHeaderBytes);
   bytes.writeUInt8(kindNumbers[header.kind], 0);
@@ -79,9 +78,8 @@ export function encodeFrameHeader(header: FrameHeader): Buffer {
 }
 
 /**
- * The payload behind the header, in memory that holds nothing else, so that it may be moved to another thread. A message
- * that came in several pieces was assembled in such memory and is not copied; a smaller one is a view of one read from
- * the socket, where other messages stand beside it.
+ * The payload in memory of its own, so that it may be transferred to another thread. A message assembled from several pieces
+ * already has such memory; a smaller one is copied, because it shares a read buffer with other messages.
  */
 export function framePayload(message: Buffer): Uint8Array<ArrayBuffer> {
   const { buffer } = message;

@@ -1,7 +1,7 @@
 /**
- * The text messages between the server and its legs: JSON of the server to a leg, its fields in the documented order; the
- * texts of bridges and devices, from bytes to values, strict where a field is known, blind to fields that are not; and
- * the close codes, with the word in the close frame. Source: calls-and-media.md, Legs.
+ * Text messages between the server and its legs: JSON to a leg, fields in the documented order; texts of bridges and devices,
+ * decoded strictly for known fields and ignoring unknown ones; and the close codes with their reasons. Source:
+ * calls-and-media.md, Legs.
  */
 import {
   type CallMedia,
@@ -41,27 +41,27 @@ export function encodeLegMessage(message: LegMessage): string {
   }
 }
 
-/** `message`: what is wrong with what the leg said, and what is expected. */
+/** `message`: the fault of the leg's message, and the expected form. */
 export function encodeLegError(message: string): string {
   return JSON.stringify({ type: 'error', message });
 }
 
-/** To the sender of video: what it sent cannot be continued. */
+/** To the sender of video: decoding cannot continue without a key frame. */
 export function encodeKeyFrameWanted(): string {
   return '{"type":"key_frame_wanted"}';
 }
 
-/** To a bridge: the device's network carries no more frames a second of what is passed on to it. */
+/** To a bridge: the device's network carries only this many forwarded frames a second. */
 export function encodeMaxFpsWanted(maxFps: number): string {
   return JSON.stringify({ type: 'max_fps_wanted', max_fps: maxFps });
 }
 
-/** To a bridge: what it asked for by `uplink` is not made, and why. */
+/** To a bridge: its `uplink` request cannot be met, with the reason. */
 export function encodeUplinkError(what: 'audio' | 'video', why: 'load' | 'unsupported'): string {
   return encodeLegError(
     why === 'load'
-      ? `no worker has time to make the ${what} of the uplink: what comes otherwise is dropped, and it is tried again each second`
-      : `the ${what} of the uplink cannot be made here: what comes otherwise is dropped; ask for another, or for null`,
+      ? `no worker has time to convert the ${what} of the uplink: other formats are dropped; retried each second`
+      : `the ${what} of the uplink cannot be converted here: other formats are dropped; request another format, or null`,
   );
 }
 
@@ -70,17 +70,15 @@ const dropSentences: Readonly<Record<DropCause, string>> = {
   cut: 'a JPEG is cut in its scan',
   too_costly:
     'a frame exceeds the limits of decoding work: send fewer slices, parameter sets, scans or tables',
-  too_large:
-    'a frame is larger than this server decodes, or its picture is larger than this server makes one',
+  too_large: 'a frame is larger than this server decodes, or its picture is larger than this server encodes',
   too_small: 'a frame is too narrow for the screen: a side of its picture would be 0',
   rebuild_failed: 'no scaler or encoder could be opened for a frame',
   engine: 'the worker that had a frame has ended',
   overdue: 'a frame took too long to decode: frames are not decoded for some seconds',
   load: 'no worker has time to convert frames',
-  unsupported: 'the receiver takes no frames of this format, and they cannot be converted here',
+  unsupported: 'the receiver does not support this format, and frames cannot be converted here',
 };
 
-/** To a bridge: frames of it are dropped, and why. */
 export function encodeFramesDropped(cause: DropCause): string {
   return JSON.stringify({ type: 'frames_dropped', cause, message: dropSentences[cause] });
 }
@@ -106,15 +104,14 @@ function encodeRequest({ width, height, rotation, maxFps }: VideoRequest): objec
 }
 
 export type BridgeText =
-  /** Whether it takes the call that it was asked to take. */
   | { readonly kind: 'answer'; readonly accepted: boolean }
-  /** `about`: the session it names; null: none, so its own. */
+  /** `about`: the named session; null: none, so the leg's own. */
   | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null }
-  /** What it takes of the device from now on. */
+  /** Formats requested from the device from now on. */
   | { readonly kind: 'uplink'; readonly wish: UplinkWish }
   | KeyFrameText;
 
-/** What it is sent cannot be continued. */
+/** The receiver's decoding cannot continue without a key frame. */
 interface KeyFrameText {
   readonly kind: 'key_frame_wanted';
 }
@@ -131,7 +128,7 @@ function decodeTyped(text: Uint8Array): Result<JsonObject, string> {
   return decoded.ok ? decoded : fail(`a text message is a JSON object with a type: ${decoded.error}`);
 }
 
-/** Keeps nothing of `text`. The failure says what is wrong with it, and what is expected. */
+/** Does not retain `text`. A failure states the fault and the expected form. */
 export function parseBridgeText(text: Uint8Array): Result<BridgeText, string> {
   const decoded = decodeTyped(text);
   if (!decoded.ok) return decoded;
@@ -152,14 +149,14 @@ export function parseBridgeText(text: Uint8Array): Result<BridgeText, string> {
 }
 
 function parseUplink({ audio = null, video = null }: JsonObject): Result<BridgeText, string> {
-  if (video !== null && video !== 'h264') return fail('the video of an uplink is h264, or null: as it comes');
+  if (video !== null && video !== 'h264') return fail('the video of an uplink is h264, or null: unchanged');
   if (audio === null) return succeed({ kind: 'uplink', wish: { audio, video } });
   const shape = soundShapeOf(audio);
   return shape === null ? fail(badSound) : succeed({ kind: 'uplink', wish: { audio: shape, video } });
 }
 
 const badSound =
-  'the audio of an uplink has a format, a rate and channels, or is null: as it comes. Formats are ' +
+  'the audio of an uplink has a format, a rate and channels, or is null: unchanged. Formats are ' +
   `${audioFrameFormats.map((format) => `${format} (${soundChoices[format].rates.join(', ')})`).join(', ')}, ` +
   'channels 1 or 2; amr has 1';
 
@@ -183,13 +180,13 @@ function parseState({ state: given, reason, session }: JsonObject): Result<Bridg
   return succeed({ kind: 'report', report: { kind: 'progress', state }, about });
 }
 
-/** Anything but text names no session that could exist. */
+/** Values other than text become '', which matches no session. */
 function sessionNamed(given: unknown): string | null {
   if (given === undefined || given === null) return null;
   return typeof given === 'string' ? given : '';
 }
 
-/** A call is over whatever its bridge calls it. */
+/** Unknown reasons still end the call. */
 function endReason(given: unknown): CallEndReason {
   if (given === undefined || given === null) return 'hangup_phone';
   return callEndReasons.find((known) => known === given) ?? 'error';
@@ -199,8 +196,8 @@ const accepted: CallReport = { kind: 'progress', state: 'attempting' };
 const rejected: CallReport = { kind: 'end', reason: 'rejected' };
 
 /**
- * By the number that the device says: 0 unknown, 1 manual, 2 system phone, 3 other app, 4 device, 5 busy, 6 timeout,
- * 7 reject, 8 exception.
+ * Indexed by the device's number: 0 unknown, 1 manual, 2 system phone, 3 other app, 4 device, 5 busy, 6 timeout, 7 reject, 8
+ * exception.
  */
 const hangupReasons: readonly CallEndReason[] = [
   'hangup_device',
@@ -215,7 +212,7 @@ const hangupReasons: readonly CallEndReason[] = [
 ];
 const unsaidReason = 0;
 
-/** Keeps nothing of `text`. The failure says what is wrong with it, and what is expected. */
+/** Does not retain `text`. A failure states the fault and the expected form. */
 export function parseDeviceText(text: Uint8Array): Result<DeviceText, string> {
   const decoded = decodeTyped(text);
   if (!decoded.ok) return decoded;
@@ -234,7 +231,7 @@ export function parseDeviceText(text: Uint8Array): Result<DeviceText, string> {
   }
 }
 
-/** A device that hangs up has hung up, whatever its number says. */
+/** Unknown numbers still hang up. */
 function hungUp(given: unknown): CallReport {
   const known = typeof given === 'number' ? hangupReasons[given] : undefined;
   return { kind: 'end', reason: known ?? 'hangup_device' };
@@ -245,7 +242,6 @@ export interface LegClose {
   readonly reason: string;
 }
 
-/** Those that the leg service asks for. */
 export const legCloses: Readonly<Record<LegCloseReason, LegClose>> = {
   ended: { code: 1000, reason: 'ended' },
   revoked: { code: 4401, reason: 'revoked' },
@@ -254,15 +250,14 @@ export const legCloses: Readonly<Record<LegCloseReason, LegClose>> = {
   moved: { code: 4503, reason: 'moved' },
 };
 
-/** Those that the peer caused. */
 export const faultCloses = {
   tooLarge: { code: 1009, reason: 'too_large' },
   malformed: { code: 4400, reason: 'malformed' },
   tooMuch: { code: 4429, reason: 'too_much' },
 } as const satisfies Record<string, LegClose>;
 
-/** An idle bridge that gives its place to another leg. */
+/** An idle bridge that yields its place to another leg. */
 export const idleClose: LegClose = { code: 4503, reason: 'busy' };
 
-/** That of the legs themselves: nobody can carry the frames. */
+/** Closed by the legs themselves: no worker can carry the frames. */
 export const fullClose: LegClose = { code: 4503, reason: 'media_full' };

@@ -1,7 +1,7 @@
 /**
- * POST /v1/token/msgvoip: body in, `data` out. A message names the field and its rule and never says what was sent:
- * some of it is secret. What a field says of itself comes before what fields ask of one another (call-media.ts).
- * Source: API doc, Endpoint 4; calls-and-media.md, Credential issuance.
+ * POST /v1/token/msgvoip: body in, `data` out. A message names the field and its rule, never the value: some values are secret.
+ * Faults of single fields are reported before faults across fields (call-media.ts). Source: API doc, Endpoint 4;
+ * calls-and-media.md, Credential issuance.
  */
 import { z } from 'zod';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -11,33 +11,30 @@ import type { JsonObject } from '../../model/json.ts';
 import type { MediaProfile } from '../../model/product-defaults.ts';
 import { callCredentialsSchema, type CallCredentialsFields } from './call-credentials-schema.ts';
 import { combineCallMedia, type FieldMistake, type MixedFormats } from './call-media.ts';
-import { completeBody, sayMistake } from './media-profile.ts';
+import { completeBody, mistakeSentence } from './media-profile.ts';
 import { parseJsonObject } from './shared-fields.ts';
 
 export type CallCredentialsBody = Omit<CallOrder, 'appId'>;
 
-/** What the product of a device says of its calls; null: nothing, or nothing to this caller. May throw. */
+/** The media profile of a device's product; null: none, or none that this caller may see. May throw. */
 export type FindMediaProfile = (deviceId: DeviceId) => MediaProfile | null;
 
-/** What a backend hands on to the device. */
 export interface CallCredentials {
   readonly peerId: string;
   /** A secret. */
   readonly token: string;
-  /** Where its device connects for the call: `ws://host:port` or `wss://host:port`; null: not known. */
+  /** Media address for the device: `ws://host:port` or `wss://host:port`; null: unknown. */
   readonly mediaUrl: string | null;
-  /** What the call will not have though it is issued, for `msg`; left out: nothing is amiss. */
+  /** A limitation of the issued call, for `msg`. Default: none. */
   readonly note?: string | undefined;
 }
 
-/** Twenty times as fast as the schema itself; what it does not take is looked at by the schema, for the message. */
+/** Twenty times as fast as the schema, which is used only to explain a rejected body. */
 const fastSchema = z.compile(callCredentialsSchema, { strict: true });
 const fieldNames = Object.keys(callCredentialsSchema.shape);
 
-/** A body that is read, and may be completed. */
 export interface ReadCallBody {
   readonly body: JsonObject;
-  /** The order that it is when nothing completes it. */
   readonly alone: Result<CallCredentialsBody, FieldMistake>;
 }
 
@@ -48,7 +45,7 @@ export function readCallBody(body: Uint8Array, mixed: MixedFormats): Result<Read
   return succeed({ body: fields, alone: decodeFields(fields, mixed) });
 }
 
-/** No field is an object: one that is sent is refused, and its nesting could overflow the stack of a front that posts it. */
+/** No field is an object: an object is refused, and its nesting could overflow the stack of a front that posts it. */
 function shallowFields(body: JsonObject): JsonObject {
   const fields: Record<string, unknown> = {};
   for (const name of fieldNames)
@@ -63,8 +60,8 @@ function emptied(value: unknown): unknown {
 }
 
 /**
- * The values with defaults, or what is wrong in words for the caller. What the body leaves out and the product of its device
- * has is taken from there, and the whole is checked as if it had been sent. Throws what `findProfile` throws.
+ * The values with defaults, or the fault in words for the caller. Omitted fields are taken from the profile of the device's
+ * product, and the whole is validated as if it had been sent. Throws what `findProfile` throws.
  */
 export function completeCallOrder(
   { body, alone }: ReadCallBody,
@@ -74,7 +71,7 @@ export function completeCallOrder(
   const profile = profileFor(body, findProfile);
   const { fields, defaulted } = completeBody(body, profile);
   const decoded = profile === null ? alone : decodeFields(fields, mixed);
-  return decoded.ok ? decoded : fail(sayMistake(decoded.error, defaulted));
+  return decoded.ok ? decoded : fail(mistakeSentence(decoded.error, defaulted));
 }
 
 function profileFor({ device_id: id }: JsonObject, findProfile: FindMediaProfile): MediaProfile | null {
@@ -106,15 +103,14 @@ function roomOf(fields: CallCredentialsFields): CallOrder['room'] {
   };
 }
 
-/** JSON text. */
 export function encodeCallCredentials({ peerId, token, mediaUrl }: CallCredentials): string {
   return JSON.stringify({ peer_id: peerId, token, ...(mediaUrl !== null && { media_url: mediaUrl }) });
 }
 
 /**
- * `peer_id`, by which a device finds its call: where the call is and who is called, and no secret. Devices read the app id
- * and the model id without decoding. It is never longer than `peerIdBytesMax`: the bounds of its parts leave 1392 bytes, and
- * 1674 with a media listener, and a test holds them to that. `mediaUrl`: to be named in it; null: it isn't.
+ * `peer_id`, by which a device finds its call: the call's location and the called room, no secret. Devices read the app id and
+ * the model id without decoding. It never exceeds `peerIdBytesMax`: its bounded parts add up to 1392 bytes, 1674 with a media
+ * listener (tested). `mediaUrl`: included if not null.
  */
 export function encodePeerId(
   { room, deviceId, sessionId }: Pick<CallSession, 'room' | 'deviceId' | 'sessionId'>,
@@ -127,7 +123,7 @@ export function encodePeerId(
   );
 }
 
-/** RFC 3986: what is not unreserved is escaped, also the five that encodeURIComponent leaves. */
+/** RFC 3986: escapes all but unreserved characters, including the five that encodeURIComponent leaves. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -1,6 +1,6 @@
 /**
- * The body of POST /v1/device/msgvoip-call/end and `data` of its answer. In an optional field `""` and `null` count as
- * left out, as in the request for credentials. Source: calls-and-media.md, Call sessions and call status.
+ * The body of POST /v1/device/msgvoip-call/end and `data` of its answer. In an optional field `""` and `null` count as omitted,
+ * as in the request for credentials. Source: calls-and-media.md, Call sessions and call status.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { utf8Length } from '../../lib/utf8.ts';
@@ -16,7 +16,6 @@ export interface CallEndBody {
   readonly reason: OrderedEndReason;
 }
 
-/** The values, or what is wrong in words for the caller. */
 export function decodeCallEndBody(body: Uint8Array): Result<CallEndBody, string> {
   const object = parseJsonObject(body, 'call-end');
   if (!object.ok) return object;
@@ -53,7 +52,6 @@ function decodeReason(value: unknown): Result<OrderedEndReason, string> {
   return reason === undefined ? fail(`reason must be ${orderedEndReasons.join(' or ')}`) : succeed(reason);
 }
 
-/** JSON text. */
 export function encodeCallEnd({ deviceId, sessionId, reason, endedAtMs }: CallEnd): string {
   return JSON.stringify({
     device_id: deviceId,

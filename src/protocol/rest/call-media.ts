@@ -1,21 +1,19 @@
 /**
- * The rules across the media fields of POST /v1/token/msgvoip, and the media that they come to. A mistake names the field
- * and its rule, and the other field that the rule comes from, where there is one. Source: API doc, Endpoint 4;
- * calls-and-media.md, Credential issuance.
+ * Rules across the media fields of POST /v1/token/msgvoip, and the resulting media. A mistake names the field and its rule, and
+ * the other field that causes the rule, if any. Source: API doc, Endpoint 4; calls-and-media.md, Credential issuance.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallMedia, DownlinkVideoFormat, UplinkVideoFormat } from '../../model/call.ts';
 import { screenSideMax } from '../../model/limits.ts';
 import type { CallCredentialsFields } from './call-credentials-schema.ts';
 
-/** Whether the two directions may have unlike formats: the setting `calls.mixed_formats`. */
+/** Setting `calls.mixed_formats`: allows or refuses different formats in the two directions. */
 export type MixedFormats = 'allow' | 'refuse';
 
 /** In words for the caller: `field`, a space, `rule`. */
 export interface FieldMistake {
   readonly field: string;
   readonly rule: string;
-  /** The field because of which the rule holds. */
   readonly because?: keyof CallCredentialsFields;
 }
 
@@ -34,7 +32,7 @@ export function combineCallMedia(
     noVideo,
     upVideo,
     downVideo,
-    // JSON has a zero with a minus; it is no other rotation.
+    // JSON allows -0, which is the same rotation.
     rotation: fields.down_video_rotation || 0,
     screen: noVideo ? null : screenOf(fields),
     resolution: fields.video_res_mode,
@@ -51,7 +49,7 @@ interface VideoFormats {
 
 const audioOnly: VideoFormats = { upVideo: 'none', downVideo: 'none' };
 
-/** Formats that contradict one another are a mistake also where `no_video` then makes nothing of them. */
+/** Contradictory formats are a mistake even if `no_video` overrides them. */
 function combineFormats(
   { no_video: noVideo, video_mt: both, up_video_mt: up, down_video_mt: down }: CallCredentialsFields,
   mixed: MixedFormats,
@@ -59,12 +57,12 @@ function combineFormats(
   if (both !== undefined && ((up ?? both) !== both || (down ?? both) !== both))
     return fail({
       field: 'video_mt',
-      rule: 'must agree with the up_video_mt and down_video_mt that are given with it',
+      rule: 'must equal the up_video_mt and down_video_mt that are given with it',
     });
   if (mixed === 'refuse' && up !== undefined && down !== undefined && up !== down)
     return fail({
       field: 'up_video_mt',
-      rule: 'and down_video_mt must be the same: this server is set to refuse unlike formats',
+      rule: 'and down_video_mt must be the same: this server is set to refuse different formats',
       because: 'down_video_mt',
     });
   if (noVideo) return succeed(audioOnly);
@@ -93,7 +91,7 @@ function findSideMistake(fields: CallCredentialsFields, field: Side, other: Side
   if (side === undefined) {
     if (mode !== 'auto') return { field, rule: `is missing: ${mode} needs the screen`, because };
     if (fields[other] === undefined) return null;
-    return { field, rule: `is missing: it comes together with ${other}`, because: other };
+    return { field, rule: `is missing: it is required together with ${other}`, because: other };
   }
   if (!Number.isInteger(side) || side < min || side > screenSideMax) {
     const rule = `must be an integer from ${min} to ${screenSideMax}`;
@@ -103,7 +101,7 @@ function findSideMistake(fields: CallCredentialsFields, field: Side, other: Side
   return { field, rule: 'must be even with fill_screen', because };
 }
 
-/** So neither mode goes with a call of audio only: there is no MJPEG to the device. */
+/** An audio-only call allows neither mode: no MJPEG goes to the device. */
 function findModeMistake(
   { video_res_mode: mode }: CallCredentialsFields,
   down: DownlinkVideoFormat,
@@ -116,7 +114,6 @@ function findModeMistake(
   };
 }
 
-/** Null: none was given. */
 function screenOf({
   screen_width: width,
   screen_height: height,

@@ -1,6 +1,6 @@
 /**
- * The batch of connectivity queries, body in, `data` out: POST /v1/devices/connectivity. Written as text entry by entry,
- * for there are hundreds in an answer. Source: API doc, Endpoint 1.
+ * The batch of connectivity queries, POST /v1/devices/connectivity: body in, `data` out. Text is built per entry, since an
+ * answer has hundreds. Source: API doc, Endpoint 1.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { codeTexts, type ConnectivityCode, type Refusal } from '../../model/codes.ts';
@@ -10,8 +10,8 @@ import { encodeRecordOf } from './device-requests.ts';
 import { parseJsonObject } from './shared-fields.ts';
 
 /**
- * The strings of `device_ids`, 1 to 500, or what is wrong in words for the caller. Whether each is a device id is for its
- * own entry of the answer to say.
+ * The strings of `device_ids`, 1 to 500, or the fault in words for the caller. A string that is not a device id gets an error in
+ * its own entry of the answer.
  */
 export function decodeConnectivityBatchBody(body: Uint8Array): Result<readonly string[], string> {
   const object = parseJsonObject(body, 'connectivity-batch');
@@ -20,17 +20,17 @@ export function decodeConnectivityBatchBody(body: Uint8Array): Result<readonly s
   if (ids === undefined) return fail('device_ids is missing');
   if (!Array.isArray(ids)) return fail('device_ids must be an array');
   if (ids.length === 0 || ids.length > batchDevicesMax)
-    return fail(`device_ids must hold 1-${batchDevicesMax} device ids`);
+    return fail(`device_ids must contain 1-${batchDevicesMax} device ids`);
   const wrong = ids.findIndex((id) => typeof id !== 'string');
   return wrong === -1 ? succeed(ids as string[]) : fail(`device_ids[${wrong}] must be a string`);
 }
 
-/** A unit of a string takes so many bytes at most; a pair of them four. */
+/** Maximum UTF-8 bytes of one unit of a string (a surrogate pair has four). */
 const utf8BytesPerUnitMax = 3;
 
 const success = `,"code":0,"message":${JSON.stringify(codeTexts[0])},"data":`;
 
-/** JSON text. `deviceId`: as it was asked for. */
+/** JSON text. `deviceId`: as requested. */
 export function encodeConnectivityEntry(
   deviceId: string,
   answer: Result<ConnectivityRecord, Refusal<ConnectivityCode>>,
@@ -45,8 +45,8 @@ const opening = '{"devices":[';
 const comma = 0x2c;
 
 /**
- * UTF-8 of the JSON text, from those of the entries: each is written out by itself, which costs half of what joining them
- * and writing the whole does. They have a buffer of their own: it can be moved to another thread.
+ * The JSON text in UTF-8. Writing each entry separately costs half of joining them first. The buffer is not shared, so that it
+ * can be transferred to another thread.
  */
 export function encodeConnectivityBatch(entries: readonly string[]): Uint8Array {
   let bytesMax = opening.length + 2;

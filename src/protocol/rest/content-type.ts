@@ -1,16 +1,16 @@
 /**
- * The Content-Type of a request, on every listener: a media type, then parameters, any case. Blanks around `=` and empty
+ * The Content-Type of a request, on every listener: a media type, then parameters, case-insensitive. Blanks around `=` and empty
  * parameters are accepted. Source: RFC 9110, 5.6.6 and 8.3.1; decisions.md, HTTP.
  */
 
-/** A longer one is not read, and refused like a wrong one. */
+/** A longer one is refused unread, like a wrong one. */
 export const contentTypeCharactersMax = 256;
 
 const typeForm = /([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)[ \t]*/y;
 const parameterForm =
   /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")[ \t]*)?/y;
 
-/** `type`: in lower case. True for it alone, and with any parameters; a `charset` among them must be UTF-8. */
+/** `type`: in lower case. True for `type` with any parameters, except a `charset` other than UTF-8. */
 export function isContentType(value: string | undefined, type: string): boolean {
   if (value === undefined || value.length > contentTypeCharactersMax) return false;
   typeForm.lastIndex = 0;

@@ -1,7 +1,7 @@
 /**
- * The requests about one device, body or query in, `data` out: GET /v1/device/connectivity, POST and GET of
- * /v1/device/wakeup-request, POST /v1/device/message; and `data` of GET /v1/device/msgvoip-call-status.
- * Source: API doc, Endpoints 1 to 3; decisions.md, Wakeup; events.md, Reading; signal-wire.md, Sending a message.
+ * Requests about one device, body or query in, `data` out: GET /v1/device/connectivity, POST and GET of
+ * /v1/device/wakeup-request, POST /v1/device/message; and `data` of GET /v1/device/msgvoip-call-status. Source: API doc,
+ * Endpoints 1 to 3; decisions.md, Wakeup; events.md, Reading; signal-wire.md, Sending a message.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { type DeviceId, parseRequestId, type RequestId } from '../../model/ids.ts';
@@ -26,12 +26,12 @@ import {
 } from '../../model/limits.ts';
 import type { MessageReceipt, MessageRefusal, MessageWakeup } from '../../model/message.ts';
 
-/** JSON text: written by hand because this answer is the hottest, and three shapes are all there is to it. */
+/** JSON text, built by hand: this is the hottest answer, and has only three shapes. */
 export function encodeConnectivityRecord(record: ConnectivityRecord): string {
   return encodeRecordOf(JSON.stringify(record.deviceId), record);
 }
 
-/** The same with the device's id as it was quoted already. Of few pieces: what writes the text out pays for each. */
+/** As above, with the id already quoted. Few concatenations: the writer pays for each piece. */
 export function encodeRecordOf(quotedId: string, { signal, sleep }: ConnectivityRecord): string {
   const online = signal.isOnline ? ',"signal":{"is_online":true,' : ',"signal":{"is_online":false,';
   return `{"device_id":${quotedId}${online}${encodeTimes(signal)}},"sleep":{${encodeTimes(sleep)}}}`;
@@ -44,7 +44,6 @@ function encodeTimes({ lastLoginAt, lastHeartbeatAt, lastOfflineAt }: Connection
   return `"last_login_at":${lastLoginAt},"last_heartbeat_at":${lastHeartbeatAt},"last_offline_at":${lastOfflineAt}`;
 }
 
-/** JSON text. */
 export function encodeCallStatus(isInCall: boolean): string {
   return `{"in_call":${isInCall}}`;
 }
@@ -52,11 +51,10 @@ export function encodeCallStatus(isInCall: boolean): string {
 export interface WakeupBody {
   readonly deviceId: DeviceId;
   readonly customData: CustomData;
-  /** The same as it was written; null: none was asked for. */
+  /** The custom data as written by the caller; null: none. */
   readonly customDataText: string | null;
 }
 
-/** The values, or what is wrong in words for the caller. */
 export function decodeWakeupBody(body: Uint8Array): Result<WakeupBody, string> {
   const object = parseJsonObject(body);
   if (!object.ok) return object;
@@ -65,14 +63,14 @@ export function decodeWakeupBody(body: Uint8Array): Result<WakeupBody, string> {
   const customData = decodeCustomData(object.value['custom_data']);
   if (!customData.ok) return customData;
   const customDataText = customData.value;
-  // A copy: a `Buffer` as small as this is a part of a shared one, all of which crosses to another thread with it.
+  // A copy: a small `Buffer` is part of a shared pool, all of which would be copied to another thread.
   const bytes = customDataText === null ? null : Uint8Array.from(Buffer.from(customDataText.slice(2), 'hex'));
   return succeed({ deviceId: deviceId.value, customData: bytes, customDataText });
 }
 
 const customDataForm = /^0x[0-9a-fA-F]{4}$/;
 
-/** Absent is the fixed packet; `null` and `""` are not absent. The message for a non-string is contract. */
+/** An absent field selects the fixed packet; `null` and `""` are errors. The message for a non-string is contract. */
 function decodeCustomData(value: unknown): Result<string | null, string> {
   if (value === undefined) return succeed(null);
   if (typeof value !== 'string') return fail('custom_data must be a string');
@@ -88,9 +86,8 @@ export function encodeWakeupReceipt(receipt: WakeupReceipt): string {
 
 export interface WakeupOutcomeQuery {
   readonly requestId: RequestId;
-  /** Null: none is named. */
   readonly deviceId: DeviceId | null;
-  /** How long the caller lets the outcome be waited for, 0-30 000. */
+  /** Maximum wait for the outcome, 0-30 000. */
   readonly waitMs: number;
 }
 
@@ -116,7 +113,7 @@ function decodeRequestId(value: string | undefined): Result<RequestId, string> {
     : succeed(requestId);
 }
 
-/** JSON text; null stands where there is nothing yet. */
+/** JSON text; null for values that are not known yet. */
 export function encodeWakeupRecord(requestId: RequestId, record: WakeupRecord): string {
   return JSON.stringify({
     request_id: requestId,
@@ -135,15 +132,14 @@ export interface MessageBody {
   readonly name: string;
   /** JSON text of an object. */
   readonly payload: string;
-  /** A device that sleeps is to be woken for it. */
   readonly wake: boolean;
-  /** How long that may take, 0-30 000. */
+  /** Maximum wait for the wake, 0-30 000. */
   readonly waitMs: number;
 }
 
 /**
- * The values, or what is wrong in words for the caller. The payload is measured and sent as it is serialised anew: without
- * the caller's spaces, and of a repeated key the last.
+ * The values, or the fault in words for the caller. The payload is serialised again, then measured and sent: without the
+ * caller's spaces, and with the last value of a repeated key.
  */
 export function decodeMessageBody(body: Uint8Array): Result<MessageBody, string> {
   const object = parseJsonObject(body, 'message');
@@ -183,14 +179,14 @@ function decodePayload(value: unknown): Result<string, string> {
     : fail(`payload must be at most ${messagePayloadBytesMax} bytes of JSON`);
 }
 
-/** What would not reach the device as it was sent, or would overflow whoever serialises it. Without recursion. */
+/** Finds values that would reach the device changed, or overflow a recursive serialiser. Iterative for the same reason. */
 function findUnsendable(payload: object): string | null {
   let level: unknown[] = [payload];
   for (let depth = 1; level.length > 0; depth += 1) {
     const inner: unknown[] = [];
     for (const value of level) {
       if (typeof value === 'number' && !Number.isFinite(value))
-        return 'payload must not hold a number beyond what a double can be';
+        return 'payload must not contain a number beyond the range of a double';
       if (typeof value !== 'object' || value === null) continue;
       if (depth > messagePayloadDepthMax)
         return `payload must be nested at most ${messagePayloadDepthMax} deep`;
@@ -201,7 +197,6 @@ function findUnsendable(payload: object): string | null {
   return null;
 }
 
-/** JSON text. */
 export function encodeMessageReceipt({ deviceId, id, acknowledgedAtMs, wakeup }: MessageReceipt): string {
   const acknowledged_at = formatTimestamp(acknowledgedAtMs);
   const woken = wakeup === undefined ? {} : { wakeup: wakeup === null ? null : messageWakeupData(wakeup) };

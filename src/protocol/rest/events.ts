@@ -1,6 +1,6 @@
 /**
- * GET /v1/events: query in, `data` out, with the cursor that stands for a place in the log, and the text of one event,
- * read or pushed. Source: events.md, The log and Reading.
+ * GET /v1/events: query in, `data` out, with the cursor for a position in the log, and the text of one event, read or pushed.
+ * Source: events.md, The log and Reading.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { EventPage, EventsStart, LoggedEvent } from '../../model/events.ts';
@@ -13,7 +13,6 @@ export interface EventsQuery {
   readonly waitMs: number;
 }
 
-/** The values, or what is wrong in words for the caller. */
 export function decodeEventsQuery(rawQuery: string): Result<EventsQuery, string> {
   const query = parseQuery(rawQuery, 'events');
   if (!query.ok) return query;
@@ -35,7 +34,7 @@ function decodeAfter(value: string | undefined): Result<EventsStart, string> {
     : succeed(sequence);
 }
 
-/** JSON text. A page too large ends early, and its cursor with it. */
+/** JSON text. An oversized page ends early, and its cursor with it. */
 export function encodeEventPage({ events, next, truncated }: EventPage): string {
   const texts: string[] = [];
   let characters = 0;
@@ -52,14 +51,12 @@ export function encodeEventPage({ events, next, truncated }: EventPage): string 
   return `{"events":[${texts.join(',')}],"next":"${encodeCursor(last)}","truncated":${truncated}}`;
 }
 
-/*
- * A cursor is opaque to callers: a version byte and the sequence in eight bytes, as twelve characters of base64url.
- */
+/** A cursor is opaque to callers: a version byte and the sequence in eight bytes, as twelve characters of base64url. */
 const cursorVersion = 1;
 const cursorBytes = 9;
 const cursorForm = /^[A-Za-z0-9_-]{12}$/;
 
-/** `sequence`: of the event it stands behind; 0: before the first. */
+/** `sequence`: the cursor points after this event; 0: before the first. */
 export function encodeCursor(sequence: number): string {
   const bytes = Buffer.allocUnsafe(cursorBytes);
   bytes[0] = cursorVersion;
@@ -67,7 +64,7 @@ export function encodeCursor(sequence: number): string {
   return bytes.toString('base64url');
 }
 
-/** Null: the text is no cursor of ours. */
+/** Null: not a cursor of this server. */
 export function decodeCursor(text: string): number | null {
   if (!cursorForm.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');
@@ -76,10 +73,10 @@ export function decodeCursor(text: string): number | null {
   return Number.isSafeInteger(sequence) ? sequence : null;
 }
 
-/** As long as the event itself is held; those who read the same event read the same text. */
+/** Cached as long as the event itself, so that readers of one event share its text. */
 const texts = new WeakMap<LoggedEvent, string>();
 
-/** JSON text, made at most once for each event object. */
+/** JSON text, built at most once per event object. */
 export function encodeEvent(event: LoggedEvent): string {
   const known = texts.get(event);
   if (known !== undefined) return known;

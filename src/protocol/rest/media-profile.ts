@@ -1,7 +1,6 @@
 /**
- * The media profile of a product: which fields of POST /v1/token/msgvoip it may have, whether it can be right by itself, and
- * how it fills in a body that leaves them out. What is given wins, field by field. Source: docs/registry.md, Defaults of a
- * product.
+ * The media profile of a product: its allowed fields of POST /v1/token/msgvoip, its validation, and the completion of a body.
+ * Given fields take precedence, one by one. Source: docs/registry.md, Defaults of a product.
  */
 import { assert } from '../../lib/assert.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -25,7 +24,7 @@ const profileFields = [
   'audio_channels',
 ] as const satisfies readonly (keyof MediaProfile)[];
 
-/** Nothing to a call without video. */
+/** Fields without effect in a call without video. */
 const videoFields: ReadonlySet<string> = new Set([
   'up_video_mt',
   'down_video_mt',
@@ -37,8 +36,8 @@ const videoFields: ReadonlySet<string> = new Set([
 const formatFields: ReadonlySet<string> = new Set(['up_video_mt', 'down_video_mt']);
 
 /**
- * The profile, or the first mistake in it. What it leaves to the request is taken to be as it has to be: only what no
- * request can make right is a mistake, and sides of a screen that no call with video can have.
+ * The profile, or its first mistake. Fields that it omits are assumed to fit: only a profile that no request can complete is a
+ * mistake, or screen sides that no video call can have.
  */
 export function parseMediaProfile(json: JsonObject): Result<MediaProfile, FieldMistake> {
   const profile: Record<string, unknown> = {};
@@ -56,7 +55,7 @@ export function parseMediaProfile(json: JsonObject): Result<MediaProfile, FieldM
   return contradiction === null ? succeed(profile as MediaProfile) : fail(contradiction);
 }
 
-/** Fields that are right, in a body that has all that it must. */
+/** Valid required fields of an arbitrary call. */
 const anyCall = {
   msg_session_key: 'x',
   msg_room_id: 'x',
@@ -83,16 +82,13 @@ function findMistake(body: JsonObject): FieldMistake | null {
   return media.ok ? null : media.error;
 }
 
-/** A body with what it left out, and the names of those fields. */
+/** A body with its omitted fields filled in, and the names of those fields. */
 export interface CompletedBody {
   readonly fields: JsonObject;
   readonly defaulted: ReadonlySet<string>;
 }
 
-/**
- * `profile` null: there is none. A body without video is given nothing of video, and one that names both formats at once is
- * given neither.
- */
+/** `profile` null: none. A body without video receives no video fields, and one with `video_mt` receives neither format. */
 export function completeBody(body: JsonObject, profile: MediaProfile | null): CompletedBody {
   const fields: Record<string, unknown> = { ...body };
   const defaulted = new Set<string>();
@@ -114,8 +110,10 @@ function isAudioOnly(body: JsonObject): boolean {
   return noVideo === true || both === 'none' || (up === 'none' && down === 'none');
 }
 
-/** A mistake in words for the caller, who may not know of the defaults. */
-export function sayMistake({ field, rule, because }: FieldMistake, defaulted: ReadonlySet<string>): string {
+export function mistakeSentence(
+  { field, rule, because }: FieldMistake,
+  defaulted: ReadonlySet<string>,
+): string {
   if (defaulted.has(field)) return `${field}, a default of the device's product, ${rule}`;
   const cause = because !== undefined && defaulted.has(because);
   return `${field} ${rule}${cause ? ` (${because} is a default of the device's product)` : ''}`;

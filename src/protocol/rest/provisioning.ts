@@ -1,6 +1,6 @@
 /**
- * The requests about devices of the registry: queries and bodies in, `data` out, of GET, POST, PATCH and DELETE /v1/devices.
- * A secret stands in an answer only where it was made for it. Source: docs/provisioning.md.
+ * Requests about devices of the registry: queries and bodies in, `data` out, of GET, POST, PATCH and DELETE /v1/devices. An
+ * answer contains a secret only if the request generated it. Source: docs/provisioning.md.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { codeTexts } from '../../model/codes.ts';
@@ -22,14 +22,12 @@ import { isJsonObject, utf8Length } from '../../lib/utf8.ts';
 import { findMistakenField } from './request-fields.ts';
 import { decodeDeviceId, decodeLimit, parseJsonObject, parseQuery } from './shared-fields.ts';
 
-/** What is asked of a secret beyond its form. */
 export interface SecretRules {
   readonly allowShortSecrets: boolean;
 }
 
 export type DeviceListingQuery = Omit<DeviceListing, 'appId'>;
 
-/** The values, or what is wrong in words for the caller; here and below. */
 export function decodeDeviceListing(rawQuery: string): Result<DeviceListingQuery, string> {
   const query = parseQuery(rawQuery, 'devices-list');
   if (!query.ok) return query;
@@ -56,7 +54,7 @@ function decodeOptional<Value>(
   return text === undefined ? succeed(null) : decode(text);
 }
 
-/** A cursor is opaque to callers: a version byte and the id of the last device that was looked at, as base64url. */
+/** A cursor is opaque to callers: a version byte and the id of the last device examined, as base64url. */
 const cursorVersion = 1;
 const cursorForm = /^[A-Za-z0-9_-]{3,342}$/;
 
@@ -67,13 +65,13 @@ function encodeCursor(deviceId: DeviceId): string {
 function decodeCursor(text: string): Result<DeviceId, string> {
   const bytes = cursorForm.test(text) ? Buffer.from(text, 'base64url') : Buffer.of();
   const deviceId = bytes[0] === cursorVersion ? parseDeviceId(bytes.toString('utf8', 1)) : null;
-  // Of bytes that are not UTF-8 another text would come back.
+  // Bytes that are not UTF-8 would not round-trip.
   return deviceId !== null && encodeCursor(deviceId) === text
     ? succeed(deviceId)
     : fail('after must be the next of an earlier answer');
 }
 
-/** An entry that is wrong is told beside those that are right. */
+/** A wrong entry is reported next to the valid ones. */
 export type AdditionEntry =
   | { readonly ok: true; readonly value: DeviceAddition }
   | { readonly ok: false; readonly deviceId: string | null; readonly reason: string };
@@ -139,7 +137,6 @@ interface Terms {
   disabled?: boolean;
 }
 
-/** What is left out is left out. */
 function decodeTerms(fields: JsonObject, rules: SecretRules): Result<Terms, string> {
   const { secret, expires_at: expiresAt, disabled } = fields;
   const terms: Terms = {};
@@ -180,12 +177,10 @@ export function decodeModification(body: Uint8Array, rules: SecretRules): Result
   });
 }
 
-/** All of it but the secret. */
 function shownEntry({ deviceId, productId, expiresAt, disabled, labels = {} }: DeviceEntry): object {
   return { device_id: deviceId, product_id: productId, expires_at: expiresAt, disabled, labels };
 }
 
-/** JSON text, here and below. */
 export function encodeDevicePage({ devices, next }: DevicePage): string {
   return JSON.stringify({
     devices: devices.map(shownEntry),
@@ -193,7 +188,7 @@ export function encodeDevicePage({ devices, next }: DevicePage): string {
   });
 }
 
-/** `outcomes`: of the entries that were right, in their order. */
+/** `outcomes`: of the valid entries, in order. */
 export function encodeAdditions(
   entries: readonly AdditionEntry[],
   outcomes: readonly DeviceOutcome[],
@@ -208,7 +203,7 @@ export function encodeAdditions(
 }
 
 function shownOutcome({ deviceId, code, secret, isChanged }: DeviceOutcome): object {
-  const message = code === 42901 ? 'the application has as many devices as it may have' : codeTexts[code];
+  const message = code === 42901 ? 'the application has reached its maximum of devices' : codeTexts[code];
   const told = { device_id: deviceId, code, message };
   if (code !== 0) return told;
   return { ...told, created: isChanged, ...(secret !== null && { secret }) };

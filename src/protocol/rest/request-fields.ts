@@ -1,10 +1,10 @@
 /**
- * The fields and query keys of each request that is an endpoint of our own, and the refusal of a name that is surely a mistake:
- * one edit from a name of the request, or the name of another request. Other unknown names are ignored, and the four
- * requests of the source ignore all of them. Source: docs/openapi.yaml; decisions.md, HTTP.
+ * Fields and query keys of this server's own endpoints, and the refusal of a name that is clearly a mistake: one edit from a
+ * name of the request, or a name of another request. Other unknown names are ignored; the four requests of the source ignore all
+ * of them. Source: docs/openapi.yaml; decisions.md, HTTP.
  */
 
-/** By the route's name; `added-device` is an entry of `devices-add`. A body and a query are never read by one request. */
+/** By the route's name; `added-device` is an entry of `devices-add`. A request has either a body or a query. */
 export const requestFields = {
   'connectivity-batch': ['device_ids'],
   'wakeup-outcome': ['request_id', 'device_id', 'wait'],
@@ -20,10 +20,10 @@ export const requestFields = {
 
 export type StrictRequest = keyof typeof requestFields;
 
-/** Fields of any request. `custom_data` is a wakeup's, and a message that wakes its device does not take it. */
+/** Fields of any request. `custom_data` belongs to wakeups only: a waking message does not support it. */
 const fieldsOfAll: ReadonlySet<string> = new Set([...Object.values(requestFields).flat(), 'custom_data']);
 
-/** The first name that is surely a mistake, in words for the caller; null: there is none. */
+/** The first clear mistake, in words for the caller; null: none. */
 export function findMistakenField(
   request: StrictRequest,
   given: Iterable<string>,
@@ -40,7 +40,7 @@ export function findMistakenField(
   return null;
 }
 
-/** One character is added, dropped or changed, or two neighbours are swapped. In any case of letters. */
+/** Case-insensitive: one character added, dropped or changed, or two neighbours swapped. */
 function isOneEdit(given: string, field: string): boolean {
   if (Math.abs(given.length - field.length) > 1) return false;
   const from = given.toLowerCase();

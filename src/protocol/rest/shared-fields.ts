@@ -1,6 +1,7 @@
 /**
- * The text that all endpoints share: query strings, JSON bodies, `device_id`, `wait` and `limit` coming in, times and the
- * envelope going out. Source: decisions.md, HTTP; API doc, Device and Response envelopes.
+ * Text shared by all endpoints: query strings, JSON bodies, `device_id`, `wait` and `limit` coming in, times and the envelope
+ * going out. Decoders return the values, or the fault in words for the caller; encoders return JSON text. Source: decisions.md,
+ * HTTP; API doc, Device and Response envelopes.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { decodeJsonObject } from '../../lib/utf8.ts';
@@ -10,9 +11,8 @@ import { longPollSecondsMax } from '../../model/limits.ts';
 import { findMistakenField, type StrictRequest } from './request-fields.ts';
 
 /**
- * The decoded pairs of a query string, or what is wrong in words for the caller. Strict: a repeated key, a bad percent
- * escape and bytes that are not UTF-8 are errors, and `+` is a space. `request`: keys that are surely a mistake are errors,
- * too; left out, all unknown keys are ignored.
+ * The decoded pairs of a query string, or the fault in words for the caller. A repeated key, a bad percent escape and invalid
+ * UTF-8 are errors, and `+` is a space. `request`: clearly mistaken keys are errors too. Default: unknown keys are ignored.
  */
 export function parseQuery(
   raw: string,
@@ -32,13 +32,13 @@ export function parseQuery(
   return mistaken === null ? succeed(pairs) : fail(`query: ${mistaken}`);
 }
 
-/** The front end shows bytes that are not UTF-8 as U+FFFD; nobody sends that character unescaped on purpose. */
+/** uWebSockets.js replaces invalid UTF-8 with U+FFFD, a character that callers do not send unescaped on purpose. */
 const replacementCharacter = '\ufffd';
 
-/** What is not as it stands: escapes, pluses, and the sign of bytes that were not UTF-8. */
+/** Text that needs decoding: escapes, pluses, and the mark of invalid UTF-8. */
 const needsWork = /[%+\ufffd]/;
 
-/** The same, and what parts pairs. */
+/** Text that needs decoding or has several pairs. */
 const needsParsing = /[&%+\ufffd]/;
 
 function decodeComponent(text: string): string | null {
@@ -52,8 +52,8 @@ function decodeComponent(text: string): string | null {
 }
 
 /**
- * The object that a request body must be, or what is wrong in words for the caller. `request`: fields that are surely a
- * mistake are errors, too; left out, all unknown fields are ignored.
+ * The object in a request body, or the fault in words for the caller. `request`: clearly mistaken fields are errors too.
+ * Default: unknown fields are ignored.
  */
 export function parseJsonObject(body: Uint8Array, request?: StrictRequest): Result<JsonObject, string> {
   const decoded = decodeJsonObject(body);
@@ -62,7 +62,6 @@ export function parseJsonObject(body: Uint8Array, request?: StrictRequest): Resu
   return mistaken === null ? decoded : fail(mistaken);
 }
 
-/** `device_id`, from a query or a body. */
 export function decodeDeviceId(value: unknown): Result<DeviceId, string> {
   if (value === undefined) return fail('device_id is missing');
   if (typeof value !== 'string') return fail('device_id must be a string');
@@ -72,10 +71,7 @@ export function decodeDeviceId(value: unknown): Result<DeviceId, string> {
 
 const deviceKey = 'device_id=';
 
-/**
- * For a query that asks about one device and nothing else; one in the usual form is not taken apart.
- * `request`: as for `parseQuery`.
- */
+/** Decodes a query with only a device id; one in the usual form is not parsed. `request`: as for `parseQuery`. */
 export function decodeDeviceQuery(rawQuery: string, request?: StrictRequest): Result<DeviceId, string> {
   if (rawQuery.startsWith(deviceKey) && !needsParsing.test(rawQuery))
     return decodeDeviceId(rawQuery.slice(deviceKey.length));
@@ -85,7 +81,7 @@ export function decodeDeviceQuery(rawQuery: string, request?: StrictRequest): Re
 
 const secondsForm = /^[0-9]{1,2}(?:\.[0-9]{1,3})?$/;
 
-/** `wait`, the longest that a caller lets an answer take: whole milliseconds, 0 to 30 000; absent is 0. Or what is wrong. */
+/** `wait`, the maximum delay of an answer: whole milliseconds, 0 to 30 000; absent: 0. Or the fault. */
 export function decodeWait(value: string | undefined): Result<number, string> {
   if (value === undefined) return succeed(0);
   if (!secondsForm.test(value) || Number(value) > longPollSecondsMax)
@@ -95,14 +91,14 @@ export function decodeWait(value: string | undefined): Result<number, string> {
 
 export type Blank = '' | null | undefined;
 
-/** Counts as left out, in a field that may be, of a request about calls. */
+/** True: counts as omitted in an optional field of a request about calls. */
 export function isBlank(given: unknown): given is Blank {
   return given === undefined || given === null || given === '';
 }
 
 const limitForm = /^[0-9]{1,4}$/;
 
-/** `limit`, how many a page may hold: 1 to `max` (itself at most 9999); absent is `usual`. Or what is wrong. */
+/** `limit`, the maximum number of entries per page: 1 to `max` (at most 9999); absent: `usual`. Or the fault. */
 export function decodeLimit(value: string | undefined, usual: number, max: number): Result<number, string> {
   if (value === undefined) return succeed(usual);
   const limit = limitForm.test(value) ? Number(value) : 0;
@@ -119,17 +115,17 @@ export function timestampOrNull(wallMs: number | null): string | null {
 }
 
 /**
- * The envelope around every answer, by endpoint: plain `{code, message}`, wakeup's with a `request_id`, issuance's with
- * `msg` in place of `message`. `data` is left out where there is none.
+ * The envelope of an answer, by endpoint: plain `{code, message}`, wakeup's with a `request_id`, issuance's with `msg` instead
+ * of `message`. `data` is optional.
  */
 export type EnvelopeShape = 'plain' | 'with-request-id' | 'msg';
 
 const closing = Buffer.from('}');
 
-/** JSON text, and as UTF-8 where it is large. */
+/** JSON text, in UTF-8 if large. */
 export type JsonText = string | Uint8Array;
 
-/** `data` is JSON text; the envelope is bytes where that is. */
+/** `data`: JSON text; if it is bytes, so is the envelope. */
 export function encodeEnvelope(
   shape: EnvelopeShape,
   code: number,

@@ -1,6 +1,6 @@
 /**
- * H.264 in RTP packets, packetization mode 1: the NAL units of an access unit to payloads, and payloads back to NAL units.
- * Source: RFC 6184, 5.6, 5.7.1 (STAP-A) and 5.8 (FU-A).
+ * H.264 in RTP packets, packetization mode 1: NAL units of an access unit to payloads, and payloads back to NAL units. Source:
+ * RFC 6184, 5.6, 5.7.1 (STAP-A) and 5.8 (FU-A).
  */
 import { rtcAggregateUnitsMax, rtcPiecesMax } from '../../model/media/rtc-limits.ts';
 
@@ -21,7 +21,7 @@ const endFlag = 0x40;
 const fragmentHeaderBytes = 2;
 const lengthBytes = 2;
 
-/** `units`: without start codes, none of them empty. Small ones that follow each other share a payload. */
+/** `units`: without start codes, none empty. Consecutive small ones share a payload. */
 export function packetizeH264(units: readonly Uint8Array[], payloadBytesMax: number): Uint8Array[] {
   const payloads: Uint8Array[] = [];
   let small: Uint8Array[] = [];
@@ -67,7 +67,6 @@ function fragments(unit: Uint8Array, payloadBytesMax: number): Buffer[] {
   return payloads;
 }
 
-/** The NAL unit is a slice, or a part of one. */
 export function isSlice(unit: Uint8Array): boolean {
   return sliceTypes.has(typeOf(unit));
 }
@@ -84,7 +83,6 @@ export function isTrailing(unit: Uint8Array): boolean {
   return trailingTypes.has(typeOf(unit));
 }
 
-/** The payload carries a slice, or a part of one. */
 export function hasSlice(payload: Uint8Array): boolean {
   const type = typeOf(payload);
   if (type === fuA) return sliceTypes.has((payload[1] ?? 0) & typeMask);
@@ -95,7 +93,7 @@ function typeOf(unit: Uint8Array): number {
   return (unit[0] ?? 0) & typeMask;
 }
 
-/** The NAL units of a STAP-A, views of it; null: it is malformed, or has more units than the limit. */
+/** The NAL units of a STAP-A as views; null: malformed, or too many. */
 function splitAggregate(payload: Uint8Array): Uint8Array[] | null {
   const units: Uint8Array[] = [];
   for (let at = 1; at < payload.length;) {
@@ -108,11 +106,11 @@ function splitAggregate(payload: Uint8Array): Uint8Array[] | null {
   return units;
 }
 
-/** The NAL units of one access unit, gathered from payloads that come in order and without a gap. */
+/** Collects the NAL units of one access unit from payloads in order without gaps. */
 export class H264Assembler {
   readonly #bytesMax: number;
   #units: Uint8Array[] = [];
-  /** Of a unit that comes in fragments; null: none does. */
+  /** Parts of a fragmented unit; null: no unit is in progress. */
   #fragments: Uint8Array[] | null = null;
   #bytes = 0;
   #payloads = 0;
@@ -136,7 +134,7 @@ export class H264Assembler {
     else this.#units.push(payload);
   }
 
-  /** Ends the access unit: its NAL units, views of the payloads; null: it is malformed or beyond a limit. */
+  /** Ends the access unit and returns its NAL units, views of the payloads; null: malformed or beyond a limit. */
   end(): Uint8Array[] | null {
     const units = this.#isBroken || this.#fragments !== null ? null : this.#units;
     this.#units = [];

@@ -1,23 +1,22 @@
 /**
- * RTCP: compound packets to the messages in them, as far as this server acts on them, and its own to bytes. What it does
- * not know is passed over. Source: RFC 3550, 6 (6.6: BYE); RFC 4585, 6; RFC 5104, 4.3.1 (FIR); draft-alvestrand-rmcat-remb-03.
+ * RTCP: decodes the messages of compound packets that this server acts on, skipping others, and encodes its own. Source: RFC
+ * 3550, 6 (6.6: BYE); RFC 4585, 6; RFC 5104, 4.3.1 (FIR); draft-alvestrand-rmcat-remb-03.
  */
 import { rtcFeedbackMessagesMax, rtcPacketsKept } from '../../model/media/rtc-limits.ts';
 
-/** What one side received of a stream. */
 export interface ReportBlock {
   readonly ssrc: number;
-  /** Of the packets since the last report, in 256ths. */
+  /** Since the last report, in 256ths of the packets. */
   readonly fractionLost: number;
-  /** Of all, 24 bits with a sign. */
+  /** In all, 24 bits, signed. */
   readonly lost: number;
-  /** The highest sequence number, with its cycles in the upper 16 bits. */
+  /** Highest sequence number, with its cycles in the upper 16 bits. */
   readonly highestSequence: number;
   /** In the stream's clock. */
   readonly jitter: number;
-  /** The middle 32 bits of the NTP time of the last sender report; 0: none came. */
+  /** Middle 32 bits of the last sender report's NTP time; 0: none arrived. */
   readonly lastReport: number;
-  /** Since it came, in 65536ths of a second. */
+  /** Since its arrival, in 65536ths of a second. */
   readonly sinceLastReport: number;
 }
 
@@ -39,14 +38,13 @@ export interface ReceiverReport {
   readonly blocks: readonly ReportBlock[];
 }
 
-/** Feedback about a stream, `ssrc`, which its receiver sends. */
+/** Feedback of the receiver of the stream `ssrc`. */
 export type Feedback =
   | { readonly kind: 'nack'; readonly ssrc: number; readonly sequences: readonly number[] }
   | { readonly kind: 'picture_lost'; readonly ssrc: number }
   | { readonly kind: 'full_intra'; readonly ssrcs: readonly number[] }
   | { readonly kind: 'bitrate_max'; readonly ssrcs: readonly number[]; readonly bitsPerSecond: number };
 
-/** The sources have left. */
 export interface Goodbye {
   readonly kind: 'bye';
   readonly ssrcs: readonly number[];
@@ -71,8 +69,8 @@ const feedbackHeadBytes = 12;
 const mantissaBits = 18;
 
 /**
- * Up to the first packet that is none, since what follows cannot be found, and up to the limit of messages, unknown ones
- * included. All NACKs of a compound packet name no more sequence numbers than packets are kept.
+ * Decodes up to the first invalid packet, after which packet boundaries are lost, and up to the limit of messages, unknown ones
+ * included. All NACKs of a compound packet together name at most as many sequence numbers as packets are kept.
  */
 export function decodeRtcp(bytes: Uint8Array): RtcpMessage[] {
   const messages: RtcpMessage[] = [];
@@ -90,7 +88,6 @@ export function decodeRtcp(bytes: Uint8Array): RtcpMessage[] {
   return messages;
 }
 
-/** Null: it is not known, or cut short. */
 function decodeOne(view: DataView, sequencesMax: number): RtcpMessage | null {
   const count = view.getUint8(0) & 0x1f;
   switch (view.getUint8(1)) {
@@ -140,7 +137,7 @@ function decodeBlocks(view: DataView, from: number, count: number): ReportBlock[
   return blocks;
 }
 
-/** Each item names a packet, and by a mask the 16 behind it. What is beyond `sequencesMax` is passed over. */
+/** Each item names a packet, and by a mask the 16 after it. Sequence numbers beyond `sequencesMax` are skipped. */
 function decodeNack(view: DataView, sequencesMax: number): Feedback {
   const sequences: number[] = [];
   for (let at = feedbackHeadBytes; at + 4 <= view.byteLength && sequences.length < sequencesMax; at += 4) {
@@ -160,7 +157,7 @@ function decodePayloadFeedback(view: DataView, format: number): Feedback | null 
   return null;
 }
 
-/** The streams that it names, up to as many as a packet has messages. */
+/** The streams named in it, up to the limit of messages per packet. */
 function decodeFullIntra(view: DataView): Feedback {
   const ssrcs: number[] = [];
   for (
@@ -179,7 +176,7 @@ function decodeBitrateMax(view: DataView): Feedback {
   return { kind: 'bitrate_max', ssrcs: decodeWords(view, 20, packed >>> 24), bitsPerSecond };
 }
 
-/** As many as there are. */
+/** Stops at the end of the packet. */
 function decodeWords(view: DataView, from: number, count: number): number[] {
   const words: number[] = [];
   for (let at = from; words.length < count && at + 4 <= view.byteLength; at += 4)
@@ -187,7 +184,6 @@ function decodeWords(view: DataView, from: number, count: number): number[] {
   return words;
 }
 
-/** One packet of a compound one. */
 function packet(type: number, count: number, words: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(headerBytes + words.length * 4);
   bytes[0] = (2 << 6) | count;
@@ -213,7 +209,7 @@ function blockWords(block: ReportBlock): number[] {
   return [ssrc, losses, highestSequence, jitter, lastReport, sinceLastReport];
 }
 
-/** CNAME; goes behind the report in every compound packet. `name`: at most 255 ASCII characters. */
+/** CNAME, which follows the report in every compound packet. `name`: at most 255 ASCII characters. */
 export function encodeSourceName(ssrc: number, name: string): Buffer {
   const item = Buffer.from(`\x01${String.fromCharCode(name.length)}${name}`, 'latin1');
   const padded = Buffer.alloc(Math.ceil((item.length + 1) / 4) * 4);
@@ -222,7 +218,7 @@ export function encodeSourceName(ssrc: number, name: string): Buffer {
   return packet(sourceDescription, 1, [ssrc, ...words]);
 }
 
-/** `sequences`: in rising order. */
+/** `sequences`: ascending. */
 export function encodeNack(sender: number, ssrc: number, sequences: readonly number[]): Buffer {
   const items: { first: number; mask: number }[] = [];
   for (const sequence of sequences) {

@@ -1,6 +1,6 @@
 /**
- * RTP packets: bytes to values and back, and arithmetic of their 16-bit sequence numbers. Header extensions and
- * contributing sources are passed over: nothing here is agreed about that needs them. Source: RFC 3550, 5.1.
+ * Decodes and encodes RTP packets, and compares their 16-bit sequence numbers. Header extensions and contributing sources are
+ * skipped: none is negotiated. Source: RFC 3550, 5.1.
  */
 
 export interface RtpPacket {
@@ -11,7 +11,7 @@ export interface RtpPacket {
   /** 32 bits, in the clock of the payload type. */
   readonly timestamp: number;
   readonly ssrc: number;
-  /** Empty in packets that are padding only, by which a sender tries how much gets through. */
+  /** Empty for padding-only packets, by which a sender probes the bandwidth. */
   readonly payload: Uint8Array;
 }
 
@@ -21,7 +21,7 @@ const paddingFlag = 0x20;
 const extensionFlag = 0x10;
 const markerFlag = 0x80;
 
-/** A view of the bytes, of which nothing is copied. Null: no RTP packet. */
+/** A view of the bytes, without copies. Null: not an RTP packet. */
 export function decodeRtp(bytes: Uint8Array): RtpPacket | null {
   if (bytes.length < rtpHeaderBytes) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -57,24 +57,24 @@ export function encodeRtp({ payloadType, marker, sequence, timestamp, ssrc, payl
   return bytes;
 }
 
-/** RTCP on the port of RTP is told by its second byte. Source: RFC 5761, 4. */
+/** The second byte distinguishes RTCP on the port of RTP. Source: RFC 5761, 4. */
 export function isRtcp(bytes: Uint8Array): boolean {
   const type = bytes[1] ?? 0;
   return type >= 192 && type <= 223;
 }
 
-/** The source of a packet of RTP or RTCP; undefined: it is cut short. */
+/** The source of an RTP or RTCP packet; undefined: truncated. */
 export function sourceOf(bytes: Buffer): number | undefined {
   const at = isRtcp(bytes) ? 4 : 8;
   return bytes.length < at + 4 ? undefined : bytes.readUInt32BE(at);
 }
 
-/** How far `later` is ahead of `earlier`: −32768 to 32767. */
+/** Distance from `earlier` to `later`: −32768 to 32767. */
 export function sequenceDistance(earlier: number, later: number): number {
   return ((later - earlier) << 16) >> 16;
 }
 
-/** The same of 32-bit timestamps. */
+/** As above, for 32-bit timestamps. */
 export function timestampDistance(earlier: number, later: number): number {
   return (later - earlier) | 0;
 }

@@ -1,4 +1,4 @@
-/** A fragment of a session description that a client of WHIP sends by PATCH. Source: RFC 8840, 9; RFC 9725, 4.3. */
+/** A session description fragment, sent by a WHIP client with PATCH. Source: RFC 8840, 9; RFC 9725, 4.3. */
 import { succeed, type Result } from '../../lib/result.ts';
 import { readIce, type IceCredentials } from './offered-transport.ts';
 import { refuseLine, splitLines, type SdpAttribute } from './session-description.ts';
@@ -6,7 +6,7 @@ import { refuseLine, splitLines, type SdpAttribute } from './session-description
 /** Far above those of clients; a fragment with more is refused. */
 const linesMax = 1024;
 
-/** The credentials that its candidates belong to; null: it names none. */
+/** The credentials of its candidates; null: it has none. */
 export function readIceFragment(text: string): Result<IceCredentials | null, string> {
   const attributes = new Map<string, SdpAttribute[]>();
   const lines = splitLines(text, linesMax);

@@ -1,52 +1,46 @@
 /**
- * The answer to an offer, as text: each section of it in its order, rejected or with one codec. Each accepted section repeats
- * the transport, as browsers do: some clients read it in their own section. Source: RFC 9429, 5.3.1; RFC 8839; RFC 8841;
- * RFC 9143, 7.3.
+ * Encodes the answer to an offer: each of its sections in order, rejected or with one codec. Each accepted section repeats the
+ * transport, as browsers do: some clients read it in their own section. Source: RFC 9429, 5.3.1; RFC 8839; RFC 8841; RFC 9143,
+ * 7.3.
  */
 import { feedbackUsed, type OfferedChannels, type OfferedCodec, type OfferedSection } from './media-offer.ts';
 import type { OfferedTransport } from './offered-transport.ts';
 
 export interface AnswerSection {
   readonly section: OfferedSection;
-  /** Null: it is rejected. */
   readonly accepted: OfferedCodec | OfferedChannels | null;
-  /** Directions of this server. */
   readonly sends: boolean;
   readonly receives: boolean;
 }
 
-/** The part of an offer that is accepted. */
 export interface AcceptedOffer {
-  /** One for each of the offer, in its order. */
+  /** One per section of the offer, in order. */
   readonly sections: readonly AnswerSection[];
-  /** Its transport is that of all. Source: RFC 9143, 7.3.1. */
+  /** The section whose transport all share. Source: RFC 9143, 7.3.1. */
   readonly tagged: OfferedSection;
-  /** The accepted sections by name, the tagged one first, then in the order of the offer's group; empty: there is no group. */
+  /** Names of the accepted sections, the tagged one first, then in the order of the offer's group; empty: no group. */
   readonly group: readonly string[];
   readonly transport: OfferedTransport;
 }
 
-/** This server's end of the transport. */
 export interface LocalTransport {
   readonly ufrag: string;
   readonly password: string;
   readonly fingerprint: string;
   readonly setup: string;
-  /** Values of a=candidate, behind the colon. */
   readonly candidates: readonly string[];
 }
 
 export interface AnswerTerms {
   readonly accepted: AcceptedOffer;
   readonly transport: LocalTransport;
-  /** The streams of this server, by kind. */
   readonly ssrcs: Readonly<Record<'audio' | 'video', number>>;
   readonly sourceName: string;
   /** Maximum size of a client's message on a data channel. */
   readonly messageBytesMax: number;
 }
 
-/** The library's own port, whatever the port of the client. */
+/** The library's own port, regardless of the client's. */
 const sctpPort = '5000';
 
 export function writeAnswer(terms: AnswerTerms): string {
@@ -123,7 +117,7 @@ function codecLines(
   ];
 }
 
-/** H.264 has those of the offer, which except for a level must be the same; Opus those of a voice. */
+/** H.264 repeats the offer's parameters, which have to match except for the level; Opus uses those for voice. */
 function parametersOf({ name, parameters }: OfferedCodec): string | null {
   if (name === 'opus') return 'minptime=20;useinbandfec=1';
   if (name !== 'h264') return null;

@@ -1,6 +1,6 @@
 /**
- * A WebRTC offer parsed for what this server carries: of each media section its directions and codecs, and the sections that
- * share a transport. Source: RFC 9429, 5.8; RFC 9143; RFC 8841 (data channels).
+ * Parses a WebRTC offer: directions and codecs of each media section, and the sections that share a transport. Source: RFC 9429,
+ * 5.8; RFC 9143; RFC 8841 (data channels).
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { sdpMidCharactersMax, sdpSectionsMax } from '../../model/media/sdp-limits.ts';
@@ -23,7 +23,6 @@ export interface OfferedCodec {
   readonly channels: number;
   /** The parameters in `parametersUsed`; names are in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Names in `feedbackUsed`. */
   readonly feedback: ReadonlySet<string>;
 }
 
@@ -36,49 +35,45 @@ export interface OfferedChannels {
 }
 
 export interface OfferedSection {
-  /** The media line. */
   readonly line: SdpLine;
   readonly kind: string;
   readonly protocol: string;
   readonly formats: readonly string[];
-  /** Null: it has none. */
   readonly mid: string | null;
-  /** `bundled`: it has no address of its own. `off`: the client has switched it off. */
+  /** `bundled`: without an address of its own. `off`: disabled by the client. */
   readonly port: 'on' | 'bundled' | 'off';
   readonly isMuxed: boolean;
-  /** RTCP without the report before it may be sent. */
+  /** True: RTCP may be sent without a leading report. */
   readonly isReducedSize: boolean;
-  /** RTCP feedback may be sent at once, not only in the intervals of reports. */
+  /** True: RTCP feedback may be sent at once, not only at report intervals. */
   readonly hasEarlyFeedback: boolean;
-  /** Directions of the client. */
   readonly sends: boolean;
   readonly receives: boolean;
   readonly codecs: readonly OfferedCodec[];
-  /** Null: it is no section of data channels. */
+  /** Null: not a section of data channels. */
   readonly channels: OfferedChannels | null;
   readonly attributes: SdpAttributes;
 }
 
-/** Media sections that share one transport, in the order of preference for its owner. A lone section is a bundle, too. */
+/** Media sections that share one transport, in the order of preference for its owner. A single section is also a bundle. */
 export interface OfferedBundle {
   readonly isGroup: boolean;
   readonly sections: ReadonlySet<OfferedSection>;
 }
 
 export interface MediaOffer {
-  /** Attributes of the session: defaults of all sections. */
+  /** Session attributes: defaults of all sections. */
   readonly attributes: SdpAttributes;
   readonly sections: readonly OfferedSection[];
   /** In the order of their first media lines. */
   readonly bundles: readonly OfferedBundle[];
 }
 
-/** Feedback that this server answers, and sends. */
 export const feedbackUsed = ['nack', 'nack pli', 'ccm fir', 'goog-remb'] as const;
 const parametersUsed: ReadonlySet<string> = new Set(['packetization-mode', 'profile-level-id', 'stereo']);
 /** Default of RFC 8841. */
 const messageBytesDefault = 65_536;
-/** The port of every known stack, for a client that names none. */
+/** Used by every known stack; for a client that names no port. */
 const sctpPortDefault = 5000;
 const directions = {
   sendrecv: { sends: true, receives: true },
@@ -197,7 +192,7 @@ function feedbackByFormat(attributes: SdpAttributes): ReadonlyMap<string, Readon
   return byFormat;
 }
 
-/** The values of an attribute, each as the format that it is about and the rest. */
+/** The values of an attribute, each split into its format and the rest. */
 function ofFormats(attributes: SdpAttributes, name: string): [string, string][] {
   return (attributes.get(name) ?? []).map(({ value }) => {
     const space = value.indexOf(' ');

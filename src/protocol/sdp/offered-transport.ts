@@ -1,6 +1,6 @@
 /**
- * The transport of an offered BUNDLE group: the credentials of ICE and DTLS in one media section, or before the first.
- * Source: RFC 9429, 5.8.3; RFC 8839, 5.4; RFC 8122, 5; RFC 8842, 5.
+ * The transport of an offered BUNDLE group: ICE and DTLS credentials of one media section, or of the session. Source: RFC 9429,
+ * 5.8.3; RFC 8839, 5.4; RFC 8122, 5; RFC 8842, 5.
  */
 import { succeed, type Result } from '../../lib/result.ts';
 import {
@@ -26,9 +26,8 @@ export interface DtlsParameters {
 export interface OfferedTransport {
   readonly ice: IceCredentials;
   readonly dtls: DtlsParameters;
-  /** Names of `a=ice-options`. */
   readonly iceOptions: ReadonlySet<string>;
-  /** There is an `a=tls-id`, which the answer has then, too. */
+  /** True: the offer has an `a=tls-id`, so the answer needs one too. */
   readonly hasTlsId: boolean;
 }
 
@@ -41,11 +40,11 @@ const iceForms = {
 const fingerprintForm = /^(sha-(256|384|512)) +((?:[0-9a-f]{2}:){31,63}[0-9a-f]{2})$/i;
 const setups = ['actpass', 'active', 'passive'] as const;
 
-/** `owner`: the line that is refused for an attribute that is missing. */
+/** `owner`: the line quoted when an attribute is missing. */
 export function readTransport(levels: Levels, owner: SdpLine): Result<OfferedTransport, string> {
   const [lite] = attributesOf(levels, 'ice-lite');
   if (lite !== undefined)
-    return refuseLine(lite, 'this server sends no checks of its own, so a client needs the whole of ICE');
+    return refuseLine(lite, 'this server sends no ICE checks, so a client needs full ICE');
   const ice = readIce(levels, owner);
   if (!ice.ok) return ice;
   const dtls = readDtls(levels, owner);
@@ -55,7 +54,7 @@ export function readTransport(levels: Levels, owner: SdpLine): Result<OfferedTra
   return succeed({ ice: ice.value, dtls: dtls.value, iceOptions, hasTlsId });
 }
 
-/** Each from the first of the levels that has it. */
+/** Reads each attribute from the first level that has it. */
 export function readIce(levels: Levels, owner: SdpLine): Result<IceCredentials, string> {
   const ufrag = readIceValue('ice-ufrag', levels, owner);
   if (!ufrag.ok) return ufrag;
@@ -84,7 +83,7 @@ function readDtls(levels: Levels, owner: SdpLine): Result<DtlsParameters, string
   return succeed({ ...fingerprint, setup });
 }
 
-/** One certificate may have several. Weaker hashes and forms that are unknown are ignored. */
+/** One certificate may have several. Weaker hashes and unknown forms are ignored. */
 function findFingerprint(given: readonly SdpAttribute[]): Omit<DtlsParameters, 'setup'> | null {
   for (const { value } of given) {
     const [, algorithm = '', bits, fingerprint = ''] = fingerprintForm.exec(value) ?? [];

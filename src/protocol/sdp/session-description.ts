@@ -1,6 +1,6 @@
 /**
- * A session description as lines: those before the media sections, and each section with its attributes. The meaning of
- * attributes is parsed elsewhere. One pass, whose counts are bounded before the work. Source: RFC 8866, 5 and 9.
+ * Parses a session description into lines: those before the media sections, and each section with its attributes. Attributes are
+ * interpreted elsewhere. One pass, bounded before any work. Source: RFC 8866, 5 and 9.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -9,11 +9,11 @@ import { sdpFormatsMax, sdpSectionsMax } from '../../model/media/sdp-limits.ts';
 /** Each limit is far above the offers of browsers (200 lines and 30 formats in a section) and encoders. */
 const linesMax = 4096;
 const lineCharactersMax = 16_384;
-/** Characters of a line that a refusal shows; the rest is cut. */
+/** Characters of a line quoted in a refusal; the rest is cut. */
 const shownCharactersMax = 80;
-/** In one media section, or before the first; in all they are lines. */
+/** Per media section, or before the first; the total is bounded by the lines. */
 const attributesMax = 2048;
-/** Attributes of one name, in one media section or before the first. */
+/** Repetitions of one attribute, per media section or before the first. */
 const repeatsMax: ReadonlyMap<string, number> = new Map([
   ['candidate', 512],
   ['extmap', 256],
@@ -38,7 +38,6 @@ export interface SdpAttribute extends SdpLine {
 }
 
 export interface SdpSection {
-  /** The media line. */
   readonly line: SdpLine;
   /** `audio`, `video`, `application` and others. */
   readonly kind: string;
@@ -62,7 +61,7 @@ type LineRefusal = ReturnType<typeof fail<string>>;
 export const tokenForm = /^[!#-'*+\-.0-9A-Z^-~]+$/;
 const portForm = /^(\d{1,5})(?:\/\d{1,5})?$/;
 
-/** Each letter that begins a line, the form of its value and the form in words. Source: RFC 8866, 5. */
+/** Line types, each with the form of its value and that form in words. Source: RFC 8866, 5. */
 const lineForms: ReadonlyMap<string, readonly [RegExp, string]> = new Map<string, readonly [RegExp, string]>([
   ['v', [/^0$/, 'the version is 0']],
   ['o', [/^\S+ \S+ \S+ IN IP[46] \S+$/, 'an origin is a name, two numbers, IN, IP4 or IP6, and an address']],
@@ -72,15 +71,15 @@ const lineForms: ReadonlyMap<string, readonly [RegExp, string]> = new Map<string
   ...'siueprzkam'.split('').map((letter) => [letter, [/^/, '']] as const),
 ]);
 
-/** The error names the line. */
+/** The error quotes the line. */
 export function refuseLine({ number, text }: SdpLine, sentence: string): LineRefusal {
   const cut = text.length > shownCharactersMax ? '...' : '';
   return fail(`line ${number}, ${showable(text.slice(0, shownCharactersMax))}${cut}: ${sentence}`);
 }
 
-/** The lines that are not empty, without spaces at their ends. The error names the limit that is exceeded. */
+/** Non-empty lines, trimmed. The error names the exceeded limit. */
 export function splitLines(text: string, countMax: number): Result<readonly SdpLine[], string> {
-  // Beyond the limit nothing more is split: an empty line counts, too.
+  // Bounds the split: empty lines count too.
   const lines = text.split(/\r\n|\n|\r/, countMax + 2);
   if (lines.length > countMax + 1) return fail(`line ${countMax + 1}: it has at most ${countMax} lines`);
   const numbered = lines.map((line, index) => ({ number: index + 1, text: line }));
@@ -143,7 +142,7 @@ class AttributeList {
   readonly attributes = new Map<string, SdpAttribute[]>();
   #count = 0;
 
-  /** Null: it is added. Else the limit that it exceeds, in a sentence. */
+  /** Null: added. Else the exceeded limit, in a sentence. */
   add({ number, text }: SdpLine): string | null {
     const colon = text.indexOf(':');
     const name = colon === -1 ? text.slice(2) : text.slice(2, colon);
@@ -158,15 +157,11 @@ class AttributeList {
   }
 }
 
-/**
- * The attributes of a name, of the first level that has them: those of a media section override those of the session.
- * Source: RFC 8866, 5.
- */
+/** The attributes of a name from the first level that has them: a media section overrides the session. Source: RFC 8866, 5. */
 export function attributesOf(levels: readonly SdpAttributes[], name: string): readonly SdpAttribute[] {
   return levels.find((attributes) => attributes.has(name))?.get(name) ?? [];
 }
 
-/** The first value; null: there is no such attribute. */
 export function valueOf(levels: readonly SdpAttributes[], name: string): string | null {
   return attributesOf(levels, name)[0]?.value ?? null;
 }

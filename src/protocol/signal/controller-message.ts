@@ -1,6 +1,6 @@
 /**
- * Messages of a controller, from the bytes of a WebSocket message to values. Strict where a field is known, blind to
- * fields that are not; whether a message is known depends on whether the login is over. Source: signal-wire.md.
+ * Decodes messages of a controller from WebSocket messages. Known fields are validated, unknown ones ignored; the phase decides
+ * the allowed messages. Source: signal-wire.md.
  */
 import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { rejectionReasons, type CallRejection } from '../../model/call.ts';
@@ -10,27 +10,27 @@ import { signalMediaBytesMax } from '../../model/limits.ts';
 import { wakeCauses, type SignalLogin, type WakeReport } from '../../model/signal.ts';
 import { createHmac } from 'node:crypto';
 
-/** `login`: the challenge is out, nothing is proven. `session`: the login is accepted. */
+/** `login`: the challenge was sent, nothing is authenticated. `session`: the login is accepted. */
 export type SignalPhase = 'login' | 'session';
 
 export type ControllerMessage =
   | { readonly kind: 'login'; readonly login: SignalLogin }
   | { readonly kind: 'heartbeat' }
   | { readonly kind: 'wake-report'; readonly report: WakeReport }
-  /** `id`: of the message acknowledged, or of none. */
+  /** `id`: of the acknowledged message; may be unknown. */
   | { readonly kind: 'ack'; readonly id: string }
   | { readonly kind: 'call-reject'; readonly rejection: CallRejection }
   | { readonly kind: 'bye' }
-  /** Malformed, unknown, or out of order: 4400. */
+  /** Malformed, unknown, or out of order: closed with 4400. */
   | { readonly kind: 'invalid' };
 
 const heartbeat = { kind: 'heartbeat' } as const;
 const bye = { kind: 'bye' } as const;
 const invalid = { kind: 'invalid' } as const;
-/** As nearly every heartbeat is written: known without parsing. */
+/** The usual spelling of a heartbeat, recognised without parsing. */
 const usualHeartbeat = Buffer.from('{"type":"heartbeat"}', 'latin1');
 
-/** Keeps nothing of `bytes`. */
+/** Does not retain `bytes`. */
 export function decodeControllerMessage(
   bytes: Uint8Array,
   isBinary: boolean,
@@ -81,7 +81,7 @@ function decodeLogin({ device_id: id, mac, media }: JsonObject): ControllerMessa
   return { kind: 'login', login: { deviceId, mac: Buffer.from(mac, 'hex'), media: media ?? null } };
 }
 
-/** Brackets of a deeper value alone exceed the bytes. Serialising takes V8 time quadratic in the depth, so it comes last. */
+/** The brackets of a deeper value alone exceed the bytes. Checked first because serialising takes V8 time quadratic in the depth. */
 const mediaDepthMax = signalMediaBytesMax / 2;
 
 function isMedia(media: unknown): media is JsonObject {
@@ -89,7 +89,7 @@ function isMedia(media: unknown): media is JsonObject {
   return Buffer.byteLength(JSON.stringify(media), 'utf8') <= signalMediaBytesMax;
 }
 
-/** Without recursion: the nesting is the sender's. */
+/** Iterative: the sender controls the nesting. */
 function isDeeperThan(root: object, depthMax: number): boolean {
   let level: unknown[] = [root];
   for (let depth = 1; level.length > 0; depth += 1) {

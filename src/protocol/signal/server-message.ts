@@ -1,10 +1,8 @@
-/**
- * Messages of the server to a controller: JSON text, its fields in the order of the page. Source: signal-wire.md.
- */
+/** Messages of the server to a controller: JSON text, its fields in the order of the page. Source: signal-wire.md. */
 import type { SleepRetry } from '../../model/product-defaults.ts';
 import type { DeviceMessage } from '../../model/signal.ts';
 
-/** Advice that a controller hands to its low-power module before it sleeps; fields are those of the wire, here and below. */
+/** Advice that a controller passes to its low-power module before it sleeps; fields are those of the wire, here and below. */
 export interface SleepAdvice {
   /** `host:port`, in the order to try. */
   readonly servers: readonly string[];
@@ -22,7 +20,7 @@ export interface Welcome {
   /** Whole Unix seconds. */
   readonly server_time: number;
   readonly sleep: SleepAdvice;
-  /** Address of the media listener, for legs of calls: `ws://host:port` or `wss://host:port`; absent: not known. */
+  /** Address of the media listener, for legs of calls: `ws://host:port` or `wss://host:port`; absent: unknown. */
   readonly media?: { readonly url: string };
 }
 
@@ -37,7 +35,7 @@ export function encodeWelcome(welcome: Welcome): string {
 let ackTime = -1;
 let ack = '';
 
-/** `serverTime`: whole Unix seconds. All that are answered in one second read the same text. */
+/** `serverTime`: whole Unix seconds. The text is cached for the second. */
 export function encodeHeartbeatAck(serverTime: number): string {
   if (serverTime !== ackTime) {
     ackTime = serverTime;
@@ -50,12 +48,15 @@ export function encodeMessage({ id, name, payload }: DeviceMessage): string {
   return JSON.stringify({ type: 'message', id, name, payload });
 }
 
-/** `reason`: a word of ours, letters and underscores. */
+/** `reason`: one of the server's words, letters and underscores. */
 export function encodeBye(reason: string): string {
   return `{"type":"bye","reason":"${reason}"}`;
 }
 
-/** How the server ends a connection: the close code, and the word in `bye` and in the close frame. Source: signal-wire.md, Close codes. */
+/**
+ * The end of a connection by the server: the close code, and the word in `bye` and in the close frame. Source: signal-wire.md,
+ * Close codes.
+ */
 export interface SignalClose {
   readonly code: number;
   readonly reason: string;

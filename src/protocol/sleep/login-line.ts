@@ -1,6 +1,6 @@
 /**
- * The login line, both ways: bytes to a login on the server, a login to text in simulated modules. What is
- * decoded has the right form; whether its proof holds is checked elsewhere. Source: sleep-wire.md, Exchange 2.
+ * The login line: decoded on the server, encoded in simulated modules. Only the form is checked here; the mac is verified
+ * elsewhere. Source: sleep-wire.md, Exchange 2.
  */
 import { decodeUtf8 } from '../../lib/utf8.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
@@ -10,9 +10,9 @@ import { createHmac } from 'node:crypto';
 
 export type LoginLineStep =
   | { readonly kind: 'incomplete' }
-  /** `wantsReply`: the reply field could be read and is `1`, whatever else is wrong. */
+  /** `wantsReply`: the reply field is readable and `1`, whatever else is wrong. */
   | { readonly kind: 'invalid'; readonly wantsReply: boolean }
-  /** `rest`: what followed the LF in the same chunk; heartbeat bytes. */
+  /** `rest`: bytes after the LF in the same chunk; heartbeats. */
   | { readonly kind: 'login'; readonly login: SleepLogin; readonly rest: Buffer };
 
 const lineFeed = 0x0a;
@@ -20,9 +20,9 @@ const carriageReturn = 0x0d;
 const incomplete: LoginLineStep = { kind: 'incomplete' };
 
 /**
- * Takes a line in chunks of any size and answers the same however they were cut. The limit counts what stands
- * before the LF, a CR included: `loginLineBytesMax` bytes and then the LF are in order, one more byte is not,
- * and is refused without waiting for its LF. Not to be fed again after `invalid` or `login`.
+ * Decodes a line from chunks of any size, with the same result however they were cut. The limit counts the bytes before the LF,
+ * a CR included: a line of `loginLineBytesMax` bytes is accepted; one more byte is refused without waiting for the LF. Must not
+ * be fed after `invalid` or `login`.
  */
 export class LoginLineDecoder {
   #held: Buffer | null = null;
@@ -46,7 +46,7 @@ export class LoginLineDecoder {
     return { kind: 'login', login, rest: bytes.subarray(lineEnd + 1) };
   }
 
-  /** For a line that never ended: whether its reply field has come, and is `1`. */
+  /** For an unfinished line: true if its reply field has arrived and is `1`. */
   get wantsReply(): boolean {
     return this.#held !== null && readsReply(this.#held.toString('latin1'), 'cut');
   }
@@ -60,7 +60,7 @@ const wakeModes: ReadonlyMap<string, WakeMode> = new Map([
 ]);
 const macFieldLength = 1 + 64;
 
-/** A whole line without its LF; null: no module sends it. */
+/** `line`: whole, without its LF. Null: malformed. */
 export function parseLoginLine(line: string): SleepLogin | null {
   const [, idField = '', wake = '', heartbeat, reply, mac = ''] = form.exec(line) ?? [];
   const deviceId = parseIdField(idField);
@@ -78,7 +78,7 @@ export function parseLoginLine(line: string): SleepLogin | null {
   };
 }
 
-/** Only the one base64url text that the id's bytes have: no padding, no stray bits at the end. */
+/** Accepts only the canonical base64url text of the id's bytes: no padding, no stray bits at the end. */
 function parseIdField(field: string): DeviceId | null {
   const bytes = Buffer.from(field, 'base64url');
   if (bytes.toString('base64url') !== field) return null;
@@ -86,13 +86,12 @@ function parseIdField(field: string): DeviceId | null {
   return text === null ? null : parseDeviceId(text);
 }
 
-/** The fifth field is read by its place alone; in a cut line only when the space after it has come too. */
+/** The fifth field, found by its position alone; in a cut line only if the space after it has arrived. */
 function readsReply(line: string, extent: 'whole' | 'cut'): boolean {
   const fields = line.split(' ', 6);
   return fields[4] === '1' && (extent === 'whole' || fields.length === 6);
 }
 
-/** What a module's SDK needs to log in. */
 export interface LoginCredentials {
   readonly deviceId: string;
   readonly secret: string;
@@ -112,9 +111,8 @@ export function encodeLoginLine(credentials: LoginCredentials, sessionKey: strin
 }
 
 /**
- * HMAC-SHA256 over `RVL1` LF session key LF device id field LF wake LF heartbeat LF reply; 32 bytes.
- * `signedText` is the login line up to its reply field, as it stands on the wire: fields parted by one space.
- * Source: sleep-wire.md, Exchange 2, mac.
+ * HMAC-SHA256 over `RVL1` LF session key LF device id field LF wake LF heartbeat LF reply; 32 bytes. `signedText`: the login
+ * line up to its reply field, as on the wire, fields separated by one space. Source: sleep-wire.md, Exchange 2, mac.
  */
 export function computeLoginMac(secret: string, sessionKey: string, signedText: string): Buffer {
   const [version, ...fields] = signedText.split(' ');

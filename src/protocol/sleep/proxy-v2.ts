@@ -1,14 +1,13 @@
 /**
- * The PROXY protocol header, version 2, that a load balancer puts before a connection's own bytes to say whose
- * connection it is. Only the source address is taken; TLVs are skipped.
- * Source: haproxy.org, proxy-protocol.txt, section 2.2; sleep-wire.md, TLS.
+ * The PROXY protocol header, version 2, by which a load balancer states a connection's source address. Only that address is
+ * used; TLVs are skipped. Source: haproxy.org, proxy-protocol.txt, section 2.2; sleep-wire.md, TLS.
  */
 import { proxyHeaderBytesMax } from '../../model/limits.ts';
 
 export type ProxyHeaderStep =
   | { readonly kind: 'incomplete' }
   | { readonly kind: 'invalid' }
-  /** `source`: an IPv4 or IPv6 address as text; null: the balancer speaks for itself, or names no address. */
+  /** `source`: an IPv4 or IPv6 address as text; null: the balancer's own connection, or no address. */
   | { readonly kind: 'header'; readonly source: string | null; readonly rest: Buffer };
 
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
@@ -23,7 +22,7 @@ const transportMax = 0x2;
 const incomplete: ProxyHeaderStep = { kind: 'incomplete' };
 const invalid: ProxyHeaderStep = { kind: 'invalid' };
 
-/** Takes a header in chunks of any size. Wrong bytes are refused as soon as they are seen. */
+/** Decodes a header from chunks of any size. Invalid bytes are refused as soon as they arrive. */
 export class ProxyHeaderDecoder {
   #held: Buffer | null = null;
 
@@ -47,12 +46,12 @@ function decodeHeader(header: Buffer, rest: Buffer): ProxyHeaderStep {
   if (command !== proxied) return invalid;
   if (family === tcp4) return addressed(header, 4, rest);
   if (family === tcp6) return addressed(header, 16, rest);
-  // Unspecified, datagram and UNIX sources are well formed but name no address that could be counted.
+  // Unspecified, datagram and UNIX sources are well formed but have no address to count.
   const known = family >> 4 <= familyMax && (family & 0xf) <= transportMax;
   return known ? { kind: 'header', source: null, rest } : invalid;
 }
 
-/** Source address, destination address, two ports; the source comes first. */
+/** Source address, destination address, two ports. */
 function addressed(header: Buffer, addressBytes: 4 | 16, rest: Buffer): ProxyHeaderStep {
   if (header.length < fixedPartBytes + 2 * addressBytes + 4) return invalid;
   const source = header.subarray(fixedPartBytes, fixedPartBytes + addressBytes);

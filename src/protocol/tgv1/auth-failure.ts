@@ -1,4 +1,4 @@
-/** Why a signed request is refused: the stable messages of tgv1-signing.md, When it fails. */
+/** Reasons for refusing a signed request: the stable messages of tgv1-signing.md, When it fails. */
 import { formatSigningDate, parseSigningDate } from './signing-headers.ts';
 import { stringToSign, type SignatureJob, type SignatureVerdict } from './signature.ts';
 
@@ -15,7 +15,7 @@ export type AuthFailureReason =
   | 'body_hash_mismatch'
   | 'signature_mismatch';
 
-/** What the server computed, for a client's author to compare with; there is no secret in it. */
+/** The server's computation, for comparison by a client's author; contains no secret. */
 export interface SigningExplanation {
   readonly canonicalRequest: string;
   readonly stringToSign: string;
@@ -25,7 +25,7 @@ export interface AuthFailure {
   readonly reason: AuthFailureReason;
   /** Contract, byte for byte. */
   readonly message: string;
-  /** Only of a signature mismatch. */
+  /** Only for a signature mismatch. */
   readonly explained?: SigningExplanation;
 }
 
@@ -44,7 +44,7 @@ export const authFailures = {
   signatureMismatch: failure('signature_mismatch', 'signature mismatch'),
 } as const;
 
-/** `name` as the table of headers spells it. */
+/** `name`: spelled as in the table of headers. */
 export function missingHeader(name: string): AuthFailure {
   return failure('missing_header', `missing header ${name}`);
 }
@@ -55,13 +55,12 @@ export function outsideWindow(nowMs: number): AuthFailure {
   return failure('outside_window', outsideWindowWords + formatSigningDate(nowMs));
 }
 
-/** Wall milliseconds of the time that the message of `outsideWindow` says; null: it is another message. */
+/** The server time in an `outsideWindow` message, wall milliseconds; null: another message. */
 export function serverTimeOf(message: string): number | null {
   if (!message.startsWith(outsideWindowWords)) return null;
   return parseSigningDate(message.slice(outsideWindowWords.length))?.ms ?? null;
 }
 
-/** What a verdict against the job answers. */
 export function verdictFailure(verdict: Exclude<SignatureVerdict, 'valid'>, job: SignatureJob): AuthFailure {
   if (verdict === 'body-hash-mismatch') return authFailures.bodyHashMismatch;
   const explained = { canonicalRequest: job.canonicalRequest, stringToSign: stringToSign(job) };

@@ -1,6 +1,6 @@
 /**
- * The cheap half of a signed request's check, in the order of the table of failures; what is left to verify
- * comes out as a job. Source: tgv1-signing.md, When it fails.
+ * The cheap checks of a signed request, in the order of the table of failures; the expensive rest is returned as a job. Source:
+ * tgv1-signing.md, When it fails.
  */
 import { assert } from '../../lib/assert.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -24,25 +24,23 @@ import {
   type SignatureJob,
 } from './signature.ts';
 
-/** A request as it arrived, copied out of the front end. */
 export interface SignedRequest {
   /** As sent, in upper case. */
   readonly method: string;
-  /** As sent: neither decoded nor shortened. */
+  /** As sent: neither decoded nor normalised. */
   readonly path: string;
   /** Raw, without its question mark; '' for none. */
   readonly query: string;
   readonly headers: HeaderFields;
-  /** Authorization, Content-Type or any X-Tg-* came more than once. */
+  /** Authorization, Content-Type or any X-Tg-* was sent more than once. */
   readonly repeated: boolean;
-  /** Null: no body. */
   readonly body: Uint8Array | null;
 }
 
 export interface CheckDependencies {
   findCredential(accessKeyId: AccessKeyId): Credential | null;
   readonly signingKeys: SigningKeyCache;
-  /** How far X-Tg-Date may be from `nowMs`, either way, the end included. */
+  /** Maximum distance of X-Tg-Date from `nowMs`, in both directions, inclusive. */
   readonly windowMs: number;
   /** Wall milliseconds. */
   readonly nowMs: number;
@@ -51,7 +49,7 @@ export interface CheckDependencies {
 export interface CheckedRequest {
   readonly credential: Credential;
   readonly job: SignatureJob;
-  /** X-Tg-Date in wall milliseconds: the signature can be replayed until this + the window, and no later. */
+  /** X-Tg-Date in wall milliseconds: the signature can be replayed until this plus the window. */
   readonly dateMs: number;
 }
 
@@ -73,7 +71,6 @@ export function checkRequest(
   return succeed({ credential, job, dateMs: date.ms });
 }
 
-/** What the headers say once their form is known to be right. */
 interface SignedForm {
   readonly accessKeyId: AccessKeyId;
   readonly appId: string;
@@ -91,7 +88,7 @@ function checkForm({ method, headers, repeated }: SignedRequest): Result<SignedF
   const bodySha256 = headers.get('x-tg-content-sha256');
   const listText = headers.get('x-tg-signed-headers');
   const header = headers.get('authorization');
-  // An empty value says as little as none: both are missing.
+  // An empty value counts as missing.
   if (!algorithmName || !dateText || !appId || !bodySha256 || !listText || !header)
     return fail(missingHeader(firstMissing(headers)));
 
@@ -103,7 +100,7 @@ function checkForm({ method, headers, repeated }: SignedRequest): Result<SignedF
   const { claim, signature } = authorization;
   const { accessKeyId, scopeDay, signedHeaders, names } = claim;
   if (names === null || listText !== signedHeaders) return fail(authFailures.malformedAuthorization);
-  // Only a date that can be read has a day that the scope could miss.
+  // Only a readable date has a day to compare with the scope.
   const date = parseSigningDate(dateText);
   if (date === null) return fail(authFailures.malformedDate);
   if (date.scopeDay !== scopeDay) return fail(authFailures.malformedAuthorization);
@@ -113,7 +110,6 @@ function checkForm({ method, headers, repeated }: SignedRequest): Result<SignedF
   return succeed({ accessKeyId, appId, date, bodySha256, signedHeaders, names, signature });
 }
 
-/** As a refusal spells it. */
 function firstMissing(headers: HeaderFields): string {
   for (const [name, spelled] of signingHeaders) if (!headers.get(name)) return spelled;
   assert(false, 'a header is missing');

@@ -1,4 +1,4 @@
-/** The client's side of signing: what the command line, the demo, tests and benchmarks send. Source: tgv1-signing.md. */
+/** The client's side of signing, for the command line, the demo, tests and benchmarks. Source: tgv1-signing.md. */
 import {
   canonicalPath,
   canonicalRequest,
@@ -20,14 +20,12 @@ export interface SigningCredential {
 
 export interface UnsignedRequest {
   readonly credential: SigningCredential;
-  /** In upper case. */
   readonly method: string;
   readonly path: string;
   /** Without its question mark; '' for none. */
   readonly rawQuery: string;
-  /** Null: no body. */
   readonly body: Uint8Array | null;
-  /** Of methods with a body; application/json where it is not given. */
+  /** For methods with a body. Default: application/json. */
   readonly contentType?: string | undefined;
   readonly headerSet: HeaderSet;
   /** Wall milliseconds; the signature has whole seconds. */
@@ -36,7 +34,7 @@ export interface UnsignedRequest {
   readonly furtherHeaders?: Readonly<Record<string, string>>;
 }
 
-/** Every value on the way to the headers, as the vectors have them. */
+/** All intermediate values, named as in the vectors. */
 export interface SigningSteps {
   readonly canonicalRequest: string;
   readonly stringToSign: string;
@@ -45,7 +43,6 @@ export interface SigningSteps {
   readonly headers: Record<string, string>;
 }
 
-/** The headers to send. */
 export function signRequest(request: UnsignedRequest): Record<string, string> {
   return explainSigning(request).headers;
 }

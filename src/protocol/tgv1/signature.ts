@@ -1,7 +1,7 @@
 /**
  * The computation of a signature, the same on the client, the main loop and a worker thread: the words of the scheme, the
- * canonical request, the derived key, and the expensive half of a check: one body hash, one canonical hash, one HMAC.
- * Source: tgv1-signing.md, Computation.
+ * canonical request, the derived key, and the expensive half of a check: one body hash, one canonical hash, one HMAC. Source:
+ * tgv1-signing.md, Computation.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -13,7 +13,7 @@ import { assert } from '../../lib/assert.ts';
 export const algorithm = 'TGV1-HMAC-SHA256';
 export const scopeTerminator = 'tgv1_request';
 
-/** The headers of every request by lower-case name, and as a refusal spells them, in the order it looks for them. */
+/** Headers of every request by lower-case name, with their spelling in refusals, in the order of the checks. */
 export const signingHeaders = [
   ['x-tg-algorithm', 'X-Tg-Algorithm'],
   ['x-tg-date', 'X-Tg-Date'],
@@ -28,7 +28,7 @@ export function hasBody(method: string): boolean {
   return method === 'POST' || method === 'PUT' || method === 'PATCH';
 }
 
-/** Surrounding spaces trimmed, then one trailing slash dropped from anything longer than the slash. */
+/** Trims spaces, then drops one trailing slash unless the path is only that slash. */
 export function canonicalPath(path: string): string {
   let start = 0;
   let end = path.length;
@@ -44,24 +44,20 @@ function canonicalQuery(method: string, query: string): string {
   return query.includes('+') ? query.replaceAll('+', '%20') : query;
 }
 
-/** Headers by lower-case name, their values trimmed; one that came without a value is there, with ''. */
+/** Headers by lower-case name, values trimmed; a header without a value has ''. */
 export interface HeaderFields {
   get(name: string): string | undefined;
 }
 
-/** The text whose hash is signed is made of these. */
 export interface CanonicalParts {
   readonly method: string;
-  /** Of canonicalPath. */
   readonly path: string;
-  /** Raw. */
   readonly query: string;
   /** The list as text, and its names. */
   readonly signedHeaders: string;
   readonly names: readonly string[];
-  /** Every name on the list is there. */
+  /** Contains every name of the list. */
   readonly headers: HeaderFields;
-  /** X-Tg-Content-Sha256. */
   readonly bodySha256: string;
 }
 
@@ -75,7 +71,7 @@ function hmac(key: string | Uint8Array, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-/** k3, 32 bytes. `day` is the signing day, YYYYMMDD, not the scope's; `path` is that of canonicalPath. */
+/** k3, 32 bytes. `day`: the signing day, YYYYMMDD, not the scope's; `path`: from canonicalPath. */
 export function deriveSigningKey(secretKey: string, day: string, path: string): Uint8Array {
   return hmac(hmac(hmac(`TGV1${secretKey}`, day), path), scopeTerminator);
 }
@@ -85,7 +81,6 @@ interface KeptKey {
   readonly key: Uint8Array;
 }
 
-/** What was asked for last, and its key. */
 interface LastKey {
   readonly credential: Credential;
   readonly day: string;
@@ -95,14 +90,14 @@ interface LastKey {
 
 export class SigningKeyCache {
   readonly #keys: LRUCache<string, KeptKey>;
-  /** A client asks for one thing many times, and a name to look it up by has to be made each time. */
+  /** A client repeats one request many times, and a lookup has to build a name each time. */
   #last: LastKey | null = null;
 
   constructor(keysMax: number = signingKeysMax) {
     this.#keys = new LRUCache({ max: keysMax });
   }
 
-  /** 32 bytes, not to be changed. Never the key of a secret that the credential no longer has. */
+  /** 32 bytes, read-only. A changed secret never yields a cached key. */
   get(credential: Credential, day: string, path: string): Uint8Array {
     const last = this.#last;
     if (last !== null && last.credential === credential && last.path === path && last.day === day)
@@ -121,15 +116,15 @@ export class SigningKeyCache {
     return key;
   }
 
-  /** Forgets what was derived for one credential: it was revoked, rotated or changed. */
+  /** Forgets the keys of one credential: it was revoked, rotated or changed. */
   purge(accessKeyId: AccessKeyId): void {
     this.#last = null;
-    // An access key id has no slash, so none is the beginning of another's name.
+    // An access key id contains no slash, so no prefix matches another id.
     const beginning = `${accessKeyId}/`;
     for (const name of this.#keys.keys()) if (name.startsWith(beginning)) this.#keys.delete(name);
   }
 
-  /** Forgets everything: the registry was replaced. */
+  /** Forgets all keys: the registry was replaced. */
   purgeAll(): void {
     this.#last = null;
     this.#keys.clear();
@@ -140,9 +135,9 @@ export class SigningKeyCache {
   }
 }
 
-/*
- * SHA-256 and HMAC-SHA256 as the scheme uses them. The HMAC is RFC 2104 over one-shot hashes: for a text this short that
- * takes two thirds of the time of a Hmac object (0.9 against 1.3 µs), and a property test holds it equal to node:crypto's.
+/**
+ * SHA-256 and HMAC-SHA256 for the scheme. The HMAC is RFC 2104 over one-shot hashes, which for such short texts takes two thirds
+ * of an Hmac object's time (0.9 against 1.3 µs). A property test compares it with node:crypto's.
  */
 const blockBytes = 64;
 const digestBytes = 32;
@@ -150,10 +145,10 @@ const innerPad = 0x36;
 const outerPad = 0x5c;
 /** The string to sign has about 120. */
 const textBytesMax = 512;
-/** A UTF-16 unit takes at most this many in UTF-8. */
+/** Maximum UTF-8 bytes of a UTF-16 unit. */
 const utf8BytesMax = 3;
 
-/** Of no bytes at all: what a request without a body carries. */
+/** SHA-256 of no bytes, for a request without a body. */
 export const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /** 64 lowercase hex digits. A string is hashed as UTF-8. */
@@ -161,16 +156,16 @@ export function sha256Hex(content: string | Uint8Array): string {
   return hash('sha256', content);
 }
 
-// A derived key is as long as a digest; the rest of both blocks stays the pad of zero bytes.
+// A derived key is as long as a digest; the rest of both blocks is always the pad of zero bytes.
 const inner = Buffer.alloc(blockBytes + textBytesMax).fill(innerPad, 0, blockBytes);
 const outer = Buffer.alloc(blockBytes + digestBytes).fill(outerPad, 0, blockBytes);
 
-/** What is hashed of `inner`: nearly every text has the same length, so the view of it is kept. */
+/** Cached view of `inner` for the last length: nearly all texts have the same length. */
 let innerText = inner;
-/** Whose pads both blocks have: most requests are of one client, one after the other. */
+/** Key of the pads in both blocks: consecutive requests usually share it. */
 let paddedKey: Uint8Array | null = null;
 
-/** 64 lowercase hex digits. `key` is 32 bytes that never change; `text` at most 170 characters, so that it fits in any script. */
+/** 64 lowercase hex digits. `key`: 32 bytes, never modified; `text`: at most 170 characters, which fits in any script. */
 export function hmacSha256Hex(key: Uint8Array, text: string): string {
   assert(text.length * utf8BytesMax <= textBytesMax, 'the text fits the block behind the key');
   if (key !== paddedKey) padBlocks(key);
@@ -190,29 +185,27 @@ function padBlocks(key: Uint8Array): void {
   paddedKey = key;
 }
 
-/** What is checked. A worker has the canonical request as the UTF-8 bytes that are hashed, not as text. */
+/** Input of a check. A worker receives the canonical request as the UTF-8 bytes to hash, not as text. */
 export interface SignatureEvidence {
   /** Derived key k3, 32 bytes. */
   readonly signingKey: Uint8Array;
   readonly canonicalRequest: string | Uint8Array;
-  /** What stands before the canonical hash in the string to sign: scheme, date and scope, each with its LF. */
+  /** Text before the canonical hash in the string to sign: scheme, date and scope, each with its LF. */
   readonly toSignPrefix: string;
-  /** As it came in Authorization: 64 hex digits, of which only lower-case ones can match. */
+  /** As in Authorization: 64 hex digits; only lower-case ones can match. */
   readonly signature: string;
-  /** X-Tg-Content-Sha256 as it came. */
   readonly bodySha256: string;
-  /** Null: no body. */
   readonly body: Uint8Array | null;
 }
 
-/** The same where it was collected: on the main loop, as text. */
+/** Evidence as collected on the main loop, with the canonical request as text. */
 export interface SignatureJob extends SignatureEvidence {
   readonly canonicalRequest: string;
 }
 
 export type SignatureVerdict = 'valid' | 'body-hash-mismatch' | 'signature-mismatch';
 
-/** The body is checked first: its hash is in the table of failures before the signature. */
+/** Checks the body first, in the order of the table of failures. */
 export function verifySignature(evidence: SignatureEvidence): SignatureVerdict {
   if (bodyHash(evidence.body) !== evidence.bodySha256) return 'body-hash-mismatch';
   const signature = hmacSha256Hex(evidence.signingKey, stringToSign(evidence));
@@ -230,9 +223,9 @@ function bodyHash(body: Uint8Array | null): string {
 const expected = Buffer.alloc(64);
 const given = Buffer.alloc(64);
 
-/** In constant time. `signature` is ours, 64 lowercase hex digits. */
+/** Constant time. `signature`: computed here, 64 lowercase hex digits. */
 function sameSignature(signature: string, claimed: string): boolean {
-  // A character beyond Latin-1 would be cut to its low byte below and could pass for a digit.
+  // Beyond Latin-1, a character would be truncated to its low byte, which could be a digit.
   if (claimed.length !== 64 || Buffer.byteLength(claimed) !== 64) return false;
   expected.write(signature, 'latin1');
   given.write(claimed, 'latin1');

@@ -1,27 +1,25 @@
 /**
- * The headers that carry a signature: Authorization, the list of signed headers, and X-Tg-Date with the scope that
- * follows from it. What they mean together is checked in check-request.ts. Source: tgv1-signing.md, Headers on every
- * API request; What the server accepts.
+ * Parses the headers of a signature: Authorization, the list of signed headers, and X-Tg-Date with its scope. Their relations
+ * are checked in check-request.ts. Source: tgv1-signing.md, "Headers on every API request" and "What the server accepts".
  */
 import { parseAccessKeyId, type AccessKeyId } from '../../model/ids.ts';
 import { authorizationBytesMax, signingDatesMax } from '../../model/limits.ts';
 import { algorithm, scopeTerminator, hasBody } from './signature.ts';
 import { LRUCache } from 'lru-cache';
 
-/** The part of Authorization before its signature. */
 export interface Claim {
-  /** As it came. */
+  /** As received. */
   readonly text: string;
   readonly accessKeyId: AccessKeyId;
-  /** Eight digits; whether they are the right day is not checked here. */
+  /** Eight digits; the right day is checked elsewhere. */
   readonly scopeDay: string;
-  /** As it came. */
+  /** As received. */
   readonly signedHeaders: string;
-  /** Its names; null: it is no list of signed headers. */
+  /** Its names; null: not a valid list. */
   readonly names: readonly string[] | null;
 }
 
-/** Authorization, taken apart by its fixed words from both ends: one pass, no backtracking, whatever is in between. */
+/** Authorization, split at its fixed words from both ends: one pass, no backtracking. */
 export interface Authorization {
   readonly claim: Claim;
   /** 64 hex digits of either case; only lower case can match. */
@@ -36,14 +34,14 @@ const eightDigits = /^\d{8}$/;
 const scopeDayDigits = 8;
 const signatureLength = 64;
 
-/** The first word: the scheme, also of a header in another form. */
+/** The scheme, the first word, even of a malformed header. */
 export function authorizationScheme(header: string): string {
   const space = header.indexOf(' ');
   return space === -1 ? header : header.slice(0, space);
 }
 
 const hexDigits = new Set('0123456789abcdefABCDEF');
-/** By character code: four times as fast over a signature as an expression is. */
+/** Indexed by character code: four times as fast as a regular expression. */
 const isHexDigit = Uint8Array.from({ length: 128 }, (_, code) =>
   Number(hexDigits.has(String.fromCharCode(code))),
 );
@@ -53,7 +51,7 @@ function isHexFrom(text: string, start: number): boolean {
   return true;
 }
 
-/** Null when its form is off, or it is longer than 4096 characters. */
+/** Null: malformed, or longer than 4096 characters. */
 export function parseAuthorization(header: string): Authorization | null {
   const signatureAt = header.length - signatureLength;
   if (header.length > authorizationBytesMax || signatureAt < 0 || !isHexFrom(header, signatureAt))
@@ -63,13 +61,9 @@ export function parseAuthorization(header: string): Authorization | null {
   return lastClaim && { claim: lastClaim, signature: header.slice(signatureAt) };
 }
 
-/**
- * A client's claim is the same for a method a whole day long: it is taken apart once and not with each request. Found by its
- * very text: another byte is another claim.
- */
+/** Parsed claims, cached by their exact text: a client's claim for a method is the same for a whole day. */
 const latestClaims = new LRUCache<string, Claim>({ max: 256 });
 
-/** And the very last one, which the next request has most likely. */
 let lastClaim: Claim | null = null;
 
 function readClaim(text: string): Claim | null {
@@ -90,20 +84,19 @@ function readClaim(text: string): Claim | null {
   return claim;
 }
 
-/** Which of the two sets in the field a client signs. */
+/** The two sets of signed headers that clients use. */
 export type HeaderSet = 'long' | 'short';
 
 const longSet = ['x-tg-algorithm', 'x-tg-app-id', 'x-tg-content-sha256', 'x-tg-date'];
 const shortSet = ['x-tg-app-id', 'x-tg-date'];
 const contentSet = ['content-length', 'content-type'];
 
-/** Sorted, as every list is. */
 export function signedHeaderSet(set: HeaderSet, method: string): string[] {
   const names = set === 'long' ? longSet : shortSet;
   return hasBody(method) ? [...contentSet, ...names] : [...names];
 }
 
-/** The four lists that nearly every request carries, by their text, so that they are not taken apart again. */
+/** The four lists of nearly all requests, parsed in advance. */
 const listsInTheField: ReadonlyMap<string, readonly string[]> = new Map(
   [longSet, shortSet, [...contentSet, ...longSet], [...contentSet, ...shortSet]].map((names) => [
     names.join(';'),
@@ -114,7 +107,7 @@ const listsInTheField: ReadonlyMap<string, readonly string[]> = new Map(
 /** A header name of RFC 9110, in lower case. */
 const headerName = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** The names of `text`, or null unless they are lower-case, sorted and none is repeated. */
+/** The names in `text`; null unless they are lower-case, sorted and distinct. */
 export function parseSignedHeaders(text: string): readonly string[] | null {
   const known = listsInTheField.get(text);
   if (known !== undefined) return known;
@@ -137,30 +130,30 @@ const scopeDays = 7;
 const dayMs = 86_400_000;
 
 export interface SigningDate {
-  /** As it came: YYYYMMDDTHHMMSSZ. */
+  /** As received: YYYYMMDDTHHMMSSZ. */
   readonly text: string;
   /** Wall milliseconds since the Unix epoch. */
   readonly ms: number;
-  /** The signing day, YYYYMMDD: what the key is derived from. */
+  /** The signing day, YYYYMMDD, from which the key is derived. */
   readonly day: string;
-  /** Signing day + 7, YYYYMMDD: what the credential scope names. */
+  /** Signing day + 7, YYYYMMDD, as in the credential scope. */
   readonly scopeDay: string;
-  /** What stands before the canonical hash in the string to sign, with its last LF. */
+  /** Text before the canonical hash in the string to sign, with its last LF. */
   readonly toSignPrefix: string;
 }
 
-/** YYYYMMDDTHHMMSSZ of a wall time, its fraction of a second cut off. */
+/** YYYYMMDDTHHMMSSZ of a wall time, rounded down to the second. */
 export function formatSigningDate(wallMs: number): string {
   return new Date(wallMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 }
 
 const dateForm = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
-/** Null unless the text is a moment of the calendar: 30 February, hour 24 and second 60 are none. */
+/** Null unless the text is a valid calendar time: 30 February, hour 24 and second 60 are invalid. */
 function parseMoment(text: string): number | null {
   if (!dateForm.test(text)) return null;
   const ms = Date.parse(text.replace(dateForm, '$1-$2-$3T$4:$5:$6Z'));
-  // A day that a month does not have rolls over into the next one: only a real moment is written as it was read.
+  // An invalid day rolls over into the next month, so only a valid time is formatted back to its text.
   return !Number.isNaN(ms) && formatSigningDate(ms) === text ? ms : null;
 }
 
@@ -170,10 +163,9 @@ function describe(text: string, ms: number): SigningDate {
   return { text, ms, day: text.slice(0, 8), scopeDay, toSignPrefix };
 }
 
-/** Callers' clocks are seconds apart, and every request of one second shares its date: the latest ones are kept. */
+/** Parsed dates, cached: requests of one second share theirs, and clients' clocks differ by seconds. */
 const latest = new LRUCache<string, SigningDate>({ max: signingDatesMax });
 
-/** And the very last one, which the next request shares most likely. */
 let last: SigningDate | null = null;
 
 export function parseSigningDate(text: string): SigningDate | null {

@@ -2,7 +2,7 @@
  * The gateways of devices and callers: the sleep and the signal port and the API; how they open, drain and close.
  */
 import { assert } from '../../lib/assert.ts';
-import { settlesWithin, type Cancel } from '../../lib/clock.ts';
+import { completesWithin, type Cancel } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
 import { disconnectEverybody } from '../../core/devices/disconnect-device.ts';
@@ -140,7 +140,7 @@ export class Gateways {
     const { settings, clock } = this.#context;
     const listening = sleep.whenListening(settings.sleep.edges);
     if (isFirst) await listening;
-    else await settlesWithin(clock, edgesBackMsMax, listening);
+    else await completesWithin(clock, edgesBackMsMax, listening);
   }
 
   async #drain(name: keyof DeviceListeners): Promise<void> {

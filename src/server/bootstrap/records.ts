@@ -1,7 +1,7 @@
 /**
  * The records of the server’s observations, which it must not forget.
  */
-import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin } from '../../lib/clock.ts';
 import type { EventDraft, EventType } from '../../model/events.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
@@ -110,7 +110,7 @@ export function openRecords(
     /** Resolves when everything written is committed, or the store has refused it for too long. */
     async close(): Promise<void> {
       for (const stop of stops) stop();
-      const isWhole = await settlesWithin(clock, health.stopWaitMsMax, journal.allCommitted());
+      const isWhole = await completesWithin(clock, health.stopWaitMsMax, journal.allCommitted());
       if (!isWhole) health.stopsWithoutStore();
     },
   };

@@ -1,7 +1,7 @@
 /** The figures of what a server has one of, as a scrape of its metrics asks for them: none blocks the loop or waits for long. */
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import { completesWithin, type Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
 import type { ServerFigures, WebhookFigures } from '../../telemetry/gauges.ts';
 import { storeFileNames } from '../../storage/lmdb/store-format.ts';
@@ -70,6 +70,6 @@ export class LiveFigures implements ServerFigures {
   }
 
   async #inTime<Value>(figure: Promise<Value>): Promise<Value | null> {
-    return (await settlesWithin(this.#deps.clock, figureMsMax, figure)) ? await figure : null;
+    return (await completesWithin(this.#deps.clock, figureMsMax, figure)) ? await figure : null;
   }
 }

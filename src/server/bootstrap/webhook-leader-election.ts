@@ -5,7 +5,7 @@
  */
 import type { WebhookLease } from '../../cluster/membership/webhook-lease.ts';
 import type { NatsDeliveryStore } from '../../cluster/records/nats-delivery-store.ts';
-import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
@@ -128,7 +128,7 @@ export class WebhookLeaderElection implements WebhookService {
     const done = new Promise<void>((resolve) => {
       unfollow = events.follow(() => events.head >= cursor && resolve());
     });
-    await settlesWithin(clock, logMsMax, done);
+    await completesWithin(clock, logMsMax, done);
     unfollow();
   }
 }

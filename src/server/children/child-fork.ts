@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
 import { childDescriptor } from '../../lib/children/child-messages.ts';
-import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin } from '../../lib/clock.ts';
 
 /** A process that was started, and the supervisor's end of its stream. */
 export interface ChildFork {
@@ -26,7 +26,7 @@ export async function endOrKill(
   child: Pick<ChildFork, 'ended' | 'kill'>,
   { clock, msMax, ending, overdue }: EndOptions,
 ): Promise<void> {
-  if (await settlesWithin(clock, msMax, ending)) return;
+  if (await completesWithin(clock, msMax, ending)) return;
   overdue();
   child.kill();
   await child.ended;

@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import { completesWithin, type Clock } from '../../lib/clock.ts';
 import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 import { listenForLinks, type LinkPort } from '../../lib/link/link-key.ts';
 import { listenLocally } from '../../lib/link/local-socket.ts';
@@ -39,7 +39,7 @@ abstract class MediaLinks {
     this.#shut();
     const { clock, connections } = this.deps;
     const drained = Promise.all(connections.map((connection) => connection.drain()));
-    await settlesWithin(clock, mediaStopMsMax, drained);
+    await completesWithin(clock, mediaStopMsMax, drained);
   }
 
   /** Ends the links: media processes of a site keep their legs, and connect to the next core. */
@@ -112,7 +112,7 @@ export class SiteMedia extends MediaLinks {
 
   /** Resolves when all have brought the legs of their calls, or need not be waited for any longer. */
   async whenBrought(): Promise<void> {
-    if (!this.#site.isFirst) await settlesWithin(this.deps.clock, edgesBringMsMax, this.#allBrought);
+    if (!this.#site.isFirst) await completesWithin(this.deps.clock, edgesBringMsMax, this.#allBrought);
   }
 
   /** A core that comes back serves without a media process that is late. */
@@ -124,7 +124,7 @@ export class SiteMedia extends MediaLinks {
       this.#servers.push(await listenLocally(path, 'media processes', welcome));
     }
     if (this.#site.isFirst) await this.#allBrought;
-    else await settlesWithin(clock, edgesBackMsMax, this.#allBrought);
+    else await completesWithin(clock, edgesBackMsMax, this.#allBrought);
   }
 
   protected stopListening(): void {

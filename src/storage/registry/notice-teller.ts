@@ -2,7 +2,7 @@
  * Brings notices of the registry to the log, in their order: a slice at a time, each forgotten once the log has its event.
  * What a store refuses is tried again.
  */
-import { settlesWithin, type Cancel, type Clock } from '../../lib/clock.ts';
+import { completesWithin, type Cancel, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { noticesRetryMs, noticesSlice, noticesStopMsMax } from '../lmdb/store-limits.ts';
 import type { PlacedNotice, RegistryNotices } from './registry-notices.ts';
@@ -48,7 +48,7 @@ export class NoticeTeller {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRetry();
-    if (this.#run !== null) await settlesWithin(this.#deps.clock, noticesStopMsMax, this.#run);
+    if (this.#run !== null) await completesWithin(this.#deps.clock, noticesStopMsMax, this.#run);
   }
 
   async #tellAll(): Promise<void> {

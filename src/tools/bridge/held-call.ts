@@ -10,7 +10,7 @@ import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts'
 import { findOpsClient } from '../../cli/admin/running-server.ts';
 import { type OpsClient } from '../../cli/admin/ops-client.ts';
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
-import { pause, settlesWithin, type Clock } from '../../lib/clock.ts';
+import { pause, completesWithin, type Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
 import type { PictureFormat } from '../../model/media/picture.ts';
@@ -80,7 +80,7 @@ export async function holdCall(
 
 async function hangUp(clock: Clock, device: DeviceLeg): Promise<void> {
   device.hangup();
-  if (!(await settlesWithin(clock, partingMsMax, device.closed))) await device.terminate();
+  if (!(await completesWithin(clock, partingMsMax, device.closed))) await device.terminate();
 }
 
 async function joinDevice(deps: HeldCallDeps, { url, tls, token, session }: IssuedCall): Promise<DeviceLeg> {

@@ -6,7 +6,13 @@
 import { BoundedQueue } from '../../lib/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import {
+  fullBucket,
+  spendTokens,
+  waitForToken,
+  type Rate,
+  type TokenBucket,
+} from '../../lib/token-bucket.ts';
 import { DeviceConnections, type DeviceEndpoints } from './device-connections.ts';
 import { DeviceTally } from './fleet-tally.ts';
 import {
@@ -129,7 +135,7 @@ export class DeviceFleet {
     const nowMs = this.#deps.clock.monotonicMs();
     this.#wheel.turn(nowMs);
     while (this.#line.length > 0 && this.#hasRoom() && waitForToken(this.#bucket, this.#rate, nowMs) === 0) {
-      takeToken(this.#bucket);
+      spendTokens(this.#bucket);
       const member = this.#line.shift();
       if (member === undefined) return;
       member.isInLine = false;

@@ -37,7 +37,7 @@ const parent = followParent<MediaChildKind>({
   progress: new LoopProgress(clock),
   ordered: () => undefined,
   stop: leave,
-  alone: leave,
+  orphaned: leave,
 });
 const isCanary = process.env['SOAK_LEAKS'] !== undefined;
 let pool: TranscoderPool | null = null;

@@ -331,16 +331,16 @@ const login = {
 const brought = { kind: 'brought' } as const;
 
 const wrongs: readonly (readonly [string, readonly Parameters<RawEdge['send']>[0][]])[] = [
-  ['does not speak the language of the link', [{ kind: 'raw', value: [0] }]],
-  ['said hello twice', [hello, hello]],
+  ['does not speak the protocol of the link', [{ kind: 'raw', value: [0] }]],
+  ['sent hello twice', [hello, hello]],
   ['asked for a login before it had brought its sessions', [hello, login]],
   ['passed on a login that no module can send', [hello, brought, { ...login, line: 'RVL1' }]],
   ['brought its sessions twice', [hello, brought, brought]],
   ['brought sessions after the last of them', [hello, brought, { kind: 'bring', sessions: [] }]],
   ['answered a probe that it was not sent', [hello, { kind: 'probed' }]],
-  ['sent a message that is none of the link, of kind 1', [hello, { kind: 'raw', value: [1, -1] }]],
-  ['sent a message that is none of the link, of kind 99', [hello, { kind: 'raw', value: [99] }]],
-  ['sent a message that is none of the link', [hello, { kind: 'raw', value: {} }]],
+  ['sent an invalid message, of kind 1', [hello, { kind: 'raw', value: [1, -1] }]],
+  ['sent an invalid message, of kind 99', [hello, { kind: 'raw', value: [99] }]],
+  ['sent an invalid message', [hello, { kind: 'raw', value: {} }]],
 ];
 
 for (const [fault, sent] of wrongs)

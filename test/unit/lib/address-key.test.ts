@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addressKey } from '../../../src/lib/connections/address-key.ts';
 
-test('an IPv4 address counts for itself', () => {
+test('an IPv4 address is its own key', () => {
   assert.equal(addressKey('203.0.113.7'), '203.0.113.7');
 });
 
-test('an IPv4 address in IPv6 clothes is the same address', () => {
+test('an IPv4-mapped IPv6 address is the same address', () => {
   for (const mapped of ['::ffff:203.0.113.7', '::ffff:cb00:7107', '0:0:0:0:0:ffff:cb00:7107'])
     assert.equal(addressKey(mapped), '203.0.113.7');
 });

@@ -8,7 +8,6 @@ import { DuplexPair, type DuplexPairOptions } from '../../support/duplex-pair.ts
 
 const endMsMax = 1000;
 
-/** One end of a channel, and the bytes at the other. */
 class ChannelScene {
   readonly clock = new DrivenClock();
   readonly pair: DuplexPair;
@@ -28,19 +27,19 @@ class ChannelScene {
       messageBytesMax: 10,
       queueBytesMax: 27,
       endMsMax,
-      greeted: (payload) => this.#take(`[${payload.toString()}]`),
-      received: (payload) => this.#take(payload.toString()),
+      greeted: (payload) => this.#record(`[${payload.toString()}]`),
+      received: (payload) => this.#record(payload.toString()),
       drained: () => (this.drains += 1),
       ended: (how) => this.ends.push(how),
     });
   }
 
-  async says(...payloads: string[]): Promise<void> {
+  async write(...payloads: string[]): Promise<void> {
     for (const payload of payloads) this.pair.there.write(frame(payload));
     await setImmediate();
   }
 
-  #take(payload: string): string | null {
+  #record(payload: string): string | null {
     this.received.push(payload);
     return payload.includes('bad') ? 'was bad' : null;
   }
@@ -50,25 +49,25 @@ function frame(payload: string): Buffer {
   return encodeLengthFrame(Buffer.from(payload));
 }
 
-test('the first message is the hello, and what is wrong with any of them cuts the channel', async () => {
+test('the first message is the hello, and a fault in any message cuts the channel', async () => {
   const scene = new ChannelScene();
   assert.equal(scene.channel.isGreeted, false);
-  await scene.says('hi', 'one', 'bad', 'two');
+  await scene.write('hi', 'one', 'bad', 'two');
   assert.deepEqual(scene.received, ['[hi]', 'one', 'bad']);
   assert.deepEqual(scene.ends, [{ kind: 'fault', fault: 'was bad' }]);
   const rude = new ChannelScene();
-  await rude.says('bad', 'one');
+  await rude.write('bad', 'one');
   assert.deepEqual([rude.received, rude.channel.isGreeted], [['[bad]'], false]);
 });
 
-test('a message longer than there may be cuts the channel, and the sentence says so', async () => {
+test('an oversized message cuts the channel with a sentence', async () => {
   const scene = new ChannelScene();
-  await scene.says('x'.repeat(11));
-  const fault = 'sent a message of 11 bytes, where 1 to 10 are in order';
+  await scene.write('x'.repeat(11));
+  const fault = 'sent a message of 11 bytes, where 1 to 10 are allowed';
   assert.deepEqual(scene.ends, [{ kind: 'fault', fault }]);
 });
 
-test('all that one turn sends goes at its end, in its order', async () => {
+test('messages of one turn are written at its end, in order', async () => {
   const scene = new ChannelScene();
   for (const payload of ['one', 'two', 'three']) scene.channel.send(Buffer.from(payload));
   assert.equal(scene.written.length, 0);
@@ -78,7 +77,7 @@ test('all that one turn sends goes at its end, in its order', async () => {
   assert.deepEqual([scene.channel.waitingBytes, scene.drains], [0, 1]);
 });
 
-test('it takes no more than it has room for, and the same again when that is gone', async () => {
+test('a channel accepts messages up to its bound, and again after they are written', async () => {
   const { channel } = new ChannelScene();
   const send = (): boolean => channel.send(Buffer.from('12345'));
   assert.deepEqual([send(), send(), send(), send()], [true, true, true, false]);
@@ -86,11 +85,11 @@ test('it takes no more than it has room for, and the same again when that is gon
   assert.equal(send(), true);
 });
 
-test('an end sends what waits and a last word, hears nothing any more, and waits for the other end only so long', async () => {
+test('an end writes the queue and a last message, stops receiving, and waits for the other end up to a deadline', async () => {
   const scene = new ChannelScene();
   scene.channel.send(Buffer.from('one'));
   const ended = scene.channel.end(Buffer.from('bye'));
-  await scene.says('hi');
+  await scene.write('hi');
   await ended;
   assert.deepEqual(scene.written, Buffer.concat([frame('one'), frame('bye')]));
   assert.deepEqual([scene.received, scene.ends], [[], [{ kind: 'closed' }]]);
@@ -102,9 +101,9 @@ test('an end sends what waits and a last word, hears nothing any more, and waits
   for (const { clock } of [scene, stuck]) assert.equal(clock.pendingTimers, 0);
 });
 
-test('a peer that hangs up does so in order, or in the middle of a message, or the stream breaks', async () => {
+test('a channel ends in order, in the middle of a message, or by a broken stream', async () => {
   const orderly = new ChannelScene();
-  await orderly.says('hi');
+  await orderly.write('hi');
   orderly.pair.there.end();
   const hasty = new ChannelScene();
   hasty.pair.there.end(frame('hi').subarray(0, 5));

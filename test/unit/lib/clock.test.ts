@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { nextTurn, quietTurn } from '../../../src/lib/clock.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
-/** Resolves when so many turns of the loop have taken long. */
+/** Resolves after this many long turns of the event loop. */
 async function busyTurns(clock: DrivenClock, count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) {
     await nextTurn();
@@ -11,8 +11,8 @@ async function busyTurns(clock: DrivenClock, count: number): Promise<void> {
   }
 }
 
-describe('a turn of the event loop that does next to nothing', () => {
-  test('is the next whole one where nothing else is done', async () => {
+describe('a quiet turn of the event loop', () => {
+  test('is the next whole one if the loop is idle', async () => {
     const ends: string[] = [];
     const quiet = quietTurn(new DrivenClock()).then(() => ends.push('quiet'));
     for (const turn of ['this one', 'the next', 'after it']) {
@@ -20,11 +20,11 @@ describe('a turn of the event loop that does next to nothing', () => {
       ends.push(turn);
     }
     await quiet;
-    // It was asked for first, and so is told first of each.
+    // Requested first, so it is the first of each turn.
     assert.deepEqual(ends, ['this one', 'quiet', 'the next', 'after it']);
   });
 
-  test('comes behind those that take long', async () => {
+  test('follows the long ones', async () => {
     const clock = new DrivenClock();
     const before = clock.monotonicMs();
     await Promise.all([
@@ -33,7 +33,7 @@ describe('a turn of the event loop that does next to nothing', () => {
     ]);
   });
 
-  test('is not waited for beyond 20 turns', async () => {
+  test('is awaited for at most 20 turns', async () => {
     const clock = new DrivenClock();
     const before = clock.monotonicMs();
     const waited = quietTurn(clock).then(() => clock.monotonicMs() - before);

@@ -11,19 +11,19 @@ function scene(pool: number) {
   return { census, held };
 }
 
-test('a listener has its reserved part whatever the others hold', () => {
+test('a listener has its reserved part regardless of the others', () => {
   const { census, held } = scene(100);
   held.sleep = 1000;
   assert.deepEqual([census.roomOf('api', 0.25), census.roomOf('ops', 1)], [10, 5]);
 });
 
-test('beyond its reserved part a listener may hold its share of the pool', () => {
+test('beyond its reserved part a listener has its share of the pool', () => {
   const { census } = scene(100);
   assert.equal(census.roomOf('api', 0.25), 35);
   assert.equal(census.roomOf('api', 1), 110);
 });
 
-test('what another listener holds of the pool is taken off, its reserved part is not', () => {
+test('pool connections of another listener are deducted, its reserved part is not', () => {
   const { census, held } = scene(100);
   held.ops = 5;
   assert.equal(census.othersOf('sleep'), 0);
@@ -33,12 +33,12 @@ test('what another listener holds of the pool is taken off, its reserved part is
   assert.equal(census.roomOf('api', 0.25), 20);
 });
 
-test('a process with no descriptors to spare has no pool, and still its reserved parts', () => {
+test('a process without spare descriptors has reserved parts but no pool', () => {
   const { census } = scene(-50);
   assert.deepEqual([census.roomOf('api', 1), census.roomOf('sleep', 1)], [10, 0]);
 });
 
-test('open connections are told by listener', () => {
+test('open connections are counted by listener', () => {
   const { census, held } = scene(1);
   held.api = 3;
   assert.deepEqual(census.counts(), { api: 3, ops: 0, sleep: 0 });

@@ -12,7 +12,7 @@ test('the oldest connection of the address that has the most is evicted first', 
   assert.equal(crowd.size, 3);
 });
 
-test('a connection that proved itself is never evicted', () => {
+test('an authenticated connection is never evicted', () => {
   const crowd = new Crowd<string>();
   crowd.add('a', 'a1');
   crowd.add('a', 'a2');
@@ -21,7 +21,7 @@ test('a connection that proved itself is never evicted', () => {
   assert.equal(crowd.evict(), null);
 });
 
-test('an address that is spared loses none of its connections', () => {
+test('a protected address loses none of its connections', () => {
   const crowd = new Crowd<string>();
   for (const member of ['a1', 'a2', 'b1']) crowd.add(member.slice(0, 1), member);
   crowd.deleteAddress('a');
@@ -29,7 +29,7 @@ test('an address that is spared loses none of its connections', () => {
   assert.equal(crowd.size, 0);
 });
 
-test('a crowd evicts as a list that is searched each time does', () => {
+test('a crowd evicts like a naive model, a list that is searched each time', () => {
   const address = fc.constantFrom('a', 'b', 'c', 'd');
   const step = fc.oneof(
     fc.record({ act: fc.constant('add' as const), address }),
@@ -86,7 +86,7 @@ function newcomer(crowd: Crowd<string>, address: string, nowMs: number): string 
   return hasRoom && gone;
 }
 
-test('while there is room nobody is evicted', () => {
+test('no connection is evicted while there is room', () => {
   assert.equal(newcomer(crowdOf(['a1', 'a2', 'b1']), 'c', provingGraceMs), null);
 });
 
@@ -106,7 +106,7 @@ test('after its grace it yields to any newcomer, of its own address too', () => 
   );
 });
 
-test('an address at its bound evicts of its own, and only after the grace', () => {
+test('an address at its bound evicts one of its own, and only after the grace', () => {
   const crowd = crowdOf(['a1', 'a2', 'a3']);
   assert.deepEqual(
     [newcomer(crowd, 'a', provingGraceMs - 1), newcomer(crowd, 'a', provingGraceMs)],
@@ -114,7 +114,7 @@ test('an address at its bound evicts of its own, and only after the grace', () =
   );
 });
 
-test('where nobody may be in, nobody comes in', () => {
+test('a crowd with a maximum of 0 admits no connection', () => {
   const crowd = new Crowd<string>();
   assert.equal(crowd.makeRoom('a', 0, { max: 0, perAddressMax: 0 }, assert.fail), false);
 });

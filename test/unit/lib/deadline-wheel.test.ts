@@ -94,7 +94,7 @@ test('a process that was stopped for longer than a turn expires everything that 
   assert.equal(wheel.size, 0);
 });
 
-test('as many entries are picked as asked for, each once, and they may then be taken off', () => {
+test('the requested number of entries is picked, each once, and they may then be removed', () => {
   const { wheel } = wheelAt(0);
   for (let i = 0; i < 1000; i++) wheel.add(new Entry(i * 700));
   const picked = wheel.pick(400);

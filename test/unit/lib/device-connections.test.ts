@@ -31,7 +31,7 @@ function scene(): { clock: DrivenClock; session: Session } {
   return { clock, session };
 }
 
-test('a session whose heartbeats waited for a busy event loop is kept', () => {
+test('a session survives when its heartbeats waited for a busy event loop', () => {
   const { clock, session } = scene();
   clock.stall(2 * silenceMsMax);
   session.deadlineMs = clock.monotonicMs() + silenceMsMax;
@@ -39,7 +39,7 @@ test('a session whose heartbeats waited for a busy event loop is kept', () => {
   assert.equal(session.isExpired, false);
 });
 
-test('a session that is silent expires, also when every turn of the event loop is long', () => {
+test('a silent session expires, even if every turn of the event loop is long', () => {
   const { clock, session } = scene();
   clock.stall(2 * silenceMsMax);
   assert.equal(session.isExpired, false);

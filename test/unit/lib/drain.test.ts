@@ -36,7 +36,7 @@ test('entries are ended at the rate, each once, until none is left', async () =>
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('a rate below one a step is kept too', () => {
+test('a rate below one per step is kept too', () => {
   const clock = new DrivenClock();
   const wheel = wheelOf(10, clock);
   void wheel.drain(3, 30_000);
@@ -44,7 +44,7 @@ test('a rate below one a step is kept too', () => {
   assert.equal(wheel.ended.length, 6);
 });
 
-test('what the time does not suffice for is left as it is', async () => {
+test('entries left at the deadline stay unchanged', async () => {
   const clock = new DrivenClock();
   const wheel = wheelOf(100, clock);
   const left = wheel.drain(10, 2000);

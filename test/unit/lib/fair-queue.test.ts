@@ -5,7 +5,6 @@ import { otherApp, testApp } from '../../support/fakes.ts';
 
 const shape = { unitsPerTurn: 500, jobCost: 10, jobsMax: 1000 };
 
-/** A walk over so many events, which writes down when it was at work. */
 class Walk implements Steps {
   left: number;
   readonly #name: string;
@@ -32,7 +31,7 @@ class Walk implements Steps {
 
 const turn = (): Promise<void> => new Promise(setImmediate);
 
-test('nothing is looked at in the turn of the call', async () => {
+test('no work is done in the turn of the call', async () => {
   const diary: string[] = [];
   const turns = new FairQueue(shape);
   const done = turns.run(testApp, new Walk('a', 1, diary));
@@ -63,14 +62,14 @@ test('a line with many walks does not hold up the only one of another', async ()
   await Promise.all(mine);
 });
 
-test('within a line the first come is finished first', async () => {
+test('jobs of a line finish in order', async () => {
   const turns = new FairQueue(shape);
   const diary: string[] = [];
   await Promise.all(['a', 'b'].map((name) => turns.run(testApp, new Walk(name, 1200, diary))));
   assert.equal(diary.join('').replace(/(.)\1*/g, '$1'), 'ab');
 });
 
-test('many short walks share a turn, and so many that it would last take several', async () => {
+test('many short walks share a turn, up to its budget', async () => {
   const turns = new FairQueue(shape);
   const diary: string[] = [];
   const all = Promise.all(Array.from({ length: 200 }, () => turns.run(testApp, new Walk('x', 1, diary))));
@@ -98,7 +97,7 @@ test('a walk that throws fails alone', async () => {
   assert.ok(diary.includes('a') && diary.includes('b'));
 });
 
-test('what is finished already is not stepped', async () => {
+test('a finished job is not stepped', async () => {
   const diary: string[] = [];
   await new FairQueue(shape).run(testApp, new Walk('a', 0, diary));
   assert.deepEqual(diary, []);

@@ -10,7 +10,7 @@ function scene() {
   return { clock, went, gathered };
 }
 
-test('the first goes at once, what follows in a moment goes together', () => {
+test('the first item is passed on at once, the following ones of a moment together', () => {
   const { clock, went, gathered } = scene();
   for (const item of [1, 2, 3]) gathered.add(item);
   assert.deepEqual(went, [[1]]);
@@ -28,13 +28,13 @@ test('the first goes at once, what follows in a moment goes together', () => {
   assert.deepEqual(went.at(-1), [5]);
 });
 
-test('no more go together than may', () => {
+test('a batch never exceeds its maximum', () => {
   const { went, gathered } = scene();
   for (const item of [1, 2, 3, 4, 5, 6]) gathered.add(item);
   assert.deepEqual(went, [[1], [2, 3, 4]]);
 });
 
-test('what waits when it is closed is lost, and no timer is left', () => {
+test('closing drops the waiting items and leaves no timer', () => {
   const { clock, went, gathered } = scene();
   gathered.add(1);
   gathered.add(2);

@@ -3,17 +3,17 @@ import { test } from 'node:test';
 import { HttpConnections } from '../../../src/lib/connections/http-connections.ts';
 import type { HttpResponse, TemplatedApp } from '../../../src/lib/uws.ts';
 
-/** One connection as the library shows it: its kept object may not be touched once a request of it reached a handler. */
+/** A connection as the library shows it: its object must not be used once one of its requests has reached a handler. */
 class Connection {
   address: string;
   isOpen = true;
   #reached = false;
   #aborted: () => void = () => undefined;
-  readonly #gone: () => void;
+  readonly #onEnd: () => void;
 
-  constructor(address: string, gone: () => void) {
+  constructor(address: string, onEnd: () => void) {
     this.address = address;
-    this.#gone = gone;
+    this.#onEnd = onEnd;
   }
 
   get response(): HttpResponse {
@@ -36,7 +36,7 @@ class Connection {
 
   end(): void {
     this.isOpen = false;
-    this.#gone();
+    this.#onEnd();
     this.#aborted();
   }
 }
@@ -78,13 +78,13 @@ class Scene {
     return connection;
   }
 
-  /** A connection whose request proves nothing: from then on those of its address cannot be closed. */
+  /** A connection with an unauthenticated request: from then on those of its address cannot be closed. */
   launder(address: string): void {
     const connection = this.open(address);
     if (connection.isOpen) connection.reach(this.connections);
   }
 
-  /** As long as the library keeps one that is idle. */
+  /** Advances by the time for which the library keeps an idle connection. */
   age(): void {
     for (let second = 0; second < 13; second++) this.connections.turn();
   }
@@ -102,7 +102,7 @@ test('in a full listener the oldest silent connection of the largest address yie
   assert.deepEqual([scene.connections.count, scene.connections.evicted], [8, 1]);
 });
 
-test('a full listener without a silent connection closes a newcomer, until another has gone', () => {
+test('a full listener without a silent connection closes newcomers until a connection ends', () => {
   const scene = new Scene(2, 0);
   const [first] = [scene.prove('192.0.2.1'), scene.prove('192.0.2.1')];
   assert.equal(scene.connect('192.0.2.1'), false);
@@ -111,7 +111,7 @@ test('a full listener without a silent connection closes a newcomer, until anoth
   assert.deepEqual([scene.connections.count, scene.connections.refused], [2, 1]);
 });
 
-test('connections that can be closed otherwise yield after the silent ones', () => {
+test('connections that can be evicted in another way yield after the silent ones', () => {
   const scene = new Scene(4, 0);
   for (let i = 0; i < 3; i++) scene.prove('192.0.2.1');
   scene.connect('192.0.2.2');
@@ -124,7 +124,7 @@ test('connections that can be closed otherwise yield after the silent ones', () 
   assert.equal(others, 0);
 });
 
-test('proved connections outlive a silent crowd of any number of addresses, and a newcomer gets in', () => {
+test('authenticated connections survive a silent crowd of any number of addresses, and a newcomer is accepted', () => {
   const scene = new Scene(100, 1000);
   const proved = Array.from({ length: 60 }, (_, i) => scene.prove(`198.51.100.${i}`));
   for (let i = 0; i < 5000; i++) scene.connect(`10.0.${i >> 8}.${i & 255}`);
@@ -136,20 +136,20 @@ test('proved connections outlive a silent crowd of any number of addresses, and 
 });
 
 for (const addresses of [1, 3, 20, 50])
-  test(`${addresses} addresses whose connections cannot be closed leave places for newcomers`, () => {
+  test(`${addresses} addresses whose connections cannot be closed leave slots for newcomers`, () => {
     const scene = new Scene(2000, 1000);
     for (let i = 0; i < 20_000; i++) scene.launder(`10.0.0.${i % addresses}`);
     for (let i = 0; i < 10; i++) assert.ok(scene.connect(`203.0.113.${i}`), `newcomer ${i}`);
   });
 
 for (const addresses of [3, 20, 50])
-  test(`${addresses} addresses that come one after the other leave places for newcomers`, () => {
+  test(`${addresses} addresses that connect one after the other leave slots for newcomers`, () => {
     const scene = new Scene(2000, 1000);
     for (let i = 0; i < 100_000; i++) scene.launder(`10.0.0.${Math.floor((i * addresses) / 100_000)}`);
     for (let i = 0; i < 10; i++) assert.ok(scene.connect(`203.0.113.${i}`), `newcomer ${i}`);
   });
 
-test('addresses that have proved a credential have a reserved part', () => {
+test('authenticated addresses have a reserved part', () => {
   const scene = new Scene(80, 1000);
   const backend = scene.prove('203.0.113.1');
   backend.end();
@@ -158,7 +158,7 @@ test('addresses that have proved a credential have a reserved part', () => {
   for (let i = 0; i < 10; i++) assert.ok(scene.prove('203.0.113.1').isOpen, `connection ${i}`);
 });
 
-test('addresses count once half of the places are taken', () => {
+test('addresses are counted once half of the slots are in use', () => {
   const scene = new Scene(10, 2);
   for (let i = 0; i < 5; i++) assert.ok(scene.connect('192.0.2.1'), 'while there is room');
   for (let i = 0; i < 3; i++) scene.launder('192.0.2.1');
@@ -166,7 +166,7 @@ test('addresses count once half of the places are taken', () => {
   assert.equal(scene.connect('192.0.2.2'), true);
 });
 
-test('an address that shows a credential gets its places back', () => {
+test('an address that authenticates gets its slots back', () => {
   const scene = new Scene(10, 2);
   for (let i = 0; i < 7; i++) scene.launder('192.0.2.1');
   scene.connections.proven({ remoteAddress: () => '192.0.2.1' });
@@ -185,7 +185,7 @@ test('arrivals count until the library has closed them', () => {
   assert.equal(scene.connect('192.0.2.1'), true);
 });
 
-test('a maximum that falls closes newcomers, and none that is there', () => {
+test('a falling maximum closes newcomers and no open connection', () => {
   const scene = new Scene(10, 0);
   for (let i = 0; i < 5; i++) scene.connect('192.0.2.1');
   scene.max = 3;
@@ -193,10 +193,10 @@ test('a maximum that falls closes newcomers, and none that is there', () => {
   assert.equal(scene.connections.count, 5);
 });
 
-test('while a listener is nearly full, the answers that leave a connection of an application open are bounded', () => {
+test("a nearly full listener bounds the answers that leave an application's connections open", () => {
   const scene = new Scene(100, 0);
   const keep = (app: string, answers: number): number =>
-    Array.from({ length: answers }, () => scene.connections.keeps(app)).filter((keeps) => keeps).length;
+    Array.from({ length: answers }, () => scene.connections.mayKeepOpen(app)).filter((keeps) => keeps).length;
   for (let i = 0; i < 75; i++) scene.prove('192.0.2.1');
   assert.deepEqual([keep('busy', 500), keep('other', 20)], [500, 20], 'while there is room');
   scene.prove('192.0.2.1');

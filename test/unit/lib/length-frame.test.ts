@@ -18,7 +18,7 @@ test('payloads are the same wherever the stream is cut', () => {
   assert.deepEqual(read(...Array.from(bytes, (byte) => Buffer.of(byte))), whole);
 });
 
-test('a payload is incomplete until its last byte has come', () => {
+test('a payload is incomplete until its last byte arrives', () => {
   const frame = encodeLengthFrame(Buffer.from('abc'));
   const decoder = new LengthFrameDecoder(300);
   assert.equal(decoder.isWithin, false);
@@ -30,7 +30,7 @@ test('a payload is incomplete until its last byte has come', () => {
   assert.equal(decoder.isWithin, false);
 });
 
-test('a length that no payload has is said before any of it comes, and nothing behind it is read', () => {
+test('an invalid length is reported before the payload arrives, and nothing after it is read', () => {
   for (const length of [0, 301, 0xffff_ffff]) {
     const head = Buffer.alloc(4);
     head.writeUInt32BE(length);

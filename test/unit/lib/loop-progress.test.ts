@@ -22,7 +22,7 @@ test('a sign is given at most once a second, while there is progress', () => {
   assert.equal(signs, 3);
 });
 
-test('a request, a login and a wakeup are progress', () => {
+test('a request, a login and a wakeup count as progress', () => {
   let nowMs = 0;
   const metrics = createMetrics(metricSources(), { monotonicMs: () => nowMs });
   let signs = 0;

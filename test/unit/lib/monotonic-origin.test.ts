@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { monotonicOriginMs, SystemClock } from '../../../src/lib/system-clock.ts';
 import { startModuleWorker } from '../../../src/lib/module-worker.ts';
 
-/** Two clocks are read for an origin: the time between them is lost. */
+/** An origin reads two clocks: the time between the readings is lost. */
 const readingMs = 0.1;
 
-test('a moment of another thread lies between the moments at which it was asked for and answered', async () => {
+test('a moment of another thread lies between the question and the answer', async () => {
   const clock = new SystemClock();
   const originMs = monotonicOriginMs();
   const worker = startModuleWorker('../../support/clock-worker', import.meta.url, null);

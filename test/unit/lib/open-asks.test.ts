@@ -19,11 +19,11 @@ function openAsks(
 
 const taken = (): boolean => true;
 
-async function settledOf(asks: readonly Promise<unknown>[]): Promise<unknown[]> {
+async function outcomesOf(asks: readonly Promise<unknown>[]): Promise<unknown[]> {
   return await Promise.all(asks.map((ask) => Promise.race([ask, Promise.resolve('open')])));
 }
 
-test('a question is settled once, by the first who does', async () => {
+test('a question is resolved once, by the first answer or failure', async () => {
   const asks = openAsks(new DrivenClock());
   const ids: number[] = [];
   const ask = asks.ask('disconnect', 1000, (id) => ids.push(id) > 0);
@@ -35,15 +35,15 @@ test('a question is settled once, by the first who does', async () => {
   assert.equal(asks.size, 0);
 });
 
-test('an answer to another kind of question settles nothing', async () => {
+test('an answer to another kind of question resolves nothing', async () => {
   const asks = openAsks(new DrivenClock());
   let asked = 0;
   const ask = asks.ask('disconnect', 1000, (id) => (asked = id) > 0);
   assert.equal(asks.answered(asked, 'metrics', ''), false);
-  assert.deepEqual(await settledOf([ask]), ['open']);
+  assert.deepEqual(await outcomesOf([ask]), ['open']);
 });
 
-test('what could not be handed over, and what has no time, is not sent', async () => {
+test('a question fails as unsent if its delivery fails or its time is 0', async () => {
   const asks = openAsks(new DrivenClock());
   assert.deepEqual(await asks.ask('metrics', 1000, () => false), fail('unsent'));
   let sent = 0;
@@ -51,7 +51,7 @@ test('what could not be handed over, and what has no time, is not sent', async (
   assert.deepEqual([sent, asks.size], [0, 0]);
 });
 
-test('each is given up at its own time, never before and hardly after, with one timer for all', async () => {
+test('each question expires at its own deadline, never early and hardly late, with one timer for all', async () => {
   const clock = new DrivenClock();
   const lates: number[] = [];
   const asks = openAsks(clock, (id) => {
@@ -66,40 +66,40 @@ test('each is given up at its own time, never before and hardly after, with one 
   assert.deepEqual(lates, [2, 3]);
   clock.advance(1715);
   clock.advance(10);
-  assert.deepEqual(await settledOf(open), [fail('unsent'), fail('unanswered'), fail('unanswered'), 'open']);
+  assert.deepEqual(await outcomesOf(open), [fail('unsent'), fail('unanswered'), fail('unanswered'), 'open']);
   clock.advance(18_200);
   assert.deepEqual([asks.size, clock.pendingTimers], [0, 0]);
 });
 
-test('one that may take as long as it likes costs no timer', async () => {
+test('a question without a deadline needs no timer', async () => {
   const clock = new DrivenClock();
   const asks = openAsks(clock);
   const open = asks.ask('disconnect', Infinity, taken);
   assert.equal(clock.pendingTimers, 0);
   void asks.ask('metrics', 10, taken);
   clock.advance(1000);
-  assert.deepEqual([await settledOf([open]), asks.size, clock.pendingTimers], [['open'], 1, 0]);
+  assert.deepEqual([await outcomesOf([open]), asks.size, clock.pendingTimers], [['open'], 1, 0]);
   asks.answered(1, 'disconnect', true);
   assert.deepEqual(await open, succeed(true));
 });
 
-test('after a long time without questions deadlines are as long as ever', async () => {
+test('deadlines are right after a long time without questions', async () => {
   const clock = new DrivenClock();
   const asks = openAsks(clock);
   const first = asks.ask('metrics', 10, taken);
   clock.advance(100_003);
   const second = asks.ask('metrics', 1000, taken);
   clock.advance(999);
-  assert.deepEqual(await settledOf([first, second]), [fail('unanswered'), 'open']);
+  assert.deepEqual(await outcomesOf([first, second]), [fail('unanswered'), 'open']);
   clock.advance(51);
   assert.deepEqual(await second, fail('unanswered'));
 });
 
-test('when the way is lost each question is settled by what is known of it, or stays open', async () => {
+test('failAll resolves each question by its verdict, or leaves it open', async () => {
   const asks = openAsks(new DrivenClock());
   const open = [1, 2, 3].map(() => asks.ask('metrics', 1000, taken));
   asks.failAll((id) => (id === 1 ? 'nobody' : id === 2 ? 'unanswered' : null));
-  assert.deepEqual(await settledOf(open), [fail('nobody'), fail('unanswered'), 'open']);
+  assert.deepEqual(await outcomesOf(open), [fail('nobody'), fail('unanswered'), 'open']);
   asks.failAll();
   assert.deepEqual(await open[2], fail('unanswered'));
 });

@@ -8,7 +8,7 @@ import { countOpenFiles } from '../../../src/lib/open-files-count.ts';
 const skip = process.platform !== 'linux';
 
 test('every open descriptor counts', { skip }, async (t) => {
-  // A process of its own: other files of this one's group open and close theirs meanwhile.
+  // In a process of its own: other test files of this process open and close descriptors meanwhile.
   const open = "for (let left = 100; left > 0; left -= 1) fs.openSync('/dev/null', 'r')";
   const child = spawn(process.execPath, [
     '-e',
@@ -23,11 +23,11 @@ test('every open descriptor counts', { skip }, async (t) => {
   assert.equal(await countOpenFiles(directory), (before ?? 0) + 100);
 });
 
-test('where the system tells no size the entries are counted', { skip }, async () => {
+test('entries are counted if the system reports no size', { skip }, async () => {
   const directory = '/proc/self/task';
   assert.equal(await countOpenFiles(directory), readdirSync(directory).length);
 });
 
-test('where there is no such directory nothing is known', async () => {
+test('the count is unknown without such a directory', async () => {
   assert.equal(await countOpenFiles('/proc/none'), null);
 });

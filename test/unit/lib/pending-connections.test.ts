@@ -29,7 +29,7 @@ function arrive(pending: PendingConnections, port: number, address = '192.0.2.1'
   return socket;
 }
 
-test('who has not shown what it has to in time is cut, and nobody else', () => {
+test('a connection without a complete request at its deadline is destroyed, and no other', () => {
   const clock = new DrivenClock();
   const pending = new PendingConnections(clock, { waitMs: 10_000, perAddressMax: 0, max: () => 100 });
   const [silent, known] = [arrive(pending, 1), arrive(pending, 2)];
@@ -44,7 +44,7 @@ test('who has not shown what it has to in time is cut, and nobody else', () => {
   assert.deepEqual([known.isCut, late.isCut], [false, true]);
 });
 
-test('who is gone is forgotten, and who comes from its place has a time of its own', () => {
+test('a closed connection is forgotten, and a new one with its address and port has a deadline of its own', () => {
   const clock = new DrivenClock();
   const pending = new PendingConnections(clock, { waitMs: 10_000, perAddressMax: 0, max: () => 100 });
   const first = arrive(pending, 1);
@@ -64,13 +64,13 @@ function bounded(perAddressMax: number, max = 100, clock = new DrivenClock()): P
   return new PendingConnections(clock, { waitMs: 10_000, perAddressMax, max: () => max });
 }
 
-test('as many as the bound come from one address, another address has places of its own', () => {
+test('one address has connections up to its bound, another address has its own', () => {
   const pending = bounded(2);
   const ports = [1, 2, 3].map((port) => arrive(pending, port).isCut);
   assert.deepEqual([...ports, arrive(pending, 1, '192.0.2.2').isCut], [false, false, true, false]);
 });
 
-test('one that has shown what it had to makes room for its address, once', () => {
+test('an authenticated connection makes room for its address, once', () => {
   const pending = bounded(2);
   const [first] = [arrive(pending, 1), arrive(pending, 2)];
   pending.requested({ remoteAddress: '192.0.2.1', remotePort: 1 });
@@ -78,7 +78,7 @@ test('one that has shown what it had to makes room for its address, once', () =>
   assert.deepEqual([arrive(pending, 3).isCut, arrive(pending, 4).isCut], [false, true]);
 });
 
-test('one that has proved itself is neither counted nor cut for others', () => {
+test('an authenticated connection is neither counted nor evicted', () => {
   const pending = bounded(2, 2);
   const proved = [1, 2].map((port) => arrive(pending, port, '192.0.2.1'));
   for (const { remoteAddress, remotePort } of proved) pending.proved({ remoteAddress, remotePort });

@@ -5,7 +5,7 @@ import { packPlain, unpackPlain } from '../../../src/lib/plain-msgpack.ts';
 
 const packr = new Packr({ useRecords: false, moreTypes: true });
 
-test('plain values are what they were', () => {
+test('plain values survive encoding and decoding', () => {
   const value = {
     text: 'é\u{1f600}'.repeat(100),
     numbers: [0, -1, 1.5, 2 ** 31, 2 ** 53, -(2 ** 40)],

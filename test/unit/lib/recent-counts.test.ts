@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RecentCounts } from '../../../src/lib/connections/recent-counts.ts';
 
-test('what was noted is counted by its key until its time is over', () => {
+test('an event is counted by its key until it expires', () => {
   const counts = new RecentCounts(3, 10);
-  counts.note('a');
+  counts.add('a');
   counts.turn();
-  counts.note('a');
-  counts.note('b');
+  counts.add('a');
+  counts.add('b');
   assert.deepEqual([counts.countOf('a'), counts.countOf('b'), counts.total], [2, 1, 3]);
   counts.turn();
   assert.equal(counts.countOf('a'), 2);
@@ -17,11 +17,11 @@ test('what was noted is counted by its key until its time is over', () => {
   assert.equal(counts.total, 0);
 });
 
-test('one that is over is withdrawn, the newest first, and none below nothing', () => {
+test('withdrawing removes the newest event, and never counts below zero', () => {
   const counts = new RecentCounts(3, 10);
-  counts.note('a');
+  counts.add('a');
   counts.turn();
-  counts.note('a');
+  counts.add('a');
   counts.withdraw('a');
   assert.equal(counts.countOf('a'), 1);
   counts.withdraw('a');
@@ -30,15 +30,15 @@ test('one that is over is withdrawn, the newest first, and none below nothing', 
   assert.equal(counts.total, 0);
 });
 
-test('beyond the keys it may hold nothing more is noted, until some are forgotten', () => {
+test('at its maximum of keys no new key is counted until one expires', () => {
   const counts = new RecentCounts(2, 2);
-  for (const key of ['a', 'b', 'c', 'a']) counts.note(key);
+  for (const key of ['a', 'b', 'c', 'a']) counts.add(key);
   assert.deepEqual([counts.countOf('a'), counts.countOf('b'), counts.countOf('c')], [2, 1, 0]);
   counts.withdraw('b');
-  counts.note('c');
+  counts.add('c');
   assert.equal(counts.countOf('c'), 1);
   counts.turn();
   counts.turn();
-  counts.note('d');
+  counts.add('d');
   assert.deepEqual([counts.countOf('d'), counts.total], [1, 1]);
 });

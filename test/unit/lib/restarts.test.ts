@@ -6,21 +6,21 @@ import { DrivenClock } from '../../support/driven-clock.ts';
 
 const bounds = { msMin: 100, msMax: 500 };
 
-test('the first death may be followed at once, and those behind it ever later, up to a bound', () => {
+test('the first early death may restart at once, later ones after growing waits up to a bound', () => {
   const restarts = new Restarts(new DrivenClock(), { immediate: 1, ...bounds });
   const quick = Array.from({ length: 6 }, () => restarts.died(false));
   assert.deepEqual(quick, [0, 100, 200, 400, 500, 500]);
   assert.deepEqual([restarts.died(true), restarts.died(false), restarts.died(false)], [0, 0, 100]);
 });
 
-test('where no death is followed at once, one that had lived waits the least', () => {
+test('without an immediate restart, a death after serving waits the minimum', () => {
   const restarts = new Restarts(new DrivenClock(), { immediate: 0, ...bounds });
   const quick = Array.from({ length: 4 }, () => restarts.died(false));
   assert.deepEqual(quick, [100, 200, 400, 500]);
   assert.deepEqual([restarts.died(true), restarts.died(false)], [100, 200]);
 });
 
-test('a start that fails, at once or later, is a death soon after it, and is tried again until it is stopped', async () => {
+test('a failed start, synchronous or not, counts as an early death and is retried until the stop', async () => {
   const clock = new DrivenClock();
   const restarts = new Restarts(clock, { immediate: 1, ...bounds });
   const failures: unknown[] = [];

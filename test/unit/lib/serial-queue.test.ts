@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SerialQueue } from '../../../src/lib/queues.ts';
 
-test('a task begins when the one before it has ended', async () => {
+test('a task begins when the previous one has ended', async () => {
   const queue = new SerialQueue();
   const seen: string[] = [];
   let finish = (_result: string): void => undefined;
@@ -19,7 +19,7 @@ test('a task begins when the one before it has ended', async () => {
   assert.deepEqual(seen, ['one begins', 'two begins']);
 });
 
-test('a task that fails is told to who asked, and the next one runs', async () => {
+test('a failing task rejects for its caller, and the next one runs', async () => {
   const queue = new SerialQueue();
   const failing = queue.run(() => Promise.reject(new Error('no room')));
   const next = queue.run(async () => 'done');

@@ -7,7 +7,7 @@ test('a session key is 32 characters of the base64url alphabet', () => {
   assert.equal(sessionKeyLength, 32);
 });
 
-test('no session key is given twice, across refills of the pool', () => {
+test('session keys are unique across refills of the pool', () => {
   const keys = new Set(Array.from({ length: 5000 }, generateSessionKey));
   assert.equal(keys.size, 5000);
 });

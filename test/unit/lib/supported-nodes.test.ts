@@ -1,4 +1,4 @@
-/** The Nodes that the package supports, and the advice for one without a binary of uWebSockets.js. */
+/** Supported versions of Node, and the advice for one without a binary of uWebSockets.js. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chooseAdvice } from '../../../src/lib/connections/uws-binary.ts';
@@ -15,7 +15,7 @@ for (const [version, support] of [
 ] as const)
   test(`Node ${version} is ${support}`, () => assert.equal(findNodeSupport(version), support));
 
-test('the supported Nodes have names for people', () => {
+test('the supported versions of Node are listed for people', () => {
   assert.equal(supportedNodes(), '20.12+, 22 or 24');
 });
 
@@ -30,5 +30,5 @@ for (const [system, abi, platform, glibc, advice] of [
   ['Node 24 with glibc 2.38', abiOf24, 'linux', '2.38', /^npm run node24 .*installs it$/],
   ['Node 24 on macOS', abiOf24, 'darwin', null, /^npm run node24 .*installs it$/],
 ] as const)
-  test(`${system} gets advice that works there`, () =>
+  test(`${system} gets advice that works on it`, () =>
     assert.match(chooseAdvice(abi, platform, glibc), advice));

@@ -11,7 +11,7 @@ function masked(bytes: Uint8Array): Uint8Array {
   return bytes.map((byte, at) => byte ^ (mask[at % 4] ?? 0));
 }
 
-test('a message is unmasked in place, of whatever length and wherever it lies, and nothing beside it is touched', () => {
+test('a message of any length and offset is unmasked in place, and its neighbours are untouched', () => {
   for (let offset = 0; offset < 4; offset += 1)
     for (let length = 0; length <= lengthMax; length += 1) {
       const memory = Uint8Array.from({ length: offset + length + 4 }, (_, at) => at * 7);
@@ -25,7 +25,7 @@ test('a message is unmasked in place, of whatever length and wherever it lies, a
     }
 });
 
-test('a message is masked into memory of another, at an offset of it', () => {
+test('a message is masked into another buffer at an offset', () => {
   const message = Uint8Array.from({ length: lengthMax }, (_, at) => at);
   const output = new Uint8Array(lengthMax + 2);
 

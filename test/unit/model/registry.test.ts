@@ -1,4 +1,4 @@
-/** A webhook's URL as people see it, and the webhooks that it names. */
+/** A webhook's masked URL, and the webhooks that it identifies. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApplicationId } from '../../../src/model/ids.ts';
@@ -36,7 +36,7 @@ function hook(url: string, appId = 'a'): Webhook {
   return { appId: appId as ApplicationId, url, secret: 's', types: ['*'] };
 }
 
-test('a masked URL names the webhooks that are shown so; the whole URL names its own alone', () => {
+test('a masked URL finds the webhooks that are shown so; the whole URL finds only its own', () => {
   const hooks = [
     hook('https://h/?k=1'),
     hook('https://h/?k=2'),

@@ -34,7 +34,7 @@ function end(to: 'sleep' | 'signal', loginAtMs = 100_000): ActorMessage {
 }
 
 function heartbeatOf(to: 'sleep' | 'signal', heartbeatAt: number): ActorMessage {
-  const event = { kind: 'note-heartbeat', heartbeatAt } as const;
+  const event = { kind: 'heartbeat', heartbeatAt } as const;
   return { to, event };
 }
 

@@ -42,7 +42,7 @@ test('followers are notified of each change but heartbeats, after its event is w
   scene.signal.login();
   scene.sleep.login();
   module.end('heartbeat_timeout');
-  const heartbeat = { kind: 'note-heartbeat', heartbeatAt: 1_795_163_400 } as const;
+  const heartbeat = { kind: 'heartbeat', heartbeatAt: 1_795_163_400 } as const;
   scene.directory.find(testDevice)?.post({ to: 'sleep', event: heartbeat });
   scene.directory.find(testDevice)?.post({ to: 'signal', event: heartbeat });
   assert.deepEqual(first.told, [

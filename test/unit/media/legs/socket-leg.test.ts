@@ -107,8 +107,8 @@ test('a bridge reads why its uplink is not made, and stays', () => {
   frameOutput.goesWithout?.('audio', 'load');
   frameOutput.goesWithout?.('video', 'unsupported');
   const [load = '', unsupported = ''] = socket.said;
-  assert.match(load, /"error".*no worker has time to make the audio of the uplink.*tried again each second"/);
-  assert.match(unsupported, /"error".*the video of the uplink cannot be made here.*or for null"/);
+  assert.match(load, /"error".*no worker has time to convert the audio of the uplink.*retried each second"/);
+  assert.match(unsupported, /"error".*the video of the uplink cannot be converted here.*or null"/);
   assert.equal(socket.isCut, false);
 });
 
@@ -181,14 +181,14 @@ test('a leg that cannot be carried while it opens is no login, and the server kn
   assert.equal(socket.said.at(-1), '4503 media_full');
 });
 
-const tooManyTexts = '{"type":"error","message":"a leg sends 5 texts a second at most, and 150 at once"}';
+const tooManyTexts = '{"type":"error","message":"a leg sends 5 texts a second at most, with a burst of 150"}';
 test('a leg that says more than it may is told so and closed, and none of the rest is heard', () => {
   enter();
   for (let n = 0; n < 2 * legRatesMax.texts.burst; n += 1) leg.received(accept, false);
   assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, unread']);
   assert.deepEqual([opened.answers.length, opened.goneTimes], [legRatesMax.texts.burst, 1]);
   assert.deepEqual([legs.size, leaving.size, socket.isCut], [0, 1, false]);
-  assert.deepEqual(context.troubles, ['flood: a leg sends 5 texts a second at most, and 150 at once']);
+  assert.deepEqual(context.troubles, ['flood: a leg sends 5 texts a second at most, with a burst of 150']);
   goOn();
   assert.deepEqual([opened.goneTimes, leaving.size], [1, 0]);
 });
@@ -199,7 +199,7 @@ test('a leg that sends more bytes than it may is told so and closed', () => {
     socket.bytesRead += 2 * legRatesMax.bytes.burst;
     leg.pinged();
   }
-  const said = `a leg sends ${legRatesMax.bytes.perSecond} bytes a second at most, and ${legRatesMax.bytes.burst} at once`;
+  const said = `a leg sends ${legRatesMax.bytes.perSecond} bytes a second at most, with a burst of ${legRatesMax.bytes.burst}`;
   assert.deepEqual(socket.said, [`{"type":"error","message":"${said}"}`, '4429 too_much, unread']);
 });
 

@@ -81,7 +81,7 @@ test('while the server does not read, nobody is let in and no line of the log cr
     {
       level: 'warn',
       fields: { media: { lost: 1 } },
-      message: 'lines of this log are lost: there were too many at once',
+      message: 'log lines dropped: more than the link carries between two heartbeats',
     },
   ]);
 });

@@ -14,7 +14,7 @@ const hello = { kind: 'hello', version: linkVersion, instance: 'media-1' };
 test('the first message is a hello of our version, and no other one is', () => {
   const greeting = (value: unknown) => decodeLinkGreeting(packr.pack(value), readMediaMessage);
   assert.deepEqual(greeting(hello), { ok: true, value: hello });
-  const stranger = { ok: false, error: 'does not speak the language of the link' };
+  const stranger = { ok: false, error: 'does not speak the protocol of the link' };
   assert.deepEqual(greeting({ kind: 'heartbeat' }), stranger);
   assert.deepEqual(greeting(/(a+)+$/), stranger);
   assert.deepEqual(greeting({ kind: 'hello', version: 99, what: ['ever'] }), {
@@ -22,7 +22,7 @@ test('the first message is a hello of our version, and no other one is', () => {
     error: `speaks version 99 of the link, and this end version ${linkVersion}: run the same release on both`,
   });
   const again = decodeLinkMessage(packr.pack(hello), readMediaMessage);
-  assert.deepEqual(again, { ok: false, error: 'said hello twice' });
+  assert.deepEqual(again, { ok: false, error: 'sent hello twice' });
 });
 
 const hostile: Record<string, unknown> = {
@@ -47,5 +47,5 @@ const hostile: Record<string, unknown> = {
 for (const [name, value] of Object.entries(hostile))
   test(`${name} is no message`, () => {
     const read = decodeLinkMessage(packr.pack(value), readMediaMessage);
-    assert.match(read.ok ? '' : read.error, /^sent what is no message of the link: /);
+    assert.match(read.ok ? '' : read.error, /^sent an invalid message: /);
   });

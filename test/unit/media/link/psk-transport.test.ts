@@ -82,7 +82,7 @@ test('ends with different keys have no link, and both say so', async (t) => {
   });
   assert.equal(
     await door.refusal(),
-    `somebody at ${host} has another key for the link: give both ends the same media.link_key_file`,
+    `a peer at ${host} has another key for the link: give both ends the same media.link_key_file`,
   );
 });
 
@@ -92,13 +92,13 @@ test('who speaks TLS without the key, or no TLS, is refused', async (t) => {
   await assert.rejects(once(stranger, 'secureConnect'));
   assert.equal(
     await door.refusal(),
-    `somebody at ${host} came to the port of the link and is no media process: no shared cipher`,
+    `a peer at ${host} connected to the port of the link but is no media process: no shared cipher`,
   );
   const other = await Door.open(t);
   const plain = connectPlain(other.port, host);
   plain.on('error', () => undefined);
   plain.end('GET / HTTP/1.1\r\n\r\n');
-  assert.match(await other.refusal(), /^somebody at 127\.0\.0\.1 came to the port of the link/);
+  assert.match(await other.refusal(), /^a peer at 127\.0\.0\.1 connected to the port of the link/);
 });
 
 test('where nobody listens there is no link', async () => {
@@ -146,7 +146,7 @@ test('who shows no key within 10 s is cut, also who sends a byte now and then', 
   }
   await Promise.all(ends);
   assert.equal(driven.pendingTimers, 0);
-  assert.match(await door.refusal(), /came to the port of the link and is no media process/);
+  assert.match(await door.refusal(), /connected to the port of the link but is no media process/);
 });
 
 test('a crowd of many addresses that shows no key yields to a media process, and a link does not', async (t) => {

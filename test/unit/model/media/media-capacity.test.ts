@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { soundEncodersOf } from '../../../../src/model/media/media-capacity.ts';
 
-test('sound can be made as what every media process makes it, since a call may come to any', () => {
+test('the sound encoders are those of every media process, since a call may go to any', () => {
   assert.deepEqual(
     soundEncodersOf([{ soundEncoders: ['alaw', 'amr', 'pcm'] }, { soundEncoders: ['pcm', 'alaw', 'opus'] }]),
     ['alaw', 'pcm'],
@@ -10,6 +10,6 @@ test('sound can be made as what every media process makes it, since a call may c
   assert.deepEqual(soundEncodersOf([{ soundEncoders: ['alaw'] }, { soundEncoders: [] }]), []);
 });
 
-test('what sound can be made as is not known before a media process has told', () => {
+test('the sound encoders are unknown before a media process reports', () => {
   assert.equal(soundEncodersOf([]), null);
 });

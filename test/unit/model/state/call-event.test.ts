@@ -8,12 +8,12 @@ import { testDevice } from '../../../support/fakes.ts';
 
 const about = { sessionId: 'session-1' as SessionId, deviceId: testDevice, atMs: 1_795_163_400_123 };
 
-function told(change: Pick<CallChange, 'from' | 'state' | 'reason'>): EventDraft {
+function eventOf(change: Pick<CallChange, 'from' | 'state' | 'reason'>): EventDraft {
   return callEvent({ ...about, ...change });
 }
 
-test('a call that begins is told as call.started, of no epoch', () => {
-  assert.deepEqual(told({ from: 'issued', state: 'establishing', reason: null }), {
+test('a call that begins publishes call.started, without an epoch', () => {
+  assert.deepEqual(eventOf({ from: 'issued', state: 'establishing', reason: null }), {
     type: 'call.started',
     data: { session: 'session-1', state: 'establishing', reason: null },
     deviceId: testDevice,

@@ -8,7 +8,7 @@ import { callMedia, callOrder, callRoom, callSession } from '../../../support/ca
 const id = 'session-1' as SessionId;
 const laterRoom = { ...callRoom, sessionKey: 'later-key', sessionToken: 'later-token', payload: '{}' };
 
-test('a session that is issued holds its order and nothing else of it, and nobody has connected', () => {
+test('an issued session has the fields of its order, and nobody has connected', () => {
   const order = { ...callOrder(), requestId: 'of the request' };
   assert.deepEqual(issueSession(id, order, 1_000_000), callSession());
 });
@@ -31,7 +31,7 @@ for (const state of liveCallStates)
   });
 
 for (const state of ['ringing', 'attempting', 'connected'] as const)
-  test(`issued again while ${state} it rings no longer than it was going to, and the token lives by the latest`, () => {
+  test(`issued again while ${state} the ring timeout stays, and the token has the latest expiry`, () => {
     const session = callSession({ state, ringsFromMs: 1_005_000 });
     const again = reissueSession(session, callOrder({ callingTimeoutS: 600 }), 1_010_000);
     assert.ok(again.kind === 'renewed');
@@ -64,7 +64,7 @@ for (const [field, values] of Object.entries(otherMedia))
     });
   }
 
-test('media parameters that are equal are the same, whichever object they are', () => {
+test('media parameters are compared by value', () => {
   const order = callOrder({ media: { ...callMedia, screen: { width: 160, height: 100 } } });
   assert.equal(reissueSession(callSession({ state: 'connected' }), order, 1_000_000).kind, 'renewed');
   const audio = { ...callMedia, noVideo: true, screen: null };

@@ -26,24 +26,24 @@ function reduce(record: ConnectionRecord, event: Event): ConnectionStep<Reason> 
   return reduceConnection(record, event);
 }
 
-test('a heartbeat already noted, or none, is not saved again', () => {
+test('a heartbeat already recorded, or none, is not saved again', () => {
   const noted = open({ lastHeartbeatAt: 250 });
-  assert.deepEqual(reduce(noted, { kind: 'note-heartbeat', heartbeatAt: 250 }), {
+  assert.deepEqual(reduce(noted, { kind: 'heartbeat', heartbeatAt: 250 }), {
     record: noted,
     effects: [],
   });
-  assert.deepEqual(reduce(noted, { kind: 'note-heartbeat', heartbeatAt: 0 }), { record: noted, effects: [] });
-  const newer = reduce(noted, { kind: 'note-heartbeat', heartbeatAt: 260 });
+  assert.deepEqual(reduce(noted, { kind: 'heartbeat', heartbeatAt: 0 }), { record: noted, effects: [] });
+  const newer = reduce(noted, { kind: 'heartbeat', heartbeatAt: 260 });
   assert.deepEqual(newer.record, open({ lastHeartbeatAt: 260 }));
   assert.deepEqual(newer.effects, [{ kind: 'save', change: null }]);
 });
 
 test('a heartbeat after the wall clock stepped back is the latest all the same', () => {
-  const { record } = reduce(open({ lastHeartbeatAt: 250 }), { kind: 'note-heartbeat', heartbeatAt: 20 });
+  const { record } = reduce(open({ lastHeartbeatAt: 250 }), { kind: 'heartbeat', heartbeatAt: 20 });
   assert.equal(record.lastHeartbeatAt, 20);
 });
 
-test('a superseded session closes as replaced: no change is told, nothing is stamped, its heartbeat is kept', () => {
+test('a superseded session closes as replaced: nothing is published or stamped, its heartbeat is kept', () => {
   const { record, effects } = reduce(open(), { kind: 'superseded', session, heartbeatAt: 150 });
   assert.deepEqual(record, open({ openSession: null, lastHeartbeatAt: 150 }));
   assert.deepEqual(effects, [
@@ -52,7 +52,7 @@ test('a superseded session closes as replaced: no change is told, nothing is sta
   ]);
 });
 
-test('what supersede another session, or one that is over, changes nothing', () => {
+test('superseding another session, or an ended one, changes nothing', () => {
   for (const before of [open(), open({ openSession: null })]) {
     const superseded = { kind: 'superseded', session: laterSession, heartbeatAt: 150 } as const;
     assert.deepEqual(reduce(before, superseded), { record: before, effects: [] });

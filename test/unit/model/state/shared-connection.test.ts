@@ -10,7 +10,7 @@ import {
   type SharedOutcome,
 } from '../../../../src/model/state/shared-connection.ts';
 
-/** `A s1 5`: a login at node A of session s1 at second 5, `late` behind it; `- s1 5`: its end. */
+/** `A s1 5`: a login at node A of session s1 at second 5, followed by `late` if reported late; `- s1 5`: its end. */
 function eventOf(words: string): SharedEvent {
   const [node = '', name = '', second = '0', late] = words.split(' ');
   const [session, atMs] = [name as SessionId, Number(second) * 1000];
@@ -32,7 +32,7 @@ interface Case {
   readonly happened: readonly string[];
   /** Session and epoch of each slot. */
   readonly slots: readonly string[];
-  /** The last outcome, with the sessions that it took over. */
+  /** The last outcome, with the sessions that it replaced. */
   readonly outcome: string;
 }
 

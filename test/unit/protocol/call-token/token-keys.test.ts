@@ -18,7 +18,7 @@ for (const [fault, keys] of Object.entries({
   'two of one kid': [newKey, { ...formerKey, kid: newKey.kid }],
   'a short secret': [{ kid: 'short', secret: Buffer.alloc(31) }],
 }))
-  test(`${fault}: what was live stays`, () => {
+  test(`${fault}: the live keys stay`, () => {
     assert.throws(() => new TokenKeys(keys), /invariant/);
     const live = new TokenKeys([newKey]);
     assert.throws(() => live.replace(keys), /invariant/);

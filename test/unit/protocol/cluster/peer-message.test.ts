@@ -13,20 +13,20 @@ import { memberOne, peerMessages, questions, wakeupRequest } from '../../../supp
 
 const packr = new Packr({ useRecords: false });
 
-/** Anything, as if a member of our version had sent it. */
+/** Any value, as if a member of this version had sent it. */
 function bytesOf(value: unknown): Uint8Array {
   return Buffer.concat([Buffer.of(1), packr.pack(value)]);
 }
 
 for (const [at, message] of peerMessages.entries())
-  test(`message ${at}, a ${message.kind}, is read as it was said`, () => {
+  test(`message ${at}, a ${message.kind}, is decoded unchanged`, () => {
     const bytes = encodePeerMessage(message);
     assert.deepEqual(decodePeerMessage(bytes), succeed(message));
     for (let length = 0; length < bytes.length; length += 1)
       assert.equal(decodePeerMessage(bytes.subarray(0, length)).ok, false);
   });
 
-test('the bytes of a wake packet do not hold on to the message that brought them', () => {
+test('the bytes of a wake packet do not keep their message in memory', () => {
   const message: PeerMessage = { kind: 'question', id: 1, from: memberOne, question: questions.wake };
   const read = decodePeerMessage(encodePeerMessage(message));
   assert.ok(read.ok && read.value.kind === 'question' && read.value.question.kind === 'wake');
@@ -34,7 +34,7 @@ test('the bytes of a wake packet do not hold on to the message that brought them
   assert.deepEqual([customData, customData?.buffer.byteLength], [wakeupRequest.customData, 2]);
 });
 
-test('a message of another version is refused by its version, whatever it is', () => {
+test('a message of another version is refused by its version, whatever its content', () => {
   const [message] = peerMessages;
   assert.ok(message);
   const bytes = encodePeerMessage(message);
@@ -44,7 +44,7 @@ test('a message of another version is refused by its version, whatever it is', (
   assert.deepEqual(decodePeerMessage(new Uint8Array(0)), fail('no bytes'));
 });
 
-test('a message may have as many bytes as are in order, and no more', () => {
+test('a message may have bytes up to the limit, and no more', () => {
   const appId = 'APP1' as ApplicationId;
   const messageOf = (text: string): Uint8Array =>
     encodePeerMessage({ kind: 'answer', id: 1, to: 'find-call', answer: { appId, mediaUrl: text } });
@@ -52,7 +52,7 @@ test('a message may have as many bytes as are in order, and no more', () => {
   assert.equal(decodePeerMessage(messageOf('x'.repeat(room))).ok, true);
   assert.deepEqual(
     decodePeerMessage(messageOf('x'.repeat(room + 1))),
-    fail(`${peerMessageBytesMax + 1} bytes, where at most ${peerMessageBytesMax} are in order`),
+    fail(`${peerMessageBytesMax + 1} bytes, where at most ${peerMessageBytesMax} are allowed`),
   );
 });
 
@@ -121,7 +121,7 @@ const hostile: Readonly<Record<string, unknown>> = {
 };
 
 for (const [name, value] of Object.entries(hostile))
-  test(`${name} is no message, and what is wrong is said`, () => {
+  test(`${name} is no message, and the error states the fault`, () => {
     const read = decodePeerMessage(bytesOf(value));
     assert.ok(!read.ok);
     assert.match(read.error, /^[\w.]*: \S/);

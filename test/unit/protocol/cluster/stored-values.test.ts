@@ -14,11 +14,11 @@ import { testDevice } from '../../../support/fakes.ts';
 import { storedRow, storedValues } from '../../../support/stored-values.ts';
 
 for (const { name, value, bytes, decode } of storedValues) {
-  test(`${name} is read as it was written`, () => {
+  test(`${name} is decoded unchanged`, () => {
     assert.deepEqual(decode(bytes), succeed(value));
   });
 
-  test(`${name} is nothing when a part of it is missing, or of another version`, () => {
+  test(`${name} is refused when a part is missing, or of another version`, () => {
     for (let length = 0; length < bytes.length; length += 1)
       assert.equal(decode(bytes.subarray(0, length)).ok, false);
     const other = Uint8Array.from(bytes);
@@ -27,13 +27,13 @@ for (const { name, value, bytes, decode } of storedValues) {
   });
 }
 
-test('no kind of value is taken for another', () => {
+test('no kind of value is mistaken for another', () => {
   for (const { bytes, name, decode: own } of storedValues)
     for (const { decode, name: other } of storedValues)
       assert.equal(decode(bytes).ok, decode === own, `${name} as ${other}`);
 });
 
-test('a row has no more slots than a device may', () => {
+test('a row has at most the slots that a device may have', () => {
   const [slot] = storedRow.row.sleep.slots;
   assert.ok(slot);
   const rowOf = (sleep: number, signal: number) => ({
@@ -48,7 +48,7 @@ test('a row has no more slots than a device may', () => {
   );
 });
 
-test('heartbeats for which there is no room are left out, the last ones', () => {
+test('the last heartbeats are omitted if there is no room', () => {
   const heartbeats = Array.from({ length: 20_000 }, (_, at): DeviceHeartbeat => ({
     deviceId: `device ${at} ${'é'.repeat(at % 100)}` as DeviceId,
     connection: at % 2 === 0 ? 'sleep' : 'signal',

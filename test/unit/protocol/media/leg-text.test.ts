@@ -1,4 +1,4 @@
-/** What legs are told, byte for byte. Source: calls-and-media.md, Legs. */
+/** Texts to legs, byte for byte. Source: calls-and-media.md, Legs. */
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { type CallMedia, type CallRoom, type LegMessage } from '../../../../src/model/call.ts';
@@ -75,19 +75,19 @@ const messages: readonly (readonly [string, LegMessage, string])[] = [
   ],
 ];
 for (const [name, message, text] of messages)
-  test(`a leg is told of the ${name} as the page says`, () => {
+  test(`the message about the ${name} is that of the page`, () => {
     assert.equal(encodeLegMessage(message), text);
   });
 
-test('an error says what is wrong, whatever characters it takes', () => {
+test('an error states the fault in any characters', () => {
   assert.equal(encodeLegError('not "so"'), '{"type":"error","message":"not \\"so\\""}');
 });
 
-test('a key frame is asked for in the words of the page', () => {
+test('the request for a key frame is that of the page', () => {
   assert.equal(encodeKeyFrameWanted(), '{"type":"key_frame_wanted"}');
 });
 
-test('a bridge is told a frame rate in the words of the page', () => {
+test('the request for a frame rate is that of the page', () => {
   assert.equal(encodeMaxFpsWanted(7), '{"type":"max_fps_wanted","max_fps":7}');
   assert.equal(
     encodeFramesDropped('cut'),
@@ -95,7 +95,7 @@ test('a bridge is told a frame rate in the words of the page', () => {
   );
 });
 
-test('the close codes of the page, and the words that go with them', () => {
+test('the close codes and their words are those of the page', () => {
   assert.deepEqual(
     [...Object.values(legCloses), ...Object.values(faultCloses), fullClose].map(
       ({ code, reason }) => `${code} ${reason}`,
@@ -127,12 +127,12 @@ const wishes: readonly (readonly [object, UplinkWish])[] = [
   ],
 ];
 for (const [fields, wish] of wishes)
-  test(`a bridge says what it takes of the device: ${JSON.stringify(fields)}`, () => {
+  test(`a bridge requests formats of the device: ${JSON.stringify(fields)}`, () => {
     const text = Buffer.from(JSON.stringify({ type: 'uplink', ...fields }));
     assert.deepEqual(parseBridgeText(text), { ok: true, value: { kind: 'uplink', wish } });
   });
 
-test('either leg says that it cannot go on without a key frame', () => {
+test('either leg requests a key frame', () => {
   const text = Buffer.from('{"type":"key_frame_wanted","more":1}');
   const said = { ok: true, value: { kind: 'key_frame_wanted' } };
   assert.deepEqual([parseBridgeText(text), parseDeviceText(text)], [said, said]);
@@ -146,10 +146,10 @@ const badBridge: readonly (readonly [string, RegExp])[] = [
   ['{"type":"hangup"}', bridgeTypes],
   ['{"type":"state","state":"establishing"}', stateSentence],
 ];
-const soundSentence = /^the audio of an uplink has a format, a rate and channels, or is null: as it comes\. /;
+const soundSentence = /^the audio of an uplink has a format, a rate and channels, or is null: unchanged\. /;
 const badUplink: readonly (readonly [string, RegExp])[] = [
-  ['{"type":"uplink","video":"h265"}', /^the video of an uplink is h264, or null: as it comes$/],
-  ['{"type":"uplink","video":["h264"]}', /^the video of an uplink is h264, or null: as it comes$/],
+  ['{"type":"uplink","video":"h265"}', /^the video of an uplink is h264, or null: unchanged$/],
+  ['{"type":"uplink","video":["h264"]}', /^the video of an uplink is h264, or null: unchanged$/],
   ...[
     '"pcm"',
     '[]',
@@ -181,7 +181,7 @@ const bad = [
   ...badDevice.map(([text, sentence]) => ({ who: 'device', text, sentence, parse: parseDeviceText })),
 ];
 for (const { who, text, sentence, parse } of bad)
-  test(`a ${who} that says ${JSON.stringify(text)} is told what is expected`, () => {
+  test(`the error to a ${who} that sends ${JSON.stringify(text)} states the expected form`, () => {
     const parsed = parse(Buffer.from(text));
     assert(!parsed.ok);
     assert.match(parsed.error, sentence);

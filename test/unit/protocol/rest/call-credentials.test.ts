@@ -1,4 +1,4 @@
-/** Every row of the source's table, right and wrong: one field is changed, and all others are as they should be. */
+/** Every row of the source's table, valid and invalid: one field is changed, all others are valid. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -34,7 +34,7 @@ function mistake(body: Uint8Array): string {
   return decoded.error;
 }
 
-/** What came of a field. The video formats, the mode and what they ask of one another are in call-media.test.ts. */
+/** The decoded value of a field. The video formats, the mode and their rules are in call-media.test.ts. */
 const cameOf: Readonly<Record<CallBodyField, (body: CallCredentialsBody) => unknown>> = {
   msg_session_key: ({ room }) => room.sessionKey,
   msg_room_id: ({ room }) => room.roomId,
@@ -57,7 +57,7 @@ const cameOf: Readonly<Record<CallBodyField, (body: CallCredentialsBody) => unkn
   audio_channels: ({ media }) => media.audioChannels,
 };
 
-test('a body with nothing but what must be there shows the defaults', () => {
+test('a body with only the required fields shows the defaults', () => {
   assert.deepEqual(decode(), {
     deviceId: 'TESTDEVICE01',
     room: {
@@ -84,10 +84,10 @@ test('a body with nothing but what must be there shows the defaults', () => {
 });
 
 const ascii = (length: number): string => 'x'.repeat(length);
-/** So many bytes, two for each character but an odd last one. */
+/** This many bytes: two per character, plus a last single one if odd. */
 const wide = (bytes: number): string => 'é'.repeat(bytes / 2) + ascii(bytes % 2);
 
-/** Texts stand for themselves. */
+/** Valid texts, decoded unchanged. */
 const rightTexts: readonly (readonly [CallBodyField, readonly string[]])[] = [
   ['msg_session_key', ['x', ascii(1024), wide(1024), '\u0000"\\/😀', ' ']],
   ['msg_room_id', ['0', ascii(127), wide(127), 'room/1?&#%']],
@@ -153,7 +153,7 @@ const defaults: readonly (readonly [CallBodyField, unknown])[] = [
 ];
 for (const [field, value] of defaults)
   for (const blank of [undefined, '""', 'null'])
-    test(`${field} is ${JSON.stringify(value)} when it is ${blank ?? 'left out'}`, () => {
+    test(`${field} is ${JSON.stringify(value)} when it is ${blank ?? 'omitted'}`, () => {
       assert.deepEqual(cameOf[field](decode({ [field]: blank })), value);
     });
 
@@ -166,7 +166,7 @@ for (const field of required)
 const noText = ['null', '""', '5', 'true', '["x"]', '{"x":"x"}'] as const;
 const wrongTexts = (...texts: string[]): string[] => texts.map((text) => JSON.stringify(text));
 
-/** Field, the rule that is told, JSON texts that break it. */
+/** Field, the rule in the message, JSON texts that break it. */
 const wrong: readonly (readonly [CallBodyField, string, readonly string[]])[] = [
   [
     'msg_session_key',
@@ -230,7 +230,7 @@ for (const [field, rule, texts] of wrong)
       assert.equal(mistake(callBody({ [field]: text })), `${field} ${rule}`);
     });
 
-test('the tables above look at every field', () => {
+test('the tables above cover every field', () => {
   assert.deepEqual(
     wrong.map(([field]) => field),
     callBodyFields,
@@ -242,7 +242,7 @@ test('the tables above look at every field', () => {
   assert.ok(bodies + rightValues.length >= 150, `${bodies + rightValues.length} bodies`);
 });
 
-test('of several mistakes the first in the order of the table is told', () => {
+test('the first of several mistakes in the order of the table is reported', () => {
   const changes: Record<string, string | undefined> = {};
   for (const [field, , [text]] of wrong) changes[field] = text;
   for (const [field] of wrong) {
@@ -252,11 +252,11 @@ test('of several mistakes the first in the order of the table is told', () => {
   decode(changes);
 });
 
-test('what a field says of itself comes before what fields ask of one another', () => {
+test('mistakes of single fields are reported before mistakes across fields', () => {
   assert.match(mistake(callBody({ screen_width: undefined, audio_rate: '1' })), /^audio_rate /);
 });
 
-test('fields that nobody knows are ignored, and of a repeated one the last counts', () => {
+test('unknown fields are ignored, and of a repeated field the last counts', () => {
   assert.deepEqual(decode({ colour: '"red"', ['__proto__']: '{"no_video":true}', DEVICE_ID: '5' }), decode());
   const twice = Buffer.from(`{"audio_rate":"no",${callBody().toString().slice(1)}`);
   assert.deepEqual(
@@ -265,11 +265,11 @@ test('fields that nobody knows are ignored, and of a repeated one the last count
   );
 });
 
-test('a body that is no JSON object is refused as a whole', () => {
+test('a body other than a JSON object is refused as a whole', () => {
   assert.match(mistake(callBody().subarray(1)), /^body: /);
 });
 
-test('the credentials are written under the names of the wire', () => {
+test('the credentials are encoded with the names of the wire', () => {
   const issued = { peerId: 'whips://msgvoip?x=1', token: 'a.b.c' };
   const wire = { peer_id: 'whips://msgvoip?x=1', token: 'a.b.c' };
   const mediaUrl = 'wss://media.example:8083';
@@ -295,7 +295,7 @@ const room: CallRoom = {
 const deviceId = 'TESTDEVICE01' as DeviceId;
 const sessionId = '019c6b5e-7d3f-7000-8000-0123456789ab' as SessionId;
 
-test('a peer id says where the call is and who is called, the first two first', () => {
+test("a peer id states the call's location and the called device, app id and model id first", () => {
   assert.equal(
     encodePeerId({ room, deviceId, sessionId }, null),
     'whips://msgvoip?x_msg_app_id=wx0123456789abcdef&x_msg_model_id=model_1&x_msg_room_id=room-1' +
@@ -311,7 +311,7 @@ const encoded = [
   ['\u0000\u007f"<>', '%00%7F%22%3C%3E'],
 ] as const;
 for (const [text, value] of encoded)
-  test(`${JSON.stringify(text)} stands in a peer id as ${value}, and is read as it was`, () => {
+  test(`${JSON.stringify(text)} is encoded in a peer id as ${value}, and decoded unchanged`, () => {
     const call = { room: { ...room, roomId: text }, deviceId: text as DeviceId, sessionId };
     const peerId = encodePeerId(call, null);
     assert.ok(peerId.includes(`&x_msg_room_id=${value}&x_device_id=${value}&x_session=`), peerId);
@@ -320,13 +320,13 @@ for (const [text, value] of encoded)
     assert.deepEqual([searchParams.get('x_msg_room_id'), searchParams.get('x_device_id')], [text, text]);
   });
 
-test('the longest peer id there can be is far below its bound', () => {
+test('the longest possible peer id is far below its bound', () => {
   const call = {
     room: {
       ...room,
       msgAppId: 'a'.repeat(msgIdCharactersMax),
       modelId: 'm'.repeat(msgIdCharactersMax),
-      // Every byte is escaped: three characters of it.
+      // Every byte is escaped to three characters.
       roomId: '%'.repeat(roomIdBytesMax),
     },
     deviceId: '\u0000'.repeat(deviceIdBytesMax) as DeviceId,
@@ -341,7 +341,7 @@ test('the longest peer id there can be is far below its bound', () => {
   assert.ok(longest.length < peerIdBytesMax);
 });
 
-test('a peer id names the media listener last, where it is to', () => {
+test('a peer id names the media listener last, if configured', () => {
   const peerId = encodePeerId({ room, deviceId, sessionId }, 'wss://[2001:db8::1]:8083');
   assert.ok(peerId.endsWith('&x_media=wss%3A%2F%2F%5B2001%3Adb8%3A%3A1%5D%3A8083'), peerId);
   assert.equal(new URL(peerId).searchParams.get('x_media'), 'wss://[2001:db8::1]:8083');

@@ -37,11 +37,11 @@ const bad: readonly (readonly [fields: object, error: string])[] = [
   [{ session: 's', device_id: '' }, 'device_id must be 1-255 bytes of valid UTF-8'],
 ];
 for (const [fields, error] of bad)
-  test(`the end of a call with ${JSON.stringify(fields)} is refused, and says what is wrong`, () => {
+  test(`the end of a call with ${JSON.stringify(fields)} is refused with the fault`, () => {
     assert.deepEqual(decode(fields), { ok: false, error });
   });
 
-test('the end of a call says which, why and when', () => {
+test('the end of a call is encoded with session, reason and time', () => {
   const end = {
     deviceId: 'D' as DeviceId,
     sessionId: 's' as SessionId,

@@ -1,4 +1,4 @@
-/** What the media fields come to together: every combination of the video formats, screens, modes, audio only. */
+/** The media of every combination of the video formats, screens, modes and audio only. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia } from '../../../../src/model/call.ts';
@@ -7,7 +7,6 @@ import { decodeCallBody, callBody } from '../../../support/call-bodies.ts';
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
-/** The media, or the message. */
 function decode(changes: Changes, mixed: MixedFormats = 'allow'): CallMedia | string {
   const decoded = decodeCallBody(callBody(changes), mixed, () => null);
   return decoded.ok ? decoded.value.media : decoded.error;
@@ -24,7 +23,7 @@ const combinations: readonly Formats[] = given.flatMap((both) =>
   given.flatMap((up) => given.map((down) => ({ both, up, down }))),
 );
 
-/** Said the other way round than the code says it: which of them are there, and are they one word? */
+/** An independent formulation: the given formats, and whether they agree. */
 function expected({ both, up, down }: Formats): readonly [up: string, down: string] | string {
   if (both === 'h265') return 'video_mt must be one of h264, mjpeg, none';
   if (down === 'h265') return 'down_video_mt must be one of h264, mjpeg, none';
@@ -32,7 +31,7 @@ function expected({ both, up, down }: Formats): readonly [up: string, down: stri
   if (both === undefined) return [up ?? 'h264', down ?? 'h264'];
   return new Set(words).size === 1
     ? [both, both]
-    : 'video_mt must agree with the up_video_mt and down_video_mt that are given with it';
+    : 'video_mt must equal the up_video_mt and down_video_mt that are given with it';
 }
 
 function fieldsOf({ both, up, down }: Formats): Changes {
@@ -56,21 +55,20 @@ for (const formats of combinations) {
   });
 }
 
-test('of the 125 combinations of formats 32 are taken', () => {
+test('32 of the 125 combinations of formats are accepted', () => {
   assert.equal(combinations.length, 125);
   const taken = combinations.filter((formats) => typeof decode(fieldsOf(formats)) === 'object');
-  // Without video_mt 5 uplinks and 4 downlinks; with each of its 3 words: it alone, or with one or both that agree.
+  // Without video_mt 5 uplinks and 4 downlinks; with each of its 3 values: it alone, or with one or both that agree.
   assert.equal(taken.length, 5 * 4 + 3 * 4);
 });
 
-test('a blank format is one that is left out', () => {
+test('a blank format counts as omitted', () => {
   assert.deepEqual(decode({ video_mt: '""', up_video_mt: 'null', down_video_mt: '"mjpeg"' }), {
     ...media({}),
     downVideo: 'mjpeg',
   });
 });
 
-/** Of the plain body, and what is said to change in it. */
 function media(changes: Partial<CallMedia>): CallMedia {
   return {
     noVideo: false,
@@ -87,8 +85,8 @@ function media(changes: Partial<CallMedia>): CallMedia {
 }
 
 const sides = {
-  missingWidth: 'screen_width is missing: it comes together with screen_height',
-  missingHeight: 'screen_height is missing: it comes together with screen_width',
+  missingWidth: 'screen_width is missing: it is required together with screen_height',
+  missingHeight: 'screen_height is missing: it is required together with screen_width',
   noWidthFit: 'screen_width is missing: fit_screen needs the screen',
   noHeightFit: 'screen_height is missing: fit_screen needs the screen',
   noHeightFill: 'screen_height is missing: fill_screen needs the screen',
@@ -100,7 +98,7 @@ const sides = {
   oddHeight: 'screen_height must be even with fill_screen',
 } as const;
 
-/** Mode, width, height, the message; null: it is taken. The downlink is MJPEG. */
+/** Mode, width, height, the message; null: accepted. The downlink is MJPEG. */
 const screens: readonly (readonly [string, string | undefined, string | undefined, string | null])[] = [
   ['auto', '1', '1', null],
   ['auto', '161', '101', null],
@@ -133,7 +131,7 @@ const screens: readonly (readonly [string, string | undefined, string | undefine
   ['fill_screen', '160', undefined, sides.noHeightFill],
 ];
 for (const [mode, width, height, message] of screens)
-  test(`${mode} on a screen of ${width ?? 'nothing'} by ${height ?? 'nothing'} is ${message ?? 'taken'}`, () => {
+  test(`${mode} on a screen of ${width ?? 'nothing'} by ${height ?? 'nothing'} is ${message ?? 'accepted'}`, () => {
     const decoded = decode({
       video_res_mode: JSON.stringify(mode),
       down_video_mt: '"mjpeg"',
@@ -161,12 +159,12 @@ const downlinks: readonly (readonly [string, Changes, boolean])[] = [
 ];
 for (const mode of ['fit_screen', 'fill_screen'])
   for (const [name, changes, isTaken] of downlinks)
-    test(`${mode} is ${isTaken ? 'taken' : 'refused'} when ${name} of the video to the device`, () => {
+    test(`${mode} is ${isTaken ? 'accepted' : 'refused'} when ${name} of the video to the device`, () => {
       const decoded = decode({ ...changes, video_res_mode: JSON.stringify(mode) });
       assert.equal(typeof decoded === 'string' ? decoded : decoded.resolution, isTaken ? mode : notMjpeg);
     });
 
-/** Each says that there is no video in either direction. */
+/** Each means no video in either direction. */
 const audioOnlySpellings: readonly (readonly [string, Changes])[] = [
   ['no_video', { no_video: 'true' }],
   ['no_video beside formats', { no_video: 'true', up_video_mt: '"h265"', down_video_mt: '"mjpeg"' }],
@@ -184,14 +182,14 @@ const unusedScreens: readonly (readonly [string, Changes])[] = [
 ];
 for (const [spelling, formats] of audioOnlySpellings)
   for (const [name, screen] of unusedScreens)
-    test(`audio only by ${spelling}, with ${name}: the screen is not used`, () => {
+    test(`audio only by ${spelling}, with ${name}: the screen is ignored`, () => {
       assert.deepEqual(
         decode({ ...formats, ...screen }),
         media({ noVideo: true, upVideo: 'none', downVideo: 'none', screen: null }),
       );
     });
 
-test('video in one direction alone is not audio only: a side of the screen that is alone is a mistake', () => {
+test('video in one direction is not audio only: a single side of the screen is a mistake', () => {
   const upOnly = { up_video_mt: '"h264"', down_video_mt: '"none"' };
   assert.equal(decode({ ...upOnly, screen_width: undefined }), sides.missingWidth);
   assert.deepEqual(
@@ -200,9 +198,9 @@ test('video in one direction alone is not audio only: a side of the screen that 
   );
 });
 
-test('a server that is set so refuses two directions that are given and unlike, and nothing else', () => {
+test('a server may be set to refuse two different given directions, and nothing else', () => {
   const unlike =
-    'up_video_mt and down_video_mt must be the same: this server is set to refuse unlike formats';
+    'up_video_mt and down_video_mt must be the same: this server is set to refuse different formats';
   const refused = [
     { up_video_mt: '"h264"', down_video_mt: '"mjpeg"' },
     { up_video_mt: '"h265"', down_video_mt: '"h264"' },
@@ -217,7 +215,7 @@ test('a server that is set so refuses two directions that are given and unlike, 
   for (const formats of taken) assert.equal(typeof decode(formats, 'refuse'), 'object');
 });
 
-test('formats that contradict one another come before the screen, and the screen before the mode', () => {
+test('contradictory formats are reported before the screen, and the screen before the mode', () => {
   const changes = { video_mt: '"h264"', screen_width: '3', video_res_mode: '"fill_screen"' };
   assert.match(JSON.stringify(decode({ ...changes, up_video_mt: '"none"' })), /^"video_mt /);
   assert.match(JSON.stringify(decode(changes)), /^"screen_width /);

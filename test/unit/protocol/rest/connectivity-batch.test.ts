@@ -44,7 +44,7 @@ test('the bytes of a batch are the JSON of its entries, each with the record of 
   });
 });
 
-test('an envelope around bytes is the one around the same text', () => {
+test('an envelope around bytes equals the one around the same text', () => {
   for (const shape of ['plain', 'with-request-id', 'msg'] as const) {
     const around = encodeEnvelope(shape, 0, 'success', 'r', Buffer.from('{"é":1}'));
     assert.equal(Buffer.from(around).toString(), encodeEnvelope(shape, 0, 'success', 'r', '{"é":1}'));

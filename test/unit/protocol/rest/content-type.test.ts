@@ -1,4 +1,3 @@
-/** The Content-Type of requests, by RFC 9110. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentTypeCharactersMax, isContentType } from '../../../../src/protocol/rest/content-type.ts';
@@ -44,7 +43,7 @@ for (const value of refused)
     assert.equal(isContentType(value, 'application/json'), false);
   });
 
-test('another type is compared without its case and parameters, too', () => {
+test('another type is also compared without case and parameters', () => {
   assert.equal(isContentType('Application/SDP; x=1', 'application/sdp'), true);
   assert.equal(isContentType('application/sdpx', 'application/sdp'), false);
 });

@@ -58,14 +58,14 @@ const bad: [string, RegExp][] = [
   ['wait=%', /^query/],
 ];
 for (const [query, message] of bad) {
-  test(`the query "${query}" is refused with what is wrong`, () => {
+  test(`the query "${query}" is refused with the fault`, () => {
     const decoded = decodeEventsQuery(query);
     assert.ok(!decoded.ok);
     assert.match(decoded.error, message);
   });
 }
 
-test('a page holds the texts of its events in their order', () => {
+test('a page has the texts of its events in order', () => {
   const events = [anEvent(1), anEvent(4)];
   assert.equal(
     encodeEventPage({ events, next: 9, truncated: false }),
@@ -73,7 +73,7 @@ test('a page holds the texts of its events in their order', () => {
   );
 });
 
-/** Its text is longer than this. */
+/** The JSON text is longer than this. */
 function largeEvent(sequence: number, characters: number): LoggedEvent {
   return {
     ...anEvent(sequence),
@@ -87,7 +87,7 @@ interface PageJson {
   readonly next: string;
 }
 
-test('a page too large ends early, and its cursor before the first event left out', () => {
+test('an oversized page ends early, and its cursor before the first omitted event', () => {
   const third = Math.floor(eventsPageCharactersMax / 3);
   const events = [2, 4, 6, 8].map((sequence) => largeEvent(sequence, third));
   const page = JSON.parse(encodeEventPage({ events, next: 20, truncated: false })) as PageJson;
@@ -98,7 +98,7 @@ test('a page too large ends early, and its cursor before the first event left ou
   assert.equal(decodeCursor(page.next), 5);
 });
 
-test('an event larger than a page is told all the same, alone', () => {
+test('an event larger than a page is returned alone', () => {
   const events = [largeEvent(2, eventsPageCharactersMax), anEvent(3)];
   const page = JSON.parse(encodeEventPage({ events, next: 20, truncated: false })) as PageJson;
   assert.deepEqual(
@@ -108,7 +108,7 @@ test('an event larger than a page is told all the same, alone', () => {
   assert.equal(decodeCursor(page.next), 2);
 });
 
-/** Version and sequence put together by hand. */
+/** Version and sequence encoded by hand. */
 function cursorOf(version: number, sequence: bigint): string {
   const bytes = Buffer.from([
     version,
@@ -119,7 +119,7 @@ function cursorOf(version: number, sequence: bigint): string {
 
 const sequences = [0, 1, 255, 256, 2 ** 31, 2 ** 32 + 7, 10_000_000, Number.MAX_SAFE_INTEGER];
 for (const sequence of sequences) {
-  test(`a cursor behind event ${sequence} is twelve characters and leads back there`, () => {
+  test(`a cursor after event ${sequence} has twelve characters and decodes to it`, () => {
     const cursor = encodeCursor(sequence);
     assert.equal(cursor, cursorOf(1, BigInt(sequence)));
     assert.match(cursor, /^[A-Za-z0-9_-]{12}$/);
@@ -142,12 +142,12 @@ const malformed: [string, string][] = [
   ['as large as can be', cursorOf(1, 2n ** 64n - 1n)],
 ];
 for (const [name, text] of malformed) {
-  test(`a cursor that is ${name} is none`, () => {
+  test(`a cursor that is ${name} is refused`, () => {
     assert.equal(decodeCursor(text), null);
   });
 }
 
-test('an event is written in the order of the contract, with milliseconds and a numeric offset', () => {
+test('an event is encoded in the order of the contract, with milliseconds and a numeric offset', () => {
   assert.equal(
     encodeEvent(anEvent(7)),
     '{"id":"event-7","type":"device.wakeup.expired","at":"2026-11-20T08:30:00.123+00:00",' +
@@ -169,7 +169,7 @@ test('an event of no connection has a null epoch, and names that need it are esc
   assert.deepEqual(read['data'], event.data);
 });
 
-test('an event is written once, however many read it', () => {
+test('an event is encoded once for all readers', () => {
   let written = 0;
   const event: LoggedEvent = {
     ...anEvent(1),

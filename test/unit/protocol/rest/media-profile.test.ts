@@ -20,7 +20,7 @@ const doorbell: MediaProfile = {
   audio_channels: 2,
 };
 
-/** Nothing but the room. */
+/** Only the room. */
 const bare = {
   screen_width: undefined,
   screen_height: undefined,
@@ -58,7 +58,7 @@ const doorbellMedia = {
   audioChannels: 2,
 };
 
-test('what a body leaves out comes from the profile of its device, checked and rounded as if it had been sent', () => {
+test('omitted fields of a body come from the profile of its device, validated and rounded as if they had been sent', () => {
   const asked: DeviceId[] = [];
   const body = decodeCallBody(callBody(bare), 'allow', (deviceId) => {
     asked.push(deviceId);
@@ -80,12 +80,12 @@ const given: readonly (readonly [field: string, text: string, media: object])[] 
   ['audio_channels', '1', { audioChannels: 1 }],
 ];
 for (const [field, text, media] of given)
-  test(`${field} that is given wins, and the rest comes from the profile`, () => {
+  test(`a given ${field} takes precedence, and the rest comes from the profile`, () => {
     assert.deepEqual(decoded({ [field]: text }).media, { ...doorbellMedia, ...media });
   });
 
 for (const blank of ['null', '""'])
-  test(`${blank} in a field counts as left out where the profile has it`, () => {
+  test(`${blank} in a field counts as omitted if the profile has it`, () => {
     const fields = Object.fromEntries(Object.keys(doorbell).map((field) => [field, blank]));
     assert.deepEqual(decoded(fields).media, doorbellMedia);
   });
@@ -95,12 +95,12 @@ for (const [what, changes] of [
   ['none for both', { video_mt: '"none"' }],
   ['none in each direction', { up_video_mt: '"none"', down_video_mt: '"none"' }],
 ] as const)
-  test(`a call without video (${what}) takes nothing of video from the profile`, () => {
+  test(`a call without video (${what}) takes no video field from the profile`, () => {
     const { noVideo, rotation, screen, resolution, downAudio } = decoded(changes).media;
     assert.deepEqual([noVideo, rotation, screen, resolution, downAudio], [true, 0, null, 'auto', 'opus']);
   });
 
-test('a body that names both formats at once takes neither from the profile', () => {
+test('a body with video_mt takes neither format from the profile', () => {
   const { upVideo, downVideo } = decoded({ video_mt: '"mjpeg"' }).media;
   assert.deepEqual([upVideo, downVideo], ['mjpeg', 'mjpeg']);
 });
@@ -137,7 +137,7 @@ const mistakes: readonly (readonly [string, Changes, MediaProfile | null, string
     'one side is nowhere',
     {},
     { audio_rate: 8000, audio_channels: 1, screen_height: 100 },
-    `screen_width is missing: it comes together with screen_height (screen_height is ${product})`,
+    `screen_width is missing: it is required together with screen_height (screen_height is ${product})`,
   ],
   [
     'what is given is wrong by itself',
@@ -147,12 +147,12 @@ const mistakes: readonly (readonly [string, Changes, MediaProfile | null, string
   ],
 ];
 for (const [what, changes, profile, message] of mistakes)
-  test(`a whole that is wrong is told with what came from the product: ${what}`, () => {
+  test(`a mistake in the completed body names the fields of the product: ${what}`, () => {
     assert.equal(mistake(changes, profile), message);
   });
 
-test('unlike formats are refused where they are, also when one of them is of the product', () => {
-  const rule = 'and down_video_mt must be the same: this server is set to refuse unlike formats';
+test('different formats are refused by the setting, even if one comes from the product', () => {
+  const rule = 'and down_video_mt must be the same: this server is set to refuse different formats';
   assert.equal(mistake({}, doorbell, 'refuse'), `up_video_mt, ${product}, ${rule}`);
   assert.equal(
     mistake({ up_video_mt: '"h265"' }, doorbell, 'refuse'),
@@ -160,7 +160,7 @@ test('unlike formats are refused where they are, also when one of them is of the
   );
 });
 
-test('a profile is asked for only of a device that can be', () => {
+test('a profile is looked up only for a valid device id', () => {
   const never = () => assert.fail('asked');
   for (const device_id of [undefined, '5', '""', `"${'x'.repeat(256)}"`])
     assert.ok(!decodeCallBody(callBody({ device_id }), 'allow', never).ok);
@@ -175,11 +175,11 @@ const right: readonly object[] = [
   { up_video_mt: 'none', down_video_mt: 'none' },
 ];
 for (const profile of right)
-  test(`${JSON.stringify(profile)} can be a profile`, () => {
+  test(`${JSON.stringify(profile)} is a valid profile`, () => {
     assert.deepEqual(parseMediaProfile({ ...profile }), { ok: true, value: profile });
   });
 
-test('null and an empty text in a profile are nothing', () => {
+test('null and an empty text in a profile count as omitted', () => {
   const profile = { audio_rate: 8000, audio_channels: null, down_audio_mt: '' };
   assert.deepEqual(parseMediaProfile(profile), { ok: true, value: { audio_rate: 8000 } });
 });
@@ -211,7 +211,7 @@ const wrong: readonly (readonly [object, field: string, rule: string])[] = [
   ],
 ];
 for (const [profile, field, rule] of wrong)
-  test(`${JSON.stringify(profile)} can be nobody's profile`, () => {
+  test(`${JSON.stringify(profile)} is an invalid profile`, () => {
     const parsed = parseMediaProfile({ ...profile });
     assert.ok(!parsed.ok);
     assert.deepEqual([parsed.error.field, parsed.error.rule], [field, rule]);

@@ -8,12 +8,10 @@ function decode(text: string): ReturnType<typeof decodeMessageBody> {
   return decodeMessageBody(Buffer.from(text));
 }
 
-/** A body whose payload is this text. */
 function withPayload(payload: string): string {
   return `{"device_id":"D","name":"n","payload":${payload}}`;
 }
 
-/** A payload whose JSON text takes so many bytes. */
 function payloadOf(bytes: number, character = 'x'): string {
   const frame = '{"a":""}'.length;
   const room = bytes - frame;
@@ -40,7 +38,7 @@ const good: [string, string, unknown][] = [
   ['a payload as deep as may be', nested(messagePayloadDepthMax), null],
 ];
 for (const [name, payload, expected] of good) {
-  test(`a message with ${name} is read`, () => {
+  test(`a message with ${name} is decoded`, () => {
     const body = decode(withPayload(payload));
     assert.ok(body.ok, JSON.stringify(body));
     assert.equal(body.value.deviceId, 'D');
@@ -49,7 +47,7 @@ for (const [name, payload, expected] of good) {
 }
 
 for (const name of ['a', '_', '0', 'msga_join_voip_room', 'x'.repeat(64)]) {
-  test(`the name ${name} is taken`, () => {
+  test(`the name ${name} is accepted`, () => {
     const body = decode(`{"device_id":"D","name":"${name}","payload":{}}`);
     assert.equal(body.ok && body.value.name, name);
   });
@@ -69,7 +67,7 @@ const badNames = [
   '{}',
 ];
 for (const name of badNames) {
-  test(`the name ${name} is refused, and the answer says which field`, () => {
+  test(`the name ${name} is refused, and the answer names the field`, () => {
     const body = decode(`{"device_id":"D","name":${name},"payload":{}}`);
     assert.match(body.ok ? '' : body.error, /^name /);
   });
@@ -87,7 +85,7 @@ const badPayloads: [string, string][] = [
   ['holding a number no double can be', '{"a":[1e400]}'],
 ];
 for (const [name, payload] of badPayloads) {
-  test(`a payload that is ${name} is refused, and the answer says which field`, () => {
+  test(`a payload that is ${name} is refused, and the answer names the field`, () => {
     const body = decode(withPayload(payload));
     assert.match(body.ok ? '' : body.error, /^payload /);
   });
@@ -109,14 +107,14 @@ for (const [fields, wake, waitMs] of waits) {
 }
 
 for (const wake of ['null', '1', '"true"', '[]', '{}']) {
-  test(`wake of ${wake} is refused, and the answer says which field`, () => {
+  test(`wake of ${wake} is refused, and the answer names the field`, () => {
     const body = decode(`{"device_id":"D","name":"n","payload":{},"wake":${wake}}`);
     assert.match(body.ok ? '' : body.error, /^wake /);
   });
 }
 
 for (const wait of ['null', '"5"', '-1', '30.001', '31', '1e400', 'true', '[5]']) {
-  test(`wait of ${wait} is refused, with wake and without, and the answer says which field`, () => {
+  test(`wait of ${wait} is refused, with wake and without, and the answer names the field`, () => {
     for (const wake of [true, false]) {
       const body = decode(`{"device_id":"D","name":"n","payload":{},"wake":${wake},"wait":${wait}}`);
       assert.match(body.ok ? '' : body.error, /^wait /);
@@ -139,7 +137,7 @@ for (const [name, text, message] of badBodies) {
   });
 }
 
-test('a receipt carries device, id and the time in milliseconds with a numeric offset', () => {
+test('a receipt has device, id and the time in milliseconds with a numeric offset', () => {
   assert.equal(
     encodeMessageReceipt({
       deviceId: 'D"' as DeviceId,

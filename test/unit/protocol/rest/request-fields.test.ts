@@ -57,11 +57,11 @@ const mistakenFields: readonly (readonly [decode: Decode<object>, fields: object
   ],
 ];
 for (const [decode, fields, error] of mistakenFields)
-  test(`a body of ${JSON.stringify(fields)} is refused with the field that was meant`, () => {
+  test(`a body of ${JSON.stringify(fields)} is refused with the intended field`, () => {
     assert.deepEqual(decode(fields), { ok: false, error });
   });
 
-test('an entry with a mistaken field is refused, and those beside it are read', () => {
+test('an entry with a mistaken field is refused, and the other entries are decoded', () => {
   const right = { device_id: 'A', product_id: 'P' };
   const decoded = decodeAdditions(
     Buffer.from(JSON.stringify({ devices: [{ ...right, expiresAt: 1 }, right] })),
@@ -100,11 +100,11 @@ const mistakenKeys: readonly (readonly [decode: Decode<string>, query: string, e
   ],
 ];
 for (const [decode, query, error] of mistakenKeys)
-  test(`a query of ${query} is refused with the key that was meant`, () => {
+  test(`a query of ${query} is refused with the intended key`, () => {
     assert.deepEqual(decode(query), { ok: false, error });
   });
 
-test('a name that may be meant for another program is ignored', () => {
+test('a name that may belong to another program is ignored', () => {
   const others = { trace: 1, colour: 'red', '': 0, devise_ip: 'x', constructor: 1 };
   assert.ok(message({ ...aMessage, ...others }).ok);
   assert.ok(batch({ device_ids: ['D'], ...others }).ok);
@@ -121,7 +121,7 @@ test('keys inside a payload and inside labels are the caller’s own', () => {
   assert.ok(modification({ device_id: 'D', labels: { product_id: 'x', expire_at: 'x' } }).ok);
 });
 
-test('the four requests of the source ignore a name that is nearly one of theirs', () => {
+test('the four requests of the source ignore a name that resembles one of theirs', () => {
   assert.ok(body(decodeWakeupBody)({ device_id: 'D', custom_date: 1, product_id: 'P' }).ok);
   assert.ok(decodeDeviceQuery('device_id=D&devices_id=E&limit=5').ok);
   const call = { device_id: 'D', no_vide: true };

@@ -88,7 +88,7 @@ const goodDevices = [
   ['device_id=%C3%A9%00', 'é\u0000'],
 ] as const;
 for (const [query, deviceId] of goodDevices)
-  test(`the call status of ${JSON.stringify(deviceId)} is asked by ${query}`, () => {
+  test(`the call status of ${JSON.stringify(deviceId)} is queried by ${query}`, () => {
     assert.deepEqual(decodeDeviceQuery(query), { ok: true, value: deviceId });
   });
 

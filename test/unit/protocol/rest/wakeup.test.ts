@@ -21,7 +21,7 @@ const good: [string, string, string | null][] = [
   ['a repeated key, of which the last counts', '{"device_id":5,"device_id":"D"}', null],
 ];
 for (const [name, text, customData] of good) {
-  test(`a wakeup body with ${name} is read`, () => {
+  test(`a wakeup body with ${name} is decoded`, () => {
     const body = decode(text);
     assert.ok(body.ok);
     assert.equal(body.value.deviceId, 'D');
@@ -32,7 +32,7 @@ for (const [name, text, customData] of good) {
   });
 }
 
-test('custom data is also kept as it was written, for those who are told of it', () => {
+test('custom data is also kept as written, for events', () => {
   const asked = decode('{"device_id":"D","custom_data":"0x12aB"}');
   const fixed = decode('{"device_id":"D"}');
   assert.ok(asked.ok && fixed.ok);
@@ -87,7 +87,7 @@ const goodQueries: [string, string, string, number, string?][] = [
   ['a device', 'request_id=r-1&device_id=D%C3%BC+1', 'r-1', 0, 'Dü 1'],
 ];
 for (const [name, query, requestId, waitMs, deviceId = null] of goodQueries) {
-  test(`an outcome query with ${name} is read`, () => {
+  test(`an outcome query with ${name} is decoded`, () => {
     assert.deepEqual(decodeWakeupOutcomeQuery(query), { ok: true, value: { requestId, deviceId, waitMs } });
   });
 }
@@ -118,7 +118,7 @@ const accepted = acceptedWakeup({
   cause: null,
 });
 
-test('what is not known yet is null, and nothing is left out', () => {
+test('unknown values are null, and no field is omitted', () => {
   assert.equal(
     encodeWakeupRecord('r-1' as RequestId, accepted),
     '{"request_id":"r-1","device_id":"D\\"1","status":"accepted",' +

@@ -48,14 +48,14 @@ for (const [name, text, kind] of logins)
     assert.equal(kindOf(text, 'login'), kind);
   });
 
-test('media is kept as it came, whatever its keys are called', () => {
+test('media is kept unchanged, whatever its keys', () => {
   const text = login({}).replace('}', ',"media":{"__proto__":{"x":1},"toString":2}}');
   const message = decodeControllerMessage(Buffer.from(text), false, 'login');
   assert(message.kind === 'login');
   assert.equal(JSON.stringify(message.login.media), '{"__proto__":{"x":1},"toString":2}');
 });
 
-test('media that is nested as deep as its bytes allow is accepted, and one level more is not', () => {
+test('media nested as deep as its bytes allow is accepted, and one level more is not', () => {
   const kindNested = (depth: number): string => {
     const nested = '['.repeat(depth) + ']'.repeat(depth);
     return kindOf(login({}).replace('}', `,"media":{"x":${nested}}}`), 'login');

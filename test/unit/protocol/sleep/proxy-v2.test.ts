@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ProxyHeaderDecoder, type ProxyHeaderStep } from '../../../../src/protocol/sleep/proxy-v2.ts';
 
 const signature = '0d0a0d0a000d0a515549540a';
-/** 203.0.113.7:50000 to 192.0.2.1:8081, as the protocol's text lays it out. */
+/** 203.0.113.7:50000 to 192.0.2.1:8081, as in the protocol's text. */
 const tcp4 = `${signature}2111000ccb007107c0000201c3501f91`;
 const tcp6 = `${signature}2121002420010db800000000000000000000000720010db8000000000000000000000001c3501f91`;
 
@@ -19,21 +19,21 @@ function sourceOf(step: ProxyHeaderStep): string | null {
   return step.source;
 }
 
-test('an IPv4 header tells the source', () => {
+test('an IPv4 header has the source', () => {
   assert.equal(sourceOf(decode(tcp4)), '203.0.113.7');
 });
 
-test('an IPv6 header tells the source', () => {
+test('an IPv6 header has the source', () => {
   assert.equal(sourceOf(decode(tcp6)), '2001:db8:0:0:0:0:0:7');
 });
 
-test('a header cut at any offset tells the same', () => {
+test('a header cut at any offset has the same source', () => {
   for (const header of [tcp4, tcp6])
     for (let cut = 0; cut < header.length / 2; cut++)
       assert.equal(sourceOf(decode(header, cut)), sourceOf(decode(header)), `cut at ${cut}`);
 });
 
-test('what follows the header is left for the next reader', () => {
+test('bytes after the header are left for the next reader', () => {
   const step = decode(`${tcp4}52564c31`);
   assert.equal(step.kind === 'header' && step.rest.toString(), 'RVL1');
 });
@@ -44,11 +44,11 @@ test('TLVs are skipped', () => {
   assert.equal(step.kind === 'header' && step.rest.toString('hex'), '0a');
 });
 
-test('a balancer that speaks for itself names no source', () => {
+test("a balancer's own connection has no source", () => {
   assert.equal(sourceOf(decode(`${signature}20000000`)), null);
 });
 
-test('an unspecified, a UNIX and a datagram source are no address', () => {
+test('an unspecified, a UNIX and a datagram source have no address', () => {
   assert.equal(sourceOf(decode(`${signature}21000000`)), null);
   assert.equal(sourceOf(decode(`${signature}21310000`)), null);
   assert.equal(sourceOf(decode(`${signature}2112000ccb007107c0000201c3501f91`)), null);

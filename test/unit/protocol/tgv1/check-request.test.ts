@@ -16,7 +16,7 @@ import {
   signedAtMs,
 } from '../../../support/signed-requests.ts';
 
-/** One way to spoil a request or the server that checks it. */
+/** A way to spoil a request, or the server that checks it. */
 type Spoil = (headers: Map<string, string>) => {
   readonly request?: Partial<SignedRequest>;
   readonly server?: Partial<CheckDependencies>;
@@ -49,7 +49,7 @@ function edit(change: (text: string) => string, name = 'authorization'): Spoil {
   };
 }
 
-/** Both lists say the same. */
+/** Sets both lists. */
 function signedList(list: string): Spoil {
   return (headers) => {
     const authorization = headers.get('authorization') ?? '';
@@ -176,7 +176,7 @@ const wakeup = signed({
   body: Buffer.from('{"device_id":"TESTDEVICE01"}'),
 });
 
-/** What a wakeup with these faults is answered, all the way to the signature. */
+/** The failure of a wakeup with these faults, up to the signature; null: none. */
 function failureOf(spoils: readonly Spoil[]): { reason: string; message: string } | null {
   const headers = new Map(wakeup.headers);
   const spoiled = spoils.map((spoil) => spoil(headers));
@@ -188,7 +188,7 @@ function failureOf(spoils: readonly Spoil[]): { reason: string; message: string 
   return verdict === 'valid' ? null : verdictFailure(verdict, checked.value.job);
 }
 
-test('a well signed wakeup fails nothing', () => {
+test('a correctly signed wakeup has no failure', () => {
   assert.equal(failureOf([]), null);
 });
 
@@ -205,8 +205,8 @@ for (const { message, reason, spoils } of table)
 const firstOfEachRow = table.map((row) => Object.values(row.spoils).slice(0, 1));
 
 for (const [index, { message, reason }] of table.entries()) {
-  test(`of a wakeup with every fault from there on, "${message}" is the one answered`, () => {
-    // Later rows spoil first, so that what an earlier one does to a header stands in the end.
+  test(`a wakeup with every fault from there on is answered "${message}"`, () => {
+    // Later rows spoil first, so that an earlier row's change of a header remains.
     const failure = failureOf(firstOfEachRow.slice(index).reverse().flat());
 
     assert.equal(failure?.message, message);
@@ -224,7 +224,7 @@ test('the window is ±300 s to the millisecond, its ends included', () => {
   );
 });
 
-test('a credential is looked for only once the form of the request is right', () => {
+test('a credential is looked up only for a well-formed request', () => {
   const failure = failureOf([
     signedList('content-length;content-type;x-tg-date'),
     serverWith({
@@ -246,7 +246,7 @@ test('a further header may be signed, also one without a value', () => {
   assert.equal(verifySignature(checked.value.job), 'valid');
 });
 
-test('a checked request says whose it is and until when its date counts', () => {
+test('a checked request has its credential and its date', () => {
   const checked = checkRequest(wakeup, checking());
 
   assert.ok(checked.ok);
@@ -258,7 +258,7 @@ function caller(accessKeyId: string): typeof demoCredential {
   return credentialOf({ accessKeyId, secretKey: `the secret of ${accessKeyId}`, appId: '2818153' });
 }
 
-/** What one server answers the requests, one after the other. */
+/** Verdicts of one server on consecutive requests. */
 function verdicts(requests: readonly SignedRequest[], server: CheckDependencies): string[] {
   return requests.map((request) => {
     const checked = checkRequest(request, server);
@@ -268,7 +268,7 @@ function verdicts(requests: readonly SignedRequest[], server: CheckDependencies)
   });
 }
 
-test('two callers whose access keys differ in a byte are never taken for each other', () => {
+test('two callers whose access keys differ in a byte are never confused', () => {
   const [one, other] = [caller('AKcaller-1'), caller('AKcaller-2')];
   const server = checking({
     findCredential: (id) => [one, other].find(({ accessKeyId }) => accessKeyId === id) ?? null,
@@ -288,7 +288,7 @@ test('two callers whose access keys differ in a byte are never taken for each ot
   ]);
 });
 
-test('a caller that was let in a moment ago is refused as soon as its credential is revoked or has another secret', () => {
+test('an accepted caller is refused as soon as its credential is revoked or has another secret', () => {
   let known = demoCredential;
   const signingKeys = new SigningKeyCache();
   const server = checking({ findCredential: () => known, signingKeys });

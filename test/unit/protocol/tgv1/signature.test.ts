@@ -65,7 +65,7 @@ test('a canonical request has an empty line for no query and none after the head
 const day = '20261120';
 const path = '/v1/device/wakeup-request';
 
-test('a kept key is the derived one, and the same one the second time', () => {
+test('a cached key is the derived one, and the same object the second time', () => {
   const keys = new SigningKeyCache();
   const first = keys.get(demoCredential, day, path);
 
@@ -96,7 +96,7 @@ test('a rotated secret has its own key at once, purged or not', () => {
   assert.equal(keys.size, 1);
 });
 
-test('purging a credential forgets its keys and no other, also not of an id that begins like it', () => {
+test('purging a credential forgets only its keys, and none of an id with the same prefix', () => {
   const keys = new SigningKeyCache();
   const longer = {
     ...demoCredential,
@@ -112,7 +112,7 @@ test('purging a credential forgets its keys and no other, also not of an id that
   assert.equal(keys.get(longer, day, path), kept);
 });
 
-test('purging all forgets all', () => {
+test('purging all forgets all keys', () => {
   const keys = new SigningKeyCache();
   keys.get(demoCredential, day, path);
 
@@ -121,7 +121,7 @@ test('purging all forgets all', () => {
   assert.equal(keys.size, 0);
 });
 
-test('the keys are bounded: the one unused for longest goes first', () => {
+test('the keys are bounded: the least recently used one is dropped', () => {
   const keys = new SigningKeyCache(2);
   const first = keys.get(demoCredential, day, '/1');
   keys.get(demoCredential, day, '/2');
@@ -167,7 +167,7 @@ for (const [what, change, verdict] of changes) {
   });
 }
 
-test('a signature whose characters only end in the right byte is a mismatch', () => {
+test('a signature whose characters have the right low byte only is a mismatch', () => {
   const signature = wakeup.signature.replaceAll(/./g, (digit) =>
     String.fromCharCode(0x100 + digit.charCodeAt(0)),
   );
@@ -175,7 +175,7 @@ test('a signature whose characters only end in the right byte is a mismatch', ()
   assert.equal(verifySignature({ ...wakeup, signature }), 'signature-mismatch');
 });
 
-test('a signature mismatch explains what the server computed', () => {
+test("a signature mismatch includes the server's computation", () => {
   assert.deepEqual(verdictFailure('signature-mismatch', wakeup), {
     reason: 'signature_mismatch',
     message: 'signature mismatch',

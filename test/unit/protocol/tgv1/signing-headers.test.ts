@@ -14,7 +14,7 @@ import {
 const signature = '557a51d1fffdcc50eec601c301c3428016fc6e76f672748f2545f2c3fc8be981';
 const right = `TGV1-HMAC-SHA256 Credential=AK1/20261127/tgv1_request, SignedHeaders=a;b, Signature=${signature}`;
 
-test('an Authorization header is taken apart into its claim and its signature, each time alike', () => {
+test('an Authorization header is split into its claim and its signature, each time alike', () => {
   const [text = ''] = right.split(signature);
   const claim = { text, accessKeyId: 'AK1', scopeDay: '20261127', signedHeaders: 'a;b', names: ['a', 'b'] };
   for (const given of [signature, signature, '0'.repeat(64)])
@@ -61,7 +61,7 @@ for (const [what, header] of malformedHeaders) {
   });
 }
 
-test('an access key id of 128 characters is taken', () => {
+test('an access key id of 128 characters is accepted', () => {
   assert.equal(parseAuthorization(right.replace('AK1', 'A'.repeat(128)))?.claim.accessKeyId, 'A'.repeat(128));
 });
 
@@ -82,7 +82,7 @@ for (const method of ['GET', 'POST'])
     });
   }
 
-test('a list with a further header is taken apart', () => {
+test('a list with a further header is parsed', () => {
   assert.deepEqual(parseSignedHeaders('x-request-id;x-tg-app-id;x-tg-date'), [
     'x-request-id',
     'x-tg-app-id',
@@ -133,7 +133,7 @@ test('the scope day crosses the end of a month, a year and a leap February', () 
   assert.equal(parseSigningDate('20270225T235959Z')?.scopeDay, '20270304');
 });
 
-test('a date is cut to its second, not rounded', () => {
+test('a date is truncated to the second, not rounded', () => {
   const instantMs = Date.UTC(2026, 10, 20, 8, 30, 59, 999);
 
   assert.equal(formatSigningDate(instantMs), '20261120T083059Z');

@@ -377,8 +377,12 @@ const strangers: readonly (readonly [name: string, message: string, why: string]
     JSON.stringify({ kind: 'hello', version: childVersion + 1, release: '9.0.0' }),
     `the edge speaks version ${childVersion + 1} of a supervisor's messages, and this end version ${childVersion}`,
   ],
-  ['that begins otherwise', '{"kind":"ready"}', 'the edge sent no message of a child and its supervisor'],
-  ['of no object', 'null', 'the edge sent no message of a child and its supervisor'],
+  [
+    'that begins otherwise',
+    '{"kind":"ready"}',
+    'the edge sent a message unknown between a child and its supervisor',
+  ],
+  ['of no object', 'null', 'the edge sent a message unknown between a child and its supervisor'],
 ];
 for (const [name, message, why] of strangers)
   test(`a child ${name} is refused with a sentence`, async () => {
