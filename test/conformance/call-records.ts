@@ -1,4 +1,4 @@
-/** What every implementation of the port CallRecords keeps to; the stand-in of the tests is one of them. */
+/** Conformance of the port CallRecords; the fake of the tests has to pass, too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallSession } from '../../src/model/call.ts';
@@ -36,7 +36,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     assert.equal(records.committed(device), null);
   });
 
-  test(`${name}: sessions come back as they were written, in their order, before their commit and after`, async (t) => {
+  test(`${name}: sessions are read unchanged and in order, before and after their commit`, async (t) => {
     const { calls: records } = await make(t);
     for (const written of [sessions, sessions.toReversed(), [audioCall]]) {
       records.write(device, written, null);
@@ -49,7 +49,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     }
   });
 
-  test(`${name}: a device whose last session ended is gone, before the commit and after`, async (t) => {
+  test(`${name}: a device without sessions is removed, before and after the commit`, async (t) => {
     const { calls: records } = await make(t);
     records.write(device, sessions, null);
     await records.committed(device);
@@ -61,7 +61,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     assert.deepEqual(Array.from(records.all()), []);
   });
 
-  test(`${name}: devices of any ids do not touch each other`, async (t) => {
+  test(`${name}: devices with any ids are independent`, async (t) => {
     const { calls: records } = await make(t);
     for (const id of strangeIds) {
       records.write(id, [callOf(id)], null);
@@ -73,7 +73,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     assert.deepEqual(byDevice(records), new Map(strangeIds.map((id) => [id, [callOf(id)]])));
   });
 
-  test(`${name}: all are found, the newest that is known of each`, async (t) => {
+  test(`${name}: all devices are listed, each with its newest state`, async (t) => {
     const { calls: records } = await make(t);
     const ids = ['kept', 'changed', 'ended', 'new', 'passing'] as DeviceId[];
     const [kept, changed, ended, fresh, passing] = ids as [DeviceId, DeviceId, DeviceId, DeviceId, DeviceId];
@@ -92,7 +92,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     assert.deepEqual(byDevice(records), expected);
   });
 
-  test(`${name}: who changes what is found meets no device twice`, async (t) => {
+  test(`${name}: a caller that changes listed devices meets none twice`, async (t) => {
     const { calls: records } = await make(t);
     const ids = Array.from({ length: 20 }, (_, i) => `device-${i}` as DeviceId);
     for (const id of ids) records.write(id, [callOf(id), callOf(id, audioCall)], null);
@@ -108,7 +108,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     assert.equal(byDevice(records).size, 10);
   });
 
-  test(`${name}: the events of all changes are told, in the order of the changes, and of nothing else`, async (t) => {
+  test(`${name}: exactly the events of all changes are published, in order`, async (t) => {
     const kept = await make(t);
     const ended = Array.from({ length: 9 }, (_, number) => ({
       ...callOf(`device-${number % 2}` as DeviceId),
@@ -116,16 +116,16 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     }));
     for (const [number, session] of ended.entries())
       kept.calls.write(session.deviceId, [session], number % 3 === 0 ? null : endOf(session));
-    const told = (await kept.told()).map(({ deviceId, data }) => {
+    const published = (await kept.told()).map(({ deviceId, data }) => {
       return { deviceId, session: 'session' in data ? data.session : null };
     });
     const expected = ended
       .filter((_, number) => number % 3 > 0)
       .map(({ deviceId, sessionId: session }) => ({ deviceId, session }));
-    assert.deepEqual(inOrder(kept, told), inOrder(kept, expected));
+    assert.deepEqual(inOrder(kept, published), inOrder(kept, expected));
   });
 
-  test(`${name}: what was written is found by who is asked elsewhere, the newest of it, until it is gone`, async (t) => {
+  test(`${name}: other members find the newest state, until it is removed`, async (t) => {
     const kept = await make(t);
     for (const written of [sessions, [audioCall], []]) {
       kept.calls.write(device, written, null);
@@ -135,7 +135,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     assert.deepEqual(await kept.recallCalls('another' as DeviceId), []);
   });
 
-  test(`${name}: there is room to begin with`, async (t) => {
+  test(`${name}: an empty store is not overloaded`, async (t) => {
     assert.equal((await make(t)).calls.isOverloaded(), false);
   });
 }

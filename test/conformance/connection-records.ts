@@ -1,4 +1,4 @@
-/** What every implementation of the port ConnectionRecords keeps to; the stand-in of the tests is one of them. */
+/** Conformance of the port ConnectionRecords; the fake of the tests has to pass, too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
@@ -8,7 +8,6 @@ import { inOrder, type KeptRecords, type MakeKeptRecords } from '../support/kept
 
 const device = 'TESTDEVICE01' as DeviceId;
 const node = 'node-1';
-/** Whole seconds, so that a record has them. */
 const nowS = Math.floor(Date.now() / 1000);
 
 function placeOf({ sleep }: KeptRecords, deviceId = device): ConnectionPlace {
@@ -21,12 +20,11 @@ function login(kept: KeptRecords, number: number, deviceId = device): void {
   writeLogin(placeOf(kept, deviceId), idOf(number), (nowS + number) * 1000);
 }
 
-/** A second after its login, at which it was heard of. */
+/** Ends the session a second after its login, the time of its last heartbeat. */
 function end(kept: KeptRecords, number: number, deviceId = device): void {
   writeEnd(placeOf(kept, deviceId), idOf(number), (nowS + number + 1) * 1000, nowS + number);
 }
 
-/** Of a session that was opened as `number`. */
 function opened(epoch: number, number = epoch): ConnectionRecord {
   return { ...neverConnected, epoch, lastLoginAt: nowS + number, openSession: idOf(number) };
 }
@@ -38,7 +36,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     assert.equal(sleep.committed(device), null);
   });
 
-  test(`${name}: the newest record is read, before its commit and after`, async (t) => {
+  test(`${name}: the newest record is read, before and after its commit`, async (t) => {
     const kept = await make(t);
     const { sleep } = kept;
     login(kept, 1);
@@ -47,17 +45,17 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     await sleep.committed(device);
     assert.deepEqual(sleep.read(device), opened(2));
     writeHeartbeat(placeOf(kept), idOf(2), nowS + 2);
-    const heard = { ...opened(2), lastHeartbeatAt: nowS + 2 };
-    assert.deepEqual(sleep.read(device), heard);
+    const refreshed = { ...opened(2), lastHeartbeatAt: nowS + 2 };
+    assert.deepEqual(sleep.read(device), refreshed);
     await sleep.allCommitted();
-    assert.deepEqual(sleep.read(device), heard);
+    assert.deepEqual(sleep.read(device), refreshed);
     end(kept, 2);
     assert.equal(sleep.read(device)?.openSession, null);
     await kept.told();
     assert.equal(sleep.read(device)?.openSession, null);
   });
 
-  test(`${name}: with the end of a session its record stays, and the next login is counted from it`, async (t) => {
+  test(`${name}: a record outlives its session, and the next login continues its epoch`, async (t) => {
     const kept = await make(t);
     login(kept, 1);
     end(kept, 1);
@@ -72,7 +70,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     assert.deepEqual(kept.sleep.read(device), next);
   });
 
-  test(`${name}: nothing is outstanding for a device once its record is committed`, async (t) => {
+  test(`${name}: no commit is pending for a device once its record is committed`, async (t) => {
     const kept = await make(t);
     const changes = [
       () => login(kept, 1),
@@ -86,7 +84,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     }
   });
 
-  test(`${name}: devices do not touch each other`, async (t) => {
+  test(`${name}: devices are independent`, async (t) => {
     const kept = await make(t);
     const other = `${device}\0` as DeviceId;
     login(kept, 1);
@@ -99,7 +97,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     assert.equal(kept.sleep.read(other)?.openSession, null);
   });
 
-  test(`${name}: the events of all changes are told, in the order of the changes, and of nothing else`, async (t) => {
+  test(`${name}: exactly the events of all changes are published, in order`, async (t) => {
     const kept = await make(t);
     const expected = [];
     for (let number = 1; number <= 9; number++) {
@@ -112,9 +110,9 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
       end(kept, number, deviceId);
       expected.push({ deviceId, type: 'device.sleep.offline', epoch, session: idOf(number) });
     }
-    const told = (await kept.told()).map(({ deviceId, type, epoch, data }) => {
+    const published = (await kept.told()).map(({ deviceId, type, epoch, data }) => {
       return { deviceId, type, epoch, session: 'session' in data ? data.session : null };
     });
-    assert.deepEqual(inOrder(kept, told), inOrder(kept, expected));
+    assert.deepEqual(inOrder(kept, published), inOrder(kept, expected));
   });
 }

@@ -1,4 +1,4 @@
-/** What every delivery store does: for who writes it, and for whoever delivers next. */
+/** Conformance of a delivery store, for its writer and for its next owner. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../src/model/ids.ts';
@@ -14,7 +14,7 @@ import { loggedEvent } from '../support/webhook-scene.ts';
 
 export interface KeptDeliveryStore {
   readonly deliveries: DeliveryStore;
-  /** As whoever delivers after this one has it. */
+  /** The store as its next owner reads it. */
   readonly next: () => Promise<DeliveryStore>;
 }
 
@@ -60,7 +60,7 @@ const parkedOf = (...sequences: number[]): Map<number, ParkedEvent> =>
 const sequencesOf = (entries: Iterable<FailedEvent | ParkedEvent>): number[] =>
   Array.from(entries, ({ event }) => event.sequence);
 
-/** What has been written is read from both. */
+/** Reads through the writer and through the next owner. */
 async function readers({ deliveries, next }: KeptDeliveryStore): Promise<readonly DeliveryStore[]> {
   return [deliveries, await next()];
 }
@@ -69,7 +69,7 @@ export function deliveryStoreConformance(
   name: string,
   open: (t: Ending) => Promise<KeptDeliveryStore>,
 ): void {
-  test(`${name}: a hook's record comes back as it was written`, async (t) => {
+  test(`${name}: a hook's record is read unchanged`, async (t) => {
     const kept = await open(t);
     const written = record({
       parked: 3,
@@ -88,7 +88,7 @@ export function deliveryStoreConformance(
     for (const deliveries of await readers(kept)) assert.deepEqual(new Map(deliveries.hooks()), expected);
   });
 
-  test(`${name}: failed and parked events come back as they were, in the order of the log, each hook's own`, async (t) => {
+  test(`${name}: failed and parked events are read unchanged, per hook and in the order of the log`, async (t) => {
     const kept = await open(t);
     await kept.deliveries.commit([
       changes({ failed: failedOf(300, 2, 70_000), parked: parkedOf(9, 4) }),
@@ -106,7 +106,7 @@ export function deliveryStoreConformance(
     }
   });
 
-  test(`${name}: what is replaced is replaced, and what is removed is gone`, async (t) => {
+  test(`${name}: replacements and removals take effect`, async (t) => {
     const kept = await open(t);
     await kept.deliveries.commit([changes({ failed: failedOf(1, 2), parked: parkedOf(3) })]);
     const replaced = new Map([
@@ -120,7 +120,7 @@ export function deliveryStoreConformance(
     }
   });
 
-  test(`${name}: an event that is given up is parked, and no longer among the failed`, async (t) => {
+  test(`${name}: an abandoned event is parked, and no longer failed`, async (t) => {
     const kept = await open(t);
     await kept.deliveries.commit([changes({ failed: failedOf(5) })]);
     await kept.deliveries.commit([changes({ failed: new Map([[5, null]]), parked: parkedOf(5) })]);
@@ -130,7 +130,7 @@ export function deliveryStoreConformance(
     }
   });
 
-  test(`${name}: trimming takes the oldest of those that were parked before`, async (t) => {
+  test(`${name}: trimming removes the oldest events that were parked before`, async (t) => {
     const kept = await open(t);
     await kept.deliveries.commit([changes({ parked: parkedOf(5, 6, 7, 8) })]);
     await kept.deliveries.commit([changes({ parked: parkedOf(1), parkedTrimmed: 2 })]);
@@ -138,7 +138,7 @@ export function deliveryStoreConformance(
       assert.deepEqual(sequencesOf(deliveries.parked(1, 0, 10)), [1, 7, 8]);
   });
 
-  test(`${name}: a dropped hook is gone at once, what it left with a sweep, and its number with that`, async (t) => {
+  test(`${name}: a dropped hook is removed at once, its events and number with a sweep`, async (t) => {
     const kept = await open(t);
     const { deliveries } = kept;
     await deliveries.commit([
@@ -147,7 +147,7 @@ export function deliveryStoreConformance(
     ]);
     assert.equal(deliveries.freeNumber(), 3);
     await deliveries.commit([changes({ number: 2, record: null })]);
-    assert.equal(deliveries.freeNumber(), 3, 'while anything of it is left, nobody else has its number');
+    assert.equal(deliveries.freeNumber(), 3, 'its number stays reserved while any of its events is left');
     for (const reader of await readers(kept)) assert.equal(reader.hooks().size, 1);
     await deliveries.sweep();
     for (const reader of await readers(kept)) {
@@ -158,7 +158,7 @@ export function deliveryStoreConformance(
     }
   });
 
-  test(`${name}: a hook that goes and comes back in one commit is there, with nothing of what it was`, async (t) => {
+  test(`${name}: a hook that is dropped and added in one commit has nothing of its former state`, async (t) => {
     const kept = await open(t);
     await kept.deliveries.commit([changes({ failed: failedOf(1) })]);
     const id = 'app\nhttps://backend.example/1';
@@ -172,7 +172,7 @@ export function deliveryStoreConformance(
     }
   });
 
-  test(`${name}: an empty commit is none`, async (t) => {
+  test(`${name}: an empty commit changes nothing`, async (t) => {
     const kept = await open(t);
     await kept.deliveries.commit([]);
     for (const deliveries of await readers(kept)) {

@@ -1,4 +1,4 @@
-/** What every implementation of the port EventLog keeps to; the stand-in of the tests is one of them. */
+/** Conformance of the port EventLog; the fake of the tests has to pass, too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
@@ -14,14 +14,14 @@ const drafts = (count: number): EventDraft[] =>
   Array.from({ length: count }, (_, i) => draftOf(`device-${i % 3}`, i, nowMs));
 
 export function eventLogConformance(name: string, make: MakeKeptLog): void {
-  test(`${name}: a log in which nothing happened`, async (t) => {
+  test(`${name}: a new log is empty`, async (t) => {
     const { log } = await make(t);
     assert.deepEqual([log.head, log.oldest], [0, 1]);
     assert.deepEqual(log.read(0, 10), []);
     assert.deepEqual(log.recentOf('device-0' as DeviceId), []);
   });
 
-  test(`${name}: events are counted from 1, over all devices and for each`, async (t) => {
+  test(`${name}: events are numbered from 1, in the log and per device`, async (t) => {
     const { log, commit, idsAscend } = await make(t);
     await commit(...drafts(2));
     await commit(...drafts(2));
@@ -41,7 +41,7 @@ export function eventLogConformance(name: string, make: MakeKeptLog): void {
     if (idsAscend) assert.deepEqual(ids.toSorted(), ids);
   });
 
-  test(`${name}: a page begins behind its cursor and ends at its limit or at the head`, async (t) => {
+  test(`${name}: a page begins after its cursor and ends at its limit or at the head`, async (t) => {
     const { log, commit } = await make(t);
     await commit(...drafts(10));
     assert.deepEqual(sequences(log.read(3, 2)), [4, 5]);
@@ -50,7 +50,7 @@ export function eventLogConformance(name: string, make: MakeKeptLog): void {
     assert.deepEqual(log.read(99, 5), []);
   });
 
-  test(`${name}: an event comes back as it happened`, async (t) => {
+  test(`${name}: an event is read unchanged`, async (t) => {
     const { log, commit } = await make(t);
     const media = { text: 'é', nested: [{ x: 1.5 }], gone: null };
     const data = { session: 'one' as SessionId, node: 'n', replaced: false, media };
@@ -62,7 +62,7 @@ export function eventLogConformance(name: string, make: MakeKeptLog): void {
     assert.equal(productId, 'doorbell');
   });
 
-  test(`${name}: a device's latest are found newest first, and no more of them than are kept at hand`, async (t) => {
+  test(`${name}: a device's latest events are listed newest first, up to their maximum`, async (t) => {
     const { log, commit } = await make(t);
     await commit(...drafts(6));
     assert.deepEqual(sequences(log.recentOf('device-1' as DeviceId)), [5, 2]);
@@ -73,7 +73,7 @@ export function eventLogConformance(name: string, make: MakeKeptLog): void {
     assert.ok(latest.every(({ deviceId }) => deviceId === 'device-0'));
   });
 
-  test(`${name}: what is forgotten is read no more, and the numbers go on`, async (t) => {
+  test(`${name}: removed events cannot be read, and numbers continue`, async (t) => {
     const { log, commit, keep } = await make(t);
     await commit(...drafts(10));
     await keep(4);
@@ -88,14 +88,14 @@ export function eventLogConformance(name: string, make: MakeKeptLog): void {
     assert.equal(log.read(0, 10)[0]?.seq, 5);
   });
 
-  test(`${name}: who follows is told every event once and in order when it can be read, until it stops`, async (t) => {
+  test(`${name}: a follower receives every readable event once and in order, until it stops`, async (t) => {
     const { log, commit } = await make(t);
-    const told: number[] = [];
+    const published: number[] = [];
     const unread: number[] = [];
     await commit(...drafts(1));
     const stop = log.follow((events) => {
-      told.push(...sequences(events));
-      const newest = told.at(-1) ?? 0;
+      published.push(...sequences(events));
+      const newest = published.at(-1) ?? 0;
       if (log.head !== newest || log.read(newest - 1, 1)[0]?.sequence !== newest) unread.push(newest);
     });
     const stopOther = log.follow(() => undefined);
@@ -104,7 +104,7 @@ export function eventLogConformance(name: string, make: MakeKeptLog): void {
     stop();
     await commit(...drafts(1));
     stopOther();
-    assert.deepEqual(told, [2, 3, 4]);
-    assert.deepEqual(unread, [], 'what is told can be read, and is the newest');
+    assert.deepEqual(published, [2, 3, 4]);
+    assert.deepEqual(unread, [], 'published events can be read, and are the newest');
   });
 }

@@ -1,4 +1,4 @@
-/** What every bucket does that members share, as two of them have it. */
+/** Conformance of a bucket that members share, used by two members. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ async function listed(entries: AsyncIterable<KvEntry>): Promise<string[]> {
 }
 
 export function kvStoreConformance(name: string, make: (t: Ending) => Promise<SharedBucket>): void {
-  test(`${name}: what one member puts the other finds, at its revision`, async (t) => {
+  test(`${name}: a member finds the value that another one put, with its revision`, async (t) => {
     const { one, other } = await make(t);
     assert.equal(await other.find('key'), null);
     await one.put('key', bytes('old'));
@@ -34,7 +34,7 @@ export function kvStoreConformance(name: string, make: (t: Ending) => Promise<Sh
     assert.equal(await other.position(), revision);
   });
 
-  test(`${name}: of two writers at one revision the first wins`, async (t) => {
+  test(`${name}: the first of two writers at one revision wins`, async (t) => {
     const { one, other } = await make(t);
     const first = await one.compareAndSet('key', bytes('1'), null);
     assert.ok(first !== null);
@@ -45,7 +45,7 @@ export function kvStoreConformance(name: string, make: (t: Ending) => Promise<Sh
     assert.deepEqual(await listed(one.all()), ['key 2']);
   });
 
-  test(`${name}: a key that is removed is found empty, and may be written at its revision`, async (t) => {
+  test(`${name}: a removed key is empty, and can be written at its revision`, async (t) => {
     const { one, other } = await make(t);
     const before = await one.put('key', bytes('value'));
     const revision = await one.put('key', bytes('newer'));
@@ -58,7 +58,7 @@ export function kvStoreConformance(name: string, make: (t: Ending) => Promise<Sh
     assert.equal(await other.remove('key', null), true);
   });
 
-  test(`${name}: what was written behind a position comes in its order, the latest of each key`, async (t) => {
+  test(`${name}: entries after a position are read in order, the latest of each key`, async (t) => {
     const { one, other } = await make(t);
     for (const key of ['a', 'b', 'c']) await one.put(key, bytes('1'));
     const position = await one.position();
@@ -68,7 +68,7 @@ export function kvStoreConformance(name: string, make: (t: Ending) => Promise<Sh
     assert.deepEqual(await listed(other.all()), ['a 1', 'b 2', 'c 2']);
   });
 
-  test(`${name}: what is erased leaves no trace, and nothing else goes`, async (t) => {
+  test(`${name}: an erased key leaves no trace, and other keys stay`, async (t) => {
     const { one, other } = await make(t);
     for (const key of ['a', 'a.1', 'a.2.3', 'ab.1']) await one.put(key, bytes('v'));
     await one.eraseAll('a');
@@ -78,7 +78,7 @@ export function kvStoreConformance(name: string, make: (t: Ending) => Promise<Sh
     assert.ok((await other.compareAndSet('a', bytes('v'), null)) !== null);
   });
 
-  test(`${name}: a watch has the latest of each key, then each change, until it is stopped`, async (t) => {
+  test(`${name}: a watch receives the latest of each key, then each change, until it stops`, async (t) => {
     const { one, other } = await make(t);
     for (const value of ['1', '2']) await one.put('a', bytes(value));
     const news = new EventEmitter();
@@ -88,7 +88,7 @@ export function kvStoreConformance(name: string, make: (t: Ending) => Promise<Sh
       news.emit('change');
     });
     await one.put('b', bytes('3'));
-    // A bucket keeps the latest of a key: one that is removed before it was sent is never seen.
+    // A bucket keeps the latest entry of a key: one that is removed before it was sent is never seen.
     while (seen.length < 2) await once(news, 'change');
     await one.remove('b', null);
     while (seen.length < 3) await once(news, 'change');

@@ -1,4 +1,4 @@
-/** What every implementation of the port LegService keeps to: the server's own, and the one of a media process over its link. */
+/** Conformance of the port LegService: in the server, and in a media process over its link. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallReport, LegRefusal } from '../../src/model/call.ts';
@@ -23,11 +23,11 @@ import { LinkedLegService } from '../support/linked-leg-service.ts';
 
 const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
 
-/** A scene and the leg service under test before it. What is said to it may take a turn to arrive. */
+/** A scene and the leg service under test. Calls of it may take a turn of the loop to arrive. */
 interface Gateways {
   readonly scene: LegServiceScene;
   readonly service: LegService;
-  readonly settle: () => Promise<void>;
+  readonly flush: () => Promise<void>;
   readonly pass: (ms: number) => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ const implementations: Record<string, () => Promise<Gateways>> = {
     return Promise.resolve({
       scene,
       service: scene.service,
-      settle: () => Promise.resolve(),
+      flush: () => Promise.resolve(),
       pass: (ms) => Promise.resolve(scene.clock.advance(ms)),
     });
   },
@@ -49,66 +49,66 @@ async function linked(pieceBytesMax: number): Promise<Gateways> {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene, { pieceBytesMax }).ready();
   const { service } = link.media;
-  return { scene, service, settle: () => link.settle(), pass: (ms) => link.pass(ms) };
+  return { scene, service, flush: () => link.settle(), pass: (ms) => link.pass(ms) };
 }
 
-interface Come<Leg> {
+interface Connected<Leg> {
   readonly leg: FakeCallLeg;
-  /** Null: closed as `ended` at once. */
+  /** Null: refused at once because the call has ended. */
   readonly open: Leg | null;
 }
 
-async function comeAsDevice({ service, settle }: Gateways, token: string): Promise<Come<OpenDeviceLeg>> {
+async function connectDevice({ service, flush }: Gateways, token: string): Promise<Connected<OpenDeviceLeg>> {
   const leg = new FakeCallLeg();
   const open = service.openDeviceLeg(admitted(await service.admitDevice(token)), leg);
-  await settle();
+  await flush();
   return { leg, open };
 }
 
-async function comeAsBridge(
-  { service, settle }: Gateways,
+async function connectBridge(
+  { service, flush }: Gateways,
   session: SessionId | null = null,
   key = bridgeKey,
-): Promise<Come<OpenBridgeLeg>> {
+): Promise<Connected<OpenBridgeLeg>> {
   const leg = new FakeCallLeg();
   const open = service.openBridgeLeg(admitted(await service.admitBridge(key, session)), leg);
-  await settle();
+  await flush();
   return { leg, open };
 }
 
-async function comeAsViewer(
-  { scene, service, settle }: Gateways,
+async function connectViewer(
+  { scene, service, flush }: Gateways,
   call: SessionId,
-): Promise<Come<OpenViewer>> {
+): Promise<Connected<OpenViewer>> {
   const leg = new FakeCallLeg();
   const open = service.openViewer(admitted(await service.admitViewer(scene.ticket(call))), leg);
-  await settle();
+  await flush();
   return { leg, open };
 }
 
-/** How a leg that came too late finds out: at once, or by a close. */
-function isTurnedAway({ leg, open }: Come<unknown>): boolean {
+/** True if a late leg was refused at once, or closed as `ended`. */
+function isTurnedAway({ leg, open }: Connected<unknown>): boolean {
   return open === null ? leg.closes.length === 0 : leg.closes.join() === 'ended';
 }
 
 const nobody = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
 
 for (const [name, make] of Object.entries(implementations)) {
-  test(`${name}: a call from the offer to the end: each leg is told what the other did, and both are closed`, async () => {
+  test(`${name}: in a call from offer to end, each leg learns of the other's actions, and both are closed`, async () => {
     const front = await make();
-    const { scene, settle } = front;
-    const bridge = await comeAsBridge(front);
+    const { scene, flush } = front;
+    const bridge = await connectBridge(front);
     const { call, token } = await scene.newCall();
     bridge.open?.answerAssignment(true);
-    const device = await comeAsDevice(front, token);
+    const device = await connectDevice(front, token);
     bridge.open?.report(progress('ringing'));
-    await settle();
+    await flush();
     device.open?.report(progress('attempting'));
-    await settle();
+    await flush();
     bridge.open?.report(progress('connected'), call);
-    await settle();
+    await flush();
     device.open?.report(hangup);
-    await settle();
+    await flush();
     assert.deepEqual(legWords(bridge.leg), [
       'assign',
       'start',
@@ -127,7 +127,7 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.deepEqual(scene.service.counts(), nobody);
   });
 
-  test(`${name}: what was said is known to who keeps the calls once it is heard`, async () => {
+  test(`${name}: the call directory has all reports once they are delivered`, async () => {
     const { scene, service } = await make();
     const { call, token } = await scene.newCall();
     service.openDeviceLeg(admitted(await service.admitDevice(token)), new FakeCallLeg());
@@ -135,26 +135,26 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.equal(scene.directory.find(call)?.state, 'establishing');
   });
 
-  test(`${name}: a call that its media process cannot carry waits, and is offered again when that tells its load`, async () => {
+  test(`${name}: a call that its media process cannot carry waits, and is offered again when that reports its load`, async () => {
     const front = await make();
-    const { scene, settle } = front;
-    const bridge = await comeAsBridge(front);
+    const { scene, flush } = front;
+    const bridge = await connectBridge(front);
     const { call } = await scene.newCall();
     bridge.open?.cannotCarry('load');
-    await settle();
+    await flush();
     assert.equal(scene.pool.waitsFor(call), 'load');
     scene.pool.offerAgain(0);
     bridge.open?.answerAssignment(true);
-    await settle();
+    await flush();
     assert.deepEqual(legWords(bridge.leg), ['assign', 'assign', 'start']);
   });
 
-  test(`${name}: what a bridge is told is whole`, async () => {
+  test(`${name}: a bridge receives complete messages`, async () => {
     const front = await make();
-    const bridge = await comeAsBridge(front);
+    const bridge = await connectBridge(front);
     const { call } = await front.scene.newCall();
     bridge.open?.answerAssignment(true);
-    await front.settle();
+    await front.flush();
     const request = { width: 320, height: 240, rotation: 0, maxFps: 15 };
     assert.deepEqual(bridge.leg.told, [
       { kind: 'assign', sessionId: call, media: callMedia },
@@ -162,7 +162,7 @@ for (const [name, make] of Object.entries(implementations)) {
     ]);
   });
 
-  test(`${name}: who is let in is known by the same values`, async () => {
+  test(`${name}: admissions have the same values`, async () => {
     const { scene, service } = await make();
     const { call, token } = await scene.newCall();
     const device = admitted(await service.admitDevice(token));
@@ -174,7 +174,7 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.deepEqual(admitted(await service.admitViewer(scene.ticket(call))), { sessionId: call });
   });
 
-  test(`${name}: who is not let in is told why`, async () => {
+  test(`${name}: a rejected leg receives the reason`, async () => {
     const { scene, service } = await make();
     const { call, token } = await scene.newCall();
     const expired = scene.token(call, { expiresAtS: 1 });
@@ -199,17 +199,17 @@ for (const [name, make] of Object.entries(implementations)) {
     ]);
   });
 
-  test(`${name}: a bridge that refuses stays idle, and one that is gone is followed by the next`, async () => {
+  test(`${name}: a bridge that refuses stays idle, and a lost one is replaced by the next`, async () => {
     const front = await make();
-    const bridges = [await comeAsBridge(front), await comeAsBridge(front), await comeAsBridge(front)];
+    const bridges = [await connectBridge(front), await connectBridge(front), await connectBridge(front)];
     await front.scene.newCall();
-    await front.settle();
+    await front.flush();
     bridges[0]?.open?.answerAssignment(false);
-    await front.settle();
+    await front.flush();
     bridges[1]?.open?.disconnected();
-    await front.settle();
+    await front.flush();
     bridges[2]?.open?.answerAssignment(true);
-    await front.settle();
+    await front.flush();
     assert.deepEqual(
       bridges.map(({ leg }) => legWords(leg)),
       [['assign'], ['assign'], ['assign', 'start']],
@@ -217,12 +217,12 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.deepEqual(front.scene.service.counts(), { ...nobody, bridge: 1, idle_bridge: 1 });
   });
 
-  test(`${name}: a second device, and a second bridge, replaces the first; what the first says then is stray`, async () => {
+  test(`${name}: a second device or bridge replaces the first, whose later reports are stray`, async () => {
     const front = await make();
     const { scene } = front;
     const { call, token } = await scene.newCall();
-    const bridges = [await comeAsBridge(front, call), await comeAsBridge(front, call)];
-    const devices = [await comeAsDevice(front, token), await comeAsDevice(front, token)];
+    const bridges = [await connectBridge(front, call), await connectBridge(front, call)];
+    const devices = [await connectDevice(front, token), await connectDevice(front, token)];
     assert.deepEqual(
       [...bridges, ...devices].map(({ leg }) => leg.closes),
       [['replaced'], [], ['replaced'], []],
@@ -231,24 +231,24 @@ for (const [name, make] of Object.entries(implementations)) {
       first?.open?.report(hangup);
       first?.open?.disconnected();
     }
-    await front.settle();
+    await front.flush();
     assert.equal(scene.state(call), 'establishing');
     assert.equal(scene.directory.hasBridge(call), true);
     assert.deepEqual(scene.service.counts(), { ...nobody, device: 1, bridge: 1 });
   });
 
   for (const side of ['device', 'bridge'] as const)
-    test(`${name}: media of the ${side} keeps a call alive, and without it the call is lost`, async () => {
+    test(`${name}: media of the ${side} keep a call alive, and without them the call is lost`, async () => {
       const front = await make();
       const { scene } = front;
       const { call, token } = await scene.newCall();
       const { leg, open } =
-        side === 'device' ? await comeAsDevice(front, token) : await comeAsBridge(front, call);
+        side === 'device' ? await connectDevice(front, token) : await connectBridge(front, call);
       for (let sent = 0; sent < 4; sent += 1) {
         await front.pass(30_000);
         open?.alive('media');
         open?.alive('ping');
-        await front.settle();
+        await front.flush();
       }
       assert.equal(scene.state(call), 'establishing');
       await front.pass(36_000);
@@ -259,23 +259,23 @@ for (const [name, make] of Object.entries(implementations)) {
   test(`${name}: a report that names another session is ignored, and counted`, async () => {
     const front = await make();
     const { call } = await front.scene.newCall();
-    const { open } = await comeAsBridge(front, call);
+    const { open } = await connectBridge(front, call);
     for (const about of ['another', 'x'.repeat(16_384)]) open?.report(progress('ringing'), about);
-    await front.settle();
+    await front.flush();
     assert.equal(front.scene.state(call), 'establishing');
     assert.equal(front.scene.telemetry.count('call report stray'), 2);
     open?.report(progress('ringing'), null);
-    await front.settle();
+    await front.flush();
     assert.equal(front.scene.state(call), 'ringing');
   });
 
-  test(`${name}: reports of one leg count in the order in which they are made`, async () => {
+  test(`${name}: reports of one leg are applied in order`, async () => {
     const front = await make();
     const { call, token } = await front.scene.newCall();
-    const { open } = await comeAsDevice(front, token);
+    const { open } = await connectDevice(front, token);
     for (const state of ['ringing', 'attempting', 'connected'] as const) open?.report(progress(state));
     open?.report(hangup);
-    await front.settle();
+    await front.flush();
     assert.deepEqual(front.scene.told(call), [
       'started establishing',
       'state ringing',
@@ -285,48 +285,48 @@ for (const [name, make] of Object.entries(implementations)) {
     ]);
   });
 
-  test(`${name}: a session that ends between being let in and opening opens nothing`, async () => {
-    const { scene, service, settle } = await make();
+  test(`${name}: a session that ends between admission and opening opens no leg`, async () => {
+    const { scene, service, flush } = await make();
     const { call, token } = await scene.newCall();
     const device = admitted(await service.admitDevice(token));
     const bridge = admitted(await service.admitBridge(bridgeKey, call));
     const viewer = admitted(await service.admitViewer(scene.ticket(call)));
     scene.directory.end(call, 'cancelled');
     const legs = [new FakeCallLeg(), new FakeCallLeg(), new FakeCallLeg()] as const;
-    const come = [
+    const connected = [
       { leg: legs[0], open: service.openDeviceLeg(device, legs[0]) },
       { leg: legs[1], open: service.openBridgeLeg(bridge, legs[1]) },
       { leg: legs[2], open: service.openViewer(viewer, legs[2]) },
     ];
-    await settle();
-    assert.deepEqual(come.map(isTurnedAway), [true, true, true]);
+    await flush();
+    assert.deepEqual(connected.map(isTurnedAway), [true, true, true]);
     assert.deepEqual(scene.service.counts(), nobody);
   });
 
-  test(`${name}: a leg that is gone before it is open leaves nothing`, async () => {
-    const { scene, service, settle } = await make();
+  test(`${name}: a leg that closes before it is open leaves nothing`, async () => {
+    const { scene, service, flush } = await make();
     const { call, token } = await scene.newCall();
     const leg = new FakeCallLeg();
     service.openDeviceLeg(admitted(await service.admitDevice(token)), leg)?.disconnected();
     service.openBridgeLeg(admitted(await service.admitBridge(bridgeKey, null)), leg)?.disconnected();
     service.openViewer(admitted(await service.admitViewer(scene.ticket(call))), leg)?.disconnected();
-    await settle();
+    await flush();
     assert.deepEqual(scene.service.counts(), nobody);
   });
 
-  test(`${name}: a bridge that is revoked is closed, and its leg is told nothing more`, async () => {
+  test(`${name}: a revoked bridge is closed, and its leg receives nothing more`, async () => {
     const front = await make();
     const { call } = await front.scene.newCall();
-    const bridges = [await comeAsBridge(front, call), await comeAsBridge(front)];
+    const bridges = [await connectBridge(front, call), await connectBridge(front)];
     front.scene.addBridge({ revoked: true });
     front.scene.service.registryChanged();
-    await front.settle();
+    await front.flush();
     for (const { leg, open } of bridges) {
       assert.deepEqual(leg.closes, ['revoked']);
       open?.disconnected();
     }
     front.scene.directory.end(call, 'cancelled');
-    await front.settle();
+    await front.flush();
     assert.deepEqual(
       bridges.map(({ leg }) => legWords(leg)),
       [
@@ -336,28 +336,28 @@ for (const [name, make] of Object.entries(implementations)) {
     );
   });
 
-  test(`${name}: two people watch a call and no third, until one of them is gone`, async () => {
+  test(`${name}: a call admits two viewers, and a third once one of them leaves`, async () => {
     const front = await make();
-    const { scene, service, settle } = front;
+    const { scene, service, flush } = front;
     const { call, token } = await scene.newCall();
-    const first = await comeAsViewer(front, call);
+    const first = await connectViewer(front, call);
     const early = admitted(await service.admitViewer(scene.ticket(call)));
-    await comeAsViewer(front, call);
+    await connectViewer(front, call);
     const leg = new FakeCallLeg();
     const late = { leg, open: service.openViewer(early, leg) };
-    await settle();
+    await flush();
     assert.ok(isTurnedAway(late));
     assert.equal(await refusal(service.admitViewer(scene.ticket(call))), 'viewers');
-    await comeAsDevice(front, token);
+    await connectDevice(front, token);
     assert.deepEqual(legWords(first.leg), ['establishing']);
     first.open?.disconnected();
     first.open?.disconnected();
-    await settle();
-    await comeAsViewer(front, call);
+    await flush();
+    await connectViewer(front, call);
     assert.equal(scene.service.counts().viewer, 2);
   });
 
-  test(`${name}: a ticket is good once, and for a live session`, async () => {
+  test(`${name}: a ticket is valid once, and for a live session`, async () => {
     const { scene, service } = await make();
     const { call } = await scene.newCall();
     const [ticket, late] = [scene.ticket(call), scene.ticket(call)];
@@ -367,29 +367,29 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.equal(await refusal(service.admitViewer(late)), 'ticket');
   });
 
-  test(`${name}: a drain closes every leg and lets nobody in, and the calls stay`, async () => {
+  test(`${name}: a drain closes every leg and admits none, and the calls stay`, async () => {
     const front = await make();
-    const { scene, service, settle } = front;
+    const { scene, service, flush } = front;
     const { call, token } = await scene.newCall();
     const legs = [
-      await comeAsBridge(front, call),
-      await comeAsBridge(front),
-      await comeAsDevice(front, token),
-      await comeAsViewer(front, call),
+      await connectBridge(front, call),
+      await connectBridge(front),
+      await connectDevice(front, token),
+      await connectViewer(front, call),
     ];
     const early = admitted(await service.admitBridge(bridgeKey, null));
     const earlyDevice = admitted(await service.admitDevice(token));
     const earlyViewer = admitted(await service.admitViewer(scene.ticket(call)));
     scene.service.drain();
     const late = [new FakeCallLeg(), new FakeCallLeg(), new FakeCallLeg()] as const;
-    const come = [
+    const connected = [
       { leg: late[0], open: service.openBridgeLeg(early, late[0]) },
       { leg: late[1], open: service.openDeviceLeg(earlyDevice, late[1]) },
       { leg: late[2], open: service.openViewer(earlyViewer, late[2]) },
     ];
-    await settle();
+    await flush();
     for (const { leg } of legs) assert.deepEqual(leg.closes, ['drain']);
-    assert.deepEqual(come.map(isTurnedAway), [true, true, true]);
+    assert.deepEqual(connected.map(isTurnedAway), [true, true, true]);
     assert.equal(await refusal(service.admitDevice(token)), 'unavailable');
     assert.equal(await refusal(service.admitBridge(bridgeKey, null)), 'unavailable');
     assert.equal(await refusal(service.admitViewer(scene.ticket(call))), 'unavailable');

@@ -1,4 +1,4 @@
-/** What every implementation of the port Peers keeps to, whatever it goes over. Messages arrive when they do; time is driven. */
+/** Conformance of the port Peers over any transport. Messages arrive at any time; the clock is driven. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { fail, succeed } from '../../src/lib/result.ts';
@@ -13,13 +13,13 @@ import { ScriptedHost } from '../support/scripted-host.ts';
 
 export interface PeersNetwork {
   readonly clock: DrivenClock;
-  /** Another member; resolves when all others know it, and it them. */
+  /** Adds a member; resolves when it and all others know each other. */
   join(host: PeerHost): Promise<Peers>;
-  /** It ends, in order or not; resolves when all others know it. */
+  /** Ends the member, in order or not; resolves when all others know. */
   end(peers: Peers): Promise<void>;
 }
 
-/** `t`: ends what was made with the test. */
+/** `t`: the members end with the test. */
 export type MakePeersNetwork = (t: TestContext) => Promise<PeersNetwork> | PeersNetwork;
 
 function noticeOf(kind: PeerNotice['kind']): PeerNotice {
@@ -28,7 +28,7 @@ function noticeOf(kind: PeerNotice['kind']): PeerNotice {
 
 const [oneNotice, otherNotice] = [noticeOf('wake-reported'), noticeOf('message-answered')];
 
-/** Above what a deadline may be late. */
+/** More than a deadline may be late. */
 const lateMsMax = 100;
 
 async function pairOf(t: TestContext, makeNetwork: MakePeersNetwork) {
@@ -45,7 +45,7 @@ async function isOpen(ask: Promise<unknown>): Promise<boolean> {
 
 export function peersConformance(name: string, makeNetwork: MakePeersNetwork): void {
   for (const kind of peerKinds)
-    test(`${name}: ${kind} is asked and answered as it was said`, async (t) => {
+    test(`${name}: ${kind} and its answer arrive unchanged`, async (t) => {
       const { one, two, host } = await pairOf(t, makeNetwork);
       host.isHolding = true;
       for (const [place, answer] of answers[kind].entries()) {
@@ -57,7 +57,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
       }
     });
 
-  test(`${name}: members know who lives, themselves among them`, async (t) => {
+  test(`${name}: members know all living members, including themselves`, async (t) => {
     const { network, one, two } = await pairOf(t, makeNetwork);
     assert.deepEqual(new Set(one.alive()), new Set([one.self, two.self]));
     assert.deepEqual([one.isAlive(one.self), one.isAlive(two.self)], [true, true]);
@@ -65,7 +65,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual([one.alive(), one.isAlive(two.self)], [[one.self], false]);
   });
 
-  test(`${name}: nobody answers for a member that is not there`, async (t) => {
+  test(`${name}: a question to an absent member has no answer`, async (t) => {
     const { network, one, two, host } = await pairOf(t, makeNetwork);
     const stranger = 'node-9/9@never' as MemberId;
     assert.deepEqual(await one.ask(stranger, questions.disconnect, 1000), fail('nobody'));
@@ -74,7 +74,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(host.asked, []);
   });
 
-  test(`${name}: what a member had when it ended may have been done`, async (t) => {
+  test(`${name}: a question to a member that ends has an unknown outcome`, async (t) => {
     const { network, one, two, host } = await pairOf(t, makeNetwork);
     host.isHolding = true;
     const ask = one.ask(two.self, questions.wake, 1000);
@@ -83,7 +83,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(await ask, fail('unanswered'));
   });
 
-  test(`${name}: a member that does not answer is waited for until the time is up, for each question its own`, async (t) => {
+  test(`${name}: each question to a silent member waits for its own timeout`, async (t) => {
     const { clock, one, two, host } = await pairOf(t, makeNetwork);
     host.isHolding = true;
     const [short, long] = [100, 1800].map((waitMs) => one.ask(two.self, questions.wake, waitMs));
@@ -98,7 +98,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(await long, fail('unanswered'));
   });
 
-  test(`${name}: an answer that is too late is nobody's`, async (t) => {
+  test(`${name}: a late answer is dropped`, async (t) => {
     const { clock, one, two, host } = await pairOf(t, makeNetwork);
     host.isHolding = true;
     const late = one.ask(two.self, questions.disconnect, 100);
@@ -112,7 +112,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(await other, succeed(false));
   });
 
-  test(`${name}: answers come in any order, and both ask at once`, async (t) => {
+  test(`${name}: answers arrive in any order, and both members can ask at once`, async (t) => {
     const { one, two, host, ownHost } = await pairOf(t, makeNetwork);
     host.isHolding = true;
     const first = one.ask(two.self, questions.write, 1000);
@@ -126,7 +126,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(await first, succeed('written'));
   });
 
-  test(`${name}: a member that hangs keeps nobody from asking another one`, async (t) => {
+  test(`${name}: a hanging member does not block questions to another one`, async (t) => {
     const { network, one, two, host } = await pairOf(t, makeNetwork);
     const three = await network.join(new ScriptedHost());
     host.isHolding = true;
@@ -136,7 +136,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.ok(await isOpen(hung));
   });
 
-  test(`${name}: what is told arrives as it was said, in order, with who told it`, async (t) => {
+  test(`${name}: notices arrive unchanged, in order and with their sender`, async (t) => {
     const { one, two, host } = await pairOf(t, makeNetwork);
     const many: PeerNotice[] = Array.from({ length: 50 }, () => notices).flat();
     for (const notice of many) one.notify(two.self, notice);
@@ -147,7 +147,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     );
   });
 
-  test(`${name}: what is told to everybody is told to all others`, async (t) => {
+  test(`${name}: a broadcast reaches all other members`, async (t) => {
     const { network, one, host, ownHost } = await pairOf(t, makeNetwork);
     const third = new ScriptedHost();
     const three = await network.join(third);
@@ -159,7 +159,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(words, [[otherNotice.kind], [oneNotice.kind, otherNotice.kind], [oneNotice.kind]]);
   });
 
-  test(`${name}: what is told to nobody is told to nobody`, async (t) => {
+  test(`${name}: a notice to an absent member reaches no member`, async (t) => {
     const { one, two, host } = await pairOf(t, makeNetwork);
     one.notify('node-9/9@never' as MemberId, oneNotice);
     one.notify(two.self, otherNotice);
@@ -167,7 +167,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(host.notices, [{ notice: otherNotice, from: one.self }]);
   });
 
-  test(`${name}: what is too large is not sent, and what comes behind it is`, async (t) => {
+  test(`${name}: an oversized message is not sent, and later ones are`, async (t) => {
     const { one, two, host } = await pairOf(t, makeNetwork);
     const order = signedOrder({ room: { ...callRoom, payload: 'x'.repeat(peerMessageBytesMax) } });
     assert.deepEqual(await one.ask(two.self, { kind: 'issue-call', order }, 1000), fail('unsent'));
@@ -175,7 +175,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(host.asked, [questions.disconnect]);
   });
 
-  test(`${name}: beyond as many open questions as there may be, one is not sent`, async (t) => {
+  test(`${name}: a question beyond the maximum of open ones is not sent`, async (t) => {
     const { clock, one, two, host } = await pairOf(t, makeNetwork);
     host.isHolding = true;
     const asks = Array.from({ length: peerQuestionsMax }, () => one.ask(two.self, questions.wakeups, 1000));
@@ -188,7 +188,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), succeed(true));
   });
 
-  test(`${name}: with its own end everything is settled, and nothing more is asked`, async (t) => {
+  test(`${name}: a member that ends resolves all open questions, and asks no more`, async (t) => {
     const { network, one, two, host } = await pairOf(t, makeNetwork);
     host.isHolding = true;
     const ask = one.ask(two.self, questions.disconnect, 1000);

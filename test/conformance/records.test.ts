@@ -1,4 +1,4 @@
-/** The ports of the records, by everything that needs no NATS: they have their makers in common. */
+/** Conformance of all record stores that need no NATS; they share their setup. */
 import { memoryGround } from '../support/node-ground.ts';
 import { nodeRecords, standIns, storeRecords, type MakeKeptRecords } from '../support/kept-records.ts';
 import { callRecordsConformance } from './call-records.ts';

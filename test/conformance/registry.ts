@@ -1,4 +1,4 @@
-/** What is seen of a registry that is written elsewhere: by a process of the same node, or by another node. */
+/** Conformance of reads of a registry that is written elsewhere: by a process of the same node, or by another node. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from '../../src/model/ids.ts';
@@ -8,14 +8,12 @@ import type { RegistryWriter } from '../../src/storage/registry/registry-write.t
 import type { Ending } from '../support/temporary-store.ts';
 
 export interface SeenRegistry {
-  /** Where changes are made. */
   readonly writer: RegistryWriter;
-  /** An entry goes, as with an import that no longer has it. */
+  /** Removes an entry, as an import without it does. */
   readonly remove: (kind: 'device' | 'credential' | 'bridge', id: string) => Promise<void>;
-  /** Where they are seen. */
   readonly reader: RegistryReader;
-  /** Resolves when all that was changed is seen. */
-  readonly settled: () => Promise<void>;
+  /** Resolves when the reader sees all changes. */
+  readonly synced: () => Promise<void>;
 }
 
 const appId = '2818153' as ApplicationId;
@@ -35,7 +33,7 @@ async function founded(seen: SeenRegistry): Promise<SeenRegistry> {
   await seen.writer.put('application', { appId, name: 'an application' });
   await seen.writer.put('product', product);
   await seen.writer.putDevice(device);
-  await seen.settled();
+  await seen.synced();
   return seen;
 }
 
@@ -47,7 +45,7 @@ async function granted({ writer }: SeenRegistry): Promise<Credential> {
 }
 
 export function registryConformance(name: string, make: (t: Ending) => Promise<SeenRegistry>): void {
-  test(`${name}: what was never written is not there`, async (t) => {
+  test(`${name}: missing entries are null`, async (t) => {
     const { reader } = await make(t);
     assert.equal(reader.findDevice(deviceId), null);
     assert.equal(reader.peekDevice(deviceId), null);
@@ -56,12 +54,12 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
     assert.deepEqual(reader.findBridges(keySha256), []);
   });
 
-  test(`${name}: entries are seen as they were written`, async (t) => {
+  test(`${name}: entries are read unchanged`, async (t) => {
     const seen = await founded(await make(t));
     const { reader, writer } = seen;
     const credential = await granted(seen);
     await writer.put('bridge', bridge);
-    await seen.settled();
+    await seen.synced();
     assert.deepEqual(reader.findDevice(deviceId), device);
     assert.deepEqual(reader.peekDevice(deviceId), device);
     assert.deepEqual(reader.findProduct(productId), product);
@@ -69,22 +67,22 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
     assert.deepEqual(reader.findBridges(keySha256), [bridge]);
   });
 
-  test(`${name}: a device that was asked for is seen as disabled, and as let in again`, async (t) => {
-    const { reader, writer, settled } = await founded(await make(t));
+  test(`${name}: a device that was read before is seen as disabled, and as enabled again`, async (t) => {
+    const { reader, writer, synced } = await founded(await make(t));
     for (const disabled of [true, false, true]) {
       assert.notEqual(reader.findDevice(deviceId)?.disabled, disabled);
       await writer.update('device', deviceId, (device) => ({ ...device, disabled }));
-      await settled();
+      await synced();
       assert.deepEqual(reader.findDevice(deviceId), { ...device, disabled });
       assert.deepEqual(reader.peekDevice(deviceId), { ...device, disabled });
     }
   });
 
-  test(`${name}: a credential that was used is seen as revoked, and one that is rotated beside the one it follows`, async (t) => {
+  test(`${name}: a used credential is seen as revoked, and a rotated one along with its successor`, async (t) => {
     const seen = await founded(await make(t));
-    const { reader, writer, settled } = seen;
+    const { reader, writer, synced } = seen;
     const [revoked, rotated] = [await granted(seen), await granted(seen)];
-    await settled();
+    await synced();
     assert.equal(reader.findCredential(revoked.accessKeyId)?.revoked, false);
     await writer.update('credential', revoked.accessKeyId, (credential) => ({
       ...credential,
@@ -92,53 +90,53 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
     }));
     const fresh = await writer.rotateCredential(rotated.accessKeyId, 1_900_000_000);
     assert.ok(fresh.ok);
-    await settled();
+    await synced();
     assert.deepEqual(reader.findCredential(revoked.accessKeyId), { ...revoked, revoked: true });
     assert.equal(reader.findCredential(rotated.accessKeyId)?.notAfter, 1_900_000_000);
     assert.deepEqual(reader.findCredential(fresh.value.accessKeyId), fresh.value);
   });
 
-  test(`${name}: a bridge is seen as revoked, and under another key once it has one`, async (t) => {
-    const { reader, writer, settled } = await founded(await make(t));
+  test(`${name}: a bridge is seen as revoked, and under its new key`, async (t) => {
+    const { reader, writer, synced } = await founded(await make(t));
     await writer.put('bridge', bridge);
-    await settled();
+    await synced();
     assert.deepEqual(reader.findBridges(keySha256), [bridge]);
     await writer.update('bridge', bridge.bridgeId, (bridge) => ({ ...bridge, revoked: true }));
-    await settled();
+    await synced();
     assert.deepEqual(reader.findBridges(keySha256), [{ ...bridge, revoked: true }]);
     const other = 'cd'.repeat(32);
     await writer.put('bridge', { ...bridge, keySha256: other });
-    await settled();
+    await synced();
     assert.deepEqual(reader.findBridges(keySha256), []);
     assert.deepEqual(reader.findBridges(other), [{ ...bridge, keySha256: other }]);
   });
 
-  test(`${name}: what is removed is gone, also where it was asked for, and may come again`, async (t) => {
+  test(`${name}: removed entries are gone, also if they were read before, and may be added again`, async (t) => {
     const seen = await founded(await make(t));
-    const { reader, writer, remove, settled } = seen;
+    const { reader, writer, remove, synced } = seen;
     const { accessKeyId } = await granted(seen);
     await writer.put('bridge', bridge);
-    await settled();
+    await synced();
     assert.ok(reader.findDevice(deviceId) !== null && reader.findCredential(accessKeyId) !== null);
     await remove('device', deviceId);
     await remove('credential', accessKeyId);
     await remove('bridge', bridge.bridgeId);
-    await settled();
+    await synced();
     assert.equal(reader.findDevice(deviceId), null);
     assert.equal(reader.findCredential(accessKeyId), null);
     assert.deepEqual(reader.findBridges(keySha256), []);
     await writer.putDevice({ ...device, secret: 'another' });
-    await settled();
+    await synced();
     assert.equal(reader.findDevice(deviceId)?.secret, 'another');
   });
 
-  test(`${name}: of many changes of many entries the last of each is seen`, async (t) => {
-    const { reader, writer, remove, settled } = await founded(await make(t));
+  test(`${name}: the last of many changes of each entry is seen`, async (t) => {
+    const { reader, writer, remove, synced } = await founded(await make(t));
     const ids = Array.from({ length: 20 }, (_, number) => `device-${number}` as DeviceId);
     for (const secret of ['first', 'second', 'third'])
       for (const id of ids) await writer.putDevice({ ...device, deviceId: id, secret });
     for (const id of ids.slice(0, 5)) await remove('device', id);
-    await settled();
+    await synced();
     assert.deepEqual(
       ids.map((id) => reader.findDevice(id)?.secret ?? null),
       ids.map((_, number) => (number < 5 ? null : 'third')),

@@ -1,6 +1,6 @@
 /**
- * Duties of a sleep port and the sessions behind it to each other, whatever is between them: the listener speaks to the sessions,
- * and the sessions reach the modules by their connections. Source: sleep-wire.md; scale-out.md, Edges.
+ * Conformance of a sleep port and its sessions, over any link between them: the listener reports to the sessions, and the sessions
+ * reach the modules through their connections. Source: sleep-wire.md; scale-out.md, Edges.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -60,14 +60,14 @@ class Scene {
     return peer;
   }
 
-  /** A peer that has sent its login line, with `rest` in the same segment. */
+  /** Sends a login line, with `rest` in the same segment. */
   async caller(options: Partial<LoginCredentials> = {}, rest = ''): Promise<RawPeer> {
     const peer = await this.peer();
     peer.send(encodeLoginLine({ ...testModule, ...options }, await peer.read(32)) + rest);
     return peer;
   }
 
-  /** A module that is logged in, as it and the sessions know. */
+  /** Logs a module in; it and the sessions know it. */
   async module(options: Partial<LoginCredentials> = {}): Promise<RawPeer> {
     const before = this.front.listener.sessionCount;
     const peer = await this.caller(options);
@@ -80,12 +80,11 @@ class Scene {
     return this.sessions.connection();
   }
 
-  /** Seconds of the wall clock. */
   get nowS(): number {
     return Math.floor(this.clock.wallMs() / 1000);
   }
 
-  /** The only end there is, of the last session that was opened. */
+  /** The only session end, which is that of the last session. */
   async endOf(): Promise<{ readonly reason: SleepEndReason; readonly lastHeartbeatAt: number }> {
     const [end] = await this.sessions.endedSessions();
     assert.ok(end !== undefined);
@@ -95,8 +94,8 @@ class Scene {
     return end;
   }
 
-  /** The answers are not on their way before `release`. */
-  hold(): HeldAnswers {
+  /** Holds answers back until `release`. */
+  delayAnswers(): HeldAnswers {
     const { answers } = this.front;
     assert.ok(answers !== null);
     answers.hold();
@@ -119,7 +118,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     return new Scene(t, { clock, sessions, telemetry }, front);
   };
 
-  test(`${name}: the sessions get a login as it was sent, and its connection is open`, async (t) => {
+  test(`${name}: the sessions receive a login unchanged, and its connection is open`, async (t) => {
     const scene = await open(t);
     await scene.module({ wakeMode: 'fixed', heartbeatSeconds: 50 });
     const [login] = scene.sessions.logins;
@@ -144,7 +143,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.deepEqual(scene.sessions.logins, []);
   });
 
-  test(`${name}: sessions that admit nobody, or cannot be read, are busy`, async (t) => {
+  test(`${name}: sessions that admit no login, or cannot be read, are busy`, async (t) => {
     const scene = await open(t);
     scene.sessions.loginsAreClosed = true;
     assert.equal(await (await scene.caller()).readAll(), 'ERR busy\n');
@@ -153,7 +152,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(scene.telemetry.count('login busy'), 2);
   });
 
-  test(`${name}: a full port admits a login that replaces a session, and no other`, async (t) => {
+  test(`${name}: a full port admits only logins that replace a session`, async (t) => {
     const scene = await open(t, { max_sessions: 1 });
     scene.sessions.secrets.set('other', 'device-secret');
     const older = await scene.module();
@@ -178,7 +177,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(scene.telemetry.count('end replaced'), 1);
   });
 
-  test(`${name}: a heartbeat is known with its second, and a login is none`, async (t) => {
+  test(`${name}: a heartbeat is recorded with its second, and a login is not one`, async (t) => {
     const scene = await open(t);
     const peer = await scene.module();
     await scene.front.pass(3000);
@@ -190,7 +189,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(scene.connection.lastHeartbeatAt, arrivedS);
   });
 
-  test(`${name}: a peer that hangs up behind its login line reads the answer`, async (t) => {
+  test(`${name}: a peer that closes after its login line can read the answer`, async (t) => {
     const scene = await open(t);
     const peer = await scene.caller();
     peer.socket.end();
@@ -217,7 +216,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
         await cause(scene, peer);
         const end = await scene.endOf();
         assert.equal(end.reason, reason);
-        // A flood is a heartbeat too many, and not one.
+        // The flood itself does not count as a heartbeat.
         assert.equal(end.lastHeartbeatAt, heardS);
         assert.equal(scene.connection.isOpen, false);
         assert.equal(await scene.connection.wake(null), 'refused');
@@ -234,7 +233,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(await left, 0);
   });
 
-  test(`${name}: a close by the sessions closes the connection, and is answered by no end`, async (t) => {
+  test(`${name}: a close by the sessions closes the connection, and reports no end`, async (t) => {
     const scene = await open(t);
     const peer = await scene.module();
     scene.connection.close('kicked');
@@ -247,7 +246,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(scene.front.listener.sessionCount, 0);
   });
 
-  test(`${name}: a module reads the exact 8 bytes of its wakeups, in their order`, async (t) => {
+  test(`${name}: a module reads the exact 8 bytes of its wakeups, in order`, async (t) => {
     const scene = await open(t);
     const peer = await scene.module(firmware);
     const answers = [null, Buffer.from([0x12, 0xab]), null].map((data) => scene.connection.wake(data));
@@ -256,7 +255,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(scene.telemetry.count('wakeup write'), 3);
   });
 
-  test(`${name}: wakeups beyond what may wait on a connection are busy`, async (t) => {
+  test(`${name}: wakeups beyond a connection's queue are busy`, async (t) => {
     const scene = await open(t);
     const peer = await scene.module(firmware);
     // One is being written while the others wait.
@@ -266,7 +265,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(hex(await peer.read(8 * most)), fixedPacket.repeat(most));
   });
 
-  test(`${name}: a packet that the kernel does not take is unknown, one behind it is refused, and in the end the session is stuck`, async (t) => {
+  test(`${name}: a packet that the kernel does not accept is unknown, a later one refused, and the session ends as stuck`, async (t) => {
     const scene = await open(t);
     const peer = await scene.module({ heartbeatSeconds: 50 });
     peer.socket.pause();
@@ -283,14 +282,14 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
   if (answersLater) laterAnswers(name, open);
 }
 
-/** While the sessions' answer to a login is on its way. */
+/** Tests of logins whose answer is delayed. */
 function laterAnswers(
   name: string,
   open: (t: TestContext, settings?: Partial<SleepSettings>) => Promise<Scene>,
 ): void {
-  test(`${name}: nothing is written before the answer, and OK before a packet`, async (t) => {
+  test(`${name}: no byte is written before the answer, and OK precedes a packet`, async (t) => {
     const scene = await open(t);
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const peer = await scene.caller();
     await scene.sessions.loggedIn();
     const woken = scene.connection.wake(null);
@@ -301,9 +300,9 @@ function laterAnswers(
     assert.equal(hex(await peer.read(11)), hex('OK\n') + fixedPacket);
   });
 
-  test(`${name}: a login that is refused later is told why`, async (t) => {
+  test(`${name}: a login that is refused later receives the reason`, async (t) => {
     const scene = await open(t);
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const peer = await scene.caller({ secret: 'wrong' });
     await until(() => scene.front.listener.handshakeCount === 1);
     peer.send('heartbeat');
@@ -314,9 +313,9 @@ function laterAnswers(
     assert.equal(scene.front.listener.handshakeCount, 0);
   });
 
-  test(`${name}: bytes that come before the answer are a heartbeat`, async (t) => {
+  test(`${name}: bytes that arrive before the answer count as a heartbeat`, async (t) => {
     const scene = await open(t);
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const peer = await scene.caller({}, 'heartbeat');
     await scene.sessions.loggedIn();
     const arrivedS = scene.nowS;
@@ -327,7 +326,7 @@ function laterAnswers(
     assert.equal(scene.connection.lastHeartbeatAt, arrivedS);
   });
 
-  test(`${name}: a connection that is cut before the answer has no place among the handshakes, and its session ends so`, async (t) => {
+  test(`${name}: a connection cut before the answer leaves the handshakes, and its session ends with that reason`, async (t) => {
     for (const [reason, rest, hangUp] of [
       ['reset', '', (peer: RawPeer) => void peer.socket.resetAndDestroy()],
       ['flood', 'x'.repeat(4097), () => undefined],
@@ -335,7 +334,7 @@ function laterAnswers(
     ] as const)
       await t.test(`${reason} after ${rest.length} bytes`, async (one) => {
         const scene = await open(one);
-        const answers = scene.hold();
+        const answers = scene.delayAnswers();
         const peer = await scene.caller({}, rest);
         await scene.sessions.loggedIn();
         hangUp(peer);
@@ -349,9 +348,9 @@ function laterAnswers(
       });
   });
 
-  test(`${name}: a login without an answer within 10 s is busy, and a session that comes of it ends`, async (t) => {
+  test(`${name}: a login without an answer within 10 s is busy, and a late session ends`, async (t) => {
     const scene = await open(t);
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const peer = await scene.caller();
     await scene.sessions.loggedIn();
     await scene.front.pass(9500);
@@ -366,7 +365,7 @@ function laterAnswers(
 
   test(`${name}: a login that waits for its answer yields to a newcomer like any other`, async (t) => {
     const scene = await open(t, { handshakes_max: 1 });
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const peer = await scene.caller();
     await scene.sessions.loggedIn();
     await scene.front.pass(2500);
@@ -378,9 +377,9 @@ function laterAnswers(
     assert.equal(scene.telemetry.count('login busy'), 1);
   });
 
-  test(`${name}: a drain refuses a login that waits for its answer`, async (t) => {
+  test(`${name}: a drain rejects a login that waits for its answer`, async (t) => {
     const scene = await open(t);
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const peer = await scene.caller();
     await scene.sessions.loggedIn();
     const left = scene.front.listener.drain(10, 30_000);
@@ -390,9 +389,9 @@ function laterAnswers(
     assert.equal((await scene.endOf()).reason, 'drain');
   });
 
-  test(`${name}: a close by the sessions that comes with the answer is answered by no end`, async (t) => {
+  test(`${name}: a close by the sessions along with the answer reports no end`, async (t) => {
     const scene = await open(t);
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const peer = await scene.caller();
     await scene.sessions.loggedIn();
     scene.connection.close('kicked');
@@ -405,9 +404,9 @@ function laterAnswers(
     assert.equal(scene.telemetry.count('end kicked'), 1);
   });
 
-  test(`${name}: of two logins of a device that wait for their answers the newer has the session`, async (t) => {
+  test(`${name}: the newer of two waiting logins of a device has the session`, async (t) => {
     const scene = await open(t);
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const older = await scene.caller();
     await scene.sessions.loggedIn();
     const newer = await scene.caller();
@@ -422,11 +421,11 @@ function laterAnswers(
     assert.equal(hex(await newer.read(8)), fixedPacket);
   });
 
-  test(`${name}: a login over TLS may be answered later, too`, { skip: noOpenssl }, async (t) => {
+  test(`${name}: a login over TLS can be answered later, too`, { skip: noOpenssl }, async (t) => {
     const certificate = new TestCertificate(temporaryDirectory(t));
     certificate.use('first');
     const scene = await open(t, certificate.settings);
-    const answers = scene.hold();
+    const answers = scene.delayAnswers();
     const plain = await scene.peer();
     plain.socket.removeAllListeners('data');
     const ca = certificate.certificateOf('first');

@@ -1,4 +1,4 @@
-/** What every implementation of the port WakeupRecords keeps to; the stand-in of the tests is one of them. */
+/** Conformance of the port WakeupRecords; the fake of the tests has to pass, too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -33,14 +33,14 @@ const completed: WakeupRecord = {
 };
 const unknown: WakeupRecord = { ...accepted, status: 'unknown', acceptedAtMs: null, alreadyOnline: true };
 
-/** The `number`th wakeup of a device, answered so many ms later. */
+/** The `number`th wakeup of a device, answered `number` ms later. */
 function wakeup(number: number, changes: Partial<WakeupRecord> = {}): WakeupRecord {
   const acceptedAtMs = nowMs + number;
   return { ...accepted, acceptedAtMs, id: generateWakeupId(acceptedAtMs, number), ...changes };
 }
 
 export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): void {
-  test(`${name}: a wakeup is known by application and request id together, and by its own id`, async (t) => {
+  test(`${name}: a wakeup is found by application and request id together, and by its own id`, async (t) => {
     const { wakeups } = await make(t);
     assert.equal(wakeups.find(latestOf(app, requestId)), null);
     wakeups.save(app, requestId, accepted, draftOf('a\0b'));
@@ -52,7 +52,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
   });
 
   for (const record of [accepted, completed, unknown])
-    test(`${name}: a record comes back as it was saved, before its commit and after: ${record.status}`, async (t) => {
+    test(`${name}: a record is read unchanged, before and after its commit: ${record.status}`, async (t) => {
       const { wakeups } = await make(t);
       wakeups.save(app, requestId, record, null);
       assert.deepEqual(wakeups.find(latestOf(app, requestId)), record);
@@ -62,7 +62,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
     });
 
   for (const isCommitted of [false, true])
-    test(`${name}: of several that bear one request id the latest is found, and that of a device (committed: ${isCommitted})`, async (t) => {
+    test(`${name}: the latest wakeup of a request id is found, also per device (committed: ${isCommitted})`, async (t) => {
       const kept = await make(t);
       const { wakeups } = kept;
       const [door, gate] = ['a\0b' as DeviceId, 'a\0b\n' as DeviceId];
@@ -97,7 +97,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
     });
 
   for (const isCommitted of [false, true])
-    test(`${name}: the request id of a repeat lists the wakeup that was repeated (committed: ${isCommitted})`, async (t) => {
+    test(`${name}: the request id of a repeat lists the repeated wakeup (committed: ${isCommitted})`, async (t) => {
       const kept = await make(t);
       const { wakeups } = kept;
       const other = 'the repeat' as RequestId;
@@ -117,10 +117,10 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
       );
       const later = wakeup(9);
       wakeups.save(app, other, later, null);
-      assert.deepEqual(wakeups.find(latestOf(app, other)), later, 'a later wakeup bears the id');
+      assert.deepEqual(wakeups.find(latestOf(app, other)), later, 'a later wakeup has the id');
     });
 
-  test(`${name}: those that are awaited are found, oldest first, with the newest that is known of them`, async (t) => {
+  test(`${name}: awaited wakeups are listed oldest first, with their newest state`, async (t) => {
     const { wakeups } = await make(t);
     const save = (id: string, begunMs: number, isAwaited = true): WakeupRecord => {
       const record = {
@@ -148,7 +148,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
     assert.equal(found[0]?.record.begunAtMs, nowMs + 10);
   });
 
-  test(`${name}: the events of all wakeups are told, in the order in which they were saved, and of nothing else`, async (t) => {
+  test(`${name}: exactly the events of all wakeups are published, in the order in which they were saved`, async (t) => {
     const kept = await make(t);
     const drafts = Array.from({ length: 9 }, (_, number) => draftOf(`device-${number % 2}`, number, nowMs));
     for (const [number, draft] of drafts.entries()) {
@@ -160,14 +160,14 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
         event,
       );
     }
-    const told = (await kept.told()).map(({ deviceId, data }) => ({ deviceId, data }));
+    const published = (await kept.told()).map(({ deviceId, data }) => ({ deviceId, data }));
     const expected = drafts
       .filter((_, number) => number % 3 > 0)
       .map(({ deviceId, data }) => ({ deviceId, data }));
-    assert.deepEqual(inOrder(kept, told), inOrder(kept, expected));
+    assert.deepEqual(inOrder(kept, published), inOrder(kept, expected));
   });
 
-  test(`${name}: what was saved is found by who is asked elsewhere, the newest of it`, async (t) => {
+  test(`${name}: other members find the newest state`, async (t) => {
     const kept = await make(t);
     for (const record of [accepted, completed]) {
       kept.wakeups.save(app, requestId, record, null);
@@ -178,7 +178,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
     assert.equal(await kept.recallWakeup(latestOf(app, 'another' as RequestId)), null);
   });
 
-  test(`${name}: there is room to begin with`, async (t) => {
+  test(`${name}: an empty store is not full`, async (t) => {
     assert.equal((await make(t)).wakeups.isFull(), false);
   });
 }

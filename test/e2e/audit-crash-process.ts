@@ -7,8 +7,8 @@ const [, , directory = ''] = process.argv;
 const audit = new AuditLog({
   directory,
   clock: new SystemClock(),
-  told: () => undefined,
-  lost: () => undefined,
+  onRecorded: () => undefined,
+  onLost: () => undefined,
 });
 const endless = (): Promise<void> => {
   process.stdout.write('under way\n');

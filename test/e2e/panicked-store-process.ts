@@ -49,7 +49,7 @@ async function fillUnderFlush(path: string): Promise<string[] | null> {
   const unaware: Promise<string>[] = [];
   const sight = {
     isVisible: () => table.get(first) !== undefined,
-    seen: () => {
+    onVisible: () => {
       limitProcess(process.pid, 'fsize', 0);
       if (whether === 'known') return;
       unaware.push(outcomeOf(putSecond()));

@@ -50,7 +50,7 @@ test('a read-only data directory', { skip: noNamespaces }, async (t) => {
   });
 
   await t.test('keeps a server from starting, with what to do', async () => {
-    const fault = /is on a read-only file system: mount it for writing again, or go on with a copy/;
+    const fault = /is on a read-only file system: mount it writable again, or continue with a copy/;
     await assert.rejects(site.start({ within: onReadOnly(directory) }), fault);
     const empty = join(directory, 'not-there-yet');
     await assert.rejects(

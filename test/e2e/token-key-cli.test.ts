@@ -56,7 +56,7 @@ test('an operator lists, rotates and retires the keys of a running server, which
 
   await file.rotate(1_800_000_000);
   process.kill(server.command.pid ?? 0, 'SIGHUP');
-  const line = await server.command.line((said) => said.includes('token keys read again'));
+  const line = await server.command.line((said) => said.includes('call token keys reloaded'));
   assert.deepEqual((JSON.parse(line) as { kids: string[] }).kids, await kidsInFile());
   const { keys: reloaded } = jsonOf(await tokenKey('list', '--json'));
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** The Nth commit fails, for every N, as often as it likes: in the end everything is there, once, and was told once. */
+/** Fails each Nth commit once and several times: in the end every change is stored once, and every event was published once. */
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
@@ -24,12 +24,12 @@ interface Run {
   readonly commits: number;
   readonly picture: Picture;
   readonly store: Picture;
-  readonly told: readonly number[];
+  readonly published: readonly number[];
   readonly fault: string | null;
   readonly health: readonly string[];
 }
 
-/** The same steps every time; the commits from `first` on fail, so many of them. */
+/** Runs the same steps each time; the commits from `first` fail, `failures` in a row. */
 async function play(t: TestContext, first: number, failures: number): Promise<Run> {
   const store = temporaryStore(t);
   const clock = new DrivenClock();
@@ -42,9 +42,9 @@ async function play(t: TestContext, first: number, failures: number): Promise<Ru
   };
   const onHealth = (failure: unknown): void => void health.push(failure === null ? 'good' : 'bad');
   const context = openContext(store, { clock, batch, batchMax: 7, onHealth });
-  const told: number[] = [];
+  const published: number[] = [];
   const happened: Told[] = [];
-  context.events.follow((events) => told.push(...events.map(({ sequence }) => sequence)));
+  context.events.follow((events) => published.push(...events.map(({ sequence }) => sequence)));
   for (let turn = 0; turn < turns; turn++) {
     for (let i = 0; i < stepsOfTurn; i++) {
       const number = turn * stepsOfTurn + i + 1;
@@ -58,7 +58,7 @@ async function play(t: TestContext, first: number, failures: number): Promise<Ru
   await finish(context, clock);
   const next = openContext(store);
   const logged = next.events.read(0, 1000);
-  return { commits, picture, store: pictureOf(next, logged), told, fault: faultOf(logged), health };
+  return { commits, picture, store: pictureOf(next, logged), published, fault: faultOf(logged), health };
 }
 
 async function finish({ journal }: ServerContext, clock: DrivenClock): Promise<void> {
@@ -68,17 +68,17 @@ async function finish({ journal }: ServerContext, clock: DrivenClock): Promise<v
   }
 }
 
-test('whichever commit fails, and however often, nothing is lost, repeated or told twice', async (t) => {
+test('no failing commit loses, repeats or republishes an event', async (t) => {
   const { commits } = await play(t, Infinity, 0);
-  assert.ok(commits > 5, 'there is something to fail');
+  assert.ok(commits > 5, 'the run has too few commits');
   for (let first = 1; first <= commits; first++)
     for (const failures of [1, 3]) {
       const run = await play(t, first, failures);
       assert.deepEqual(run.store, run.picture, `commit ${first} failed ${failures} times`);
       assert.equal(run.fault, null);
       assert.deepEqual(
-        run.told,
-        run.told.map((_, i) => i + 1),
+        run.published,
+        run.published.map((_, i) => i + 1),
       );
       assert.deepEqual(run.health, ['bad', 'good']);
     }

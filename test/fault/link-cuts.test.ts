@@ -1,6 +1,6 @@
 /**
- * The link breaks at its Nth message, for every N of a run that says everything: no leg stays open at either end, nobody
- * waits for ever, and each end is told once.
+ * Breaks the link at each Nth message of a complete run: no leg stays open at either end, no caller waits forever, and each end is
+ * notified once.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,17 +12,17 @@ import { bridgeKey, LegServiceScene } from '../support/leg-service-scene.ts';
 import { FakeCallLeg } from '../support/fakes.ts';
 import { LinkedLegService } from '../support/linked-leg-service.ts';
 
-interface Come<Open> {
+interface Connected<Open> {
   readonly leg: FakeCallLeg;
   readonly open: Open | null;
 }
 
-/** Null where the link was broken by then. */
-async function come<Admission, Open>(
+/** `open` is null if the link was broken by then. */
+async function connect<Admission, Open>(
   link: LinkedLegService,
   asked: Promise<Result<Admission, AdmissionRefusal>>,
   openAt: (admission: Admission, leg: CallLeg) => Open | null,
-): Promise<Come<Open>> {
+): Promise<Connected<Open>> {
   const admission = await asked;
   const leg = new FakeCallLeg();
   const open = admission.ok ? openAt(admission.value, leg) : null;
@@ -30,18 +30,22 @@ async function come<Admission, Open>(
   return { leg, open };
 }
 
-/** A call with everybody in it, another bridge that waits, views, tallies and lines; its legs are open at its end. */
-async function runCall(scene: LegServiceScene, link: LinkedLegService): Promise<Come<unknown>[]> {
+/** A call with all kinds of legs, another bridge that waits, views, counters and log lines; its legs are open at the end. */
+async function runCall(scene: LegServiceScene, link: LinkedLegService): Promise<Connected<unknown>[]> {
   await link.ready();
   const { service, log, telemetry } = link.media;
   const { call, token } = await scene.newCall();
   const openBridge = service.openBridgeLeg.bind(service);
-  const waiting = await come(link, service.admitBridge(bridgeKey, null), openBridge);
+  const waiting = await connect(link, service.admitBridge(bridgeKey, null), openBridge);
   waiting.open?.answerAssignment(true);
   await link.settle();
-  const idle = await come(link, service.admitBridge(bridgeKey, null), openBridge);
-  const device = await come(link, service.admitDevice(token), service.openDeviceLeg.bind(service));
-  const viewer = await come(link, service.admitViewer(scene.ticket(call)), service.openViewer.bind(service));
+  const idle = await connect(link, service.admitBridge(bridgeKey, null), openBridge);
+  const device = await connect(link, service.admitDevice(token), service.openDeviceLeg.bind(service));
+  const viewer = await connect(
+    link,
+    service.admitViewer(scene.ticket(call)),
+    service.openViewer.bind(service),
+  );
   device.open?.report(progress('attempting'));
   waiting.open?.report(progress('connected'));
   device.open?.alive('media');
@@ -52,7 +56,11 @@ async function runCall(scene: LegServiceScene, link: LinkedLegService): Promise<
   link.server.updateKeys();
   await link.pass(2000);
   assert.equal(await seen, null);
-  const passing = await come(link, service.admitViewer(scene.ticket(call)), service.openViewer.bind(service));
+  const passing = await connect(
+    link,
+    service.admitViewer(scene.ticket(call)),
+    service.openViewer.bind(service),
+  );
   passing.open?.disconnected();
   await link.settle();
   return [waiting, idle, device, viewer];
@@ -67,7 +75,7 @@ test('a link that breaks at any message leaves no leg open', async () => {
   assert.deepEqual(scene.service.counts(), { device: 1, bridge: 1, idle_bridge: 1, viewer: 1 });
   assert.deepEqual([open.length, whole.serverEnds, whole.mediaEnds], [4, [], []]);
   const { writes } = whole.pair;
-  assert.ok(writes > 30, `a run says little: ${writes} messages`);
+  assert.ok(writes > 30, `a run has only ${writes} messages`);
   for (let breaksAt = 1; breaksAt <= writes; breaksAt += 1) await runBroken(breaksAt);
 });
 

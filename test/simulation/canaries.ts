@@ -8,7 +8,7 @@ import { generateEventId } from '../../src/model/ids.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
-import type { Sight } from '../../src/storage/lmdb/environment.ts';
+import type { VisibilityWatch } from '../../src/storage/lmdb/environment.ts';
 import type { SimulatedTransport } from './nats-transport.ts';
 import type { Life, Site, Topology } from './site.ts';
 
@@ -43,12 +43,15 @@ export const canaries: readonly Canary[] = [
     name: 'a commit is acknowledged before it is durable',
     store: ({ state: { environment } }) => {
       const commit = environment.transaction.bind(environment);
-      environment.transaction = <Result>(act: () => Result, sight?: Sight | null): Promise<Result> =>
+      environment.transaction = <Result>(
+        act: () => Result,
+        watch?: VisibilityWatch | null,
+      ): Promise<Result> =>
         new Promise((resolve, reject) => {
           const acknowledged = (): Result => {
             const result = act();
             queueMicrotask(() => {
-              sight?.seen();
+              watch?.onVisible();
               resolve(result);
             });
             return result;

@@ -4,7 +4,7 @@
  * Everything above it is the server's own: tables, journal, records, log and outbox.
  */
 import { Packr } from 'msgpackr';
-import type { Environment, Sight } from '../../src/storage/lmdb/environment.ts';
+import type { Environment, VisibilityWatch } from '../../src/storage/lmdb/environment.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
 import { WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
@@ -201,7 +201,7 @@ class MemoryEnvironment {
     return result;
   }
 
-  transaction<Result>(act: () => Result, sight: Sight | null = null): Promise<Result> {
+  transaction<Result>(act: () => Result, watch: VisibilityWatch | null = null): Promise<Result> {
     const { file, name, timeline, host, faults } = this.#deps;
     this.underWay += 1;
     return new Promise((resolve, reject) => {
@@ -212,7 +212,7 @@ class MemoryEnvironment {
       };
       const commit = (result: Result, changes: Changes): void => {
         file.apply(changes);
-        if (sight?.isVisible() === true) sight.seen();
+        if (watch?.isVisible() === true) watch.onVisible();
         file.unlock();
         faults.committed(host, name);
         timeline.after(faults.commitMs(), host, () => {

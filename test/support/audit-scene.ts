@@ -21,8 +21,8 @@ export function openAudit(
   const audit = new AuditLog({
     directory,
     clock,
-    told: (line) => told.push(line),
-    lost: (_line, reason) => lost.push(reason),
+    onRecorded: (line) => told.push(line),
+    onLost: (_line, reason) => lost.push(reason),
     ...limits,
   });
   return { audit, told, lost };

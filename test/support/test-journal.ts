@@ -8,13 +8,13 @@ import { JournalSlot } from '../../src/storage/journal/journal-slot.ts';
 import { OwnRecords } from '../../src/storage/journal/own-records.ts';
 import type { CallsTransition } from '../../src/storage/journal/transition.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
-import type { Sight } from '../../src/storage/lmdb/environment.ts';
+import type { VisibilityWatch } from '../../src/storage/lmdb/environment.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 
 /** How a test commits a batch: as an environment does, or not. */
-export type Batch = (write: () => void, sight: Sight | null) => Promise<void>;
+export type Batch = (write: () => void, watch: VisibilityWatch | null) => Promise<void>;
 
 export interface TestJournalSettings extends Partial<Omit<JournalDeps, 'committer'>> {
   readonly batch?: Batch;
@@ -56,7 +56,7 @@ export function openJournal(
   settings: TestJournalSettings = {},
 ): TestJournal {
   const { environment } = state;
-  const { log = new FakeLog(), batch = (write, sight) => environment.transaction(write, sight) } = settings;
+  const { log = new FakeLog(), batch = (write, watch) => environment.transaction(write, watch) } = settings;
   const transactions = { transaction: batch, refresh: () => environment.refresh() };
   const journal = new EventJournal({
     clock: new DrivenClock(),

@@ -138,8 +138,8 @@ export async function changeAtRest<Result>(
   const audit = new AuditLog({
     directory,
     clock,
-    told: () => undefined,
-    lost: (_line, reason) =>
+    onRecorded: () => undefined,
+    onLost: (_line, reason) =>
       process.stderr.write(`the result of this change is not in the audit log: ${reason}\n`),
   });
   const intent = { operator: 'cli', role: null, user: userName(), from: `pid ${process.pid}`, action, ids };

@@ -133,7 +133,7 @@ export class Operators {
     this.#writtenMs = this.#deps.clock.monotonicMs();
     const uses = new Map(this.#uses);
     try {
-      await this.#changes.run(async () => this.#adopt(await this.#deps.file.noteUses(uses)));
+      await this.#changes.run(async () => this.#adopt(await this.#deps.file.recordUses(uses)));
       // Not those that were used again meanwhile.
       for (const [sha256, atS] of uses) if (this.#uses.get(sha256) === atS) this.#uses.delete(sha256);
     } catch (error) {

@@ -69,8 +69,8 @@ export class ControlPlane {
     this.audit = new AuditLog({
       directory,
       clock,
-      told: (line) => deps.announce(line, 'audit'),
-      lost: (line, reason) =>
+      onRecorded: (line) => deps.announce(line, 'audit'),
+      onLost: (line, reason) =>
         log.error({ audit: line, reason }, 'the result of a change is not in the audit log'),
     });
     this.operators = new Operators({

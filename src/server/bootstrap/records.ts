@@ -59,7 +59,7 @@ export function openRecords(
     productOf,
     backlogMax,
     loginsMax: loginsBacklogMax,
-    mayTake: async (failure) => !isDiskFault(failure) || (await probeDisk(environment.directory)) === null,
+    mayAccept: async (failure) => !isDiskFault(failure) || (await probeDisk(environment.directory)) === null,
     onHealth: (failure) => health.turned(failure),
     onLogins: (areClosed) => health.loginsTurned(areClosed),
   });

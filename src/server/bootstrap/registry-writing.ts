@@ -5,7 +5,7 @@
 import { assert } from '../../lib/assert.ts';
 import { Provisioner, type ProvisionerDeps } from '../../core/devices/provision-devices.ts';
 import { noticesWaitingMax } from '../../storage/lmdb/store-limits.ts';
-import { NoticeTeller } from '../../storage/registry/notice-teller.ts';
+import { NoticePublisher } from '../../storage/registry/notice-publisher.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { generateSecret, RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { Member } from '../membership/membership.ts';
@@ -23,16 +23,16 @@ export class RegistryWriting {
   readonly writer: RegistryWriter;
   /** Carries out what applications ask for their devices. */
   readonly provisioner: Provisioner;
-  readonly #teller: NoticeTeller;
+  readonly #notices: NoticePublisher;
 
   constructor(context: ServerContext, { member, tables, audit, changed }: RegistryWritingDeps) {
     const { clock, log, registry, records } = context;
     const { notices } = tables;
     assert(notices !== null, 'a store that is written has notices');
-    this.#teller = new NoticeTeller({ clock, log, notices, events: records.registryEvents });
+    this.#notices = new NoticePublisher({ clock, log, notices, events: records.registryEvents });
     const written = (): void => {
       member.registryWritten();
-      this.#teller.poke();
+      this.#notices.poke();
     };
     this.writer = new RegistryWriter(tables, registry, written, clock);
     this.provisioner = new Provisioner({
@@ -48,10 +48,10 @@ export class RegistryWriting {
 
   /** Tells the log what was not told yet, and what is written from now on. Behind `prepare` of the member. */
   start(): Promise<void> {
-    return this.#teller.start();
+    return this.#notices.start();
   }
 
   stop(): Promise<void> {
-    return this.#teller.stop();
+    return this.#notices.stop();
   }
 }

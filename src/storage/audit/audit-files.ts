@@ -1,9 +1,8 @@
 /**
- * The lines of the audit log and the files they are read from: `audit.log`, and the rotated ones, `audit.log.1` the
- * youngest of them. A line is one JSON object, then blanks up to its length: it is written with the result `unknown` before
- * the change, and written over in its place behind it, so that a change has one line and a full disk cannot hide how it
- * ended. Files can be read by any process of their owner while the server writes; one that is renamed meanwhile is known
- * by its inode.
+ * Lines of the audit log and the files that hold them: `audit.log`, and the rotated ones, of which `audit.log.1` is the newest. A
+ * line is one JSON object, padded with blanks: it is written with the result `unknown` before the change and overwritten in place
+ * afterwards, so that a change has one line and a full disk cannot hide its result. Any process of the owner can read the files while
+ * the server writes; a rotated file is recognised by its inode.
  */
 import type { Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -18,48 +17,45 @@ import {
 import { devicesAddedMax } from '../../model/provisioning-limits.ts';
 import { maskUrl, maskUrlsIn } from '../../model/registry.ts';
 
-/** `age` 0: the one that is written. */
+/** `age` 0: the current file. */
 export function auditPath(directory: string, age = 0): string {
   return join(directory, age === 0 ? 'audit.log' : `audit.log.${age}`);
 }
 
-/** A place in the files, which a rotation does not change. */
+/** A position in the files that stays valid across rotations. */
 export interface AuditPlace {
   readonly inode: number;
   readonly offset: number;
 }
 
-/** No file is this one: everything that is kept is behind it. */
+/** Before all files. */
 const beginning: AuditPlace = { inode: 0, offset: 0 };
 
 interface PlacedLine {
   readonly line: AuditLine;
-  /** Of its first byte. */
   readonly place: AuditPlace;
 }
 
 const pieceBytes = 64 * 1024;
 const lineFeed = 0x0a;
 
-/** One reading of the files. */
 export class AuditFiles {
   readonly #directory: string;
   readonly #from: AuditPlace;
-  /** The oldest first; the last one is the one that was written last. */
+  /** Oldest first. */
   #files: readonly AuditFile[] = [];
 
-  /** `from`: where reading begins; where its file is not kept any more, with the oldest that is. */
+  /** `from`: start position; if its file is gone, reading starts with the oldest file. */
   constructor(directory: string, from = beginning) {
     this.#directory = directory;
     this.#from = from;
   }
 
-  /** Behind the last line that was read. */
   get end(): AuditPlace {
     return this.#files.at(-1)?.end ?? this.#from;
   }
 
-  /** The lines behind the place, the oldest first. */
+  /** Lines after the start position, oldest first. */
   async *read(): AsyncGenerator<PlacedLine, void, undefined> {
     this.#files = await this.#openFiles();
     for (const file of this.#files) yield* file.rest();
@@ -69,7 +65,7 @@ export class AuditFiles {
     for (const file of this.#files) await file.close();
   }
 
-  /** Newest first, so that a rotation meanwhile shows one twice, which is noticed, and hides none. */
+  /** Newest first: a concurrent rotation shows a file twice, which is detected, and hides none. */
   async #openFiles(): Promise<readonly AuditFile[]> {
     const files: AuditFile[] = [];
     const { inode, offset } = this.#from;
@@ -101,7 +97,7 @@ class AuditFile {
     this.#size = size;
   }
 
-  /** Null: there is none. */
+  /** Null: the file does not exist. */
   static async open(path: string): Promise<AuditFile | null> {
     try {
       const handle = await open(path, 'r');
@@ -116,12 +112,12 @@ class AuditFile {
     return { inode: this.inode, offset: this.#offset };
   }
 
-  /** A place behind the end is one of another file: this one is read from its beginning. */
+  /** An offset beyond the end belongs to another file: this one is read from the start. */
   skipTo(offset: number): void {
     if (offset <= this.#size) this.#offset = offset;
   }
 
-  /** Whole lines of ours behind those that were read. */
+  /** Complete audit lines after those already read. */
   async *rest(): AsyncGenerator<PlacedLine, void, undefined> {
     for (;;) {
       const bytes = await this.#whole();
@@ -140,7 +136,7 @@ class AuditFile {
     return this.#handle.close();
   }
 
-  /** From the offset to the last line feed of a piece; a piece without one is none of ours. */
+  /** Bytes from the offset to the last line feed of a piece. A full piece without one contains no audit line. */
   async #whole(): Promise<Buffer> {
     const piece = Buffer.alloc(pieceBytes);
     const { bytesRead } = await this.#handle.read(piece, 0, pieceBytes, this.#offset);
@@ -149,7 +145,6 @@ class AuditFile {
   }
 }
 
-/** A line whose change is under way. */
 export function begunLine(intent: AuditIntent, atMs: number): AuditLine {
   const { operator, role, user, from, action, ids } = intent;
   const at = new Date(atMs).toISOString();
@@ -157,7 +152,6 @@ export function begunLine(intent: AuditIntent, atMs: number): AuditLine {
   return { at, ...who, action, ids: shownIds(ids), result: 'unknown' };
 }
 
-/** The same line, once it is known how it ended. */
 export function endedLine(begun: AuditLine, { result, reason, ids = {} }: AuditOutcome): AuditLine {
   return {
     ...begun,
@@ -167,13 +161,13 @@ export function endedLine(begun: AuditLine, { result, reason, ids = {} }: AuditO
   };
 }
 
-/** With its line feed, and room for what the end of the change adds. */
+/** Includes the line feed, and space for the fields added at the end of the change. */
 export function encodeBegun(line: AuditLine): Buffer {
   const text = JSON.stringify(line);
   return padded(text, Buffer.byteLength(text) + auditOutcomeBytes);
 }
 
-/** `bytes` long: as much of the line as has room, its result in any case. */
+/** Exactly `bytes` long: drops fields that do not fit, but never the result. */
 export function encodeEnded(begun: AuditLine, outcome: AuditOutcome, bytes: number): Buffer {
   const { result, ids = {} } = outcome;
   const forms: readonly AuditOutcome[] = [outcome, { result, ids }, { result }];
@@ -182,7 +176,7 @@ export function encodeEnded(begun: AuditLine, outcome: AuditOutcome, bytes: numb
   return padded(text, bytes - 1);
 }
 
-/** Null: no line of ours, or half of one. */
+/** Null: not an audit line, or incomplete. */
 function parseAuditLine(text: string): AuditLine | null {
   try {
     const line: unknown = JSON.parse(text);
@@ -197,20 +191,20 @@ function padded(text: string, bytes: number): Buffer {
   return Buffer.from(`${text}${' '.repeat(bytes - Buffer.byteLength(text))}\n`);
 }
 
-/** As long as a line may be, and without what is none of a log's business. */
+/** Truncates long values and masks URLs. */
 function shownIds(ids: AuditIds): AuditIds {
   const entries = Object.entries(ids) as [AuditId, unknown][];
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
       const shown = name === 'url' && typeof value === 'string' ? maskUrl(value) : value;
-      // All that one request can name.
+      // One request can name this many devices.
       const item = shownValue(shown, name === 'device_ids' ? devicesAddedMax : auditListItemsMax);
       return item === undefined ? [] : [[name, item]];
     }),
   );
 }
 
-/** Scalars, lists of texts and counts; anything else comes from a body that is none, and is left out. */
+/** Accepts scalars, lists of strings and counts; any other value comes from an invalid body and is omitted. */
 function shownValue(value: unknown, itemsMax: number): unknown {
   if (typeof value === 'string') return cut(value);
   if (typeof value === 'number' || typeof value === 'boolean') return value;

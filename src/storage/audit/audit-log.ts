@@ -1,6 +1,6 @@
 /**
- * The audit log: a line is on disk before its change begins, or the change is refused. One process writes it: the
- * server, or a command that holds the directory's lock. See docs/adr/0021.
+ * The audit log: a line is on disk before its change begins, or the change is refused. One process writes it: the server, or a
+ * command that owns the directory's lock. See docs/adr/0021.
  */
 import { open, rename, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
@@ -12,7 +12,7 @@ import { auditPath, begunLine, encodeBegun, encodeEnded, endedLine } from './aud
 import { syncDirectory } from '../keys/private-file.ts';
 import { adviceBehind, explainFault } from '../lmdb/store-fault.ts';
 
-/** The change was not begun: nobody would know of it. */
+/** The change was refused because it could not be recorded. */
 export class AuditRefusal extends Error {
   override readonly name = 'AuditRefusal';
 }
@@ -20,18 +20,17 @@ export class AuditRefusal extends Error {
 export interface AuditLogDeps {
   readonly directory: string;
   readonly clock: Clock;
-  /** Told of each line once, when its result is known. */
-  readonly told: (line: AuditLine) => void;
-  /** Told of a line whose result cannot be written; it stays `unknown`. */
-  readonly lost: (line: AuditLine, reason: string) => void;
-  /** Left out: those of the server. */
+  /** Called once for each line when its result is known. */
+  readonly onRecorded: (line: AuditLine) => void;
+  /** Called for a line whose result cannot be written; it stays `unknown`. */
+  readonly onLost: (line: AuditLine, reason: string) => void;
+  /** Default: `auditFileBytesMax`, and `auditOldFilesMax` below. */
   readonly fileBytesMax?: number;
   readonly oldFilesMax?: number;
 }
 
-/** A change that may begin. */
 interface AuditedChange {
-  /** Once, when it is over. Never rejects. */
+  /** Call once, at the end of the change. Never rejects. */
   end(outcome: AuditOutcome): Promise<void>;
 }
 
@@ -43,7 +42,6 @@ export class AuditLog {
   readonly #deps: AuditLogDeps;
   readonly #fileBytesMax: number;
   readonly #oldFilesMax: number;
-  /** One writes at a time. */
   readonly #turns = new SerialQueue();
   #underWay = 0;
 
@@ -53,7 +51,7 @@ export class AuditLog {
     this.#oldFilesMax = deps.oldFilesMax ?? auditOldFilesMax;
   }
 
-  /** Resolves when the line is on disk. Rejects with an AuditRefusal when it cannot be. */
+  /** Resolves when the line is on disk; otherwise rejects with an AuditRefusal. */
   async #open(intent: AuditIntent): Promise<AuditedChange> {
     if (this.#underWay >= auditedAtOnceMax)
       throw new AuditRefusal(`refused: ${auditedAtOnceMax} changes are under way already`);
@@ -69,8 +67,8 @@ export class AuditLog {
   }
 
   /**
-   * Runs `act` behind its line. Rejects with an AuditRefusal before it, and with what `act` rejects with: the line tells the
-   * cause that the system or the store reports, and of another error nothing.
+   * Runs `act` after its line is on disk. Rejects with an AuditRefusal before that, or with the error of `act`: the line contains a
+   * cause that the system or the store reported, and no details of other errors.
    */
   async record<Result>(
     intent: AuditIntent,
@@ -100,15 +98,15 @@ export class AuditLog {
         try {
           await this.#turns.run(() => overwrite(file, encodeEnded(begun, outcome, bytes.length), position));
         } catch (error) {
-          this.#deps.lost(line, messageOf(error));
+          this.#deps.onLost(line, messageOf(error));
         }
         this.#underWay -= 1;
-        this.#deps.told(line);
+        this.#deps.onRecorded(line);
       },
     };
   }
 
-  /** The file that has the line now, whatever it is called later, and where in it. */
+  /** Returns the file that contains the line, which stays valid after a rotation, and the line's position. */
   async #append(bytes: Buffer): Promise<{ readonly file: FileHandle; readonly position: number }> {
     const path = auditPath(this.#deps.directory);
     const position = await this.#appendTo(path, bytes);
@@ -120,7 +118,7 @@ export class AuditLog {
     try {
       const stat = await file.stat();
       const { size, mode } = stat;
-      if (!stat.isFile()) throw new Error(`${path} is no regular file`);
+      if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
       if (size > 0 && size + bytes.length > this.#fileBytesMax) {
         await this.#rotate();
         return await this.#appendTo(path, bytes);
@@ -143,7 +141,7 @@ export class AuditLog {
   }
 }
 
-/** All of it on disk, or nothing of it in the file. */
+/** Appends all bytes and syncs them, or restores the file's size. */
 async function appendWhole(file: FileHandle, bytes: Buffer, size: number): Promise<void> {
   try {
     await file.appendFile(bytes);
@@ -152,8 +150,8 @@ async function appendWhole(file: FileHandle, bytes: Buffer, size: number): Promi
     await file.truncate(size).catch(() => undefined);
     throw error;
   }
-  // Else the line is not where its result would be written.
-  if ((await file.stat()).size !== size + bytes.length) throw new Error('another process writes it, too');
+  // Otherwise the result would be written to the wrong position.
+  if ((await file.stat()).size !== size + bytes.length) throw new Error('another process writes to it');
 }
 
 async function overwrite(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
@@ -165,7 +163,7 @@ async function overwrite(file: FileHandle, bytes: Buffer, position: number): Pro
   }
 }
 
-/** A process was killed within its last line. */
+/** True: a process was killed while it wrote the last line. */
 async function isTorn(file: FileHandle, size: number): Promise<boolean> {
   if (size === 0) return false;
   const last = Buffer.alloc(1);

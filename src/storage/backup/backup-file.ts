@@ -1,6 +1,6 @@
 /**
- * A backup that comes as pieces, passed on and read on its way, so that a cut or damaged one is noticed; as a file it appears
- * under its name when it is whole and the disk has it. Source: docs/adr/0026.
+ * Writes a backup that arrives in pieces, and verifies it on the way, so that a cut or damaged one is detected. The file gets its
+ * name once it is complete and on disk. Source: docs/adr/0026.
  */
 import { statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { refuseFull } from './backup-room.ts';
 import type { OpenBackup } from './backup-writer.ts';
 
 export interface BackupProgress {
-  /** `placing`: all of it is written, and nothing has the file's name yet. */
+  /** `placing`: completely written, not renamed yet. */
   readonly phase: 'copying' | 'placing';
   readonly rows: number;
   readonly rowsInAll: number;
@@ -23,22 +23,21 @@ export interface BackupProgress {
 
 export interface BackupDeps {
   readonly onProgress?: (progress: BackupProgress) => void;
-  /** Aborted: the backup ends, with the signal's reason, and leaves nothing. */
+  /** Aborting ends the backup with the signal's reason, and leaves no file. */
   readonly signal?: AbortSignal;
-  /** A file that has the name now is replaced; default: it is refused. */
+  /** True: replaces an existing file. Default: refuses. */
   readonly replaces?: boolean;
-  /** Bytes that the disk of a directory has for us. */
   readonly freeBytes?: (directory: string) => number;
 }
 
 export interface WrittenBackup {
   readonly manifest: BackupManifest;
   readonly bytes: number;
-  /** SHA-256 of all bytes before it in the file; lowercase hex. */
+  /** SHA-256 of all preceding bytes of the file; lowercase hex. */
   readonly sha256: string;
 }
 
-/** Mode 0600. Rejects with a StoreOpenError, also where the name is taken, or with the system's error. */
+/** Creates the file with mode 0600. Rejects with a StoreOpenError, also when the name is taken, or with the system's error. */
 export async function writeBackupFile(
   file: string,
   { pieces, bytesMax }: Omit<OpenBackup, 'close'>,
@@ -67,7 +66,7 @@ export async function writeBackupFile(
   }
 }
 
-/** `write`: resolves when the next piece may come. */
+/** `write` resolves when it can accept the next piece. */
 export async function passBackup(
   pieces: AsyncIterable<Buffer>,
   write: (piece: Buffer) => Promise<void>,
@@ -99,13 +98,12 @@ async function writeAll(target: FileHandle, piece: Buffer): Promise<void> {
   for (let at = 0; at < piece.length;) at += (await target.write(piece, at)).bytesWritten;
 }
 
-/** Throws a StoreOpenError. */
 function refuseTaken(path: string, replaces: boolean): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || (replaces && found.isFile())) return;
   throw new StoreOpenError(
     found.isFile()
-      ? `${path} is there already: name another file, or replace it with --force`
-      : `${path} is no file: name one that a backup may be`,
+      ? `${path} exists already: name another file, or replace it with --force`
+      : `${path} is not a regular file: name a file for the backup`,
   );
 }

@@ -1,8 +1,8 @@
 /**
- * The file of a backup, version 1: sixteen bytes that name it, its version and the length of its manifest (four bytes each, most
- * significant first), the manifest as JSON, the rows of each table and the bytes of each file in the order of the manifest, and
- * the SHA-256 of all of it. A row is the length of its key (two bytes), of its value (four), the key and the value, as they stand
- * in the store; rows ascend by their keys. Source: docs/adr/0026.
+ * The backup format, version 1: a magic of sixteen bytes, the version and the length of the manifest (four bytes each, big-endian),
+ * the manifest as JSON, the rows of each table and the bytes of each file in the order of the manifest, and the SHA-256 of all of it.
+ * A row is the length of its key (two bytes) and value (four), then key and value as stored; rows ascend by key. Source:
+ * docs/adr/0026.
  */
 import { z } from 'zod';
 import { decodeJsonObject } from '../../lib/utf8.ts';
@@ -11,20 +11,19 @@ import { StoreOpenError } from '../lmdb/store-format.ts';
 export const backupMagic = Buffer.from('reveille backup\n');
 export const backupVersion = 1;
 
-/** What stands before the manifest: the magic, the version and the manifest's length. */
+/** Bytes before the manifest: magic, version and length of the manifest. */
 export const backupHeadBytes = backupMagic.length + 8;
 export const backupManifestBytesMax = 1024 * 1024;
 export const backupDigestBytes = 32;
-/** Before a row's key and value: their lengths. */
+/** Bytes before a row's key: the lengths of key and value. */
 export const backupRowHeadBytes = 6;
-/** LMDB takes no longer key. */
 export const backupKeyBytesMax = 1978;
-/** A row of a store has some kilobytes at most. */
+/** Rows of a store have a few kilobytes at most. */
 export const backupValueBytesMax = 64 * 1024 * 1024;
 const tablesMax = 96;
 const filesMax = 32;
 
-/** Files of a data directory beside those of LMDB, of which a backup may have each: tokens, keys, and the audit log, newest first. */
+/** Optional files of a data directory, apart from LMDB's: tokens, keys, and the audit log, newest first. */
 export const keyFileNames = ['ops.token', 'ops-tokens.json', 'token-keys.json'] as const;
 const otherFileForm = /^(?:ops\.token|ops-tokens\.json|token-keys\.json|audit\.log(?:\.[1-9])?)$/;
 
@@ -35,7 +34,6 @@ const tableForm = z.object({
 });
 const fileForm = z.object({ name: z.string().regex(otherFileForm), bytes: z.number().int().nonnegative() });
 const manifestForm = z.object({
-  /** Of the program that wrote it. */
   release: z.string().min(1).max(64),
   store_format: z.number().int().positive(),
   /** ISO 8601. */
@@ -55,7 +53,6 @@ export function countRows({ tables }: BackupManifest): number {
   return tables.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** Up to and including the manifest. */
 export function encodeBackupHead(manifest: BackupManifest): Buffer {
   const json = Buffer.from(JSON.stringify(manifest));
   const head = Buffer.alloc(backupHeadBytes);
@@ -65,12 +62,12 @@ export function encodeBackupHead(manifest: BackupManifest): Buffer {
   return Buffer.concat([head, json]);
 }
 
-/** The length of the manifest. `name`: of the file, for the StoreOpenError that it throws. */
+/** Returns the length of the manifest. Throws a StoreOpenError that names the file as `name`. */
 export function decodeBackupHead(head: Buffer, name: string): number {
   const version = head.readUInt32BE(backupMagic.length);
   if (version !== backupVersion)
     throw new StoreOpenError(
-      `${name} has version ${version} of the form of backups, and this release reads version ${backupVersion}: ` +
+      `${name} has version ${version} of the backup format, and this release reads version ${backupVersion}: ` +
         `use the release that wrote it, or a later one`,
     );
   const bytes = head.readUInt32BE(backupMagic.length + 4);
@@ -78,7 +75,7 @@ export function decodeBackupHead(head: Buffer, name: string): number {
   return bytes;
 }
 
-/** Throws a StoreOpenError when it is none that a backup has. */
+/** Throws a StoreOpenError when the manifest is invalid. */
 export function decodeManifest(bytes: Buffer, name: string): BackupManifest {
   const json = decodeJsonObject(bytes);
   if (!json.ok) throw damagedBackup(name, `its manifest is ${json.error}`);
@@ -89,16 +86,16 @@ export function decodeManifest(bytes: Buffer, name: string): BackupManifest {
     ...parsed.data.tables.map((table) => `${table.file} ${table.name}`),
     ...parsed.data.files.map((file) => file.name),
   ];
-  if (new Set(names).size !== names.length) throw damagedBackup(name, 'its manifest has a name twice');
+  if (new Set(names).size !== names.length) throw damagedBackup(name, 'its manifest names an item twice');
   return parsed.data;
 }
 
 export function damagedBackup(name: string, fault: string): StoreOpenError {
-  return new StoreOpenError(`${name} is damaged (${fault}): nothing was made of it; use another backup`);
+  return new StoreOpenError(`${name} is damaged (${fault}): nothing was restored; use another backup`);
 }
 
 export function cutBackup(name: string): StoreOpenError {
   return new StoreOpenError(
-    `${name} is cut short: nothing was made of it; use another backup, or copy it again`,
+    `${name} is cut short: nothing was restored; use another backup, or copy it again`,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a backup from its first byte to its checksum, in order and once, with little of it in memory. Nothing that was read is
- * to be believed before `finish` has found the checksum right; each call throws a StoreOpenError that names the file.
+ * Reads a backup sequentially and once, with little of it in memory. The content is not verified before `finish` has checked the
+ * checksum. Each call throws a StoreOpenError that names the file.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -27,28 +27,27 @@ export class BackupReader {
   readonly #name: string;
   readonly #source: AsyncIterator<Buffer>;
   readonly #hash = createHash('sha256');
-  /** What was read of the source and not taken yet. */
   #window: Buffer = Buffer.alloc(0);
 
-  /** `name`: as people call the file. */
+  /** `name`: name of the file in errors. */
   constructor(source: AsyncIterable<Buffer>, name: string) {
     this.#name = name;
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** The first call. */
+  /** Call first. */
   async manifest(): Promise<BackupManifest> {
     await this.#fill(backupHeadBytes);
     const begins = this.#window.subarray(0, backupMagic.length);
     if (!begins.equals(backupMagic.subarray(0, begins.length)))
       throw new StoreOpenError(
-        `${this.#name} is no backup of Reveille: name a file that reveille backup wrote`,
+        `${this.#name} is not a backup of Reveille: name a file that reveille backup wrote`,
       );
-    const bytes = decodeBackupHead(await this.#take(backupHeadBytes), this.#name);
-    return decodeManifest(await this.#take(bytes), this.#name);
+    const bytes = decodeBackupHead(await this.#consume(backupHeadBytes), this.#name);
+    return decodeManifest(await this.#consume(bytes), this.#name);
   }
 
-  /** So many rows, in batches of which each is good until the next is asked for. */
+  /** The next `count` rows, in batches; each is valid until the next one is requested. */
   async *rows(count: number): AsyncGenerator<readonly BackupRow[], void, undefined> {
     let left = count;
     let last: Buffer = Buffer.alloc(0);
@@ -60,32 +59,30 @@ export class BackupReader {
     }
   }
 
-  /** The next `count` bytes, in pieces. */
   async *bytes(count: number): AsyncGenerator<Buffer, void, undefined> {
     for (let left = count; left > 0;) {
       await this.#fill(1);
-      const piece = await this.#take(Math.min(left, Math.max(1, this.#window.length)));
+      const piece = await this.#consume(Math.min(left, Math.max(1, this.#window.length)));
       left -= piece.length;
       yield piece;
     }
   }
 
-  /** The last call: the checksum is right, and nothing stands behind it. Resolves to it, in lowercase hex. */
+  /** Call last: checks the checksum, and that no data follows. Resolves to the checksum in lowercase hex. */
   async finish(): Promise<string> {
     const expected = this.#hash.digest();
     await this.#fill(backupDigestBytes + 1);
     if (this.#window.length < backupDigestBytes) throw cutBackup(this.#name);
-    if (this.#window.length > backupDigestBytes) throw damagedBackup(this.#name, 'it goes on behind its end');
-    if (!expected.equals(this.#window)) throw damagedBackup(this.#name, 'its checksum is another');
+    if (this.#window.length > backupDigestBytes) throw damagedBackup(this.#name, 'it has data after its end');
+    if (!expected.equals(this.#window)) throw damagedBackup(this.#name, 'its checksum does not match');
     return expected.toString('hex');
   }
 
-  /** Gives the source back. */
   async close(): Promise<void> {
     await this.#source.return?.();
   }
 
-  /** At least one row. `last`: the key before them. */
+  /** Reads at least one row. `last`: key of the row before. */
   async #batch(most: number, last: Buffer): Promise<BackupRow[]> {
     const rows: BackupRow[] = [];
     for (let needed = backupRowHeadBytes; rows.length === 0;) {
@@ -96,7 +93,7 @@ export class BackupReader {
     return rows;
   }
 
-  /** Takes rows that are whole in the window. Returns the bytes that the next one needs there, when there was none. */
+  /** Parses complete rows in the window. Returns the number of bytes that the next row needs there, if there was none. */
   #parse(rows: BackupRow[], most: number, last: Buffer): number {
     const window = this.#window;
     let [at, before, needed] = [0, last, backupRowHeadBytes];
@@ -117,7 +114,7 @@ export class BackupReader {
     return needed;
   }
 
-  async #take(count: number): Promise<Buffer> {
+  async #consume(count: number): Promise<Buffer> {
     await this.#fill(count);
     if (this.#window.length < count) throw cutBackup(this.#name);
     const taken = this.#window.subarray(0, count);
@@ -130,7 +127,7 @@ export class BackupReader {
     this.#window = this.#window.subarray(count);
   }
 
-  /** The window has at least so many bytes, unless the source has ended. */
+  /** Reads until the window has at least `count` bytes, or the source has ended. */
   async #fill(count: number): Promise<void> {
     if (this.#window.length >= count) return;
     const pieces = [this.#window];

@@ -1,7 +1,7 @@
 /**
- * Restores a backup into an empty data directory, and unpacks one to be looked at. Files are made in `restore.unfinished` of the
- * directory and move up when all of them are whole; while that folder is there nobody opens a store beside it, and a killed
- * restore can be repeated. Source: docs/adr/0026.
+ * Restores a backup into an empty data directory, or unpacks one for inspection. Files are created in `restore.unfinished` of the
+ * directory and moved up when all are complete. No store opens while that folder exists, and an interrupted restore can be repeated.
+ * Source: docs/adr/0026.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -17,28 +17,26 @@ import { BackupReader } from './backup-reader.ts';
 import { checkBackupFormat, unpackBackup } from './unpack-backup.ts';
 
 export interface RestoreProgress {
-  /** `placing`: the backup was whole, and its files move to their places. */
+  /** `placing`: the backup is complete, and its files are being moved to their places. */
   readonly phase: 'restoring' | 'placing';
   readonly done: number;
-  /** Rows, or files. */
+  /** Total number of rows, or of files. */
   readonly inAll: number;
 }
 
 export interface RestoreDeps {
-  /** As people call the backup. */
+  /** Name of the backup in errors. */
   readonly name: string;
-  /** Of the backup; null: nobody knows. */
   readonly bytes: number | null;
   readonly onProgress?: (progress: RestoreProgress) => void;
-  /** Aborted: it ends, with the signal's reason, and leaves nothing. */
+  /** Aborting ends the restore with the signal's reason, and leaves no file. */
   readonly signal?: AbortSignal;
-  /** Bytes that the disk of a directory has for us. */
   readonly freeBytes?: (directory: string) => number;
 }
 
 /**
- * `path`: of a data directory that is empty, or not there. Rejects with a StoreOpenError, and then has made nothing, unless the
- * files were whole and could not be placed.
+ * `path`: a data directory that is empty or missing. Rejects with a StoreOpenError and leaves nothing, unless the files were complete
+ * and could not be placed.
  */
 export async function restoreBackup(
   source: AsyncIterable<Buffer>,
@@ -82,16 +80,16 @@ async function restoreInto(
   }
 }
 
-/** Removes the directory and its parents up to `made`, as far as they are empty. */
+/** Removes the directory and its parents up to `made`, if they are empty. */
 function removeMade(directory: string, made: string): void {
   try {
     for (let at = directory; at.startsWith(made); at = dirname(at)) rmdirSync(at);
   } catch {
-    // Files that could not be placed, or another process, are in it.
+    // It contains files that could not be placed, or those of another process.
   }
 }
 
-/** Into a directory that is made, which may then be opened and is to be removed: here if it rejects. */
+/** Unpacks into a new directory, for the caller to open and remove. Removes it on rejection. */
 export async function unpackToLookAt(
   source: AsyncIterable<Buffer>,
   directory: string,
@@ -110,7 +108,7 @@ export async function unpackToLookAt(
   });
 }
 
-/** What cannot be restored by this release is told before anything is made. */
+/** Rejects a backup of another format before it creates a file. */
 async function reading<Result>(
   source: AsyncIterable<Buffer>,
   { name }: RestoreDeps,
@@ -147,10 +145,10 @@ function checkRoom(directory: string, { bytes, freeBytes = freeBytesOf }: Restor
     refuseFull('the store', Math.ceil(bytes * restoredRoomFactor), directory, freeBytes(directory));
 }
 
-/** A volume of its own has this folder from the start; a lock is looked at as a lock. */
+/** New volumes contain `lost+found`; the lock is checked separately. */
 const foundInEmpty = new Set(['lost+found', 'server.lock']);
 
-/** Throws a StoreOpenError: only what is empty, or holds an unfinished restore, is restored into. */
+/** Throws a StoreOpenError unless the directory is empty or contains an unfinished restore. */
 function refuseUsed(directory: string): void {
   if (!existsSync(directory)) return;
   const pid = livingPid(directory);
@@ -167,17 +165,15 @@ function refuseUsed(directory: string): void {
   );
 }
 
-/** Whether a restore makes something of this name. */
 function isRestored(name: string): boolean {
   const ofStore = Object.values(storeFileNames).some((file) => name === file || name === `${file}-lock`);
   return name === unfinishedRestore || ofStore || isOtherFileName(name);
 }
 
-/** What a killed restore has left. */
 function clearUnfinished(directory: string): void {
   const names = readdirSync(directory);
   if (!names.includes(unfinishedRestore)) return;
-  // The folder goes last: without it, the rest would look like a store.
+  // Removes the folder last: without it, the rest would look like a store.
   const others = names.filter((name) => name !== unfinishedRestore && isRestored(name));
   for (const name of [...others, unfinishedRestore])
     rmSync(join(directory, name), { recursive: true, force: true });
@@ -185,7 +181,7 @@ function clearUnfinished(directory: string): void {
 
 async function placeAll(directory: string, { onProgress }: RestoreDeps): Promise<void> {
   const unfinished = join(directory, unfinishedRestore);
-  // LMDB's own lock files are of the process that made the store.
+  // LMDB's lock files belong to the process that created the store.
   const names = readdirSync(unfinished).filter((name) => !name.endsWith('-lock'));
   for (const [done, name] of names.entries()) {
     onProgress?.({ phase: 'placing', done, inAll: names.length });

@@ -1,10 +1,9 @@
-/** A backup on a thread of its own, so that a server serves while its whole store is read. */
+/** Reads a backup on a thread, so that the server keeps serving. */
 import { on } from 'node:events';
 import { Readable } from 'node:stream';
 import { startModuleWorker } from '../../lib/module-worker.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 
-/** To the worker, as its data. */
 export interface BackupTask {
   readonly directory: string;
   /** Wall milliseconds. */
@@ -13,10 +12,10 @@ export interface BackupTask {
 
 export type BackupAsk = 'next' | 'stop';
 
-/** The most bytes that it has, then its pieces, then null. */
+/** Maximum size of the backup in bytes, then its pieces, then null. */
 export type BackupAnswer = number | Uint8Array | null;
 
-/** `pieces` destroyed: it ends. Rejects with a StoreOpenError. */
+/** Destroying `pieces` ends the backup. Rejects with a StoreOpenError. */
 export async function backupInWorker(
   task: BackupTask,
 ): Promise<{ readonly bytesMax: number; readonly pieces: Readable }> {

@@ -1,4 +1,4 @@
-/** Verifies a backup: by its checksum, and by reading through the store that is made of it in a directory of its own. */
+/** Verifies a backup by its checksum, and by reading through the store that is unpacked from it. */
 import { rmSync } from 'node:fs';
 import { openStore } from '../lmdb/open-store.ts';
 import { walkStore } from '../lmdb/store-damage.ts';
@@ -8,7 +8,10 @@ import type { BackupManifest } from './backup-format.ts';
 import { unpackToLookAt, type RestoreDeps } from './backup-restore.ts';
 import { removeLeftovers } from '../lmdb/leftovers.ts';
 
-/** `path`: beside which the store is unpacked, and removed. Rejects with a StoreOpenError when the backup is not whole. */
+/**
+ * `path`: the store is unpacked next to it, and removed afterwards. Rejects with a StoreOpenError when the backup is incomplete or
+ * damaged.
+ */
 export async function verifyBackup(
   source: AsyncIterable<Buffer>,
   path: string,

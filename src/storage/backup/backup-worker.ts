@@ -1,4 +1,4 @@
-/** The thread of one backup: opens the store beside the others, and answers each ask with the room it takes, then its pieces. */
+/** Entry of the backup thread: answers each request with the maximum size, then with the pieces in order. */
 import { on } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
@@ -10,7 +10,7 @@ assert(port !== null, 'a backup is taken on a thread');
 const { directory, nowMs } = workerData as BackupTask;
 const asks = on(port, 'message')[Symbol.asyncIterator]() as AsyncIterator<[BackupAsk]>;
 
-/** False: nobody wants more of it. */
+/** False: the reader has stopped. */
 async function answer(value: BackupAnswer): Promise<boolean> {
   const { value: ask } = await asks.next();
   if (ask?.[0] !== 'next') return false;

@@ -1,4 +1,4 @@
-/** A backup of the store that this process holds, as pieces of bytes. Source: docs/adr/0026. */
+/** Backs up the open store of this process as pieces of bytes. Source: docs/adr/0026. */
 import { createHash } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
 import { readVersion } from '../../lib/package-version.ts';
@@ -11,39 +11,39 @@ import {
   type BackupManifest,
 } from './backup-format.ts';
 import type { BackupRow } from './backup-reader.ts';
-import { holdFiles, type HeldFile } from './key-and-audit-files.ts';
-import { StoreMoment } from './store-moment.ts';
+import { openKeyAndAuditFiles, type OpenFile } from './key-and-audit-files.ts';
+import { StoreSnapshot } from './store-snapshot.ts';
 
 export interface OpenBackup {
-  /** A backup has no more bytes; the room to look for before it is written. */
+  /** Maximum size of the backup, to check for free space. */
   readonly bytesMax: number;
   readonly pieces: AsyncIterable<Buffer>;
-  /** The pages and files of its moment are held until then. */
+  /** Releases the snapshot and the open files. */
   close(): Promise<void>;
 }
 
-/** `directory`: its lock is this process's; `nowMs`: wall time. Rejects with a StoreOpenError or the system's error. */
+/** `directory`: this process owns its lock; `nowMs`: wall time. Rejects with a StoreOpenError or the system's error. */
 export async function openBackup(directory: string, nowMs: number): Promise<OpenBackup> {
-  const store = await StoreMoment.take(directory);
-  let files: readonly HeldFile[] = [];
+  const store = await StoreSnapshot.open(directory);
+  let files: readonly OpenFile[] = [];
   const close = async (): Promise<void> => {
     await store.close();
     for (const file of files) await file.close();
   };
   try {
-    files = await holdFiles(directory);
+    files = await openKeyAndAuditFiles(directory);
   } catch (error) {
     await close();
     throw error;
   }
-  // Rows take no more in a backup than the pages they lie on.
+  // Rows are at most as large as the pages that contain them.
   const bytesMax = [...store.tables, ...files].reduce((sum, { bytes }) => sum + bytes, 0);
   return { bytesMax, pieces: withDigest(piecesOf(store, files, nowMs)), close };
 }
 
 async function* piecesOf(
-  { tables }: StoreMoment,
-  files: readonly HeldFile[],
+  { tables }: StoreSnapshot,
+  files: readonly OpenFile[],
   nowMs: number,
 ): AsyncGenerator<Buffer, void, undefined> {
   const manifest: BackupManifest = {
@@ -67,7 +67,6 @@ async function* withDigest(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer
   yield hash.digest();
 }
 
-/** Pieces of about `backupPieceBytes`. */
 function* encodeRows(rows: Iterable<BackupRow>): Generator<Buffer, void, undefined> {
   let piece = Buffer.allocUnsafe(backupPieceBytes);
   let at = 0;

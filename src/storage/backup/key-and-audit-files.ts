@@ -1,6 +1,6 @@
 /**
- * The files of a data directory beside those of LMDB that a backup has: tokens, keys and the audit log, held open so that a
- * rotation or a new token meanwhile changes nothing of what is copied.
+ * Files of a data directory that a backup includes, apart from LMDB's: tokens, keys and the audit log. All are opened at once, so
+ * that a rotation or a new token does not change the copy.
  */
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { backupPieceBytes } from '../lmdb/store-limits.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 import { keyFileNames } from './backup-format.ts';
 
-export class HeldFile {
+export class OpenFile {
   readonly name: string;
-  /** When it was opened; what is written behind them is not read. */
+  /** Size when the file was opened; bytes appended later are not read. */
   readonly bytes: number;
   readonly #handle: FileHandle;
 
@@ -22,7 +22,6 @@ export class HeldFile {
     this.#handle = handle;
   }
 
-  /** Rejects when the file has become shorter. */
   async *read(): AsyncGenerator<Buffer, void, undefined> {
     for (let at = 0; at < this.bytes;) {
       const length = Math.min(backupPieceBytes, this.bytes - at);
@@ -39,44 +38,44 @@ export class HeldFile {
   }
 }
 
-/** Those that are there. To be closed. */
-export async function holdFiles(directory: string): Promise<readonly HeldFile[]> {
-  const held: HeldFile[] = [];
+/** Opens all files that exist; the caller closes them. */
+export async function openKeyAndAuditFiles(directory: string): Promise<readonly OpenFile[]> {
+  const files: OpenFile[] = [];
   try {
     for (const name of keyFileNames) {
-      const file = await hold(join(directory, name), name);
-      if (file !== null) held.push(file);
+      const file = await openNamed(join(directory, name), name);
+      if (file !== null) files.push(file);
     }
-    held.push(...(await holdAudit(directory)));
-    return held;
+    files.push(...(await openAuditFiles(directory)));
+    return files;
   } catch (error) {
-    for (const file of held) await file.close();
+    for (const file of files) await file.close();
     throw error;
   }
 }
 
-/** Newest first, so that a rotation meanwhile shows one twice, which is noticed, and hides none. */
-async function holdAudit(directory: string): Promise<HeldFile[]> {
-  const held: HeldFile[] = [];
+/** Newest first: a concurrent rotation shows a file twice, which is detected, and hides none. */
+async function openAuditFiles(directory: string): Promise<OpenFile[]> {
+  const files: OpenFile[] = [];
   const inodes = new Set<number>();
   for (let age = 0; age <= auditOldFilesMax; age++) {
     const handle = await openIfThere(auditPath(directory, age));
     if (handle === null) continue;
     const { ino, size } = await handle.stat();
     if (inodes.has(ino)) await handle.close();
-    else held.push(new HeldFile(auditName(held.length), size, handle));
+    else files.push(new OpenFile(auditName(files.length), size, handle));
     inodes.add(ino);
   }
-  return held;
+  return files;
 }
 
 function auditName(age: number): string {
   return auditPath('', age);
 }
 
-async function hold(path: string, name: string): Promise<HeldFile | null> {
+async function openNamed(path: string, name: string): Promise<OpenFile | null> {
   const handle = await openIfThere(path);
-  return handle === null ? null : new HeldFile(name, (await handle.stat()).size, handle);
+  return handle === null ? null : new OpenFile(name, (await handle.stat()).size, handle);
 }
 
 async function openIfThere(path: string): Promise<FileHandle | null> {

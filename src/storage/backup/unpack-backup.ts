@@ -1,6 +1,6 @@
 /**
- * Makes the files of a data directory of a backup: the store's with every row of it, and those beside them. They are whole, and
- * the disk has them, when it resolves; nothing of them is to be used when it rejects.
+ * Creates the files of a data directory from a backup. When it resolves, they are complete and on disk; when it rejects, they must
+ * not be used.
  */
 import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,20 +17,20 @@ import type { BackupReader, BackupRow } from './backup-reader.ts';
 export interface Unpacking {
   readonly reader: BackupReader;
   readonly manifest: BackupManifest;
-  /** As people call the backup. */
+  /** Name of the backup in errors. */
   readonly name: string;
-  /** Empty, and ours alone. */
+  /** An empty directory that no other process uses. */
   readonly directory: string;
   readonly onRows: (rows: number) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Throws a StoreFormatError when the rows are of another format than this release reads. */
+/** Throws a StoreFormatError when this release cannot read the rows. */
 export function checkBackupFormat({ store_format: format }: BackupManifest, name: string): void {
   if (format !== storeFormat) throw new StoreFormatError(name, format);
 }
 
-/** Rejects with a StoreOpenError when the backup is not whole, and with the system's errors. */
+/** Rejects with a StoreOpenError when the backup is incomplete, and with the system's errors. */
 export async function unpackBackup(unpacking: Unpacking): Promise<void> {
   const { reader, manifest, directory } = unpacking;
   for (const kind of Object.keys(storeFileNames) as (keyof typeof storeFileNames)[]) {
@@ -49,7 +49,7 @@ async function unpackStoreFile(
 ): Promise<void> {
   const path = join(unpacking.directory, fileName);
   const options = { ...environmentOptions, encoding: 'binary' } as const;
-  // Nobody reads it before it is whole, and it is flushed then.
+  // Not synced per commit: the file is flushed before anyone reads it.
   const root = open<Buffer, Buffer>({ ...options, path, noSync: true, overlappingSync: false });
   try {
     root.putSync(Buffer.from(storeFormatName), pack(storeFormat));
@@ -72,7 +72,7 @@ async function unpackTable(
   });
   const put = (slice: readonly BackupRow[]): void => {
     table.transactionSync(() => {
-      // In order already: pages are filled one after the other.
+      // Rows are sorted, so `append` fills the pages in sequence.
       for (const { key, value } of slice) table.putSync(key, value, { append: true });
     });
     onRows(slice.length);
@@ -84,7 +84,8 @@ async function unpackTable(
       await nextTurn();
     }
   }
-  if (countEntries(table) !== rows) throw damagedBackup(name, `${tableName} has other rows than it counts`);
+  if (countEntries(table) !== rows)
+    throw damagedBackup(name, `${tableName} has a different number of rows than the manifest counts`);
 }
 
 async function unpackFile(path: string, pieces: AsyncIterable<Buffer>): Promise<void> {

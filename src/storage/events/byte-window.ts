@@ -1,6 +1,6 @@
 /**
- * A file read through a window of fixed size, synchronously: memory stays the same however long the file is.
- * What was read is hashed on the way, so that what is remembered is what was imported.
+ * Reads a file synchronously through a window of fixed size: memory does not grow with the file. The hash covers the bytes that
+ * were read, so it is that of the imported content.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -15,24 +15,24 @@ export class ByteWindow {
   #end = 0;
   #passed = 0;
 
-  /** Throws when the file cannot be opened. `windowBytes` bounds what `more` can hold at once. */
+  /** Throws when the file cannot be opened. `windowBytes`: size of the window. */
   constructor(path: string, windowBytes = registryWindowBytes) {
     this.#file = openSync(path, 'r');
     this.#size = fstatSync(this.#file).size;
     this.#bytes = Buffer.allocUnsafe(windowBytes);
   }
 
-  /** What is read and not passed; valid until the next `more`. */
+  /** Bytes read and not passed yet; valid until the next `more`. */
   get bytes(): Buffer {
     return this.#bytes.subarray(this.#start, this.#end);
   }
 
-  /** Bytes of the file that lie before `bytes`. */
+  /** File offset of `bytes`. */
   get passed(): number {
     return this.#passed;
   }
 
-  /** How much of the file lies before `bytes`: 0 to 1; of what has no size 0. */
+  /** Share of the file before `bytes`: 0 to 1; 0 for a file without a size. */
   get share(): number {
     return this.#size === 0 ? 0 : Math.min(1, this.#passed / this.#size);
   }
@@ -42,7 +42,7 @@ export class ByteWindow {
     this.#passed += count;
   }
 
-  /** Reads on behind `bytes`, whose offsets stay. False at the end of the file, or when the window is full. */
+  /** Reads more bytes after `bytes`; offsets in it stay valid. False at the end of the file, or when the window is full. */
   more(): boolean {
     if (this.#start > 0) {
       this.#bytes.copyWithin(0, this.#start, this.#end);
@@ -55,7 +55,7 @@ export class ByteWindow {
     return read > 0;
   }
 
-  /** The hash of everything read; call once, at the end. */
+  /** Hash of all bytes read, lowercase hex; call once, at the end. */
   sha256(): string {
     return this.#hash.digest('hex');
   }

@@ -1,8 +1,7 @@
 /**
- * Forgets the oldest events by age and by number, a slice at a time and as fast as new ones come. Each slice is a
- * small batch of its own, so that no commit waits for more than one of them, and the loop for even less. An event is
- * never forgotten before those that are older, and a step of the wall clock does not empty the log (forgetting-pace.ts).
- * Source: events.md, Reading.
+ * Removes the oldest events by age and by number, in slices and as fast as new ones arrive. Each slice is a small batch, so
+ * that a commit waits for at most one of them. Older events always go first, and a step of the wall clock does not empty the
+ * log (forgetting-pace.ts). Source: events.md, Reading.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
@@ -14,22 +13,18 @@ import { forgetEventsMs, forgetEventsSlice } from '../lmdb/store-limits.ts';
 import { StoredEvents } from './stored-events.ts';
 
 export interface EventRetentionSettings {
-  /** Of an event; then it is forgotten. */
   readonly maxAgeMs: number;
-  /** Events kept; the oldest beyond it are forgotten. */
   readonly maxCount: number;
 }
 
 export interface EventRetentionDeps extends EventRetentionSettings {
   readonly clock: Clock;
   readonly log: EventStore;
-  /** Commits what `write` puts, all or nothing. */
   readonly batch: (write: () => void) => Promise<void>;
 }
 
 interface SliceToForget {
   readonly newest: LoggedEvent;
-  /** Events that go for their age. */
   readonly aged: number;
 }
 
@@ -51,20 +46,19 @@ export class EventRetention {
     return this.#deps.clock.every(forgetEventsMs, () => void this.forget());
   }
 
-  /** Resolves when nothing is left that may be forgotten now, or the store refused a slice: the next round tries again. Never rejects. */
+  /** Resolves when no event may be removed now, or the store refused a slice: the next round retries. Never rejects. */
   async forget(): Promise<void> {
     if (this.#isForgetting) return;
     this.#isForgetting = true;
     try {
       while (await this.#forgetSlice());
     } catch {
-      // The same store refuses the journal too, and that tells.
+      // The journal reports the fault: it writes to the same store.
     } finally {
       this.#isForgetting = false;
     }
   }
 
-  /** False: there is nothing more to forget. */
   async #forgetSlice(): Promise<boolean> {
     const slice = this.#sliceToForget();
     if (slice === null) return false;
@@ -75,7 +69,6 @@ export class EventRetention {
     return true;
   }
 
-  /** At most a slice from the oldest; null: all are kept. */
   #sliceToForget(): SliceToForget | null {
     const { log, maxCount } = this.#deps;
     const count = log.head - log.oldest + 1;
@@ -96,7 +89,7 @@ export class EventRetention {
     return newest === undefined ? null : { newest, aged };
   }
 
-  /** At most a slice of so many sequences from the oldest; a mirrored log has some that are no event. */
+  /** Last event of the oldest slice of `excess` sequences; a mirrored log has sequences without events. */
   #newestOf(excess: number): LoggedEvent | null {
     const { oldest } = this.#deps.log;
     const last = oldest + Math.min(excess, forgetEventsSlice) - 1;

@@ -1,9 +1,9 @@
-/** The rows of the event log: what an event is in the store, and back. Source: events.md, The log. */
+/** Rows of the event log and their encoding. Source: events.md, The log. */
 import type { EventType, LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, EventId, ProductId } from '../../model/ids.ts';
 import type { Table } from '../lmdb/environment.ts';
 
-/** `data` is JSON text, so that what a device reported of itself comes back as it was told. Add at the end only. */
+/** `data` is JSON text, so that values reported by a device are returned unchanged. Add fields at the end only. */
 export type EventRow = readonly [
   id: string,
   type: string,
@@ -15,14 +15,14 @@ export type EventRow = readonly [
   data: string,
 ];
 
-/** A device's newest seq, which stays when its events are forgotten, and the log's sequences of its latest, oldest first. */
+/** A device's newest seq, kept after its events are removed, and the log sequences of its latest events, oldest first. */
 export type EventSeqsRow = readonly [seq: number, ...latest: number[]];
 
-/** The newest event that was forgotten: what the log goes on from when nothing is left in it. Add at the end only. */
+/** The newest removed event: the log continues from it when it is empty. Add fields at the end only. */
 export type ForgottenRow = readonly [sequence: number, idMs: number];
 
 export interface EventTables {
-  /** By sequence, eight bytes, most significant first. */
+  /** Keyed by sequence: eight bytes, big-endian. */
   readonly events: Table<EventRow>;
   readonly seqs: Table<EventSeqsRow>;
   /** One row, `forgottenKey`. */
@@ -61,7 +61,7 @@ export function sequenceOf(key: Buffer): number {
   return key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4);
 }
 
-/** The milliseconds in an event's id, a UUIDv7: they never go back from one event to the next. */
+/** Milliseconds in an event id, a UUIDv7: they never decrease from one event to the next. */
 export function eventIdMs(id: EventId): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -1,7 +1,7 @@
 /**
- * The event log of the running server, as its readers see it: what is committed, the newest events from memory, older
- * ones from the store. Followers are notified right after every commit. Events that a node mirrors are read from the store
- * while anybody follows; while nobody does, only the head is kept. Source: events.md, The log; cluster.md.
+ * The committed event log for readers in this process: the newest events from memory, older ones from the store. Followers are
+ * notified right after each commit. A node's mirrored events are read from the store only while there are followers; otherwise
+ * only the head moves. Source: events.md, The log; cluster.md.
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -17,10 +17,9 @@ export class EventStore implements EventLog {
   readonly #stored: StoredEvents;
   readonly #log: Log;
   readonly #recent = new RecentEvents();
-  readonly #followers = new Set<{ readonly told: Follower }>();
+  readonly #followers = new Set<{ readonly listener: Follower }>();
   #head: number;
   #oldest: number;
-  /** It reads on from the head. */
   #isReading = false;
 
   /** Throws when the store cannot be read. */
@@ -36,7 +35,7 @@ export class EventStore implements EventLog {
     return this.#head;
   }
 
-  /** Moves when what was before it is gone. Ask after `read`, which may be the first to notice. */
+  /** Moves as events are removed. Read it after `read`, which may be the first to notice a removal. */
   get oldest(): number {
     return this.#oldest;
   }
@@ -61,27 +60,27 @@ export class EventStore implements EventLog {
       .flatMap((sequence) => this.#recent.find(sequence) ?? this.#stored.find(sequence) ?? []);
   }
 
-  /** What `told` throws is logged and harms nobody else. */
-  follow(told: Follower): () => void {
-    const follower = { told };
+  /** Errors of `listener` are logged and do not affect other followers. */
+  follow(listener: Follower): () => void {
+    const follower = { listener };
     this.#followers.add(follower);
     return () => void this.#followers.delete(follower);
   }
 
   /**
-   * There are mirrored events behind the head. Where anybody follows, a slice is read and told now, what is more in the
-   * next turns; else the head moves, and nothing is read.
+   * Call when mirrored events were appended. With followers, it reads and publishes a slice now and the rest in the next turns;
+   * without, only the head moves.
    */
   refresh(): void {
     if (!this.#isReading) this.#readOn();
   }
 
-  /** Everything up to `sequence` is gone from the store. */
+  /** Events up to `sequence` were removed from the store. */
   forgotten(sequence: number): void {
     this.#oldest = Math.max(this.#oldest, sequence + 1);
   }
 
-  /** The store may have forgotten a slice a moment before it says so: no gap is passed over in silence. */
+  /** The store may remove a slice shortly before it reports so: a gap moves `oldest`. */
   #readStored(after: number, limit: number): LoggedEvent[] {
     const events = this.#stored.read(after, limit, this.#head);
     const first = events[0]?.sequence ?? after + 1;
@@ -89,11 +88,11 @@ export class EventStore implements EventLog {
     return events;
   }
 
-  /** Events that others have put before these are told before them; these may have been read already. */
+  /** Mirrored events before these are published first; these may have been read already. */
   #committed(events: readonly LoggedEvent[]): void {
     const [first] = events;
     if (first === undefined || first.sequence <= this.#head) return;
-    if (first.sequence === this.#head + 1 || !this.isFollowed) this.#take(events);
+    if (first.sequence === this.#head + 1 || !this.isFollowed) this.#append(events);
     else this.refresh();
   }
 
@@ -103,7 +102,6 @@ export class EventStore implements EventLog {
     if (this.#isReading) setImmediate(() => this.#readOn());
   }
 
-  /** True: there may be more. */
   #readSlice(): boolean {
     try {
       this.#stored.refresh();
@@ -112,10 +110,13 @@ export class EventStore implements EventLog {
       const [first] = events;
       if (first === undefined) return false;
       if (first.sequence > this.#head + 1) this.forgotten(this.#stored.oldest - 1);
-      this.#take(events);
+      this.#append(events);
       return events.length === refreshLogSlice;
     } catch (error) {
-      this.#log.error({ err: error }, 'the event log cannot be read; tried again in a moment');
+      this.#log.error(
+        { err: error },
+        'event log: read failed; followers receive these events with the next ones',
+      );
       return false;
     }
   }
@@ -128,23 +129,23 @@ export class EventStore implements EventLog {
     return false;
   }
 
-  #take(events: readonly LoggedEvent[]): void {
+  #append(events: readonly LoggedEvent[]): void {
     this.#recent.push(events);
     this.#head = events.at(-1)?.sequence ?? this.#head;
     for (const follower of Array.from(this.#followers))
-      if (this.#followers.has(follower)) this.#notify(follower.told, events);
+      if (this.#followers.has(follower)) this.#notify(follower.listener, events);
   }
 
-  #notify(told: Follower, events: readonly LoggedEvent[]): void {
+  #notify(listener: Follower, events: readonly LoggedEvent[]): void {
     try {
-      told(events);
+      listener(events);
     } catch (error) {
-      this.#log.error({ err: error }, 'who follows the event log failed');
+      this.#log.error({ err: error }, 'event log: a follower failed');
     }
   }
 }
 
-/** Of the events in memory those that are gone; a copy without them is made when there are more. */
+/** Share of removed events in the array above which it is copied. */
 const goneShareMax = 1 / 8;
 
 /**
@@ -157,12 +158,11 @@ class RecentEvents {
   #start = 0;
   #weight = 0;
 
-  /** The sequence of the oldest one here; null: none is. */
   get first(): number | null {
     return this.#events[this.#start]?.sequence ?? null;
   }
 
-  /** Where an event does not go on where the last one ended, all before it are dropped. */
+  /** A gap in the sequences drops all events before it. */
   push(events: readonly LoggedEvent[]): void {
     let last = this.#events.at(-1)?.sequence ?? 0;
     for (const event of events) {
@@ -183,7 +183,7 @@ class RecentEvents {
     return this.#events[this.#start + sequence - first] ?? null;
   }
 
-  /** At most `limit` events behind `after`, which is not before the oldest one here. */
+  /** At most `limit` events after `after`, which is not before the oldest one in memory. */
   read(after: number, limit: number): LoggedEvent[] {
     const start = this.#start + after + 1 - (this.first ?? after + 1);
     return this.#events.slice(start, start + limit);
@@ -202,7 +202,7 @@ class RecentEvents {
   }
 }
 
-/** 1, and 1 more for every so many characters of what the device reported of itself. */
+/** 1, plus 1 for each `recentEventCharacters` of the reported capabilities. */
 function weightOf(event: LoggedEvent): number {
   if (event.type !== 'device.signal.online' || event.data.media === undefined) return 1;
   return 1 + Math.floor(JSON.stringify(event.data.media).length / recentEventCharacters);

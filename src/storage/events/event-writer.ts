@@ -1,7 +1,7 @@
 /**
- * Gives events their places in the log and writes them. The places of a batch are given in its transaction, one batch at a
- * time and in the order in which the events happened, so both the log's sequence and each device's seq go on without a gap
- * from what is committed, whenever a crash comes and whoever else writes. Source: events.md, The log.
+ * Assigns places in the log to events and writes them. Places are assigned inside the transaction, one batch at a time and in
+ * the order of the events, so the log's sequence and each device's seq continue without a gap after any crash. Source:
+ * events.md, The log.
  */
 import type { EventDraft, LoggedEvent } from '../../model/events.ts';
 import { generateEventId, type DeviceId, type ProductId } from '../../model/ids.ts';
@@ -10,13 +10,12 @@ import { encodeEvent, eventKey, type EventSeqsRow, type EventTables } from './ev
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { StoredEvents } from './stored-events.ts';
 
-/** What has happened, with what its device was of at that moment. */
 export interface Happened {
   readonly event: EventDraft;
   readonly productId: ProductId | null;
 }
 
-/** The events of one batch with their places, and what the rows of their devices become. */
+/** The events of one batch with their places, and the new seq rows of their devices. */
 export interface PlacedEvents {
   readonly events: readonly LoggedEvent[];
   readonly seqs: ReadonlyMap<DeviceId, EventSeqsRow>;
@@ -25,7 +24,7 @@ export interface PlacedEvents {
 export class EventWriter {
   readonly #tables: EventTables;
   readonly #stored: StoredEvents;
-  /** Of the last batch that was put; where its commit failed, nothing has it, or another's event. */
+  /** Sequence of the last event put; if its commit failed, the sequence is free or another event's. */
   #last = 0;
 
   constructor(state: StateTables) {
@@ -33,7 +32,7 @@ export class EventWriter {
     this.#stored = new StoredEvents(state);
   }
 
-  /** Inside a transaction: behind what is in the log. Throws when the store cannot be read. */
+  /** Inside a transaction: places events after those in the log. Throws when the store cannot be read. */
   place(batch: readonly Happened[]): PlacedEvents {
     const newest = batch.length === 0 ? { sequence: 0, idMs: 0 } : { ...this.#stored.newest(this.#last) };
     const seqs = new Map<DeviceId, SeqsRow>();
@@ -52,7 +51,7 @@ export class EventWriter {
     for (const [deviceId, row] of seqs) void this.#tables.seqs.put(Buffer.from(deviceId), row);
   }
 
-  /** Whether the batch with these is visible: they, and not what another put there. Never throws. */
+  /** True if this batch is visible, not another writer's events in its place. Never throws. */
   isVisible({ events }: PlacedEvents): boolean {
     const last = events.at(-1);
     try {
@@ -68,7 +67,7 @@ export class EventWriter {
   }
 }
 
-/** `newest` and `row` go on with it. The wall clock may step back, ids do not. */
+/** Advances `newest` and `row`. Ids never decrease, though the wall clock may step back. */
 function placeOne(
   draft: EventDraft,
   productId: ProductId | null,

@@ -1,9 +1,8 @@
 /**
- * The log that all nodes share, as one of them keeps it: what comes from the stream is put with the sequences that it
- * has there, and read, waited for, delivered and forgotten like a log of the node's own. A sequence of the stream that
- * is no event is one that nothing has here. Where the stream no longer has what comes next, as after a long absence,
- * what is kept from before it is forgotten, so that a reader is told that it has missed something.
- * Source: cluster.md, Events.
+ * A node's copy of the shared event log: events of the stream keep their sequences there, and are read, awaited, delivered and
+ * removed like those of a log of its own. Stream sequences without an event have no row. If the stream has lost the next
+ * sequence, for example after a long absence, older events are removed here, so that readers learn of the gap. Source:
+ * cluster.md, Events.
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -23,9 +22,7 @@ import { mirrorEventsSlice } from '../lmdb/store-limits.ts';
 import { StoredEvents } from './stored-events.ts';
 
 export interface MirroredLogDeps {
-  /** Reads what is put here, and tells its followers. */
   readonly events: Pick<EventStore, 'refresh' | 'forgotten'>;
-  /** Commits what `write` puts, all or nothing. */
   readonly batch: (write: () => void) => Promise<void>;
 }
 
@@ -47,12 +44,12 @@ export class MirroredLogStore implements MirroredLog {
     return this.#head;
   }
 
-  /** The device's newest seq that is here; 0: none yet. Throws when the store cannot be read. */
+  /** The device's newest mirrored seq; 0: none. Throws when the store cannot be read. */
   seqOf(deviceId: DeviceId): number {
     return this.#tables.seqs.get(Buffer.from(deviceId))?.[0] ?? 0;
   }
 
-  /** One call at a time. What a rejection leaves uncommitted is to be appended again. */
+  /** One call at a time. After a rejection, append the uncommitted events again. */
   async append(events: readonly LoggedEvent[], isUnbroken = false): Promise<void> {
     const fresh = events.filter(({ sequence }) => sequence > this.#head);
     const [first] = fresh;
@@ -84,7 +81,7 @@ export class MirroredLogStore implements MirroredLog {
     return seqs;
   }
 
-  /** The oldest go first: a crash in between leaves a log that ends where it did, and is told again to jump. */
+  /** Removes the oldest first: after a crash the log ends where it did, and the next `append` jumps again. */
   async #jumpTo({ sequence, id }: LoggedEvent): Promise<void> {
     const limit = mirrorEventsSlice;
     for (;;) {

@@ -1,14 +1,13 @@
 /**
- * The event log as it is committed, and nothing of what is on its way: for the server's own reader, for a thread that
- * opens the same directory, and for who looks on from another process.
- * Every call throws when the store cannot be read.
+ * Reads the committed event log, without the journal's entries: for the server's own reader, and for another thread or process
+ * that opens the directory. Every call throws when the store cannot be read.
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, EventId } from '../../model/ids.ts';
 import { decodeEvent, eventIdMs, eventKey, forgottenKey, sequenceOf } from './event-rows.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 
-/** Where the log is: the newest sequence ever, and the milliseconds in its id. Zeros: nothing happened yet. */
+/** The newest sequence ever assigned, and the milliseconds in its id. Zeros: none yet. */
 export interface NewestEvent {
   readonly sequence: number;
   readonly idMs: number;
@@ -23,17 +22,17 @@ export class StoredEvents {
     this.#state = state;
   }
 
-  /** The sequence of the newest event; 0: none yet. */
+  /** Sequence of the newest event; 0: none yet. */
   get head(): number {
     return this.#edge(true) ?? this.#forgotten().sequence;
   }
 
-  /** The sequence of the oldest event that is kept; `head + 1` when there is none. */
+  /** Sequence of the oldest event; `head + 1`: none. */
   get oldest(): number {
     return this.#edge(false) ?? this.#forgotten().sequence + 1;
   }
 
-  /** `guess`: where it may be, in a log without gaps; to look there is a tenth of a look for the end. */
+  /** `guess`: expected sequence, in a log without gaps; checking it costs a tenth of a search for the end. */
   newest(guess = 0): NewestEvent {
     const sequence = this.#has(guess) && !this.#has(guess + 1) ? guess : this.#edge(true);
     const row = sequence === null ? undefined : this.#state.events.events.get(eventKey(sequence));
@@ -46,7 +45,7 @@ export class StoredEvents {
     return row === undefined ? null : decodeEvent(sequence, row);
   }
 
-  /** Events behind `after` up to `upTo`, both sequences, in their order, at most `limit`. About 2 µs each. */
+  /** At most `limit` events after `after` up to `upTo`, in order of sequence. About 2 µs each. */
   read(after: number, limit: number, upTo = Number.MAX_SAFE_INTEGER): LoggedEvent[] {
     if (limit <= 0 || upTo <= after) return [];
     if (upTo - after <= fewEventsMax) return this.#readEach(after, limit, upTo);
@@ -58,7 +57,7 @@ export class StoredEvents {
     return events;
   }
 
-  /** Sequences of the device's latest events up to `upTo`, newest first; some may have been forgotten. */
+  /** Sequences of the device's latest events up to `upTo`, newest first; some events may have been removed. */
   recentSequences(deviceId: DeviceId, upTo = Number.MAX_SAFE_INTEGER): number[] {
     const row = this.#state.events.seqs.get(Buffer.from(deviceId));
     if (row === undefined) return [];
@@ -68,17 +67,17 @@ export class StoredEvents {
       .reverse();
   }
 
-  /** The device's latest events that are kept, newest first, at most `recentEventsOfDeviceMax`. */
+  /** The device's latest events, newest first, at most `recentEventsOfDeviceMax`. */
   recentOf(deviceId: DeviceId): LoggedEvent[] {
     return this.recentSequences(deviceId).flatMap((sequence) => this.find(sequence) ?? []);
   }
 
-  /** Lets reads of this turn see what another thread has committed. */
+  /** Makes commits of other threads visible to reads of this turn. */
   refresh(): void {
     this.#state.environment.refresh();
   }
 
-  /** For who follows the log, and reads one or two events at a time: to begin a walk costs as much as several look-ups. */
+  /** For followers that read one or two events at a time: opening a cursor costs as much as several look-ups. */
   #readEach(after: number, limit: number, upTo: number): LoggedEvent[] {
     const events: LoggedEvent[] = [];
     for (let sequence = after + 1; sequence <= upTo && events.length < limit; sequence += 1) {
@@ -88,10 +87,10 @@ export class StoredEvents {
     return events;
   }
 
-  /** The log has no gaps. LMDB ends a walk without a word at some pages that it cannot follow: readers would wait for ever. */
+  /** Detects a walk that LMDB ended silently at a damaged page: the log has no gaps, and readers would wait forever. */
   #checkEnd(last: number, upTo: number): void {
     if (last >= upTo || upTo === Number.MAX_SAFE_INTEGER || !this.#has(upTo)) return;
-    throw this.#state.environment.damaged(`events behind ${last} are there and are not found`);
+    throw this.#state.environment.damaged(`events behind ${last} exist but cannot be found`);
   }
 
   #has(sequence: number): boolean {

@@ -1,49 +1,51 @@
 /**
- * The one way a server commits a batch of transitions: in one transaction of its store, and its events are shown once they
- * can be seen. The record store decides what is written: rows and the event log (own-records.ts), or rows and the outbox of a
- * node (outbox-records.ts). Source: cluster.md.
+ * Commits a batch of transitions in one transaction of the store, then publishes its events once they are visible. The record
+ * store decides what is written: rows and the event log (own-records.ts), or rows and the outbox of a node (outbox-records.ts).
+ * Source: cluster.md.
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ProductId } from '../../model/ids.ts';
 import { deviceOfEvent, type Transition } from './transition.ts';
-import type { Sight } from '../lmdb/environment.ts';
+import type { VisibilityWatch } from '../lmdb/environment.ts';
 
-/** One write, as a record store sees it: handed over, so that what it says is fixed. */
+/** One write as a record store sees it: handed over, so its content is final. */
 export interface CommitEntry {
   readonly transition: Transition;
-  /** What the device of its event was of when it happened; null: nothing, or there is no event. */
+  /** The product of the event's device when the event happened; null: no product, or no event. */
   readonly productId: ProductId | null;
-  /** Puts what the entry says of the state, without its event. Inside a transaction. Never throws. */
+  /** Puts the entry's state without its event. Inside a transaction. Never throws. */
   put(): void;
 }
 
-/** Told of a batch's events as they stand in the log: none, where they get their places elsewhere. */
-export type Seen = (events: readonly LoggedEvent[]) => void;
+/** Receives a batch's events as they stand in the log; empty on a node, whose events get their places in the shared log. */
+export type OnVisible = (events: readonly LoggedEvent[]) => void;
 
 export interface RecordStore {
-  /** Inside a transaction: decides the batch in its order, then puts it. Throws when the store cannot be read, and has put nothing. */
+  /**
+   * Inside a transaction: decides the batch in its order, then puts it. Throws when the store cannot be read; nothing was put
+   * then.
+   */
   write(entries: readonly CommitEntry[]): WrittenBatch;
 }
 
-/** What one transaction has put. */
+/** The result of `RecordStore.write`, not committed yet. */
 export interface WrittenBatch {
-  /** This batch, and not what another put there; false where it has nothing to be told. Never throws. */
+  /** True if reads see this batch, not what another writer put in its place. Always false without events. Never throws. */
   isVisible(): boolean;
-  /** Once it is committed: whose sessions they are hears first, then `seen`, then who else follows. Never throws. */
-  tell(seen: Seen): void;
+  /** After the commit: calls `onVisible`, then notifies the outbox's followers. Never throws. */
+  notify(onVisible: OnVisible): void;
 }
 
-/** How a batch is committed, all or nothing; as an environment does. */
 export interface Transactions {
-  transaction(write: () => void, sight: Sight | null): Promise<void>;
+  transaction(write: () => void, watch: VisibilityWatch | null): Promise<void>;
   refresh(): void;
 }
 
 export class Committer {
   readonly #transactions: Transactions;
   readonly #store: RecordStore;
-  /** Put, and not yet told; null: nothing is under way, or it was told. */
-  #landing: { readonly batch: WrittenBatch; readonly seen: Seen } | null = null;
+  /** The batch whose events are not published yet; null: none. */
+  #unpublished: { readonly batch: WrittenBatch; readonly onVisible: OnVisible } | null = null;
 
   constructor(transactions: Transactions, store: RecordStore) {
     this.#transactions = transactions;
@@ -51,36 +53,37 @@ export class Committer {
   }
 
   /**
-   * All or nothing, in the order given: rejects when none of it is there, and may then be called again, unless `seen` was
-   * told. One call at a time. `seen` is told once and before the promise resolves, when what was put is visible and proof
-   * against `kill -9`, though the disk may not have it.
+   * Commits all entries in the order given, or none. Rejects when nothing was committed, and may then be called again, unless
+   * `onVisible` was called. One call at a time. `onVisible` is called once, before the promise resolves, when the batch is
+   * visible and survives `kill -9`; the disk may not have it yet.
    */
-  async commit(entries: readonly CommitEntry[], seen: Seen): Promise<void> {
-    // Nobody but who is told of events is in a hurry.
+  async commit(entries: readonly CommitEntry[], onVisible: OnVisible): Promise<void> {
+    // Only batches with events are watched for early visibility.
     const isAwaited = entries.some(({ transition }) => deviceOfEvent(transition) !== null);
-    const sight = isAwaited ? { isVisible: () => this.#isVisible(), seen: () => this.#land() } : null;
+    const watch = isAwaited
+      ? { isVisible: () => this.#isVisible(), onVisible: () => this.#complete() }
+      : null;
     try {
       await this.#transactions.transaction(() => {
-        this.#landing = { batch: this.#store.write(entries), seen };
-      }, sight);
-      this.#land();
+        this.#unpublished = { batch: this.#store.write(entries), onVisible };
+      }, watch);
+      this.#complete();
     } catch (error) {
       this.#transactions.refresh();
-      if (this.#isVisible()) this.#land();
-      this.#landing = null;
+      if (this.#isVisible()) this.#complete();
+      this.#unpublished = null;
       throw error;
     }
   }
 
   #isVisible(): boolean {
-    return this.#landing !== null && this.#landing.batch.isVisible();
+    return this.#unpublished !== null && this.#unpublished.batch.isVisible();
   }
 
-  /** Once a batch. */
-  #land(): void {
-    if (this.#landing === null) return;
-    const { batch, seen } = this.#landing;
-    this.#landing = null;
-    batch.tell(seen);
+  #complete(): void {
+    if (this.#unpublished === null) return;
+    const { batch, onVisible } = this.#unpublished;
+    this.#unpublished = null;
+    batch.notify(onVisible);
   }
 }

@@ -1,19 +1,17 @@
 /**
- * A table's place in the journal: what of it is not committed yet, the newest of each key, where reads see it, and
- * how it is put when its turn comes.
+ * A table's slot in the journal: its uncommitted transitions. Reads see the newest one of each key; the journal puts them in
+ * order.
  */
 import type { ProductId } from '../../model/ids.ts';
 import type { CommitEntry } from './committer.ts';
 import type { Transition } from './transition.ts';
 
-/** What the journal holds of one write, until it is committed. */
+/** One write, kept in the journal until it is committed. */
 export interface JournalEntry extends CommitEntry {
-  /** Made when somebody waits for it. */
   waiter: Waiter | null;
-  /** It is in a batch, and what it says is fixed. */
+  /** True once the entry is in a batch: its content is final. */
   isHandedOver: boolean;
-  /** Once it is committed. */
-  settle(): void;
+  complete(): void;
 }
 
 export interface Waiter {
@@ -21,58 +19,56 @@ export interface Waiter {
   readonly resolve: () => void;
 }
 
-/** The journal, as its slots see it. */
-export interface EntryTaker {
-  /** What the device of the transition's event is of; null: nothing, or there is no event. Never throws. */
+export interface EntryQueue {
+  /** The product of the event's device; null: no product, or no event. Never throws. */
   productOf(transition: Transition): ProductId | null;
-  /** `isAwaited`: somebody waits for it, so its commit starts at the end of this turn. */
-  take(entry: JournalEntry, isAwaited: boolean): void;
-  /** Resolves when this entry is committed, and hastens it. */
+  /** `isAwaited`: the commit starts at the end of this turn of the loop. */
+  enqueue(entry: JournalEntry, isAwaited: boolean): void;
+  /** Resolves when the entry is committed, and starts the commit sooner. */
   committedOf(entry: JournalEntry): Promise<void>;
 }
 
 /**
- * Writes what a key's transition leaves into its table, inside a batch. `isLast`: none of the key's comes behind it there;
- * where a transition leaves the whole of what is kept, the last alone needs to be put. Never throws.
+ * Writes a key's transition into its table, inside a batch. `isLast`: the batch has no later transition of this key, so tables
+ * that keep only the final state can skip the others. Never throws.
  */
 export type Put<Value extends Transition> = (key: string, value: Value, isLast: boolean) => void;
 
 export class JournalSlot<Value extends Transition> {
-  readonly #journal: EntryTaker;
+  readonly #journal: EntryQueue;
   readonly #put: Put<Value>;
-  readonly #settled: (value: Value) => void;
+  readonly #onCommitted: (value: Value) => void;
   readonly #newest = new Map<string, SlotEntry<Value>>();
 
-  /** `settled`: told of a key's newest transition once it is committed. Must not throw. */
-  constructor(journal: EntryTaker, put: Put<Value>, settled: (value: Value) => void = () => undefined) {
+  /** `onCommitted` receives a key's newest transition once it is committed. Must not throw. */
+  constructor(journal: EntryQueue, put: Put<Value>, onCommitted: (value: Value) => void = () => undefined) {
     this.#journal = journal;
     this.#put = put;
-    this.#settled = settled;
+    this.#onCommitted = onCommitted;
   }
 
-  /** The newest transition that is not committed; undefined: ask the table. */
+  /** The newest uncommitted transition; undefined: read the table. */
   get(key: string): Value | undefined {
     return this.#newest.get(key)?.transition;
   }
 
-  /** Keys whose newest transition is not committed, and the transitions. */
+  /** Keys with an uncommitted transition, each with the newest one. */
   *entries(): Generator<[string, Value], void, undefined> {
     for (const [key, { transition }] of this.#newest) yield [key, transition];
   }
 
-  /** Behind everything written so far. */
   write(key: string, transition: Value, isAwaited: boolean): void {
     const productId = this.#journal.productOf(transition);
-    const entry = new SlotEntry(this.#newest, this.#put, this.#settled, key, transition, productId);
+    const entry = new SlotEntry(this.#newest, this.#put, this.#onCommitted, key, transition, productId);
     const newest = this.#newest.get(key);
     if (newest !== undefined) newest.next = entry;
     this.#newest.set(key, entry);
-    this.#journal.take(entry, isAwaited);
+    this.#journal.enqueue(entry, isAwaited);
   }
 
   /**
-   * A transition without an event that nobody waits for. Where the key's newest one waits to be handed over, `onto`
-   * merges the two in its place, so that any number of them take the room of one while the store refuses.
+   * Writes a transition without an event that no caller awaits. If the key's newest transition is not handed over yet, `onto`
+   * merges both, so the journal does not grow while the store refuses commits.
    */
   amend(key: string, transition: Value, onto: (newest: Value) => Value): void {
     const newest = this.#newest.get(key);
@@ -80,7 +76,7 @@ export class JournalSlot<Value extends Transition> {
     else newest.transition = onto(newest.transition);
   }
 
-  /** Resolves when the newest transition of `key` is committed, and hastens it; null when it is. */
+  /** Resolves when the key's newest transition is committed, and starts the commit sooner; null: it is committed already. */
   committed(key: string): Promise<void> | null {
     const entry = this.#newest.get(key);
     return entry === undefined ? null : this.#journal.committedOf(entry);
@@ -92,37 +88,37 @@ class SlotEntry<Value extends Transition> implements JournalEntry {
   transition: Value;
   waiter: Waiter | null = null;
   isHandedOver = false;
-  /** The key's next one; null: this is the newest. */
+  /** The key's next entry; null: this is the newest. */
   next: SlotEntry<Value> | null = null;
   readonly #newest: Map<string, SlotEntry<Value>>;
   readonly #put: Put<Value>;
-  readonly #settled: (value: Value) => void;
+  readonly #onCommitted: (value: Value) => void;
   readonly #key: string;
 
   constructor(
     newest: Map<string, SlotEntry<Value>>,
     put: Put<Value>,
-    settled: (value: Value) => void,
+    onCommitted: (value: Value) => void,
     key: string,
     transition: Value,
     productId: ProductId | null,
   ) {
     this.#newest = newest;
     this.#put = put;
-    this.#settled = settled;
+    this.#onCommitted = onCommitted;
     this.#key = key;
     this.transition = transition;
     this.productId = productId;
   }
 
   put(): void {
-    // One batch is under way at a time: what is handed over is in it.
+    // Only one batch is under way: every entry handed over is in it.
     this.#put(this.#key, this.transition, this.next?.isHandedOver !== true);
   }
 
-  settle(): void {
+  complete(): void {
     if (this.#newest.get(this.#key) !== this) return;
     this.#newest.delete(this.#key);
-    this.#settled(this.transition);
+    this.#onCommitted(this.transition);
   }
 }

@@ -1,22 +1,22 @@
 /**
- * Everything the running server must not forget, in the order in which it happened: records, events, or both at
- * once. Writes are behind: what is written is in memory, where reads see it, until the store has committed it. A
- * batch takes a prefix of what waits, so that whatever a crash leaves is a moment that really was. One batch is under
- * way at a time and what came meanwhile goes with the next: the busier the store, the bigger the batches. A batch
- * that fails is handed over again, whole, every second until it is taken.
+ * The write-behind queue of the running server: records and events in the order in which they happened. Writes are asynchronous:
+ * entries stay in memory, where reads see them, until the store has committed them. Each batch is a prefix of the queue, so a
+ * crash always leaves a state that existed. One batch is under way at a time; entries that arrive meanwhile form the next, so
+ * batches grow with the load. A batch that fails is retried whole every second.
  *
- * Entries that somebody waits for start a commit at the end of the turn; those that nobody waits for collect for a
- * moment, since a commit for each is most of what they cost. Whoever asks for one of them hastens it.
+ * An awaited entry starts a commit at the end of the turn. Other entries collect for a moment, because a commit for each would
+ * be most of their cost; awaiting one of them starts the commit.
  *
- * Past `loginsMax` no device may log in that has no session, and past `backlogMax` it is overloaded: entries are still taken,
- * because what they say has happened, and their owners stop letting in what causes them. Source: decisions.md, Durable.
+ * Beyond `loginsMax` no device without a session may log in; beyond `backlogMax` the journal is overloaded. It still accepts
+ * entries, because they have happened already; callers stop accepting the requests that cause them. Source: decisions.md,
+ * Durable.
  */
 import { BoundedQueue } from '../../lib/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
 import type { Committer } from './committer.ts';
-import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
+import type { EntryQueue, JournalEntry, Waiter } from './journal-slot.ts';
 import { deviceOfEvent, type Transition } from './transition.ts';
 import { faultOf, type StoreFault } from '../lmdb/store-fault.ts';
 import {
@@ -32,49 +32,44 @@ import {
 export interface JournalDeps {
   readonly clock: Clock;
   readonly committer: Pick<Committer, 'commit'>;
-  /** The device's product now; null: it has none. What it throws counts as none. */
+  /** The device's current product; null: none. An exception counts as none. */
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
-  /** Entries in memory past which the store is overloaded. */
+  /** Entries in memory beyond which the store is overloaded. */
   readonly backlogMax: number;
-  /** Entries in memory past which no device logs in that has no session, until half of them are committed; left out: `backlogMax`. */
+  /**
+   * Entries in memory beyond which devices without a session cannot log in, until the backlog has halved. Default:
+   * `backlogMax`.
+   */
   readonly loginsMax?: number;
-  /** Entries handed over at once; `commitWritesMax` unless a test wants another size. */
+  /** Entries per batch. Default: `commitWritesMax`. */
   readonly batchMax?: number;
-  /**
-   * Told with the error when the store stops taking commits, and when it refuses them for another reason; with null when it
-   * takes them again.
-   */
+  /** Called with the error when commits begin to fail or fail for another reason, and with null when they succeed again. */
   readonly onHealth?: (failure: unknown) => void;
-  /**
-   * Whether a store that refused for `failure` may take the batch now, asked before it is tried again; left out: it may.
-   * Never rejects.
-   */
-  readonly mayTake?: (failure: unknown) => Promise<boolean>;
-  /** Told when logins are closed, and when they are open again. */
+  /** Asked before a failed commit is retried: false postpones the retry. Default: always true. Never rejects. */
+  readonly mayAccept?: (failure: unknown) => Promise<boolean>;
   readonly onLogins?: (areClosed: boolean) => void;
 }
 
 type Phase = 'idle' | 'collecting' | 'scheduled' | 'committing';
 
-export class Journal implements EntryTaker {
+export class Journal implements EntryQueue {
   readonly #deps: JournalDeps;
-  /** Not yet handed over. The journal's own bound is `isOverloaded`: nothing that happened is refused. */
+  /** Entries not handed over yet. Unbounded: `isOverloaded` is the journal's bound, and no entry is refused. */
   readonly #pending = new BoundedQueue<JournalEntry>(Infinity);
   #batch: JournalEntry[] = [];
   #last: JournalEntry | null = null;
   #phase: Phase = 'idle';
   #isAwaited = false;
-  /** Not only that it is told: somebody goes on when it is committed. */
+  /** True: a caller awaits the commit, in addition to event followers. */
   #isWaitedFor = false;
-  /** Entries of the latest batch. */
   #lastSize = 0;
   #stopCollecting: Cancel | null = null;
-  /** Why the store has refused the latest batch; null: it was taken. */
+  /** Fault of the latest commit; null: it succeeded. */
   #refusal: StoreFault | null = null;
   #loginsAreClosed = false;
   readonly #batchMax: number;
   readonly #loginsMax: number;
-  #told: (events: readonly LoggedEvent[]) => void = () => undefined;
+  #onEvents: (events: readonly LoggedEvent[]) => void = () => undefined;
 
   constructor(deps: JournalDeps) {
     this.#deps = deps;
@@ -82,29 +77,29 @@ export class Journal implements EntryTaker {
     this.#loginsMax = deps.loginsMax ?? deps.backlogMax;
   }
 
-  /** False while the store refuses commits: what is written waits in memory. */
   get isHealthy(): boolean {
     return this.#refusal === null;
   }
 
-  /** The store has fallen too far behind: let in nothing that causes new entries. Entries are still taken. */
+  /** True: the store is too far behind; callers must reject requests that cause new entries. Entries are still accepted. */
   get isOverloaded(): boolean {
     return this.backlog > this.#deps.backlogMax;
   }
 
-  /** No device may log in that has no session: each login is an entry, and memory is bounded. */
+  /** True: devices without a session may not log in, since each login adds an entry. */
   get loginsAreClosed(): boolean {
     return this.#loginsAreClosed;
   }
 
-  /** Entries in memory that are not committed. */
   get backlog(): number {
     return this.#pending.length + this.#batch.length;
   }
 
-  /** `told` gets the events of every batch right after its commit, before anybody who waits for it goes on. Never throws. */
-  onCommitted(told: (events: readonly LoggedEvent[]) => void): void {
-    this.#told = told;
+  /**
+   * `listener` receives the events of each batch right after its commit, before callers that await it continue. Must not throw.
+   */
+  onCommitted(listener: (events: readonly LoggedEvent[]) => void): void {
+    this.#onEvents = listener;
   }
 
   productOf(transition: Transition): ProductId | null {
@@ -118,7 +113,7 @@ export class Journal implements EntryTaker {
     }
   }
 
-  take(entry: JournalEntry, isAwaited: boolean): void {
+  enqueue(entry: JournalEntry, isAwaited: boolean): void {
     this.#pending.push(entry);
     this.#last = entry;
     if (!this.#loginsAreClosed && this.backlog > this.#loginsMax) this.#closeLogins(true);
@@ -134,7 +129,7 @@ export class Journal implements EntryTaker {
     return (entry.waiter ??= makeWaiter()).promise;
   }
 
-  /** Resolves when everything written before the call is committed, and hastens it. */
+  /** Resolves when all entries written before the call are committed, and starts the commit sooner. */
   async allCommitted(): Promise<void> {
     if (this.#last !== null) await this.committedOf(this.#last);
   }
@@ -144,7 +139,7 @@ export class Journal implements EntryTaker {
     this.#stopCollecting = this.#deps.clock.after(collectMsMax, () => this.#hasten());
   }
 
-  /** What happened in this turn of the loop goes together. */
+  /** Commits at the end of this turn of the loop, so that all of its entries share a batch. */
   #hasten(): void {
     this.#isAwaited = true;
     if (this.#phase === 'committing' || this.#phase === 'scheduled') return;
@@ -152,7 +147,7 @@ export class Journal implements EntryTaker {
     this.#handOverAfter(0, this.#deps.clock.monotonicMs());
   }
 
-  /** After so many turns of the loop, less when they are long or somebody waits. */
+  /** Hands over after `turns` turns of the loop, sooner if turns are long or a caller waits. */
   #handOverAfter(turns: number, sinceMs: number, passed = 0): void {
     this.#phase = 'scheduled';
     setImmediate(() => {
@@ -172,7 +167,7 @@ export class Journal implements EntryTaker {
       this.#batch.push(entry);
     }
     this.#lastSize = this.#batch.length;
-    // Of what is left over, some may be awaited.
+    // Some of the remaining entries may be awaited.
     this.#isAwaited = this.#pending.length > 0;
     this.#isWaitedFor = this.#isAwaited;
     void this.#commit();
@@ -182,52 +177,58 @@ export class Journal implements EntryTaker {
     const { committer, clock } = this.#deps;
     const batch = this.#batch;
     try {
-      await committer.commit(batch, (events) => this.#settle(batch, events));
+      await committer.commit(batch, (events) => this.#complete(batch, events));
     } catch (error) {
-      this.#turn(error);
-      clock.after(commitRetryMs, () => this.#tryAgain(error));
+      this.#reportHealth(error);
+      clock.after(commitRetryMs, () => this.#retry(error));
       return;
     }
-    this.#turn(null);
-    this.#goOn();
+    this.#reportHealth(null);
+    this.#scheduleNext();
   }
 
-  /** What was visible is committed, though the disk refused it: it is not put again, and what follows will tell. */
-  #tryAgain(failure: unknown): void {
-    if (this.#batch.length === 0) this.#goOn();
-    else if (this.#deps.mayTake === undefined) void this.#commit();
-    else void this.#commitIfTaken(failure, this.#deps.mayTake);
+  /**
+   * If the batch was visible, it is committed although the disk refused it; it is not put again, and the next commit shows the
+   * fault.
+   */
+  #retry(failure: unknown): void {
+    if (this.#batch.length === 0) this.#scheduleNext();
+    else if (this.#deps.mayAccept === undefined) void this.#commit();
+    else void this.#commitIfAccepted(failure, this.#deps.mayAccept);
   }
 
-  async #commitIfTaken(failure: unknown, mayTake: (failure: unknown) => Promise<boolean>): Promise<void> {
-    if (await mayTake(failure)) void this.#commit();
-    else this.#deps.clock.after(commitRetryMs, () => this.#tryAgain(failure));
+  async #commitIfAccepted(
+    failure: unknown,
+    mayAccept: (failure: unknown) => Promise<boolean>,
+  ): Promise<void> {
+    if (await mayAccept(failure)) void this.#commit();
+    else this.#deps.clock.after(commitRetryMs, () => this.#retry(failure));
   }
 
-  /** The batch is committed: reads find it in the store, and who waits for it goes on. */
-  #settle(committed: readonly JournalEntry[], events: readonly LoggedEvent[]): void {
+  /** The batch is committed: reads find it in the store, and callers that await it continue. */
+  #complete(committed: readonly JournalEntry[], events: readonly LoggedEvent[]): void {
     this.#batch = [];
     if (committed.at(-1) === this.#last) this.#last = null;
     if (this.#loginsAreClosed && this.backlog <= this.#loginsMax / 2) this.#closeLogins(false);
     for (const entry of committed) {
-      entry.settle();
+      entry.complete();
       entry.waiter?.resolve();
     }
-    if (events.length > 0) this.#told(events);
+    if (events.length > 0) this.#onEvents(events);
   }
 
   /**
-   * One batch at a time, the disk included: the busier it is, the more go together. After a batch of several the next
-   * lets some turns of the loop pass, which are long when there is much else to do: a commit costs the same for many.
+   * Schedules the next batch. After a batch of several entries it waits some turns of the loop, so that a busy server commits
+   * more entries at once: a commit costs the same for many.
    */
-  #goOn(): void {
+  #scheduleNext(): void {
     this.#phase = 'idle';
     const turns = Math.min(this.#lastSize - 1, turnsBetweenMax);
     if (this.#isAwaited) this.#handOverAfter(turns, this.#deps.clock.monotonicMs());
     else if (this.#pending.length > 0) this.#collect();
   }
 
-  #turn(failure: unknown): void {
+  #reportHealth(failure: unknown): void {
     const refusal = failure === null ? null : faultOf(failure);
     if (this.#refusal === refusal) return;
     this.#refusal = refusal;
@@ -240,12 +241,12 @@ export class Journal implements EntryTaker {
   }
 }
 
-const unsettled = (): void => undefined;
+const unresolved = (): void => undefined;
 
 function makeWaiter(): Waiter {
-  let resolve = unsettled;
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
+  let resolve = unresolved;
+  const promise = new Promise<void>((onResolve) => {
+    resolve = onResolve;
   });
   return { promise, resolve };
 }

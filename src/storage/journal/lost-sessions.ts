@@ -1,6 +1,6 @@
 /**
- * Ends the sessions that a crash left open. Each end is a write like that of its device, seen by whoever reads the record
- * next, so that none ends twice. Source: cluster.md; decisions.md, Durable.
+ * Closes the sessions that a crash left open. Each end is written like one of the device itself and is visible to the next read
+ * of the record, so no session ends twice. Source: cluster.md; decisions.md, Durable.
  */
 import { nextTurn } from '../../lib/clock.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
@@ -10,13 +10,12 @@ import { findConnectionRecord } from '../records/connection-rows.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { closeSessionsSlice } from '../lmdb/store-limits.ts';
 
-/** True: the process that held the session is gone. */
+/** True: the process that owned the session is gone. */
 export type IsGone = (session: SessionId, deviceId: DeviceId, connection: ConnectionKind) => boolean;
 
 export interface LostSessionsDeps {
   readonly state: StateTables;
   readonly records: Readonly<Record<ConnectionKind, ConnectionRecordStore>>;
-  /** The name of this one, in events. */
   readonly node: string;
 }
 
@@ -28,9 +27,9 @@ export class LostSessions {
   }
 
   /**
-   * Every open session of one kind whose member is gone ends at `atMs` wall milliseconds as lost with its node. Resolves, when
-   * that is committed, to how many were found. A slice at a time, between which the loop goes on; done again after another crash
-   * it finishes what is left and repeats nothing. Rejects when the store cannot be read.
+   * Ends each open session of one kind whose member is gone, at `atMs` (wall milliseconds) with reason `node_lost`. Resolves to
+   * their number once they are committed. Works in slices and yields to the loop between them; after another crash it closes
+   * the rest and repeats none. Rejects when the store cannot be read.
    */
   async close(connection: ConnectionKind, isGone: IsGone, atMs: number): Promise<number> {
     let closed = 0;
@@ -44,14 +43,13 @@ export class LostSessions {
     return closed;
   }
 
-  /** Keys of devices with an open session, behind `after`. */
   #openSlice(connection: ConnectionKind, after?: Buffer): Buffer[] {
     const start = after === undefined ? {} : { start: after, exclusiveStart: true };
     const { open } = this.#deps.state.connections[connection];
     return Array.from(open.getKeys({ ...start, limit: closeSessionsSlice }));
   }
 
-  /** False: its session is over, or not lost. A session that is not committed yet is of this process. */
+  /** False: the session has ended, or is not lost. An uncommitted session belongs to this process. */
   #end(connection: ConnectionKind, deviceId: DeviceId, isGone: IsGone, atMs: number): boolean {
     const { state, node } = this.#deps;
     const records = this.#deps.records[connection];
@@ -60,7 +58,6 @@ export class LostSessions {
     if (record === null || session === null || record.openSession !== session) return false;
     if (!isGone(session, deviceId, connection)) return false;
     const { epoch } = record;
-    // The row has all that is known of its heartbeats.
     const ended = { ...record, openSession: null, lastOfflineAt: Math.floor(atMs / 1000) };
     const end = { kind: 'ended', connection, session, epoch, atMs, node, reason: 'node_lost' } as const;
     records.write(deviceId, ended, end);

@@ -1,7 +1,6 @@
 /**
- * The records of one of several nodes: rows of its own, with an item in the outbox for all that others must see, whose
- * sessions are decided and whose events are placed where all nodes write. Events get their ids here, and come back from
- * there. Source: cluster.md, Events.
+ * Record store of a cluster node: its own rows, and an outbox item for each change that other members must see. The shared log
+ * orders sessions and places events; event ids are generated here. Source: cluster.md, Events.
  */
 import type { MemberId } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
@@ -12,13 +11,11 @@ import type { OutboxStore } from './outbox-store.ts';
 import { eventOf, type ConnectionTransition } from './transition.ts';
 
 export class OutboxRecords implements RecordStore {
-  /** The rows are its own: nobody else has any. */
   readonly #outbox: OutboxStore;
   readonly #member: MemberId;
-  /** Of the newest id: the wall clock may step back, ids do not. */
+  /** Milliseconds in the newest event id: ids never decrease, though the wall clock may step back. */
   #idMs = 0;
 
-  /** `member`: whose sessions these are. */
   constructor(outbox: OutboxStore, member: MemberId) {
     this.#outbox = outbox;
     this.#member = member;
@@ -31,8 +28,8 @@ export class OutboxRecords implements RecordStore {
     const last = placed.at(-1);
     return {
       isVisible: () => last !== undefined && this.#outbox.isVisible(last),
-      tell: (seen) => {
-        seen([]);
+      notify: (onVisible) => {
+        onVisible([]);
         if (last !== undefined) this.#outbox.notify();
       },
     };
@@ -48,7 +45,7 @@ export class OutboxRecords implements RecordStore {
     return placed;
   }
 
-  /** Null: nobody else has to know, a heartbeat was noted. */
+  /** Null: no other member needs the change, for example a saved heartbeat. */
   #itemOf({ transition, productId }: CommitEntry, place: number): OutboxItem | null {
     const draft = eventOf(transition);
     const event = draft === null ? null : this.#withId(draft, productId, place);
@@ -74,12 +71,12 @@ export class OutboxRecords implements RecordStore {
     if (transition.session === null) return null;
     const { kind, session, node } = transition.session;
     const { lastHeartbeatAt, lastLoginAt } = record;
-    // Before its login it was another session's.
+    // A heartbeat before the login belongs to an earlier session.
     const heartbeatAt = (lastHeartbeatAt ?? 0) < (lastLoginAt ?? 0) ? 0 : (lastHeartbeatAt ?? 0);
     return { kind, connection, deviceId, session, member: this.#member, node, heartbeatAt, event };
   }
 
-  /** Ids of two nodes differ by what is random in them, even in one millisecond and at one place. */
+  /** Random bits keep the ids of two nodes distinct, even in one millisecond and at one place. */
   #withId(draft: EventDraft, productId: ProductId | null, place: number): OutboxEvent {
     this.#idMs = Math.max(this.#idMs, Math.floor(draft.atMs));
     return { id: generateEventId(this.#idMs, place), draft, productId };

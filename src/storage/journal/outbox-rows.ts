@@ -1,6 +1,6 @@
 /**
- * The rows of the outbox: plain values as msgpack arrays, and decoded strictly, since what is in them goes to others.
- * Source: cluster.md, Events.
+ * Rows of the outbox: plain values as msgpack arrays, decoded strictly because other members receive them. Source: cluster.md,
+ * Events.
  */
 import { z } from 'zod';
 
@@ -24,9 +24,9 @@ import type { OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
 import type { Table } from '../lmdb/environment.ts';
 
 export interface OutboxTables {
-  /** By place, eight bytes, most significant first. */
+  /** Keyed by place: eight bytes, big-endian. */
   readonly items: Table<unknown>;
-  /** One row, `lastPlaceKey`: the newest place that was ever given. */
+  /** One row, `lastPlaceKey`: the highest place ever assigned. */
   readonly places: Table<number>;
 }
 
@@ -38,7 +38,7 @@ const event = z
 
 const connection = z.enum(connectionKinds);
 
-/** Add another kind rather than a field: what a later release has put is refused by an earlier one. */
+/** Add a kind rather than a field: an earlier release rejects items of a later one. */
 const row: z.ZodType<OutboxItem> = z.union([
   z
     .tuple([
@@ -84,7 +84,7 @@ export function encodeOutboxItem(item: OutboxItem): Buffer {
   return packPlain(fieldsOf(item));
 }
 
-/** What is wrong with the bytes, as the end of a sentence. Never throws. */
+/** The error is the end of a sentence that describes the fault. Never throws. */
 export function decodeOutboxItem(bytes: Uint8Array): Result<OutboxItem, string> {
   const result = row.safeParse(unpackPlain(bytes));
   if (!result.success) return fail(result.error.issues[0]?.message ?? 'is no item of the outbox');

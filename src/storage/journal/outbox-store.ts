@@ -1,7 +1,7 @@
 /**
- * The outbox of a node: one row a change, in the order in which they happened. Rows are put in the batch that commits
- * what they tell of, and removed once all members see it. A row that cannot be read is passed over and stays, for
- * people to look at: what comes after it goes on, and nothing waits for it. Source: cluster.md, Events.
+ * The outbox of a node: one row per change, in the order in which they happened. A row is put in the batch that commits the
+ * change, and removed once all members have it. An unreadable row is skipped and stays for inspection; later rows are sent.
+ * Source: cluster.md, Events.
  */
 import { asBinary } from 'lmdb';
 import type { Cancel } from '../../lib/clock.ts';
@@ -16,8 +16,8 @@ export class OutboxStore implements Outbox {
   readonly #environment: Environment;
   readonly #tables: OutboxTables;
   readonly #log: Log;
-  readonly #followers = new Set<{ readonly told: () => void }>();
-  /** Places of rows that cannot be read, once that is said. */
+  readonly #followers = new Set<{ readonly listener: () => void }>();
+  /** Places of unreadable rows that are logged already. */
   readonly #unreadable = new Set<number>();
 
   constructor(state: StateTables, log: Log) {
@@ -41,8 +41,8 @@ export class OutboxStore implements Outbox {
     return found;
   }
 
-  follow(told: () => void): Cancel {
-    const follower = { told };
+  follow(listener: () => void): Cancel {
+    const follower = { listener };
     this.#followers.add(follower);
     return () => void this.#followers.delete(follower);
   }
@@ -53,12 +53,12 @@ export class OutboxStore implements Outbox {
     });
   }
 
-  /** Of the newest item that was ever put: what follows it is given once. Throws when the store cannot be read. */
+  /** Highest place ever assigned. Throws when the store cannot be read. */
   get lastPlace(): number {
     return this.#tables.places.get(lastPlaceKey) ?? 0;
   }
 
-  /** Inside a batch only; in the order of their places. */
+  /** Inside a batch only; items ascend by place. */
   put(items: readonly PlacedItem[]): void {
     for (const { place, item } of items)
       void this.#tables.items.put(eventKey(place), asBinary(encodeOutboxItem(item)));
@@ -66,7 +66,7 @@ export class OutboxStore implements Outbox {
     if (last !== undefined) void this.#tables.places.put(lastPlaceKey, last.place);
   }
 
-  /** Whether the batch that put it is visible, while nobody can have taken it. Never throws. */
+  /** True if the batch with this item is visible; valid until the item may have been removed. Never throws. */
   isVisible({ place }: PlacedItem): boolean {
     try {
       return this.#tables.items.getBinaryFast(eventKey(place)) !== undefined;
@@ -75,13 +75,13 @@ export class OutboxStore implements Outbox {
     }
   }
 
-  /** After a commit that put something. What a follower throws is logged. */
+  /** Call after a commit with new items. Errors of followers are logged. */
   notify(): void {
-    for (const { told } of Array.from(this.#followers))
+    for (const { listener } of Array.from(this.#followers))
       try {
-        told();
+        listener();
       } catch (error) {
-        this.#log.error({ err: error }, 'who follows the outbox failed');
+        this.#log.error({ err: error }, 'outbox: a follower failed');
       }
   }
 
@@ -95,7 +95,7 @@ export class OutboxStore implements Outbox {
       this.#unreadable.add(place);
       this.#log.error(
         { place, fault: item.error },
-        'the outbox has something that is no item; it is passed over',
+        'outbox: unreadable item skipped; its row stays in the store',
       );
     }
     return null;

@@ -1,4 +1,4 @@
-/** The records of a server that is no node, and its event log: rows and events of a batch in one transaction. */
+/** Record store of a single server: rows and events of a batch in one transaction. */
 import { EventWriter } from '../events/event-writer.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import type { CommitEntry, RecordStore, WrittenBatch } from './committer.ts';
@@ -22,7 +22,7 @@ export class OwnRecords implements RecordStore {
     events.put(placed);
     return {
       isVisible: () => events.isVisible(placed),
-      tell: (seen) => seen(placed.events),
+      notify: (onVisible) => onVisible(placed.events),
     };
   }
 }

@@ -1,4 +1,4 @@
-/** One change of what this server must not forget, as the journal carries it, and the event it is told as. */
+/** One durable change as the journal carries it, with the event that reports it. */
 import type { CallSession } from '../../model/call.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
@@ -7,13 +7,12 @@ import type { ApplicationId, DeviceId, ProductId, RequestId } from '../../model/
 import { sessionEvent, type SessionTransition } from '../../model/state/session-event.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 
-/** What becomes of a connection's record. */
 export interface ConnectionTransition {
   readonly kind: 'connection';
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly record: ConnectionRecord;
-  /** The login or the end that it goes with; null: a heartbeat is saved. */
+  /** The login or session end of this change; null: a saved heartbeat. */
   readonly session: SessionTransition | null;
 }
 
@@ -22,12 +21,11 @@ export interface WakeupTransition {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
   readonly record: WakeupRecord;
-  /** Nothing is kept of this wakeup yet. */
+  /** True: the wakeup has no record yet. */
   readonly isFirst: boolean;
   readonly event: EventDraft | null;
 }
 
-/** All live sessions that are left of a device. */
 export interface CallsTransition {
   readonly kind: 'calls';
   readonly deviceId: DeviceId;
@@ -35,17 +33,15 @@ export interface CallsTransition {
   readonly event: EventDraft | null;
 }
 
-/** A change of the registry is told; it was committed there. */
+/** The event of a registry change, which is committed in the registry's own file already. */
 export interface RegistryTransition {
   readonly kind: 'registry';
-  /** Of its notice. */
   readonly place: number;
-  /** The device's when it happened: it may be in the registry no more. */
+  /** Product of the device when it happened: the device may be removed by now. */
   readonly productId: ProductId;
   readonly event: EventDraft;
 }
 
-/** An event that changes no record. */
 export interface EventTransition {
   readonly kind: 'events';
   readonly event: EventDraft;
@@ -54,14 +50,14 @@ export interface EventTransition {
 export type Transition =
   ConnectionTransition | WakeupTransition | CallsTransition | RegistryTransition | EventTransition;
 
-/** What backends are told of it; null: nothing. */
+/** The event that backends receive; null: none. */
 export function eventOf(transition: Transition): EventDraft | null {
   if (transition.kind !== 'connection') return transition.event;
   const { deviceId, session } = transition;
   return session === null ? null : sessionEvent(deviceId, session);
 }
 
-/** The device of that event, without making it; null: there is none. */
+/** The device of the event, without building the event; null: no event. */
 export function deviceOfEvent(transition: Transition): DeviceId | null {
   if (transition.kind !== 'connection') return transition.event?.deviceId ?? null;
   return transition.session === null ? null : transition.deviceId;

@@ -1,6 +1,6 @@
 /**
- * The file of the console's key, `console-key.json`: `{"key": "…", "ended": {"NAME": EXPIRES}}`. It signs the cookies of sessions, and
- * holds the names of those that ended by a logout before their time. Without the file every session has ended.
+ * The file of the console's key, `console-key.json`: `{"key": "…", "ended": {"NAME": EXPIRES}}`. The key signs session cookies;
+ * `ended` lists sessions that were logged out before they expired. Without the file, all sessions are invalid.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ import { PrivateFile } from './private-file.ts';
 const fileName = 'console-key.json';
 const keyBytes = 32;
 const keyForm = /^[\w-]{43}$/;
-/** Logouts that are kept; with one more there is a new key, which ends every session. */
+/** Maximum logouts kept; one more replaces the key, which ends every session. */
 export const endedSessionsMax = 1000;
 
 interface StoredConsoleKey {
   readonly key: string;
-  /** Wall milliseconds until which each session would have lived, by name. */
+  /** Expiry of each logged-out session in wall milliseconds, by name. */
   readonly ended: ReadonlyMap<string, number>;
 }
 
@@ -30,7 +30,7 @@ export class ConsoleKey {
     this.#stored = stored;
   }
 
-  /** Makes the file where there is none that can be used. Rejects with a StoreOpenError when it cannot be read or written. */
+  /** Creates the file if it is missing or invalid. Rejects with a StoreOpenError when it cannot be read or written. */
   static async open(directory: string): Promise<ConsoleKey> {
     const file = new PrivateFile(join(directory, fileName), "the console's key");
     const stored = parseConsoleKey((await file.read())?.bytes ?? Buffer.alloc(0));
@@ -47,7 +47,7 @@ export class ConsoleKey {
     return this.#stored.ended.has(name);
   }
 
-  /** On disk when it resolves. Rejects with a StoreOpenError, and ends nothing, when the file cannot be written. */
+  /** Resolves when the file is on disk. Rejects with a StoreOpenError, and ends no session, when the file cannot be written. */
   end(name: string, expiresAtMs: number, nowMs: number): Promise<void> {
     return this.#turns.run(async () => {
       const kept = [...this.#stored.ended].filter(([, endMs]) => endMs > nowMs);

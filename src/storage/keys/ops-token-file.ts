@@ -1,6 +1,6 @@
 /**
- * The file of operators’ tokens: `{"tokens": [{"name": "…", "role": "viewer", "sha256": "…", "created_at": …,
- * "last_used_at": …}]}`. Of a token only its hash is there. Source: running.md, Processes and listeners.
+ * The file of operators' tokens: `{"tokens": [{"name": "…", "role": "viewer", "sha256": "…", "created_at": …, "last_used_at": …}]}`.
+ * It contains only the hashes of tokens. Source: running.md, Processes and listeners.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -18,11 +18,11 @@ import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { EntryReader } from '../registry/entry-reader.ts';
 
 export interface StoredOpsToken extends Operator {
-  /** Of the token's text; lowercase hex. */
+  /** Hash of the token's text; lowercase hex. */
   readonly sha256: string;
-  /** Unix seconds; null: whoever made it did not say. */
+  /** Unix seconds; null: unknown. */
   readonly createdAtS: number | null;
-  /** Unix seconds, about a minute behind; null: never. */
+  /** Unix seconds, up to about a minute late; null: never. */
   readonly lastUsedAtS: number | null;
 }
 
@@ -30,7 +30,7 @@ const sha256Form = /^[0-9a-f]{64}$/;
 const fileFields: ReadonlySet<string> = new Set(['tokens']);
 const tokenFields: ReadonlySet<string> = new Set(['name', 'role', 'sha256', 'created_at', 'last_used_at']);
 
-/** At most `opsTokensMax` tokens of different names, or what is wrong. */
+/** At most `opsTokensMax` tokens with distinct names; the error describes the fault. */
 function parseOpsTokens(bytes: Uint8Array): Result<readonly StoredOpsToken[], string> {
   const json = decodeJsonObject(bytes);
   if (!json.ok) return fail(json.error);
@@ -74,7 +74,7 @@ function parseRole(text: string): OpsRole | null {
 }
 
 export interface FreshOpsToken {
-  /** To be shown once: only its hash is kept. */
+  /** Shown once: only its hash is stored. */
   readonly token: string;
   readonly tokens: readonly StoredOpsToken[];
 }
@@ -92,7 +92,7 @@ export class OpsTokenFile {
     this.#file = new PrivateFile(join(dataDirectory, fileName), "the operators' tokens");
   }
 
-  /** In the order they were made; none where there is no file. */
+  /** Tokens in order of creation; empty without a file. */
   async read(): Promise<readonly StoredOpsToken[]> {
     const read = await this.#file.read();
     if (read === null) return [];
@@ -113,7 +113,7 @@ export class OpsTokenFile {
     return succeed({ token, tokens });
   }
 
-  /** Those that are left; null: there is none of this name. */
+  /** Resolves to the remaining tokens; null: no token has this name. */
   async revoke(name: string): Promise<readonly StoredOpsToken[] | null> {
     const before = await this.read();
     const left = before.filter((token) => token.name !== name);
@@ -123,7 +123,7 @@ export class OpsTokenFile {
   }
 
   /** `lastUsed`: Unix seconds by hash. */
-  async noteUses(lastUsed: ReadonlyMap<string, number>): Promise<readonly StoredOpsToken[]> {
+  async recordUses(lastUsed: ReadonlyMap<string, number>): Promise<readonly StoredOpsToken[]> {
     const tokens = (await this.read()).map((token) => {
       return { ...token, lastUsedAtS: lastUsed.get(token.sha256) ?? token.lastUsedAtS };
     });

@@ -1,6 +1,6 @@
 /**
- * A small file for its owner alone, in which secrets or their hashes lie. It is written whole and replaced, so that
- * nobody ever reads half of it.
+ * A small file with secrets or their hashes, accessible to its owner alone. Writes replace it atomically, so that no reader sees half
+ * of it.
  */
 import { randomUUID } from 'node:crypto';
 import { link, open, rename, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { StoreOpenError } from '../lmdb/store-format.ts';
 export interface PrivateText {
   /** Without a byte order mark. */
   readonly bytes: Buffer;
-  /** The mode of a file that others can read; null: it is closed to them. */
+  /** The file's mode if other users can read it; null: they cannot. */
   readonly openMode: number | null;
 }
 
@@ -21,11 +21,10 @@ const ownerOnly = 0o600;
 const othersBits = 0o077;
 const isPosix = process.platform !== 'win32';
 
-/** Every call throws a StoreOpenError, a sentence that names the file and quotes none of it, when it cannot be done. */
+/** Each failing call throws a StoreOpenError, a sentence that names the file and quotes none of it. */
 export class PrivateFile {
-  /** Absolute. */
   readonly path: string;
-  /** What lies there, in words: `the token keys`. */
+  /** Content of the file, in words: `the token keys`. */
   readonly #what: string;
 
   constructor(path: string, what: string) {
@@ -33,22 +32,22 @@ export class PrivateFile {
     this.#what = what;
   }
 
-  /** Null: there is no such file. */
+  /** Null: the file does not exist. */
   read(): Promise<PrivateText | null> {
     return this.#attempt('read', () => readIfThere(this.path));
   }
 
-  /** On disk when it resolves. Replaces what is there. */
+  /** Replaces the file; resolves when it is on disk. */
   write(text: string): Promise<void> {
     return this.#place(text, rename);
   }
 
-  /** The same, unless another process has made the file meanwhile. */
+  /** Creates the file, unless another process has created it meanwhile; resolves when it is on disk. */
   create(text: string): Promise<void> {
     return this.#place(text, makeOnce);
   }
 
-  /** For a file whose content is wrong. */
+  /** The error of a file with invalid content. */
   unusable(fault: string): StoreOpenError {
     return new StoreOpenError(`${this.#what} in ${this.path} cannot be used: ${fault}`);
   }
@@ -95,7 +94,7 @@ async function readIfThere(path: string): Promise<PrivateText | null> {
   }
 }
 
-/** On disk when it resolves: what was just made must not be gone after a power cut. */
+/** Resolves when the file is on disk: a new file must survive a power failure. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', ownerOnly);
   try {
@@ -106,7 +105,7 @@ async function writeWhole(path: string, text: string): Promise<void> {
   }
 }
 
-/** A link appears whole or not at all, and never over what another process has made meanwhile. */
+/** Creating a hard link is atomic and never overwrites a file of another process. */
 async function makeOnce(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
@@ -115,7 +114,7 @@ async function makeOnce(from: string, to: string): Promise<void> {
   }
 }
 
-/** So that a new name survives a power cut, too. */
+/** Makes a new name survive a power failure. */
 export async function syncDirectory(path: string): Promise<void> {
   if (!isPosix) return;
   const directory = await open(path, 'r');

@@ -1,7 +1,7 @@
 /**
- * The keys of call tokens: their file, `{"keys": [{"kid": "…", "secret": "…", "created_at": …}]}`, the newest first, a
- * secret as the base64url of its bytes; and those of a running server, changed in both places. What an operator asks for
- * and SIGHUP go one after the other, so that the last change is the one that is live. Source: calls-and-media.md, Tokens.
+ * Keys of call tokens: their file, `{"keys": [{"kid": "…", "secret": "…", "created_at": …}]}`, newest first with secrets in
+ * base64url, and the live keys of a running server. Changes by operators and SIGHUP run one after the other, so that the last change
+ * is the live one. Source: calls-and-media.md, Tokens.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import type { Log } from '../../lib/log.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 
 export interface StoredTokenKey extends TokenKey {
-  /** Unix seconds; null: whoever made it did not say. */
+  /** Unix seconds; null: unknown. */
   readonly createdAtS: number | null;
 }
 
@@ -25,7 +25,7 @@ const kidForm = /^[\w.-]{1,32}$/;
 const fileFields: ReadonlySet<string> = new Set(['keys']);
 const keyFields: ReadonlySet<string> = new Set(['kid', 'secret', 'created_at']);
 
-/** 1 to `tokenKeysMax` keys of different kids, or what is wrong. */
+/** 1 to `tokenKeysMax` keys with distinct kids; the error describes the fault. */
 function parseTokenKeys(bytes: Uint8Array): Result<readonly StoredTokenKey[], string> {
   const json = decodeJsonObject(bytes);
   if (!json.ok) return fail(json.error);
@@ -67,28 +67,27 @@ function parseKid(text: string): string | null {
   return kidForm.test(text) ? text : null;
 }
 
-/** The same text, if it has one meaning only. */
+/** Null unless the text is the canonical base64url of a secret. */
 function parseSecret(text: string): string | null {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.length === tokenSecretBytes && bytes.toString('base64url') === text ? text : null;
 }
 
 export interface StoredTokenKeys {
-  /** 1 to `tokenKeysMax`, the newest first. */
   readonly keys: readonly StoredTokenKey[];
-  /** The mode of a file that others can read; null: it is closed to them. To be said. */
+  /** The file's mode if other users can read it, for a warning; null: they cannot. */
   readonly openMode: number | null;
 }
 
 export interface TokenKeyRotation {
   readonly keys: readonly StoredTokenKey[];
-  /** Those that had to go: their tokens are good no more. */
+  /** Removed keys: their tokens are no longer valid. */
   readonly dropped: readonly StoredTokenKey[];
 }
 
 const kidBytes = 4;
 
-/** Every call throws a StoreOpenError, a sentence that names the file and quotes none of it, when it cannot be done. */
+/** Each failing call throws a StoreOpenError, a sentence that names the file and quotes none of it. */
 class TokenKeyFile {
   readonly #file: PrivateFile;
 
@@ -96,12 +95,11 @@ class TokenKeyFile {
     this.#file = new PrivateFile(path, 'the token keys');
   }
 
-  /** Absolute. */
   get path(): string {
     return this.#file.path;
   }
 
-  /** Null: there is no such file. */
+  /** Null: the file does not exist. */
   async find(): Promise<StoredTokenKeys | null> {
     const read = await this.#file.read();
     if (read === null) return null;
@@ -110,7 +108,7 @@ class TokenKeyFile {
     return { keys: keys.value, openMode: read.openMode };
   }
 
-  /** The same, made with one key where there is none. `nowS`: Unix seconds. */
+  /** Like `find`, but creates a missing file with one key. `nowS`: Unix seconds. */
   async ensure(nowS: number): Promise<StoredTokenKeys> {
     const found = await this.find();
     if (found !== null) return found;
@@ -118,7 +116,7 @@ class TokenKeyFile {
     return this.ensure(nowS);
   }
 
-  /** A new key that signs from now on, and the ones before it as far as there is room. Never call two changes at once. */
+  /** Adds a new signing key, and removes the oldest ones beyond `tokenKeysMax`. Never run two changes at once. */
   async rotate(nowS: number): Promise<TokenKeyRotation> {
     const found = await this.find();
     const all = [freshKey(nowS), ...(found?.keys ?? [])];
@@ -127,7 +125,7 @@ class TokenKeyFile {
     return { keys, dropped: all.slice(tokenKeysMax) };
   }
 
-  /** Removes a key, and resolves to those that are left; a last one stays. Never call two changes at once. */
+  /** Removes a key, but never the last one, and resolves to the remaining keys. Never run two changes at once. */
   async retire(kid: string): Promise<Result<readonly StoredTokenKey[], 'unknown' | 'last'>> {
     const keys = (await this.find())?.keys ?? [];
     const left = keys.filter((key) => key.kid !== kid);
@@ -154,13 +152,12 @@ export interface TokenKeySettings {
   readonly data: { readonly dir: string };
 }
 
-/** Where the keys are, by the settings. */
 export function tokenKeyFileOf({ calls, data }: TokenKeySettings): TokenKeyFile {
   return new TokenKeyFile(calls.token_keys_file ?? join(data.dir, 'token-keys.json'));
 }
 
 export class LiveTokenKeys {
-  /** For who signs and checks: always those that are live. */
+  /** Always the live keys, for signing and verification. */
   readonly keys: TokenKeys;
   readonly #deps: LiveTokenKeysDeps;
   #stored: readonly StoredTokenKey[];
@@ -173,30 +170,32 @@ export class LiveTokenKeys {
     this.#stored = stored;
   }
 
-  /** Makes the file where there is none. Rejects with a StoreOpenError when it cannot be used. */
+  /** Creates the file if needed. Rejects with a StoreOpenError when it cannot be used. */
   static async open(deps: LiveTokenKeysDeps): Promise<LiveTokenKeys> {
     const stored = await deps.file.ensure(wallSeconds(deps.clock));
     warnIfOpen(deps, stored);
     return new LiveTokenKeys(deps, new TokenKeys(stored.keys), stored.keys);
   }
 
-  /** Those that are live, the one that signs first. */
+  /** The live keys, the signing key first. */
   get stored(): readonly StoredTokenKey[] {
     return this.#stored;
   }
 
-  /** Told of every change behind it; one listens. */
+  /** `changed` is called after every change. One listener. */
   onChange(changed: () => void): void {
     this.#changed = changed;
   }
 
-  /** SIGHUP. Never rejects: an error in the file is logged, and the live keys stay. Resolves to the error; null: none. */
+  /**
+   * Reloads the keys on SIGHUP. Never rejects: an error is logged, and the live keys stay in use. Resolves to the error; null: none.
+   */
   async reload(): Promise<string | null> {
     try {
       await this.#turns.run(() => this.#readAgain());
       return null;
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'token keys not read again; those that are live stay');
+      this.#deps.log.error({ err: error }, 'call token keys: reload failed; the live keys stay in use');
       return `keys of call tokens: ${messageOf(error)}`;
     }
   }
@@ -205,16 +204,16 @@ export class LiveTokenKeys {
   rotate(): Promise<TokenKeyRotation> {
     return this.#turns.run(async () => {
       const rotation = await this.#deps.file.rotate(wallSeconds(this.#deps.clock));
-      this.#adopt(rotation.keys, 'token keys rotated');
+      this.#adopt(rotation.keys, 'call token keys rotated');
       return rotation;
     });
   }
 
-  /** The keys that are left. Rejects like `rotate`. */
+  /** Resolves to the remaining keys. Rejects like `rotate`. */
   retire(kid: string): Promise<Result<readonly StoredTokenKey[], 'unknown' | 'last'>> {
     return this.#turns.run(async () => {
       const left = await this.#deps.file.retire(kid);
-      if (left.ok) this.#adopt(left.value, 'token key retired');
+      if (left.ok) this.#adopt(left.value, 'call token key retired');
       return left;
     });
   }
@@ -223,7 +222,7 @@ export class LiveTokenKeys {
     const found = await this.#deps.file.find();
     if (found === null) throw new StoreOpenError(`there is no file ${this.#deps.file.path} any more`);
     warnIfOpen(this.#deps, found);
-    this.#adopt(found.keys, 'token keys read again');
+    this.#adopt(found.keys, 'call token keys reloaded');
   }
 
   #adopt(keys: readonly StoredTokenKey[], message: string): void {
@@ -237,5 +236,8 @@ export class LiveTokenKeys {
 function warnIfOpen({ file, log }: LiveTokenKeysDeps, { openMode }: StoredTokenKeys): void {
   if (openMode === null) return;
   const fields = { file: file.path, mode: openMode.toString(8) };
-  log.warn(fields, 'the keys of tokens can be read by others: close the file to them, and rotate');
+  log.warn(
+    fields,
+    'call token keys: other users can read the file: set its mode to 0600, then rotate the keys',
+  );
 }

@@ -1,14 +1,13 @@
 /**
- * Ends a process that exits while a transaction is under way, in whichever of its threads. The package's writer thread holds LMDB's
- * write lock then and waits for the thread whose code runs in the transaction; Node stops that thread and joins the writer, so
- * `process.exit` would never return: a server that met a fatal error would neither end nor serve. To be killed is what the store
- * is made for: nothing is lost that was acknowledged.
+ * Kills the process when it exits during a transaction of any of its threads. LMDB's write lock is then held by the lmdb package's
+ * writer thread, which waits for the thread that runs the transaction; Node stops that thread and joins the writer, so `process.exit`
+ * would never return, and a server with a fatal error would neither end nor serve. The store is built to survive a kill: acknowledged
+ * writes are not lost.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
 
 const sharedName = 'reveille: transactions under way';
 
-/** One number for all threads. */
 const underWay = isMainThread ? shareCount() : countOfMain();
 
 export function transactionBegins(): void {
@@ -19,7 +18,7 @@ export function transactionEnds(): void {
   Atomics.sub(underWay, 0, 1);
 }
 
-/** Threads that begin later inherit it. */
+/** Threads started later inherit the count. */
 function shareCount(): Int32Array {
   const count = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setEnvironmentData(sharedName, count);
@@ -29,7 +28,7 @@ function shareCount(): Int32Array {
   return count;
 }
 
-/** Its own where the main thread began this one before it had a store. */
+/** A separate count if the main thread started this one before it opened a store. */
 function countOfMain(): Int32Array {
   const inherited = getEnvironmentData(sharedName);
   return inherited instanceof Int32Array ? inherited : new Int32Array(1);

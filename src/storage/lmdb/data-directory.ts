@@ -1,8 +1,7 @@
 /**
- * The data directory: ours alone, mode 0700, because everything secret is in it, and one server's: two would each believe
- * to know alone who is connected. The holder writes its process id and that process's start into `server.lock`; a lock
- * whose process is gone, or whose id now names a later process (a container restarted), is stale and taken over.
- * Source: running.md, Data.
+ * The data directory: mode 0700, because it contains secrets, and locked by one server, because two would each believe that they own
+ * all connections. The owner writes its process id and start time into `server.lock`. A lock is stale, and taken over, if its process
+ * is gone or the id belongs to a later process, for example in a restarted container. Source: running.md, Data.
  */
 import {
   accessSync,
@@ -27,8 +26,8 @@ const permissionBits = 0o777;
 const stickyBit = 0o1000;
 
 /**
- * Makes the directory where there is none and closes it to others where it is open. Returns its absolute path, the topmost
- * directory that was made, null: none, and, when its mode had to be changed, the mode it had. Throws a StoreOpenError when it cannot be ours.
+ * Creates the directory if needed, and sets its mode to 0700. Returns its absolute path, the topmost created directory (null: none)
+ * and the former mode if it was changed. Throws a StoreOpenError when the directory cannot be used.
  */
 export function prepareDataDirectory(path: string): {
   readonly directory: string;
@@ -52,7 +51,7 @@ export function prepareDataDirectory(path: string): {
   }
 }
 
-/** To make a directory on a read-only file system fails as if its parent were not there. */
+/** Creating a directory on a read-only file system fails as if its parent did not exist. */
 function checkParent(directory: string): void {
   const parent = dirname(directory);
   if (existsSync(directory) || parent === directory) return;
@@ -73,19 +72,19 @@ function checkOwner(directory: string, uid: number): void {
   );
 }
 
-/** Closing /tmp or somebody's home to everybody else would be worse than not starting. */
+/** Closing /tmp or a home directory to other users would be worse than not starting. */
 function checkNotShared(directory: string, mode: number): void {
   const shared = (mode & stickyBit) !== 0 || dirname(directory) === directory || directory === homedir();
   if (!shared) return;
   throw new StoreOpenError(
-    `the data directory ${directory} is open to others and used for other things: ` +
+    `the data directory ${directory} is open to others and used for other purposes: ` +
       `name a directory of its own with REVEILLE_DATA_DIR`,
   );
 }
 
 interface Holder {
   readonly pid: number;
-  /** When the process started, in the kernel's own count; null where that cannot be read. */
+  /** Start time of the process in the kernel's units; null: unknown. */
   readonly start: string | null;
 }
 
@@ -95,25 +94,25 @@ export class ServerLock {
   readonly #path: string;
   readonly #text: string;
 
-  /** Throws a StoreOpenError that names the holder when a living process has it. */
+  /** Throws a StoreOpenError with the owner's process id when a living process owns the lock. */
   constructor(directory: string) {
     this.#path = join(directory, lockName);
     this.#text = JSON.stringify({ pid: process.pid, start: processStat(process.pid)[1] } satisfies Holder);
-    if (this.#take()) return;
+    if (this.#acquire()) return;
     const held = readLock(this.#path);
     const holder = held === null ? null : livingHolder(held);
-    if (holder !== null) throw heldBy(holder.pid, directory, this.#path);
+    if (holder !== null) throw inUseError(holder.pid, directory, this.#path);
     if (held !== null) this.#removeStale(held);
-    if (!this.#take()) throw heldBy(livingPid(directory), directory, this.#path);
+    if (!this.#acquire()) throw inUseError(livingPid(directory), directory, this.#path);
   }
 
-  /** Does nothing when the lock is no longer ours. */
+  /** Has no effect when the lock has another owner. */
   release(): void {
     if (readLock(this.#path) === this.#text) removeOwn(this.#path);
   }
 
-  /** A link appears whole or not at all, and never over another. */
-  #take(): boolean {
+  /** Creating a hard link is atomic and never overwrites. */
+  #acquire(): boolean {
     const own = `${this.#path}.${process.pid}`;
     try {
       writeFileSync(own, this.#text, { mode: 0o600 });
@@ -127,14 +126,14 @@ export class ServerLock {
     }
   }
 
-  /** Moves it aside before it goes, and puts back what another starter has put there meanwhile. */
+  /** Renames the stale lock before deleting it, and restores a lock that another process created meanwhile. */
   #removeStale(stale: string): void {
     const aside = `${this.#path}.stale.${process.pid}`;
     try {
       renameSync(this.#path, aside);
       if (readLock(aside) !== stale) linkSync(aside, this.#path);
     } catch {
-      // Another starter was faster; taking the lock tells.
+      // Another process was faster; the next attempt to acquire the lock shows it.
     } finally {
       rmSync(aside, { force: true });
     }
@@ -142,24 +141,24 @@ export class ServerLock {
 }
 
 /**
- * For a file that says that this process is there: on a file system that takes nothing it stays, which must not keep a server
- * from stopping. It names a process that is gone, and is passed over.
+ * Removes a file that marks this process as running. If the file system refuses, the file stays and the server still stops: the file
+ * then names a process that is gone, and is ignored.
  */
 export function removeOwn(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // It stays.
+    // The stale file is harmless.
   }
 }
 
-/** The process id of the server that has this directory, or null: the store is at rest. */
+/** Process id of the server that owns this directory; null: the store is idle. */
 export function livingPid(directory: string): number | null {
   const held = readLock(join(directory, lockName));
   return held === null ? null : (livingHolder(held)?.pid ?? null);
 }
 
-/** True: the process that had the lock is gone, and has not given it back. */
+/** True if the lock's owner ended without releasing it. */
 export function wasLeftLocked(directory: string): boolean {
   return readLock(join(directory, lockName)) !== null && livingPid(directory) === null;
 }
@@ -172,12 +171,12 @@ function readLock(path: string): string | null {
   }
 }
 
-/** Null when the process is gone, or the text was never a lock of ours. */
+/** Null: the process is gone, or the text is not a lock. */
 function livingHolder(text: string): Holder | null {
   const holder = parseHolder(text);
   if (holder === null || !isAlive(holder.pid)) return null;
   const [state, start] = processStat(holder.pid);
-  // Killed, and its parent has not looked yet: it holds nothing any more.
+  // A zombie: killed, and not reaped by its parent.
   if (state === 'Z') return null;
   if (start === null || holder.start === null) return holder.pid === process.pid ? null : holder;
   return start === holder.start ? holder : null;
@@ -202,8 +201,8 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * State and start of a process: the fields 3 and 22 of its stat, counted from behind its name, which may hold
- * anything and ends at the last parenthesis. Nulls where the system has no such file.
+ * State and start time of a process: fields 3 and 22 of its stat, counted from behind the name, which may contain any character and
+ * ends at the last parenthesis. Nulls on systems without this file.
  */
 function processStat(pid: number): readonly [state: string | null, start: string | null] {
   try {
@@ -215,9 +214,9 @@ function processStat(pid: number): readonly [state: string | null, start: string
   }
 }
 
-function heldBy(pid: number | null, directory: string, path: string): StoreOpenError {
+function inUseError(pid: number | null, directory: string, path: string): StoreOpenError {
   return new StoreOpenError(
     `the data directory ${directory} is in use by process ${pid ?? 'that just started'}: stop that server first, ` +
-      `or name another directory with REVEILLE_DATA_DIR; if that process is no Reveille, delete ${path}`,
+      `or name another directory with REVEILLE_DATA_DIR; if that process is not Reveille, delete ${path}`,
   );
 }

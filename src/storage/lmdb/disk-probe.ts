@@ -1,13 +1,13 @@
 /**
- * A probe of a disk, by a file that is written to it. It is made before a store that refused is tried again, because LMDB prints each
- * commit that fails; and by the doctor, since a quota, or a disk that the kernel has given up, shows nowhere else.
+ * Probes a disk by writing a file: before a refused commit is retried, because LMDB prints each failed commit, and in the doctor,
+ * because a quota or a disk that the kernel has given up shows nowhere else.
  */
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { diskProbeBytes } from './store-limits.ts';
 
-/** Writes a file of `diskProbeBytes` into the directory, brings it to the disk and removes it. Null: it takes it. Never rejects. */
+/** Writes, syncs and removes a file of `diskProbeBytes` in the directory. Null: it succeeded. Never rejects. */
 export async function probeDisk(directory: string): Promise<Error | null> {
   const path = join(directory, `disk-probe.${randomUUID()}`);
   try {

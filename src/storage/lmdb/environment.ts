@@ -1,19 +1,17 @@
 /**
- * One LMDB file. Reads are synchronous, microseconds, from the memory map; writes go in batches to a writer
- * thread and are committed, visible and proof against `kill -9` when their promise resolves; the disk follows
- * within a second (`overlappingSync`).
+ * One LMDB file. Reads are synchronous and take microseconds, from the memory map. Writes go to a writer thread in batches; when
+ * their promise resolves they are visible and survive `kill -9`, and the disk follows within a second (`overlappingSync`).
  *
- * Choices: keys are the bytes of the ids themselves, because a device id is any UTF-8 and compared byte for
- * byte. Values are msgpack arrays. `eventTurnBatching` is off: with it on, lmdb keeps a promise of its own that
- * nobody holds, and a full disk would end the process with an unhandled rejection. A synchronous write blocks
- * its thread for as long as anybody else writes: it is for worker threads and for a store at rest.
+ * Keys are the bytes of the ids, because a device id is any UTF-8 and is compared byte by byte. Values are msgpack arrays.
+ * `eventTurnBatching` is off: with it, lmdb keeps an unhandled promise of its own, and a full disk would end the process. A
+ * synchronous write blocks its thread while another thread writes: it is for worker threads and for an idle store.
  *
- * One process has a file open, by as many of its threads as need it: in lmdb 3.5.6 another process that opens it, read-only
- * too, can roll back a commit.
+ * Only one process may open a file, with any number of its threads: in lmdb 3.5.6 a second process, even read-only, can roll back a
+ * commit.
  *
- * LMDB trusts the pages that it maps. A page that it cannot follow makes a read throw, which is told (`onFault`), and makes a
- * transaction of the package one that can neither be committed nor given up, which would end the process: each looks for that
- * at its end, while it can still be given up.
+ * LMDB trusts the pages that it maps. A damaged page makes a read throw, which is reported (`onFault`). It can also leave the lmdb
+ * package with a transaction that can neither commit nor abort, which would end the process; so each transaction checks for that at
+ * its end, while it can still be aborted.
  */
 import { dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
@@ -33,92 +31,88 @@ export const environmentOptions = {
   keyEncoding: 'binary',
   maxDbs: 32,
   eventTurnBatching: false,
-  // Of the files; missing in lmdb's types.
+  // Mode of the files; missing in lmdb's types.
   permissionsMode: 0o600,
 } as const;
 
-/** What the package has beside its types. */
+/** Members that the package's types lack. */
 interface Inside {
   readonly env: { info(): { readonly mapSize: number; readonly lastPageNumber: number } };
 }
 
-/** Of a file, by default of the package. */
 const pageBytes = 4096;
 
-/** Who wants to know when a transaction can be seen, and by what. */
-export interface Sight {
-  /** Reads something that it puts. Never throws. */
+/** Detects when a transaction becomes visible. */
+export interface VisibilityWatch {
+  /** Reads a row that the transaction puts. Never throws. */
   isVisible(): boolean;
-  /** Called once at most. Never throws. */
-  seen(): void;
+  /** Called at most once. Never throws. */
+  onVisible(): void;
 }
 
 export class Environment {
   readonly #root: RootDatabase<unknown, Buffer>;
   readonly #path: string;
-  /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
+  /** Transactions under way. The file closes after them: the package would throw an uncaught error otherwise. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #panic: PanicWatch;
   #onFault: (error: unknown) => void = () => undefined;
-  /** The latest commit: the package waits for its flush at the end, which never comes. */
+  /** The latest commit failed: closing would wait forever for its flush. */
   #hasFailed = false;
-  /** Nothing may be read any more: the package would reset a transaction that is gone. */
+  /** No reads from now on: the package would reset a transaction that is gone. */
   #isClosing = false;
 
   /**
-   * Makes the file where there is none, and notes its format in a new one. Throws a StoreFormatError when
-   * it has another format than this release's, and what LMDB throws.
+   * Creates the file if needed, and writes its format into a new one. Throws a StoreFormatError for a format of another release, and
+   * LMDB's errors.
    */
   constructor(path: string) {
     this.#path = path;
     this.#root = open({ ...environmentOptions, path });
     this.#panic = new PanicWatch(this.#root, {
       path,
-      look: () => void this.#format,
-      told: (error) => this.#onFault(error),
+      probe: () => void this.#format,
+      onPanic: (error) => this.#onFault(error),
     });
-    const found = this.transactionSync(() => this.#noteFormat());
+    const found = this.transactionSync(() => this.#ensureFormat());
     if (found === storeFormat) return;
     void this.close();
     throw new StoreFormatError(dirname(path), found);
   }
 
-  /** Of the memory map, which the package makes greater before the file reaches it. */
+  /** Size of the memory map; the package enlarges it before the file reaches its end. */
   get mapBytes(): number {
     return (this.#root.getStats() as { mapSize: number }).mapSize;
   }
 
-  /** `told` of each read that meets a damaged page or row, and once of LMDB's panic. One listener at most; must not throw. */
-  onFault(told: (error: unknown) => void): void {
-    this.#onFault = told;
+  /** `listener` receives each damaged page or row that a read meets, and LMDB's panic once. One listener; must not throw. */
+  onFault(listener: (error: unknown) => void): void {
+    this.#onFault = listener;
   }
 
   get path(): string {
     return this.#path;
   }
 
-  /** In a transaction of many entries, every `mapCheckEntries` of them: throws a MapFullError where there is no room. */
+  /** Call every `mapCheckEntries` entries of a large transaction. Throws a MapFullError when the map cannot grow. */
   checkRoom(): void {
     checkMapRoom({ mapBytes: this.mapBytes, usedBytes: null });
   }
 
-  /** In which the file is. */
   get directory(): string {
     return dirname(this.#path);
   }
 
-  /** Null: the file has no number. */
   get #format(): number | null {
     return (this.#root.get(formatKey) as number | undefined) ?? null;
   }
 
-  /** A file is new if it has neither a number nor tables. */
-  #noteFormat(): number | null {
+  /** A file is new if it has neither a format number nor tables. */
+  #ensureFormat(): number | null {
     if (this.#format === null && countEntries(this.#root) === 0) void this.#root.put(formatKey, storeFormat);
     return this.#format;
   }
 
-  /** Makes the table where there is none. */
   table<Row>(name: string): Table<Row> {
     const encoder = new Packr({ useRecords: false });
     const options = { name, keyEncoding: 'binary', encoder } as const;
@@ -128,26 +122,25 @@ export class Environment {
   }
 
   /**
-   * Reads and writes with nobody writing in between, in any thread; never blocks the loop while it waits
-   * for its turn, but others wait for the loop. Puts and removes of `act` are committed together: when it throws or the
-   * promise rejects, nothing has changed. It resolves when the disk has them. `sight` is told before that, in the first
-   * turn of the loop in which they are visible, and so proof against `kill -9`: the writer thread wakes the loop then.
-   * `act` runs once. Rejects once the file is being closed.
+   * Runs `act` with exclusive write access among all threads. It never blocks the loop while it waits for its turn; other writers
+   * wait for the loop. Puts and removes of `act` are committed together; when it throws or the promise rejects, nothing has changed.
+   * Resolves once the disk has them. `watch` is notified before that, in the first turn of the loop in which they are visible and
+   * survive `kill -9`. `act` runs once. Rejects once the file is being closed.
    */
-  async transaction<Result>(act: () => Result, sight: Sight | null = null): Promise<Result> {
-    // The package would end the process where a transaction begins in a file that is closed by its turn.
+  async transaction<Result>(act: () => Result, watch: VisibilityWatch | null = null): Promise<Result> {
+    // A transaction that begins in a closed file would end the process.
     if (this.#isClosing) throw new Error(`${this.#path} is closed: nothing can be written to it any more`);
-    return this.#tracked(this.#transact(act, sight));
+    return this.#tracked(this.#transact(act, watch));
   }
 
-  /** The error of a read whose answer cannot be right, told as damage. */
+  /** Returns, and reports as damage, the error of a read with an impossible result. */
   damaged(fault: string): Error {
     const error = new Error(`${this.#path}: ${fault}`);
     this.#onFault(error);
     return error;
   }
 
-  /** The reads that follow in this turn would fail with it. */
+  /** Without `refresh`, all later reads of this turn would fail, too. */
   #readFailed(error: unknown): void {
     if (this.#isClosing) return;
     this.refresh();
@@ -155,39 +148,39 @@ export class Environment {
     if (isDamage(error)) this.#onFault(error);
   }
 
-  async #transact<Result>(act: () => Result, sight: Sight | null): Promise<Result> {
+  async #transact<Result>(act: () => Result, watch: VisibilityWatch | null): Promise<Result> {
     this.#panic.check();
     this.#checkMap();
-    let look: Looking | null = null;
+    let polling: Polling | null = null;
     let hasActed = false;
     const commit = this.#root.childTransaction(() => {
       const result = this.#checked(act);
       hasActed = true;
-      if (sight !== null) look = this.#lookForIt(sight);
+      if (watch !== null) polling = this.#pollVisibility(watch);
       return result;
     });
     try {
-      const result = await this.#panic.settled(commit);
+      const result = await this.#panic.awaitCommit(commit);
       this.#hasFailed = false;
       return result;
     } catch (error) {
       this.#hasFailed = hasActed;
       throw error;
     } finally {
-      stopLooking(look);
+      stopPolling(polling);
     }
   }
 
-  /** An immediate without a claim on the loop runs in every turn there is, and makes none. */
-  #lookForIt(sight: Sight): Looking {
-    const look = (): void => {
+  /** An unreferenced immediate runs in each turn of the loop, and causes none. */
+  #pollVisibility(watch: VisibilityWatch): Polling {
+    const poll = (): void => {
       if (this.#isClosing) return;
       this.refresh();
-      if (sight.isVisible()) sight.seen();
-      else looking.immediate = setImmediate(look).unref();
+      if (watch.isVisible()) watch.onVisible();
+      else polling.immediate = setImmediate(poll).unref();
     };
-    const looking = { immediate: setImmediate(look).unref() };
-    return looking;
+    const polling = { immediate: setImmediate(poll).unref() };
+    return polling;
   }
 
   async #tracked<Result>(commit: Promise<Result>): Promise<Result> {
@@ -201,7 +194,7 @@ export class Environment {
     }
   }
 
-  /** Blocks this thread until it is on disk. When `act` throws, nothing has changed. */
+  /** Blocks this thread until the commit is on disk. When `act` throws, nothing has changed. */
   transactionSync<Result>(act: () => Result): Result {
     this.refresh();
     this.#panic.check();
@@ -211,7 +204,7 @@ export class Environment {
 
   #checked<Result>(act: () => Result): Result {
     const result = act();
-    // Throws where a put of `act` has failed.
+    // Throws if a put of `act` has failed.
     void this.#format;
     return result;
   }
@@ -221,7 +214,7 @@ export class Environment {
     checkMapRoom({ mapBytes: mapSize, usedBytes: (lastPageNumber + 1) * pageBytes });
   }
 
-  /** Reads in `act` and in what it yields see one moment of the store. */
+  /** All reads in `act` and in its iterable see one snapshot of the store. */
   *snapshot<Item>(act: (options: SnapshotOptions) => Iterable<Item>): Generator<Item, void, undefined> {
     const transaction = this.#root.useReadTransaction();
     try {
@@ -231,15 +224,12 @@ export class Environment {
     }
   }
 
-  /** Lets reads of this turn see what another thread has committed. */
+  /** Makes commits of other threads visible to reads of this turn. */
   refresh(): void {
     this.#root.resetReadTxn();
   }
 
-  /**
-   * Waits for outstanding writes and the disk. Where the disk has refused the latest, or LMDB has panicked, the file stays open
-   * for the process to end.
-   */
+  /** Waits for pending writes and the disk. After a failed flush or an LMDB panic, the file stays open until the process ends. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(this.#underWay);
@@ -248,17 +238,17 @@ export class Environment {
   }
 }
 
-interface Looking {
+interface Polling {
   immediate: NodeJS.Immediate;
 }
 
-function stopLooking(looking: Looking | null): void {
-  if (looking !== null) clearImmediate(looking.immediate);
+function stopPolling(polling: Polling | null): void {
+  if (polling !== null) clearImmediate(polling.immediate);
 }
 
 export type SnapshotOptions = { readonly transaction: ReturnType<RootDatabase['useReadTransaction']> };
 
-/** Entries of a table: from the tree's own count, without a walk. */
+/** Number of entries in a table, from the tree's own count, without a scan. */
 export function countEntries(table: Table<unknown>): number {
   return (table.getStats() as { entryCount: number }).entryCount;
 }

@@ -1,6 +1,6 @@
 /**
- * Limits how fast entries are forgotten for their age, which goes by the wall clock: a clock that is wrong by weeks must not
- * empty a log before somebody corrects it. Forgetting beyond a maximum number is not limited here.
+ * Limits how fast entries are removed for their age, which depends on the wall clock: a clock that is wrong by weeks must not empty a
+ * log before it is corrected. Removal beyond a maximum number is not limited here.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { forgottenShareMax } from './store-limits.ts';
@@ -9,7 +9,7 @@ const minuteMs = 60_000;
 
 export class ForgettingPace {
   readonly #clock: Clock;
-  /** Share of the entries that there were when forgetting began; a short-lived log forgets more than the usual share. */
+  /** Share of the entries present when removal began; a log with a short retention removes more per minute. */
   readonly #sharePerMinute: number;
   #entries = 0;
   #allowed = 1;
@@ -21,7 +21,7 @@ export class ForgettingPace {
     this.#refilledMs = clock.monotonicMs();
   }
 
-  /** The number of entries, of `entries`, that may be forgotten now: at most what a minute allows. */
+  /** Number of entries, out of `entries`, that may be removed now: at most the amount of one minute. */
   allowed(entries: number): number {
     this.#entries = Math.max(this.#entries, entries);
     const perMinute = Math.max(1, this.#entries * this.#sharePerMinute);
@@ -36,7 +36,7 @@ export class ForgettingPace {
     this.#allowed -= entries;
   }
 
-  /** No entry is too old. */
+  /** Call when no entry is too old. */
   caughtUp(): void {
     this.#entries = 0;
   }

@@ -1,7 +1,6 @@
-/** The bytes that are free on a disk for whoever runs this process. */
 import { statfsSync } from 'node:fs';
 
-/** Of the disk of a directory that is there. Throws what the system says when it cannot tell. */
+/** Bytes that this process may still write to the disk of an existing directory. Throws the system's error. */
 export function freeBytesOf(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;

@@ -1,6 +1,6 @@
 /**
- * Leftovers of killed processes: files and folders that their makers would have removed. Only those of this user are removed,
- * whose maker is gone: known by the id of its process in the name, or because the lock of the data directory was free.
+ * Removes temporary files and folders of killed processes. Only those of this user are removed, and only if their creator is gone: by
+ * the process id in the name, or because the lock of the data directory was free.
  */
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,20 +8,20 @@ import { basename, dirname, join } from 'node:path';
 import { pid } from 'node:process';
 import { isAlive } from './data-directory.ts';
 
-/** Removes `path.<pid><ending>` of processes that are gone. */
+/** Removes `path.<pid><ending>` if the process is gone. */
 export function removeLeftovers(path: string, ending: string): void {
   removeOfGone(dirname(path), `${basename(path)}.`, ending);
 }
 
 const temporaryPrefix = 'reveille-';
 
-/** A directory of this process, in the system's for temporary files. Removes those of killed processes first. */
+/** Creates a temporary directory of this process, after removing those of killed processes. */
 export function makeTemporaryDirectory(): string {
   removeOfGone(tmpdir(), temporaryPrefix, /-\w{6}$/);
   return mkdtempSync(join(tmpdir(), `${temporaryPrefix}${process.pid}-`));
 }
 
-/** Removed at one time: a start is not to wait for more. */
+/** Maximum removed at once: a start does not wait for more. */
 const leftoversMax = 100;
 
 function removeOfGone(folder: string, beginning: string, ending: string | RegExp): void {
@@ -37,21 +37,21 @@ function removeOfGone(folder: string, beginning: string, ending: string | RegExp
   }
 }
 
-/** The socket by which the edges of the supervisor that is this process reach their core. */
+/** Socket of the core of this supervisor, for its edges. */
 export function edgeSocketName(): string {
   return `edges-${pid}.sock`;
 }
 
-/** The same of the media process with this number. */
+/** Socket for the media process of this number. */
 export function mediaSocketName(process: number): string {
   return `media-${process}-${pid}.sock`;
 }
 
-/** Sockets of supervisors, and files that are written under a name of their own before they get theirs. */
+/** Sockets of supervisors, and files that are renamed when complete. */
 const unfinishedForm =
   /^(?:edges|media-\d{1,2})-\d{1,10}\.sock(?:\.\d{1,10})?$|^(?:disk-probe|ops\.token|ops-tokens\.json|token-keys\.json|console-key\.json)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** By the holder of the directory's lock, before it makes any of these itself. */
+/** Called by the owner of the directory's lock, before it creates such files itself. */
 export function clearDataDirectory(directory: string): void {
   const unfinished = readdirSync(directory).filter((name) => unfinishedForm.test(name));
   for (const name of unfinished.slice(0, leftoversMax)) rmSync(join(directory, name), { force: true });

@@ -1,8 +1,8 @@
 /**
- * Room for the memory map of a file to grow. LMDB maps a file anew, twice as large, before what is written reaches the end of
- * the map; where the system refuses that (a limit of the address space), the package would end the process at the next page
- * that it reads. So a transaction that may need a greater map is refused before it begins, and tried again like one that
- * meets a full disk. Only Linux says what is left: elsewhere nothing is refused.
+ * Checks that a file's memory map can grow. LMDB remaps a file at twice the size before writes reach the end of the map; if the
+ * system refuses (a limit of the address space), the lmdb package would end the process at the next page that it reads. So a
+ * transaction that may need a larger map is rejected before it begins, and retried like one on a full disk. Only Linux reports the
+ * remaining address space: elsewhere no transaction is rejected.
  */
 import { readFileSync } from 'node:fs';
 import { SystemClock } from '../../lib/system-clock.ts';
@@ -14,11 +14,11 @@ export class MapFullError extends Error {
 
 export interface MapUse {
   readonly mapBytes: number;
-  /** Of the map, up to the last page of the file; null: inside a transaction, which has come nobody knows how far. */
+  /** Used bytes of the map, up to the last page of the file; null: unknown, inside a transaction. */
   readonly usedBytes: number | null;
 }
 
-/** Throws a MapFullError where the map may have to grow, and could not. `leftBytes`: of the address space. */
+/** Throws a MapFullError when the map may have to grow and cannot. `leftBytes`: remaining address space. */
 export function checkMapRoom({ mapBytes, usedBytes }: MapUse, leftBytes = addressSpaceLeft): void {
   if (usedBytes !== null && usedBytes + mapGrowthBytesMax < mapBytes) return;
   const wanted = 2 * mapBytes + mapGrowthBytesMax;
@@ -31,10 +31,10 @@ export function checkMapRoom({ mapBytes, usedBytes }: MapUse, leftBytes = addres
 }
 
 const clock = new SystemClock();
-/** That there is no limit is believed until then. */
+/** Until then, the absence of a limit is not checked again. */
 let unlimitedUntilMs = 0;
 
-/** Of this process, in bytes; Infinity: no limit is set, or the system does not say. */
+/** Remaining address space of this process in bytes; Infinity: unlimited or unknown. */
 export function addressSpaceLeft(): number {
   if (process.platform !== 'linux' || clock.monotonicMs() < unlimitedUntilMs) return Infinity;
   const limit = readAddressSpaceLimit();
@@ -46,7 +46,7 @@ export function addressSpaceLeft(): number {
   return Math.max(0, limit - Number(usedKibibytes ?? 0) * 1024);
 }
 
-/** The soft limit of the address space of this process, in bytes; Infinity: there is none. */
+/** Soft limit of the address space of this process, in bytes; Infinity: none. */
 export function readAddressSpaceLimit(): number {
   if (process.platform !== 'linux') return Infinity;
   const soft = /^Max address space\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1];

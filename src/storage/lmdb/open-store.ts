@@ -1,6 +1,6 @@
 /**
- * The store of one data directory: its lock and its two files. One process has it open; others ask that one.
- * Source: running.md, Data.
+ * The store of one data directory: its lock and its two files. One process opens it; others ask that process. Source: running.md,
+ * Data.
  */
 import { resolve } from 'node:path';
 import type { Log } from '../../lib/log.ts';
@@ -13,19 +13,18 @@ import { adviceBehind } from './store-fault.ts';
 import { StoreOpenError } from './store-format.ts';
 
 export interface Store {
-  /** Absolute. */
   readonly directory: string;
   readonly registry: RegistryTables;
   readonly state: StateTables;
-  /** The mode the directory had when it had to be closed to others; null: it was 0700, or is new. To be said. */
+  /** The directory's former mode if others had access, for the log; null: it was 0700, or is new. */
   readonly modeBefore: number | null;
-  /** Waits for outstanding writes and the disk, then releases the lock. */
+  /** Waits for pending writes and the disk, then releases the lock. */
   close(): Promise<void>;
 }
 
 /**
- * Makes what is not there. Throws a StoreOpenError, a sentence for the operator, when the directory is not ours,
- * is in use by another server, or cannot be opened.
+ * Opens the store, and creates missing parts. Throws a StoreOpenError, a sentence for the operator, when the directory has another
+ * owner, is in use by another server, or cannot be opened.
  */
 export function openStore(path: string): Store {
   const { directory, modeBefore } = prepareDataDirectory(path);
@@ -44,22 +43,24 @@ export function openStore(path: string): Store {
   }
 }
 
-/** For an import into a store at rest, which makes no directory. Throws a StoreOpenError like `openStore`. */
+/** Opens an idle store for an import, and creates no directory. Throws a StoreOpenError like `openStore`. */
 export function openStoreAtRest(path: string): Store {
   requireStorePlace(resolve(path));
   return openStore(path);
 }
 
-/** The same for a store that is to be read: makes none. */
+/** Opens an existing store for reading, and creates none. */
 export function openFoundStore(path: string): Store {
   if (!hasStore(path)) throw noStore(path);
   return openStore(path);
 }
 
-/** Says what opening the store has changed. */
 export function logOpened({ directory, modeBefore }: Store, log: Log): void {
   if (modeBefore !== null)
-    log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
+    log.warn(
+      { directory, mode: modeBefore.toString(8) },
+      'data directory: other users had access; mode set to 0700',
+    );
 }
 
 type OpenTables = Pick<Store, 'registry' | 'state' | 'close'>;
@@ -74,7 +75,7 @@ function openTables(directory: string): OpenTables {
   });
 }
 
-/** Runs `open`, which opens files of the store; whatever is in the way of it becomes a StoreOpenError. */
+/** Runs `open`, which opens files of the store, and turns every error into a StoreOpenError. */
 export function openingStore<Opened>(directory: string, open: () => Opened): Opened {
   try {
     checkStoreAccess(directory);

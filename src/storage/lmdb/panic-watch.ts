@@ -1,39 +1,40 @@
 /**
- * LMDB's panic (MDB_PANIC): it could not write the page that says which commit is the newest, or mark that commit as flushed,
- * and takes no transaction of this process any more, reads included. What is committed is whole, and every other process reads
- * and writes it. A file system that never writes in place (Btrfs, ZFS) does that when it is full, and so does a disk that fails.
+ * Handles LMDB's panic (MDB_PANIC): LMDB could not write the page that names the newest commit, or mark that commit as flushed, and
+ * from then on accepts no transaction of this process, reads included. Committed data is intact, and other processes can read and
+ * write it. Causes are a failing disk, and a full file system that never writes in place (Btrfs, ZFS).
  *
- * The package begins transactions all the same: its writer then keeps a lock for good, no promise settles, and a synchronous one
- * would crash the process. So each is preceded by a look, and the end of each batch of the package is watched.
+ * The lmdb package begins transactions all the same: its writer then keeps a lock forever, no promise settles, and a synchronous
+ * transaction would crash the process. So each transaction is preceded by a probe, and the end of each batch of the package is
+ * watched.
  */
 import type { RootDatabase } from 'lmdb';
 import { nextTurn } from '../../lib/clock.ts';
 import { transactionBegins } from './abrupt-exit.ts';
 import { isPanic, panicCode, StorePanicError } from './store-fault.ts';
 
-/** Steps of a batch of the package, from 0; another number is the error that ended it. */
+/** Last step of a batch of the package, counted from 0; another number is the error that ended the batch. */
 const finishedMax = 2;
 
 type Start = (address: number, done: (status: number) => unknown) => void;
 
-/** What the package has beside its types. */
+/** Members that the package's types lack. */
 interface Inside {
   readonly env: { startWriting: Start };
 }
 
 export interface PanicWatchDeps {
   readonly path: string;
-  /** Reads something of the file, in a transaction of this turn of the loop. */
-  readonly look: () => void;
-  /** Told once. Must not throw. */
-  readonly told: (error: StorePanicError) => void;
+  /** Reads a row of the file, in a transaction of this turn of the loop. */
+  readonly probe: () => void;
+  /** Called once. Must not throw. */
+  readonly onPanic: (error: StorePanicError) => void;
 }
 
 export class PanicWatch {
   readonly #deps: PanicWatchDeps;
   #error: StorePanicError | null = null;
-  /** Whoever waits for a transaction. */
-  readonly #waiting = new Set<(error: StorePanicError) => void>();
+  /** Reject functions of the callers that await a transaction. */
+  readonly #rejects = new Set<(error: StorePanicError) => void>();
 
   constructor(root: RootDatabase<unknown, Buffer>, deps: PanicWatchDeps) {
     this.#deps = deps;
@@ -45,7 +46,7 @@ export class PanicWatch {
         if (status === panicCode) this.#batchPanicked();
         return answer;
       });
-    // The package's own is not writable, and its object may have another.
+    // The package's property is not writable.
     Object.defineProperty(env, 'startWriting', { value: watched });
   }
 
@@ -53,47 +54,50 @@ export class PanicWatch {
     return this.#error !== null;
   }
 
-  /** Throws a StorePanicError once LMDB has panicked: nothing may be begun. */
+  /** Throws a StorePanicError after a panic: no transaction may begin. */
   check(): void {
     try {
-      if (this.#error === null) this.#deps.look();
+      if (this.#error === null) this.#deps.probe();
     } catch (error) {
       this.found(error);
     }
     if (this.#error !== null) throw this.#error;
   }
 
-  /** Somebody's read has thrown `error`. */
+  /** Call with each error that a read throws. */
   found(error: unknown): void {
     if (this.#error !== null || !isPanic(error)) return;
     this.#error = new StorePanicError(this.#deps.path);
-    this.#deps.told(this.#error);
-    for (const reject of this.#waiting) reject(this.#error);
+    this.#deps.onPanic(this.#error);
+    for (const reject of this.#rejects) reject(this.#error);
   }
 
-  /** As `commit` of the package does, and with a StorePanicError where it never would. */
-  async settled<Result>(commit: Promise<Result>): Promise<Result> {
+  /** Settles like `commit`, and rejects with a StorePanicError when `commit` never settles. */
+  async awaitCommit<Result>(commit: Promise<Result>): Promise<Result> {
     let giveUp: (error: StorePanicError) => void = () => undefined;
     try {
       return await new Promise<Result>((resolve, reject) => {
         giveUp = reject;
-        this.#waiting.add(giveUp);
-        settle(commit).then(resolve, reject);
+        this.#rejects.add(giveUp);
+        withCause(commit).then(resolve, reject);
       });
     } finally {
-      this.#waiting.delete(giveUp);
+      this.#rejects.delete(giveUp);
     }
   }
 
-  /** An exit would wait for the lock that the package's writer keeps: as after any transaction under way, it is a kill. */
+  /** An exit would wait for the lock of the package's writer, so it counts as a transaction under way and ends in a kill. */
   #batchPanicked(): void {
     transactionBegins();
     this.found({ code: panicCode });
   }
 }
 
-/** Rejects with the cause, which lmdb tells in a second promise that somebody must hold, if it comes at once. */
-async function settle<Result>(commit: Promise<Result>): Promise<Result> {
+/**
+ * Rejects with the cause, which lmdb provides in a second promise, if it is available at once; that promise must be handled in any
+ * case.
+ */
+async function withCause<Result>(commit: Promise<Result>): Promise<Result> {
   try {
     return await commit;
   } catch (error) {
@@ -102,7 +106,7 @@ async function settle<Result>(commit: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The package prints the error of a refused batch with its stack, and rejects the transaction with it: the caller logs that. */
+/** The package prints the error of a refused batch with its stack, and also rejects the transaction, whose caller logs it. */
 function withoutPrint<Answer>(act: () => Answer): Answer {
   const { error } = console;
   Object.assign(console, { error: () => undefined });

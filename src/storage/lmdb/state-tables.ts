@@ -1,7 +1,6 @@
 /**
- * `state.mdb`: what the running server observes. Never written by an import, so that no record waits for one.
- * Of each kind of connection one table holds the records and one the devices whose session is open, so that a
- * start after a crash finds what was open without a walk through all.
+ * `state.mdb`: state of the running server. No import writes to it, so records never wait for one. For each kind of connection, one
+ * table holds the records and one the devices with an open session, so that a start after a crash needs no full scan.
  */
 import { join } from 'node:path';
 import type { ConnectionKind } from '../../model/cluster.ts';
@@ -19,9 +18,9 @@ export class StateTables {
   readonly events: EventTables;
   readonly wakeups: WakeupTables;
   readonly calls: CallTable;
-  /** One row: the place of the newest notice of the registry whose event is in the log. */
-  readonly toldNotices: Table<number>;
-  /** Only one of several nodes puts anything here. */
+  /** One row: place of the newest registry notice with an event in the log. */
+  readonly publishedNotices: Table<number>;
+  /** Used by cluster nodes only. */
   readonly outbox: OutboxTables;
 
   constructor(directory: string, environment = new Environment(join(directory, storeFileNames.state))) {
@@ -39,7 +38,7 @@ export class StateTables {
       latest: environment.table('wakeups-of-devices'),
     };
     this.calls = environment.table('call-sessions');
-    this.toldNotices = environment.table('told-notices');
+    this.publishedNotices = environment.table('told-notices');
     this.outbox = { items: environment.table('outbox'), places: environment.table('outbox-places') };
   }
 

@@ -1,6 +1,6 @@
 /**
- * Access to a store, before LMDB is asked: whether there is one, and what the user of this process may not do with it.
- * Permission denied is not "no store", and what only looks for a store makes no directory.
+ * Checks access to a store before LMDB opens it: whether it exists, and the user's rights. A denied permission is not a missing
+ * store, and checks create no directory.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { adviceBehind, adviceOf, faultOf } from './store-fault.ts';
 import { storeFileNames, StoreOpenError } from './store-format.ts';
 
-/** Throws a StoreOpenError when this user may not look. */
+/** Throws a StoreOpenError when this user may not read the directory. */
 export function hasStore(directory: string): boolean {
   try {
     statSync(join(directory, storeFileNames.registry));
@@ -30,8 +30,8 @@ const permissionBits = 0o777;
 const ownerOnly = 0o700;
 
 /**
- * For an import into a store at rest: throws a StoreOpenError unless there is one, or a directory that was made for it:
- * one of its owner alone. A mistyped name is neither.
+ * For an import into an idle store: throws a StoreOpenError unless a store exists, or a directory that was made for one, accessible
+ * to its owner alone. This rejects a mistyped name.
  */
 export function requireStorePlace(directory: string): void {
   if (hasStore(directory)) return;
@@ -40,10 +40,10 @@ export function requireStorePlace(directory: string): void {
   if (stats?.isDirectory() !== true || !isPrivate || directory === homedir()) throw noStore(directory);
 }
 
-/** The folder of a data directory in which a restore makes its files: while it is there, they are not all in their places. */
+/** The folder of a data directory in which a restore creates its files; while it exists, the restore is incomplete. */
 export const unfinishedRestore = 'restore.unfinished';
 
-/** Throws a StoreOpenError that names the first file that this user may not use, or a restore that was not finished. */
+/** Throws a StoreOpenError for an unfinished restore, or for the first file that this user may not access. */
 export function checkStoreAccess(directory: string): void {
   if (existsSync(join(directory, unfinishedRestore)))
     throw new StoreOpenError(
@@ -59,7 +59,7 @@ export function checkStoreAccess(directory: string): void {
   }
 }
 
-/** `verb`: what was tried. The sentence names the path, where a right is missing the user, and says what to do. */
+/** `verb`: the attempted action. The sentence names the path and says what to do. */
 export function accessError(error: NodeJS.ErrnoException, path: string, verb: string): StoreOpenError {
   switch (faultOf(error)) {
     case 'denied':
@@ -71,7 +71,7 @@ export function accessError(error: NodeJS.ErrnoException, path: string, verb: st
   }
 }
 
-/** A container may run as a user without a name. */
+/** In a container, the user may have no name. */
 function ownUser(): string {
   const uid = process.geteuid?.();
   try {

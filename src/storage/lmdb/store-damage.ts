@@ -1,4 +1,4 @@
-/** Damage of a store: found by a walk in another process, which a damaged file may end. */
+/** Detects damage of a store by a walk in another process, because a damaged file may crash the process that reads it. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,11 +10,11 @@ import { damageAdvice } from './store-fault.ts';
 import { StoreOpenError } from './store-format.ts';
 import { damageWalkAfterCrashMsMax, damageWalkMsMax, damageWalkStartMsMax } from './store-limits.ts';
 
-/** What a walk has found: a sentence that names the damaged file; else whether all was read, or some of it. */
+/** Result of a walk: completely or partly read without a fault, or a sentence that names the damaged file. */
 export type StoreWalk =
   { readonly state: 'whole' | 'partly read' } | { readonly state: 'damaged'; readonly damage: string };
 
-/** Signals that a process gets for what it reads; of any other one the store knows nothing: somebody stopped the walk. */
+/** Signals that a damaged file can cause; any other signal means that the walk was stopped. */
 const faultSignals: ReadonlySet<string | null> = new Set([
   'SIGSEGV',
   'SIGBUS',
@@ -25,9 +25,9 @@ const faultSignals: ReadonlySet<string | null> = new Set([
 ]);
 
 /**
- * `msMax`: a bound of the reading. What keeps the files from being opened at all is said by whoever opens them, and a
- * machine that can start no other process has its store read by nobody. Holds the directory's lock, so that no server opens
- * the files meanwhile. Rejects with a StoreOpenError where another process has it.
+ * `msMax`: maximum time to read. Holds the directory's lock, so that no server opens the files meanwhile. If the files cannot be
+ * opened or no process can be started, the store counts as partly read: opening it reports the cause. Rejects with a StoreOpenError
+ * when another process owns the lock.
  */
 export async function walkStore(directory: string, msMax: number): Promise<StoreWalk> {
   const own = new ServerLock(directory);
@@ -42,7 +42,7 @@ async function walk(directory: string, msMax: number): Promise<StoreWalk> {
   const module = fileURLToPath(moduleBeside('./store-walker', import.meta.url));
   const child = spawn(process.execPath, [...process.execArgv, module, directory, String(msMax)], {
     stdio: ['ignore', 'pipe', 'ignore'],
-    // A disk that does not answer is waited for by who opens the store, not here.
+    // A hanging disk must not block here; opening the store waits for it.
     timeout: msMax + damageWalkStartMsMax,
     killSignal: 'SIGKILL',
   });
@@ -54,7 +54,7 @@ async function walk(directory: string, msMax: number): Promise<StoreWalk> {
   return judgeWalk(directory, said, signal);
 }
 
-/** `said`: the walker's lines; `signal`: by which it ended. */
+/** `said`: the walker's output; `signal`: the signal that ended it. */
 export function judgeWalk(directory: string, said: string, signal: string | null): StoreWalk {
   const file = said.match(/^\S+\.mdb$/gm)?.at(-1);
   const error = /^error (.*)$/m.exec(said)?.[1];
@@ -64,7 +64,7 @@ export function judgeWalk(directory: string, said: string, signal: string | null
   return { state: 'damaged', damage: `the store's file ${join(directory, file)} is damaged: ${reason}` };
 }
 
-/** Before a start opens the store: throws a StoreOpenError where it is damaged, and looks longer where a crash left it. */
+/** Call before a start opens the store: throws a StoreOpenError when it is damaged. Reads longer after a crash. */
 export async function refuseDamage(directory: string): Promise<void> {
   if (!hasStore(directory) || livingPid(directory) !== null) return;
   checkStoreAccess(directory);

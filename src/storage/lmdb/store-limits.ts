@@ -1,126 +1,119 @@
-/** Limits of the store, and what full means. What a deployment may move is a setting handed to the constructors. */
+/** Limits of the store. Limits that a deployment may change are settings, handed to the constructors. */
 
-/** One entry of a registry file: a line of NDJSON, an object in a list of a document. Longer is an error. */
+/** Maximum size of one entry of a registry file: a line of NDJSON, or an object in a list of a document. */
 export const registryEntryBytesMax = 64 * 1024;
-/** What is held of a registry file while it is read. */
+/** Bytes of a registry file in memory while it is read. */
 export const registryWindowBytes = 1024 * 1024;
-/** Text fields of an entry, in bytes of UTF-8. */
+/** Maximum size of a text field of an entry, bytes of UTF-8. */
 export const registryNameBytesMax = 255;
-/** Part of a key, and a key of the store ends at 1978 bytes. */
+/** Webhook URLs are part of a key, and a key has at most 1978 bytes. */
 export const webhookUrlBytesMax = 1024;
 export const webhookTypeBytesMax = 64;
-/** Applications in one product or bridge, types in one webhook. */
+/** Maximum applications of a product or bridge, and types of a webhook. */
 export const registryListItemsMax = 1000;
-/** Entries of one import that may come before what they refer to; beyond it the import is refused. */
+/** Maximum entries of an import that precede what they refer to; beyond it the import is rejected. */
 export const referencesAheadMax = 100_000;
-/** References already seen to exist; beyond it they are looked up again. */
+/** Maximum cached references that exist; beyond it they are looked up again. */
 export const referencesKnownMax = 10_000;
-/** Of each kind, what an import may delete that nobody has confirmed; and the ids of each kind that its report names. */
+/** Share of each kind that an import may delete without confirmation, and the deleted ids of each kind in its report. */
 export const deletedShareMax = 0.1;
 export const deletedShownMax = 5;
-/** Of what refers to an entry that is to be removed, the ids of each kind that the refusal names. */
+/** Referring ids of each kind that the refusal of a removal lists. */
 export const usersShownMax = 3;
-/** An import says how far it is, and looks whether it was cancelled, after each so many entries. */
+/** Entries between two progress reports of an import, which also check for cancellation. */
 export const importProgressEntries = 20_000;
-/** Files whose hash is remembered so that an unchanged one is skipped; the one imported longest ago is forgotten. */
+/** Maximum hashes of imported files kept to skip unchanged ones; the oldest import is dropped first. */
 export const importedFilesMax = 16;
-/** An export is handed on in pieces of about this size. */
 export const exportChunkChars = 64 * 1024;
 
-/** Decoded entries kept in memory, least recently used out first. */
+/** Decoded entries in the LRU caches. */
 export const credentialsCachedMax = 10_000;
-/** About 10 MB when full; the devices beyond it are read from the memory map. */
+/** About 10 MB when full; other devices are read from the memory map. */
 export const devicesCachedMax = 32_768;
 export const productsCachedMax = 10_000;
-/** Bridges that can be known by their keys, about 40 MB; with more of them in the registry none is let in. */
+/** Maximum bridges found by key, about 40 MB; if the registry has more, none is accepted. */
 export const bridgesKnownMax = 100_000;
 
-/** Entries of the journal handed to the store at once: with their events about 5 ms of the loop. */
+/** Journal entries per commit: with their events about 5 ms of the loop. */
 export const commitWritesMax = 500;
 /**
- * Entries in memory that the store has not taken: 0.5 KB for a login or its end, 1 KB for a wakeup. Beyond the first no device
- * logs in that has no session (`busy`); beyond the second wakeups are answered 42901 and calls 50301, too.
+ * Uncommitted entries in memory: 0.5 KB for a login or session end, 1 KB for a wakeup. Beyond the first limit, devices without a
+ * session cannot log in (`busy`); beyond the second, wakeups are also answered with 42901 and calls with 50301.
  */
 export const loginsBacklogMax = 250_000;
 export const backlogMax = 500_000;
-/** A store that takes nothing, a full disk, must not keep a server from stopping. */
+/** Time that a stop waits for a store that refuses commits, for example on a full disk. */
 export const stopBacklogMsMax = 10_000;
-/** What a disk has to take before a store that it refused is tried again. */
+/** Size of the probe that a disk must accept before a refused commit is retried. */
 export const diskProbeBytes = 256 * 1024;
-/** A store that refused a commit is asked again after this. */
 export const commitRetryMs = 1000;
 /**
- * More than a transaction of the journal makes a file longer by; one whose file is nearer to the end of its map is begun only
- * where the map can grow. A limit of the address space has to leave that, and twice the map: the rest of the process needs some, too.
+ * More than a journal transaction adds to a file. A transaction closer to the end of the map begins only if the map can grow: a limit
+ * of the address space must leave this and twice the map, because the rest of the process needs some, too.
  */
 export const mapGrowthBytesMax = 256 * 1024 * 1024;
-/** How often a process whose address space has no limit looks whether it has one now: a look takes longer than a commit. */
+/** Interval of the checks whether an unlimited address space has a limit now: a check takes longer than a commit. */
 export const addressLimitMs = 1000;
-/** A transaction that puts more looks for room of the map after so many entries. */
+/** Entries of a large transaction between two checks of the map. */
 export const mapCheckEntries = 200;
 /**
- * How long a store is read to see whether it is damaged: by a start, by one behind a crash, and by the doctor. Devices wait
- * for a start, and one that fails has 2 s.
+ * Time limits of the search for damage: by a start, by a start after a crash, and by the doctor. Devices wait for a start, and a
+ * failing one has 2 s.
  */
 export const damageWalkMsMax = 300;
 export const damageWalkAfterCrashMsMax = 1000;
 export const damageWalkOfDoctorMsMax = 30_000;
-/** What the process that reads has beside that, to come up and go. */
+/** Additional time for the reading process to start and end. */
 export const damageWalkStartMsMax = 5000;
-/**
- * Turns of the loop that a journal in demand lets pass between two commits, but no longer than so many milliseconds; fewer
- * where somebody waits for what goes next, instead of being told of it.
- */
+/** Turns of the loop between two commits of a busy journal, and their maximum duration; fewer turns when a caller awaits an entry. */
 export const turnsBetweenMax = 64;
 export const betweenMsMax = 8;
 export const waitedTurnsMax = 8;
 /**
- * How long entries collect that nobody waits for: a commit for each wakeup was most of what a wakeup cost. A crash
- * within this time forgets that a 202 was answered.
+ * Time that entries collect when no caller awaits them: a commit for each wakeup would be most of its cost. A crash within this time
+ * forgets that a 202 was answered.
  */
 export const collectMsMax = 20;
-/** Entries that collect: what puts more of them at once keeps a caller waiting. */
+/** Maximum entries that collect; a larger batch would delay a caller. */
 export const collectedMax = 32;
-/** Open sessions that are closed between two waits for the store, when a crash left them open. */
+/** Open sessions closed between two waits for the store, after a crash. */
 export const closeSessionsSlice = 10_000;
 
-/** Known wakeups forgotten between two waits for the store, and how often one looks for them. */
+/** Known wakeups removed between two waits for the store, and the interval of these removals. */
 export const forgetWakeupsSlice = 500;
 export const forgetWakeupsMs = 1000;
 
-/** Of the newest events, kept in memory; one counts once more for so many characters of capabilities: about 8 MB. */
+/** Newest events in memory, about 8 MB; an event counts once more for each `recentEventCharacters` of its capabilities. */
 export const recentEventsMax = 2048;
 export const recentEventCharacters = 256;
-/** Events that came from other nodes, which followers are notified of in one turn of the loop. */
+/** Mirrored events published to followers per turn of the loop. */
 export const refreshLogSlice = 500;
-/** Changes of the registry that are put into the log at once, and when that is tried again if a store refuses. */
+/** Registry notices appended to the log at once, and the time until a refused append is retried. */
 export const noticesSlice = 500;
 export const noticesRetryMs = 1000;
-/** A store that takes nothing must not keep a server from stopping. */
 export const noticesStopMsMax = 10_000;
-/** Changes of the registry that wait for the log; beyond it the API changes no device and answers 50301. */
+/** Maximum registry notices that wait for the log; beyond it the API rejects device changes with 50301. */
 export const noticesWaitingMax = 100_000;
 
-/** Share of a log that is forgotten for its age within a minute; more where the age is less than 200 minutes. */
+/** Share of a log that is removed for its age per minute; more if the retention is shorter than 200 minutes. */
 export const forgottenShareMax = 0.01;
 
-/** Events forgotten between two waits for the store, and how often one looks for them. */
+/** Events removed between two waits for the store, and the interval of these removals. */
 export const forgetEventsSlice = 500;
 export const forgetEventsMs = 1000;
 
-/** Of what comes from other nodes, between two waits for the store: events, fewer than one look of a log tells, and entries. */
+/** Mirrored events and registry entries put between two waits for the store; fewer events than `refreshLogSlice`. */
 export const mirrorEventsSlice = 400;
 export const mirrorEntriesSlice = 1000;
-/** Entries of the registry that are checked, or noted, between two turns of the loop: about 2 ms of it. */
+/** Shared registry entries checked between two turns of the loop: about 2 ms of it. */
 export const mirrorCheckSlice = 250;
 
-/** How often the beginning of a moment of all files is tried, a turn of the loop each; one of them was committed meanwhile. */
-export const momentTriesMax = 2000;
-/** A backup is read and written in pieces of this size. */
+/** Attempts to begin a snapshot of all files, one per turn of the loop; each fails if a file was committed meanwhile. */
+export const snapshotTriesMax = 2000;
 export const backupPieceBytes = 1024 * 1024;
-/** Rows of a backup that are put into a file between two turns of the loop. */
+/** Rows of a backup written between two turns of the loop. */
 export const restoredRowsSlice = 5000;
-/** Of a backup's own size, what the disk must have for the store that is made of it: pages have some room in them. */
+/** Free disk space for a restore, as a factor of the backup's size: pages of a store are not full. */
 export const restoredRoomFactor = 1.5;
-/** How long the store of a backup is read through when it is verified: about 100 million rows. */
+/** Time limit to read the store of a backup in a verification: about 100 million rows. */
 export const damageWalkOfBackupMsMax = 3_600_000;

@@ -1,8 +1,8 @@
 /**
- * A walk through every entry of a store's files, in a process of its own: LMDB trusts the pages that it maps, so a damaged
- * file ends the process that reads it with a signal. Each file is named on standard output before it is read. The last line
- * is `error` and a reason that LMDB gives for damage, or `whole`; neither: its time was over, or something keeps the files
- * from being opened that is no damage. Arguments: the directory, and the milliseconds it has.
+ * Reads every entry of a store's files in a process of its own: LMDB trusts the pages that it maps, so a damaged file crashes the
+ * process that reads it. Prints the name of each file before reading it. The last line is `error` with LMDB's reason for damage, or
+ * `whole`; neither: the time ran out, or the files could not be opened for another reason. Arguments: the directory, and the time
+ * limit in milliseconds.
  */
 import { existsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { storeFileNames, storeFormatName } from './store-format.ts';
 const [directory = '', msMax = ''] = argv.slice(2);
 const clock = new SystemClock();
 const untilMs = clock.monotonicMs() + Number(msMax);
-/** Looking at the time costs more than an entry. */
+/** Entries between two checks of the time, which cost more than an entry. */
 const entriesBetween = 256;
 const standardOutput = 1;
 
@@ -26,29 +26,29 @@ interface Entries {
   getStats(): object;
 }
 
-/** Reads the values, too: they may lie on pages of their own. Throws when there are other entries than the tree counts. */
+/** Also reads the values, which may lie on pages of their own. Throws when the number of entries differs from the tree's count. */
 function walk(entries: Entries): void {
   let count = 0;
   for (const _entry of entries.getRange())
     if (++count % entriesBetween === 0 && clock.monotonicMs() > untilMs) exit(0);
   const { entryCount } = entries.getStats() as { entryCount: number };
-  if (count !== entryCount) throw new Error(`it has ${count} entries where it counts ${entryCount}`);
+  if (count !== entryCount) throw new Error(`it has ${count} entries, and its tree counts ${entryCount}`);
 }
 
 function endBy(error: unknown): never {
-  if (isDamage(error)) say(`error ${messageOf(error)}`);
+  if (isDamage(error)) writeLine(`error ${messageOf(error)}`);
   exit(1);
 }
 
-/** At once, before this process may end. */
-function say(line: string): void {
+/** Synchronous, because the process may crash next. */
+function writeLine(line: string): void {
   writeSync(standardOutput, `${line}\n`);
 }
 
 for (const name of Object.values(storeFileNames)) {
   const path = join(directory, name);
   if (!existsSync(path)) continue;
-  say(name);
+  writeLine(name);
   try {
     const root = open<Buffer, Buffer>({ ...environmentOptions, encoding: 'binary', path, readOnly: true });
     walk(root);
@@ -59,4 +59,4 @@ for (const name of Object.values(storeFileNames)) {
     endBy(error);
   }
 }
-say('whole');
+writeLine('whole');

@@ -1,9 +1,9 @@
-/** Reads of a table that tell of what they throw before they throw it: what damage there is, a reader meets. */
+/** Reports errors of a table's reads before they are thrown, to detect damage. */
 import type { Database } from 'lmdb';
 
-/** In place: `failed` is told of each error of a read, also of one that is met on the way through a range. */
+/** Patches the table: `failed` receives each error of a read, also within a range. */
 export function watchReads<Row>(table: Database<Row, Buffer>, failed: (error: unknown) => void): void {
-  // The keys alone are a range, too.
+  // `getKeys` uses `getRange`.
   const get = table.get.bind(table);
   const getRange = table.getRange.bind(table);
   table.get = (key, options) => {
@@ -17,7 +17,7 @@ export function watchReads<Row>(table: Database<Row, Buffer>, failed: (error: un
   table.getRange = (options) => watchIteration(getRange(options), failed);
 }
 
-/** Its own iterator, with the steps watched; the rest of what the package's iterables can do stays as it is. */
+/** Wraps the iterator's steps; the other methods of the lmdb package's iterables stay. */
 function watchIteration<Watched extends Iterable<unknown>>(
   items: Watched,
   failed: (error: unknown) => void,

@@ -1,6 +1,6 @@
 /**
- * The live call sessions, in the journal: what is left of a device's sessions and the event that says what became of
- * one of them are committed together. Source: calls-and-media.md, Call sessions and call status; decisions.md, Durable.
+ * Durable live call sessions: a device's remaining sessions and the event of the change are committed together. Source:
+ * calls-and-media.md, Call sessions and call status; decisions.md, Durable.
  */
 import type { CallSession } from '../../model/call.ts';
 import type { EventDraft } from '../../model/events.ts';
@@ -34,7 +34,7 @@ export class CallRecordStore implements CallRecords {
     return this.#slot.get(deviceId)?.sessions ?? this.#findStored(deviceId);
   }
 
-  /** An event is told to somebody, so it hurries; who issues credentials waits for `committed`, which hastens it. */
+  /** Writes with an event commit at the end of the turn. Others collect until the issuer of credentials awaits `committed`. */
   write(deviceId: DeviceId, sessions: readonly CallSession[], event: EventDraft | null): void {
     this.#slot.write(deviceId, { kind: 'calls', deviceId, sessions, event }, event !== null);
   }
@@ -43,7 +43,7 @@ export class CallRecordStore implements CallRecords {
     return this.#slot.committed(deviceId);
   }
 
-  /** As they are at the first step: what is written meanwhile brings no device a second time. */
+  /** All devices as of the first step: later writes yield no device twice. */
   *all(): Generator<DeviceCalls, void, undefined> {
     const uncommitted = new Map(this.#slot.entries());
     for (const { key, value } of this.#table.getRange()) {

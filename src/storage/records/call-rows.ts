@@ -1,6 +1,6 @@
 /**
- * The rows of live call sessions: one a device, all its sessions in the order of their making. What a caller chose
- * freely is kept as bytes: not every decoder of msgpack strings keeps a text that begins with U+FEFF as it is.
+ * Rows of live call sessions: one per device, its sessions in order of creation. Free text of callers is stored as bytes, because not
+ * every msgpack decoder keeps a string that begins with U+FEFF.
  */
 import type {
   AudioChannels,
@@ -28,7 +28,7 @@ type RoomRow = readonly [
   payload: Uint8Array,
 ];
 
-/** Width and height are pixels; both null: none were given. Add at the end only. */
+/** Width and height in pixels; both null: unknown. Add fields at the end only. */
 type MediaRow = readonly [
   noVideo: boolean,
   upVideo: string,
@@ -42,7 +42,7 @@ type MediaRow = readonly [
   audioChannels: number,
 ];
 
-/** Moments are wall milliseconds. Add at the end only. */
+/** Times are wall milliseconds. Add fields at the end only. */
 type SessionRow = readonly [
   sessionId: string,
   state: string,
@@ -60,7 +60,6 @@ type SessionRow = readonly [
 
 export type CallRow = readonly SessionRow[];
 
-/** By device id. */
 export type CallTable = Table<CallRow>;
 
 export function encodeCalls(sessions: readonly CallSession[]): CallRow {
@@ -80,7 +79,7 @@ export function encodeCalls(sessions: readonly CallSession[]): CallRow {
   ]);
 }
 
-/** Right after the read: the bytes of a row are the store's own. */
+/** Call right after the read: the bytes of a row belong to the store. */
 export function decodeCalls(deviceId: DeviceId, row: CallRow): CallSession[] {
   return row.map((session) => ({
     sessionId: session[0] as SessionId,

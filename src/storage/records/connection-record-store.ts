@@ -1,6 +1,6 @@
 /**
- * The kept records of one kind of connection, in the journal: a record, its mark in the table of open sessions and
- * the event that goes with it are committed together. Source: decisions.md, Connectivity and Durable.
+ * Durable records of one kind of connection: a record, its mark in the table of open sessions and its event are committed together.
+ * Source: decisions.md, Connectivity and Durable.
  */
 import type { SessionTransition } from '../../model/state/session-event.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
@@ -45,7 +45,6 @@ export class ConnectionRecordStore implements ConnectionRecords {
     else this.#slot.write(deviceId, transition, true);
   }
 
-  /** Committed sessions that are open. */
   get openCount(): number {
     return countEntries(this.#tables.open);
   }

@@ -1,9 +1,9 @@
-/** The rows of one kind of connection, and how a record is found. */
+/** Rows of one kind of connection. */
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { Table } from '../lmdb/environment.ts';
 
-/** Times are whole Unix seconds. Add at the end only. */
+/** Times are whole Unix seconds. Add fields at the end only. */
 export type ConnectionRow = readonly [
   epoch: number,
   lastLoginAt: number | null,
@@ -14,7 +14,7 @@ export type ConnectionRow = readonly [
 
 export interface ConnectionTables {
   readonly records: Table<ConnectionRow>;
-  /** Devices whose session is open; only the keys count. */
+  /** Devices with an open session; only the keys count. */
   readonly open: Table<true>;
 }
 
@@ -24,7 +24,7 @@ export function findConnectionRecord(tables: ConnectionTables, deviceId: DeviceI
   return row === undefined ? null : decodeRow(row);
 }
 
-/** Inside a transaction only: the record and its mark among the open ones. `mayTurn` false: the mark is right already. */
+/** Inside a transaction only: puts the record and its mark among the open sessions. `mayTurn` false: the mark is right already. */
 export function putConnectionRecord(
   tables: ConnectionTables,
   deviceId: string,

@@ -1,6 +1,6 @@
 /**
- * Changes of the registry as events of the log: each is put with the place of its notice, both or neither. Source: events.md,
- * The log.
+ * Appends registry changes to the event log: each event is committed together with the place of its notice. Source: events.md, The
+ * log.
  */
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
@@ -13,25 +13,25 @@ const newestKey = Buffer.from('newest');
 
 export class RegistryEventStore {
   readonly #environment: Environment;
-  readonly #told: Table<number>;
+  readonly #published: Table<number>;
   readonly #journal: Journal;
   readonly #slot: JournalSlot<RegistryTransition>;
 
   constructor(state: StateTables, journal: Journal) {
     this.#environment = state.environment;
-    this.#told = state.toldNotices;
+    this.#published = state.publishedNotices;
     this.#journal = journal;
-    this.#slot = new JournalSlot(journal, (_key, { place }) => void this.#told.put(newestKey, place));
+    this.#slot = new JournalSlot(journal, (_key, { place }) => void this.#published.put(newestKey, place));
   }
 
-  /** The place of the newest notice whose event is in the log, committed; 0: none. Throws when the store cannot be read. */
+  /** Place of the newest notice with a committed event; 0: none. Throws when the store cannot be read. */
   get newestPlace(): number {
     this.#environment.refresh();
-    return this.#told.get(newestKey) ?? 0;
+    return this.#published.get(newestKey) ?? 0;
   }
 
-  /** In the order of their places. Resolves when all are committed. */
-  async tell(notices: readonly PlacedNotice[]): Promise<void> {
+  /** `notices` ascend by place. Resolves when all are committed. */
+  async append(notices: readonly PlacedNotice[]): Promise<void> {
     for (const { place, productId, event } of notices)
       this.#slot.write(String(place), { kind: 'registry', place, productId, event }, true);
     await this.#journal.allCommitted();

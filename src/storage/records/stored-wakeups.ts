@@ -1,4 +1,4 @@
-/** Reads of the wakeups that are committed. */
+/** Reads committed wakeups. */
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import type { KnownWakeup, WakeupRecord } from '../../model/wakeup.ts';
 import {
@@ -20,7 +20,7 @@ export function findStoredWakeup(
   return row === undefined ? null : decodeWakeup(parseWakeupKey(key).id, row);
 }
 
-/** Of the wakeups of an application that bear the request id; `deviceId` null: whatever their device. */
+/** Latest wakeup of an application with this request id; `deviceId` null: of any device. */
 export function findLatestId(
   { records, latest }: Pick<WakeupTables, 'records' | 'latest'>,
   appId: ApplicationId,
@@ -40,12 +40,11 @@ export function findLatestId(
   return null;
 }
 
-/** Rows that are looked at for a list of one device's wakeups: it has none beyond them, though `findLatestId` may. */
 const listedScanMax = 10_000;
 
 /**
- * Wakeups that bear the request id, of every application, the latest of each first; at most `limit`. A repeat has the record of the
- * wakeup that it repeats.
+ * Wakeups with this request id of all applications, latest first, at most `limit`. A repeat carries the record of the wakeup that it
+ * repeats.
  */
 export function* listStoredWakeups(
   { records }: Pick<WakeupTables, 'records'>,
@@ -70,7 +69,7 @@ function wakeupOf(tables: Pick<WakeupTables, 'records'>, bytes: Buffer, row: Wak
   return followAlias(known, (key) => findStoredWakeup(tables, key));
 }
 
-/** A repeat comes with the record of the wakeup that it repeats, where `find` has one. */
+/** Gives a repeat the record of the wakeup that it repeats, if `find` returns one. */
 export function followAlias(known: KnownWakeup, find: (key: string) => WakeupRecord | null): KnownWakeup {
   const { appId, record } = known;
   const { id, repeatOf } = record;

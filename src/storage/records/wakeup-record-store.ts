@@ -1,10 +1,8 @@
 /**
- * The wakeups of the last 24 hours, in the journal. Known by request id, application and their own id, which is in the order
- * of their answers; a second table has them in the order of their beginning, so that the old ones are found and forgotten a
- * slice at a time, a third those whose outcome is awaited, so that a start finds them without a walk through a day, and a
- * fourth the latest of each device. Full is said by `isFull` and nothing younger than 24 h is ever forgotten; a step of the wall
- * clock does not empty the tables (forgetting-pace.ts).
- * Source: events.md, Reading.
+ * Wakeups of the last 24 hours, in the journal. Wakeup ids ascend in the order of their answers. Three more tables index them: by
+ * start time, to remove old ones in slices; those with an awaited outcome, so that a start finds them without a full scan; and the
+ * latest of each device. Wakeups younger than 24 h are never removed: when the table is full, `isFull` says so. A step of the wall
+ * clock does not empty the tables (forgetting-pace.ts). Source: events.md, Reading.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { EventDraft } from '../../model/events.ts';
@@ -33,9 +31,8 @@ import {
 
 export interface WakeupRecordSettings {
   readonly clock: Clock;
-  /** Wakeups known at once, in the store and in memory; then 42901. */
+  /** Maximum number of known wakeups, in the store and in memory; beyond it 42901. */
   readonly knownMax: number;
-  /** Commits what `write` puts, all or nothing. */
   readonly batch: (write: () => void) => Promise<void>;
 }
 
@@ -44,9 +41,9 @@ export class WakeupRecordStore implements WakeupRecords {
   readonly #journal: Journal;
   readonly #settings: WakeupRecordSettings;
   readonly #slot: JournalSlot<WakeupTransition>;
-  /** The latest, of a request id and of a device's, of those that are not committed. */
+  /** Latest uncommitted wakeup of each request id, and of each device in it. */
   readonly #latest = new Map<string, WakeupId>();
-  /** In the store and on the way there, expired but not yet forgotten ones too. */
+  /** Number of wakeups in the store and in memory, with expired ones that are not removed yet. */
   #known: number;
   readonly #pace: ForgettingPace;
   #isForgetting = false;
@@ -60,7 +57,7 @@ export class WakeupRecordStore implements WakeupRecords {
     this.#slot = new JournalSlot(
       journal,
       (key, saved) => this.#put(key, saved),
-      (saved) => this.#settled(saved),
+      (saved) => this.#dropUncommitted(saved),
     );
   }
 
@@ -87,7 +84,7 @@ export class WakeupRecordStore implements WakeupRecords {
     const isFirst = !this.#isKept(key);
     if (isFirst) {
       this.#known += 1;
-      for (const name of namesOf(appId, requestId, record.deviceId)) this.#noteLatest(name, record.id);
+      for (const name of namesOf(appId, requestId, record.deviceId)) this.#recordLatest(name, record.id);
     }
     this.#slot.write(key, { kind: 'wakeup', appId, requestId, record, isFirst, event }, false);
   }
@@ -114,19 +111,18 @@ export class WakeupRecordStore implements WakeupRecords {
     return this.#known >= this.#settings.knownMax || this.#journal.isOverloaded;
   }
 
-  /** Forgets expired wakeups from now on, a slice at a time, as fast as the store takes them. */
   start(): Cancel {
     return this.#settings.clock.every(forgetWakeupsMs, () => void this.forgetExpired());
   }
 
-  /** Resolves when none is left, or the store refused a slice: the next round tries again. Never rejects. */
+  /** Resolves when no expired wakeup is left, or the store refused a slice: the next round retries. Never rejects. */
   async forgetExpired(): Promise<void> {
     if (this.#isForgetting) return;
     this.#isForgetting = true;
     try {
       while ((await this.#forgetSlice()) > 0);
     } catch {
-      // The same store refuses the journal too, and that tells.
+      // The journal reports the fault: it writes to the same store.
     } finally {
       this.#isForgetting = false;
     }
@@ -134,7 +130,7 @@ export class WakeupRecordStore implements WakeupRecords {
 
   async #forgetSlice(): Promise<number> {
     const end = timeKey(this.#settings.clock.wallMs() - wakeupKnownMs + 1, '');
-    // A full store rejects wakeups: then the pace is not limited.
+    // A full table rejects new wakeups, so removal is not paced.
     const isLimited = this.#known < this.#settings.knownMax;
     const allowed = isLimited ? this.#pace.allowed(this.#known) : forgetWakeupsSlice;
     const limit = Math.max(1, Math.min(forgetWakeupsSlice, allowed));
@@ -177,18 +173,17 @@ export class WakeupRecordStore implements WakeupRecords {
     }
   }
 
-  #noteLatest(name: string, id: WakeupId): void {
+  #recordLatest(name: string, id: WakeupId): void {
     const known = this.#latest.get(name);
     if (known === undefined || id > known) this.#latest.set(name, id);
   }
 
-  /** All of it is committed. */
-  #settled({ appId, requestId, record }: WakeupTransition): void {
+  #dropUncommitted({ appId, requestId, record }: WakeupTransition): void {
     for (const name of namesOf(appId, requestId, record.deviceId))
       if (this.#latest.get(name) === record.id) this.#latest.delete(name);
   }
 
-  /** A store that cannot be read must not lose what has happened: then it is counted twice. */
+  /** If the store cannot be read, the wakeup is kept and may be counted twice. */
   #isKept(key: string): boolean {
     try {
       return this.#findKept(key) !== null;

@@ -1,13 +1,13 @@
 /**
- * The rows of known wakeups, each by its request id, its application and its own id, so that those that bear one request id
- * stand together, the latest last. A table beside them has the latest of each device.
+ * Rows of known wakeups, keyed by request id, application and wakeup id, so that those with one request id are adjacent, the latest
+ * last. A second table holds the latest of each device.
  */
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import type { WakeCause } from '../../model/signal.ts';
 import type { WakeupRecord, WakeupStatus } from '../../model/wakeup.ts';
 import type { Table } from '../lmdb/environment.ts';
 
-/** Wall milliseconds. Add at the end only. */
+/** Times are wall milliseconds. Add fields at the end only. */
 export type WakeupRow = readonly [
   deviceId: string,
   acceptedAtMs: number | null,
@@ -24,13 +24,12 @@ export type WakeupRow = readonly [
 ];
 
 export interface WakeupTables {
-  /** By request id, application and id. */
   readonly records: Table<WakeupRow>;
-  /** The same keys behind the time of their beginning; only the keys count. */
+  /** The same keys prefixed with the start time; only the keys count. */
   readonly times: Table<true>;
-  /** Of those, the ones whose outcome is awaited. */
+  /** The subset of `times` with an awaited outcome. */
   readonly awaited: Table<true>;
-  /** By request id, application and device: the id of the latest. */
+  /** Keyed by request id, application and device: id of the latest wakeup. */
   readonly latest: Table<string>;
 }
 
@@ -75,7 +74,7 @@ export interface WakeupKeyParts {
   readonly id: WakeupId;
 }
 
-/** Neither a request id nor an application id holds a line feed. */
+/** Request ids and application ids contain no line feed. */
 export function wakeupKey({ appId, requestId, id }: WakeupKeyParts): string {
   return `${requestId}\n${appId}\n${id}`;
 }
@@ -85,12 +84,12 @@ export function parseWakeupKey(key: string): WakeupKeyParts {
   return { appId: appId as ApplicationId, requestId: requestId as RequestId, id: id as WakeupId };
 }
 
-/** What all keys of a request id begin with, and of an application's. */
+/** Common prefix of the keys of a request id, or of one application's. */
 export function keyPrefix(requestId: RequestId, appId?: ApplicationId): string {
   return appId === undefined ? `${requestId}\n` : `${requestId}\n${appId}\n`;
 }
 
-/** Behind every key of that prefix: no key goes on with a byte so high. */
+/** Sorts after every key with this prefix: no key continues with 0xff. */
 export function endOfPrefix(prefix: string): Buffer {
   return Buffer.concat([Buffer.from(prefix), Buffer.of(0xff)]);
 }
@@ -109,7 +108,6 @@ export function timeKey(wallMs: number, key: string): Buffer {
   return bytes;
 }
 
-/** The key behind the time. */
 export function keyOfTime(bytes: Buffer): string {
   return bytes.toString('utf8', timeBytes);
 }

@@ -1,20 +1,19 @@
 /**
- * The end of a change that takes long, decided once between the thread that makes it and the one that may call it off: it is
- * either committed or cancelled, and both know which.
+ * Decides between two threads whether a long change is committed or cancelled: exactly one of the two happens, and both threads know
+ * which.
  */
 const open = 0;
 const cancelled = 1;
 const committing = 2;
 
 export class CommitSwitch {
-  /** Shared memory, to be handed to the other thread. */
   readonly shared: Int32Array<SharedArrayBuffer>;
 
   constructor(shared = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))) {
     this.shared = shared;
   }
 
-  /** False: it is too late, the change is being committed or is in. */
+  /** False: too late, the change is committed or about to be. */
   cancel(): boolean {
     return Atomics.compareExchange(this.shared, 0, open, cancelled) !== committing;
   }
@@ -23,7 +22,7 @@ export class CommitSwitch {
     return Atomics.load(this.shared, 0) === cancelled;
   }
 
-  /** The last step inside the transaction. False: it was cancelled, and has to be undone. */
+  /** Call as the last step of the transaction. False: cancelled; abort the transaction. */
   commit(): boolean {
     return Atomics.compareExchange(this.shared, 0, open, committing) === open;
   }

@@ -1,4 +1,4 @@
-/** The number of devices of each product, kept in the transaction of every change, so that a limit need not count them. */
+/** Number of devices of each product, updated in the transaction of every change, so that a limit need not count them. */
 import { unpackOwn } from '../../lib/plain-msgpack.ts';
 import type { ProductId } from '../../model/ids.ts';
 import type { Environment, Table } from '../lmdb/environment.ts';
@@ -15,7 +15,7 @@ export class DeviceCounts {
     return this.#byProduct.get(Buffer.from(productId)) ?? 0;
   }
 
-  /** Inside a transaction of the registry only. Null: the device is not there. */
+  /** Inside a transaction of the registry only. Null: no such device. */
   changed(before: Buffer | null, after: Buffer | null): void {
     const [from, to] = [productOf(before), productOf(after)];
     if (from === to) return;
@@ -30,7 +30,6 @@ export class DeviceCounts {
   }
 }
 
-/** The first value of a device's row. */
 function productOf(row: Buffer | null): string | null {
   return row === null ? null : String((unpackOwn(row) as Row)[0]);
 }

@@ -1,7 +1,4 @@
-/**
- * Single entries added to the registry and removed from it, by the rule that nothing refers to what is not there. Each runs
- * inside a transaction of the registry.
- */
+/** Adds and removes single registry entries, and keeps every reference valid. Call inside a transaction of the registry. */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { findNamed, type Webhook } from '../../model/registry.ts';
 import { usersShownMax } from '../lmdb/store-limits.ts';
@@ -9,18 +6,18 @@ import { referencesOf } from './import-references.ts';
 import { idOf, type EntryOf, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
 
-/** Nothing was changed: what is changed, or referred to, is not there. */
+/** Failure: the entry itself, or an entry that it refers to, does not exist. */
 export interface MissingEntry {
   readonly kind: KindName;
   readonly id: string;
 }
 
-/** Nothing was changed: there is an entry of this id already. */
+/** Failure: the id exists already. */
 export interface TakenEntry extends MissingEntry {
   readonly isTaken: true;
 }
 
-/** Nothing was changed: others refer to the entry. */
+/** Failure: other entries refer to it. */
 export interface UsedEntry extends MissingEntry {
   readonly users: readonly EntryUsers[];
 }
@@ -28,11 +25,10 @@ export interface UsedEntry extends MissingEntry {
 export interface EntryUsers {
   readonly kind: KindName;
   readonly count: number;
-  /** The first few. */
   readonly ids: readonly string[];
 }
 
-/** What an entry refers to and is not there; null: all of it is. */
+/** The first reference of the entry that does not exist; null: all exist. */
 export function findMissing<Kind extends KindName>(
   tables: RegistryTables,
   kind: Kind,
@@ -43,11 +39,10 @@ export function findMissing<Kind extends KindName>(
 }
 
 export interface AddTerms {
-  /** True: an entry of this id is replaced. */
   readonly replace: boolean;
 }
 
-/** What the new entry leaves out of what it may leave out, it takes from the one that it replaces. */
+/** Optional fields that the new entry omits keep the values of the entry that it replaces. */
 export function addEntry<Kind extends KindName>(
   tables: RegistryTables,
   kind: Kind,
@@ -71,7 +66,7 @@ const usersOf = {
   product: ['device'],
 } as const satisfies Record<UsedKind, readonly KindName[]>;
 
-/** Looks through all that may refer to the entry: of a product through all devices, for seconds where there are millions. */
+/** Scans all entries that may refer to it: for a product all devices, which takes seconds for millions. */
 export function removeUnused(
   tables: RegistryTables,
   kind: UsedKind,
@@ -98,7 +93,7 @@ function findUsers(tables: RegistryTables, kind: KindName, used: UsedKind, id: s
   return { kind, count, ids };
 }
 
-/** `appId` null: the only application that has the URL; `several`: there is more than one. */
+/** `appId` null: of the only application with this URL; `several`: more than one has it. */
 export function removeWebhook(
   tables: RegistryTables,
   url: string,

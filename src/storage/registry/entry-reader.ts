@@ -1,7 +1,7 @@
 /**
- * Takes the fields of one registry entry in order and remembers the first that is wrong, by name and with a
- * reason that quotes no value: it may be a secret. Written by hand because a million devices go through it; a
- * field that is wrong yields a placeholder, so that reading stays one expression, and the entry is not used.
+ * Reads the fields of one registry entry in order and keeps the first error, with the field's name and a reason that quotes no value:
+ * it may be a secret. Written by hand because a million devices pass through it; a wrong field yields a placeholder, and the entry is
+ * not used.
  */
 import { utf8Length } from '../../lib/utf8.ts';
 import { isShortSecret, labelsFault, labelsOf, secondsFault } from '../../model/device-terms.ts';
@@ -17,14 +17,14 @@ export interface FieldError {
   readonly reason: string;
 }
 
-/** What is asked of an entry beyond its form. */
+/** Rules beyond the form of the fields. */
 export interface EntryRules {
   readonly allowShortSecrets: boolean;
 }
 
 const shortSecret =
   `is shorter than ${secretCharactersMin} characters and can be guessed: ` +
-  'make a longer one, or let it in with registry.allow_short_secrets';
+  'use a longer one, or allow it with registry.allow_short_secrets';
 
 const isMasked = 'is masked: export with --with-secrets';
 
@@ -33,7 +33,7 @@ export class EntryReader {
   readonly #rules: EntryRules;
   #error: FieldError | null = null;
 
-  /** `keys`: what the entry may hold; beside them only its `kind`, if it is `kind`. */
+  /** `keys`: fields that the entry may have, besides `kind`. */
   constructor(
     entry: JsonObject,
     kind: string,
@@ -49,7 +49,6 @@ export class EntryReader {
     }
   }
 
-  /** The first thing that was wrong. */
   get error(): FieldError | null {
     return this.#error;
   }
@@ -58,14 +57,14 @@ export class EntryReader {
     return Object.hasOwn(this.#entry, field);
   }
 
-  /** The URL of a webhook may have credentials in it. */
+  /** Rejects a masked URL: a webhook's URL may contain credentials. */
   url(field: string, parse: (text: string) => string | null, form: string): string {
     const url = this.id(field, parse, form);
     if (isMaskedUrl(url)) this.#refuse(field, isMasked);
     return url;
   }
 
-  /** `parse` answers null for what is no such id; `form` says what is. */
+  /** `parse` returns null for an invalid id; `form` describes a valid one. */
   id<Id extends string>(field: string, parse: (text: string) => Id | null, form: string): Id {
     const value = this.#text(field);
     const id = value === null ? null : parse(value);
@@ -73,7 +72,6 @@ export class EntryReader {
     return id ?? ('' as Id);
   }
 
-  /** 1 to `bytesMax` bytes of UTF-8. */
   text(field: string, bytesMax: number): string {
     const value = this.#text(field);
     if (value === null) return '';
@@ -82,7 +80,7 @@ export class EntryReader {
     return value;
   }
 
-  /** `prefix`: what may stand before the secret and is none of it. Of a webhook's, the rest has to be long. */
+  /** `prefix`: optional prefix that is not part of the secret and does not count towards its length. */
   secret(field: string, prefix = ''): string {
     const value = this.text(field, secretBytesMax);
     if (value === maskedSecret) this.#refuse(field, isMasked);
@@ -91,7 +89,7 @@ export class EntryReader {
     return value;
   }
 
-  /** Unix seconds; null and absent: unbounded. */
+  /** Unix seconds; null or absent: unbounded. */
   seconds(field: string): number | null {
     const value = this.#entry[field] ?? null;
     if (value === null) return null;
@@ -100,14 +98,13 @@ export class EntryReader {
     return (this.#refuse(field, fault), null);
   }
 
-  /** Absent: false. */
   flag(field: string): boolean {
     const value = this.#entry[field] ?? false;
     if (typeof value !== 'boolean') this.#refuse(field, 'must be true or false');
     return value === true;
   }
 
-  /** `parse` answers null for what may not be in the list; `form` says what may. */
+  /** `parse` returns null for an invalid item; `form` describes valid ones. */
   list<Item extends string>(
     field: string,
     parse: (text: string) => Item | null,
@@ -127,14 +124,14 @@ export class EntryReader {
     return items;
   }
 
-  /** Of a product. Absent and null: none. */
+  /** Default, and for null: no defaults. */
   defaults(field: string): ProductDefaults | undefined {
     const defaults = parseProductDefaults(this.#entry[field] ?? {});
     if (defaults.ok) return defaults.value ?? undefined;
     return (this.#refuse([field, ...defaults.error.path].join('.'), defaults.error.reason), undefined);
   }
 
-  /** Absent and null: none. */
+  /** Default, and for null: no labels. */
   labels(field: string): Labels | undefined {
     const value = this.#entry[field] ?? {};
     const fault = labelsFault(value);

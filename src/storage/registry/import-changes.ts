@@ -1,7 +1,7 @@
 /**
- * The changes an import makes of the registry, counted while it makes them, and how much of it may be deleted: counted and
- * limited in the transaction that changes it, so that what was confirmed holds. Entries are compared as the store has them,
- * and what is the same is not written. What the file of a replacing import has is noted in a table of the store, not in memory.
+ * Counts the changes of an import and limits its deletions within its transaction, so that the confirmed numbers hold. Entries are
+ * compared in stored form; unchanged ones are not written. The entries of a replacing import are recorded in a table of the store,
+ * not in memory.
  */
 import { deletedShareMax, deletedShownMax, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
 import { countEntries } from '../lmdb/environment.ts';
@@ -11,7 +11,7 @@ import type { RegistryTables } from './registry-tables.ts';
 
 export type Counts = Record<KindName, number>;
 
-/** Of one kind. The first three are of the entries in the file; one that is there twice counts twice. */
+/** Changes of one kind. The first three count entries of the file; one that occurs twice counts twice. */
 export interface KindChanges {
   readonly added: number;
   readonly changed: number;
@@ -22,8 +22,8 @@ export interface KindChanges {
 export type ImportChanges = Readonly<Record<KindName, KindChanges>>;
 
 /**
- * What a replacing import may delete. `few`: a tenth of each kind, so that the wrong file costs nothing; counts: what somebody
- * has confirmed, of a kind that is left out none.
+ * Limit for the deletions of a replacing import. `few`: a tenth of each kind, as protection against a wrong file; counts: the
+ * confirmed number of each kind, 0 for a missing one.
  */
 export type DeletionLimit = 'few' | 'any' | Readonly<Partial<Counts>>;
 
@@ -36,13 +36,12 @@ export const noCounts = (): Counts => byKind(() => 0);
 export const noChanges = (): Record<KindName, { -readonly [Change in keyof KindChanges]: number }> =>
   byKind(() => ({ added: 0, changed: 0, unchanged: 0, deleted: 0 }));
 
-/** Everything here inside one transaction of the registry. */
+/** Use inside one transaction of the registry. */
 export class ImportedEntries {
   readonly changes = noChanges();
   readonly #tables: RegistryTables;
-  /** Of a replacing import, what its file has; null: what is there stays. */
+  /** Entries in the file of a replacing import; null: the import deletes nothing. */
   readonly #seen: UnsharedEntries['seen'] | null;
-  /** As many as there were. */
   readonly #before: Counts;
 
   constructor(tables: RegistryTables, replace: boolean) {
@@ -53,7 +52,6 @@ export class ImportedEntries {
     if (replace) for (const kind of kindNames) this.changes[kind].deleted = this.#before[kind];
   }
 
-  /** The entry's id. */
   put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
     const { id, change } = this.#tables.put(kind, entry);
     const changes = this.changes[kind];
@@ -65,13 +63,13 @@ export class ImportedEntries {
     return id;
   }
 
-  /** There when the import is over. */
+  /** True if the entry exists after the import. */
   has(kind: KindName, id: string): boolean {
     if (this.#seen === null) return this.#tables.has(kind, id);
     return this.#seen.getBinaryFast(entryKey(kind, id)) !== undefined;
   }
 
-  /** Why not so many may be deleted; null: they may. */
+  /** Reason why the deletions exceed the limit; null: they do not. */
   findExcess(limit: DeletionLimit): string | null {
     if (limit === 'any') return null;
     const excess = kindNames
@@ -91,13 +89,13 @@ export class ImportedEntries {
     return `would delete ${all}: the registry or the file has changed meanwhile`;
   }
 
-  /** A few ids of each kind of which something is deleted; before `removeOthers`. */
+  /** Some ids to be deleted, by kind; call before `removeOthers`. */
   deletedIds(): Partial<Record<KindName, readonly string[]>> {
     const kinds = kindNames.filter((kind) => this.changes[kind].deleted > 0);
     return Object.fromEntries(kinds.map((kind) => [kind, this.#firstOthers(kind)]));
   }
 
-  /** `onRemoved` is told how many are gone, now and then; false from it stops the rest. */
+  /** `onRemoved` receives the number of deletions from time to time; false stops the rest. */
   removeOthers(onRemoved: (removed: number) => boolean): void {
     if (this.#seen === null) return;
     let removed = 0;

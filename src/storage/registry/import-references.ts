@@ -1,7 +1,6 @@
 /**
- * The references of an import: what its entries refer to must be in the store when the import ends, from this file or
- * from before; a file may name its entries in any order. A reference that exists is forgotten at once, one that does
- * not yet exist waits, with the first entry that made it, until the end.
+ * Checks the references of an import: each must exist when the import ends, in this file or in the store; a file may list its entries
+ * in any order. A reference that exists is dropped at once; others wait until the end, each with the first entry that made it.
  */
 import type { KindName, EntryOf } from './registry-kinds.ts';
 import type { Place } from './registry-text.ts';
@@ -9,7 +8,6 @@ import { referencesAheadMax, referencesKnownMax } from '../lmdb/store-limits.ts'
 
 type ReferredKind = 'application' | 'product';
 
-/** The entry that refers: for the message, should it come to that. */
 export interface Referrer {
   readonly kind: KindName;
   readonly id: string;
@@ -37,8 +35,8 @@ export class ImportReferences {
     this.#exists = exists;
   }
 
-  /** False: too many entries came before what they refer to. */
-  note<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind], id: string, where: Place): boolean {
+  /** Adds the references of an entry. False: too many of them do not exist yet. */
+  add<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind], id: string, where: Place): boolean {
     for (const reference of referencesOf(kind, entry)) {
       if (this.#isKnown(reference)) continue;
       const key = `${reference.kind}\n${reference.id}`;
@@ -47,7 +45,7 @@ export class ImportReferences {
     return this.#ahead.size <= referencesAheadMax;
   }
 
-  /** At the end: the first reference to what is not there, or null. */
+  /** Call at the end: the first reference that does not exist; null: all exist. */
   findBroken(): BrokenReference | null {
     for (const { kind, id, field, referrer } of this.#ahead.values())
       if (!this.#exists(kind, id))
@@ -65,7 +63,6 @@ export class ImportReferences {
   }
 }
 
-/** What an entry refers to, and in which field. */
 export function referencesOf<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): readonly Reference[] {
   return referenceReaders[kind](entry);
 }

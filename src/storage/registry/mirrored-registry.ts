@@ -1,10 +1,8 @@
 /**
- * The registry that all nodes share, as one of them keeps it in its own tables, and what this node has changed of it.
- * Changes stand in one order for all, that of the shared registry, and of one entry the last counts. What this node
- * changed and has not shared yet will be the last one there, so nothing that comes meanwhile takes its place: that is
- * held. Once this node's change is shared it has its position there, and only what stands behind that takes its place,
- * whatever comes back here first.
- * What was here before the node was one of several gives way to what the others have. Source: cluster.md, Registry.
+ * A node's copy of the shared registry, with this node's own changes. The shared registry orders all changes, and the last change of
+ * an entry wins. While a change of this node is not shared, it will be the last one, so changes from others are deferred. Once
+ * shared, it has a position, and only changes after that position replace it. Entries from before the node joined a cluster yield to
+ * the shared ones. Source: cluster.md, Registry.
  */
 import { nextTurn, type Cancel } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
@@ -28,7 +26,7 @@ import { mirrorCheckSlice, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
 export interface MirroredRegistryDeps {
   readonly tables: RegistryTables;
   readonly log: Log;
-  /** After every commit of what others have changed, for those who keep something of it elsewhere. Never throws. */
+  /** Called after each commit of others' changes, to invalidate caches. Never throws. */
   readonly applied: (changes: AppliedChanges) => void;
 }
 
@@ -36,7 +34,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
   readonly #tables: RegistryTables;
   readonly #deps: MirroredRegistryDeps;
   readonly #unshared: UnsharedEntries;
-  readonly #followers = new Set<{ readonly told: () => void }>();
+  readonly #followers = new Set<{ readonly listener: () => void }>();
 
   constructor(deps: MirroredRegistryDeps) {
     this.#deps = deps;
@@ -49,8 +47,8 @@ export class MirroredRegistryStore implements MirroredRegistry {
   }
 
   /**
-   * From now on every change made here is noted; the first time, what is here already is offered to the others. To be
-   * awaited at start, before anything changes the registry. Rejects when the store refuses.
+   * Starts recording changes made here; the first call also offers all existing entries to the other nodes. Await it at start, before
+   * any change of the registry. Rejects when the store refuses.
    */
   async adopt(): Promise<void> {
     if (this.#unshared.isOn) return;
@@ -59,8 +57,8 @@ export class MirroredRegistryStore implements MirroredRegistry {
   }
 
   /**
-   * All or nothing up to `mirrorEntriesSlice` changes; more are applied in their order, and the position moves with the
-   * last. What is no entry is passed over, and logged.
+   * Atomic up to `mirrorEntriesSlice` changes; more are applied in order, and the position moves with the last. Invalid entries are
+   * skipped and logged.
    */
   async apply(changes: readonly SharedRegistryChange[], position: number): Promise<void> {
     const checked = await this.#checkAll(changes);
@@ -88,19 +86,19 @@ export class MirroredRegistryStore implements MirroredRegistry {
       });
   }
 
-  follow(told: () => void): Cancel {
-    const follower = { told };
+  follow(listener: () => void): Cancel {
+    const follower = { listener };
     this.#followers.add(follower);
     return () => void this.#followers.delete(follower);
   }
 
-  /** To be called after every change made here. What a follower throws is logged. */
+  /** Call after every change made here. Errors of followers are logged. */
   changed(): void {
-    for (const { told } of Array.from(this.#followers))
+    for (const { listener } of Array.from(this.#followers))
       try {
-        told();
+        listener();
       } catch (error) {
-        this.#deps.log.error({ err: error }, 'who follows the changes of the registry failed');
+        this.#deps.log.error({ err: error }, 'registry: a follower of its changes failed');
       }
   }
 
@@ -109,7 +107,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
     while (ids.length > 0) {
       const slice = ids;
       await this.#tables.environment.transaction(() => {
-        for (const id of slice) this.#unshared.note(kind, id, true);
+        for (const id of slice) this.#unshared.recordChange(kind, id, true);
       });
       ids = this.#tables.ids(kind, mirrorEntriesSlice, slice.at(-1));
     }
@@ -120,7 +118,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
     for (const [at, change] of changes.entries()) {
       const checked = checkChange(change);
       if (checked.ok) good.push({ ...checked.value, position: change.position });
-      else this.#deps.log.error({ fault: checked.error }, 'an entry of the shared registry is refused');
+      else this.#deps.log.error({ fault: checked.error }, 'shared registry: invalid entry skipped');
       if (at % mirrorCheckSlice === mirrorCheckSlice - 1) await nextTurn();
     }
     return good;
@@ -139,7 +137,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
     if (own !== null) {
       const [, isAdopted, , sharedAt] = own;
       if (sharedAt !== null && position < sharedAt) return;
-      if (sharedAt === null && !isAdopted) return this.#unshared.hold(change);
+      if (sharedAt === null && !isAdopted) return this.#unshared.defer(change);
       this.#unshared.remove(kind, id);
     }
     this.#put(change, applied);
@@ -161,6 +159,6 @@ export class MirroredRegistryStore implements MirroredRegistry {
   }
 
   #put({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {
-    if (this.#tables.putRow(kind, id, row) !== 'unchanged') applied.note(kind, id);
+    if (this.#tables.putRow(kind, id, row) !== 'unchanged') applied.add(kind, id);
   }
 }

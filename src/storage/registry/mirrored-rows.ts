@@ -1,9 +1,8 @@
 /**
- * The registry's part in being shared by several nodes: rows checked on their way in, and which entries this node has
- * changed and all nodes do not have yet, noted in the transaction that changes them. Nothing is noted in a store that has
- * never been one of several nodes' (`isOn`); one that was goes on noting, whoever writes it: an import's thread, the
- * command line's import while no server runs, a server that is alone for a while. Of an entry only the newest change counts, so
- * there are never more of them than entries. Source: cluster.md, Registry.
+ * Bookkeeping for a shared registry: checks rows that arrive, and records the entries that this node has changed and not shared yet,
+ * in the transaction of the change. A store that was never part of a cluster records none (`isOn`); one that was always records,
+ * whichever writer it has: an import thread, an import by the command line, or a server that runs alone for a while. Only the newest
+ * change of an entry is kept. Source: cluster.md, Registry.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
@@ -24,24 +23,21 @@ import type { Environment, Table } from '../lmdb/environment.ts';
 import { eventKey as placeKey, sequenceOf as placeOf } from '../events/event-rows.ts';
 import type { AccessKeyId, DeviceId } from '../../model/ids.ts';
 
-/** A change whose row, if it has one, can be put as it is. */
 export interface CheckedChange {
   readonly kind: KindName;
   readonly id: string;
   readonly row: Buffer | null;
 }
 
-/** The same, with its position in the shared registry. */
 export interface CheckedSharedChange extends CheckedChange {
   readonly position: number;
 }
 
-/** The bytes that its table has of an entry. */
 export function packEntry<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Buffer {
   return packPlain(encodeRow(kind, entry));
 }
 
-/** What is wrong with the change, as a sentence that quotes no value of its row. Never throws. */
+/** The error is a sentence that quotes no value of the row. Never throws. */
 export function checkChange({ kind, id, row }: RegistryChange): Result<CheckedChange, string> {
   if (!isKindName(kind)) return fail(`${JSON.stringify(kind.slice(0, 64))} is no kind of entry`);
   const checked = row === null ? checkId(kind, id) : checkRow(kind, id, row);
@@ -49,7 +45,6 @@ export function checkChange({ kind, id, row }: RegistryChange): Result<CheckedCh
   return succeed({ kind, id, row: checked.value });
 }
 
-/** Ids that no entry can have are those too long for a key. */
 const idBytesMax = 1536;
 
 function checkId(kind: KindName, id: string): Result<null, string> {
@@ -65,7 +60,7 @@ function checkRow(kind: KindName, id: string, bytes: Uint8Array): Result<Buffer,
 }
 
 function repack(kind: KindName, id: string, row: Row): Result<Buffer, string> {
-  // The node that accepted the entry has applied the rules.
+  // The node that accepted the entry has applied the rule.
   const rules = { allowShortSecrets: true };
   const entry = parseEntry(kind, writeEntry(kind, decodeRow(kind, id, row)), rules);
   if (!entry.ok) return fail(`${entry.error.field} ${entry.error.reason}`);
@@ -74,8 +69,8 @@ function repack(kind: KindName, id: string, row: Row): Result<Buffer, string> {
 }
 
 /**
- * `held`: what all nodes have of the entry; null: nothing came yet. `sharedAt`: the position that the change was given in the
- * shared registry, which has not come back here yet; null: it is not shared. Add at the end only.
+ * `held`: the shared state of the entry, deferred; null: none arrived. `sharedAt`: position of this change in the shared registry,
+ * until it arrives here; null: not shared. Add fields at the end only.
  */
 export type UnsharedRow = readonly [
   place: number,
@@ -85,32 +80,31 @@ export type UnsharedRow = readonly [
 ];
 
 interface UnsharedTables {
-  /** By place: eight bytes, most significant first. */
+  /** Keyed by place: eight bytes, big-endian. */
   readonly places: Table<readonly [kind: KindName, id: string]>;
   readonly entries: Table<UnsharedRow>;
   /** One row. */
   readonly state: Table<SharedStateRow>;
-  /** What an import has put, by the keys of `entries`, while it is under way. */
+  /** Entries of the import under way, keyed like `entries`. */
   readonly seen: Table<true>;
 }
 
-/** `lastPlace`: the newest that was ever given. Add at the end only. */
+/** `lastPlace`: highest place ever assigned. Add fields at the end only. */
 export type SharedStateRow = readonly [position: number, lastPlace: number, isOn: boolean];
 
-/** No kind has a line feed in its name. */
+/** Names of kinds contain no line feed. */
 export function entryKey(kind: KindName, id: string): Buffer {
   return Buffer.from(`${kind}\n${id}`);
 }
 
-/** What one commit of others' changes did here, for those who cache something of it. */
+/** Effect of one commit of others' changes, for caches. */
 export class AppliedChanges {
-  /** Entries that are other than before, or gone. */
   count = 0;
-  /** Credentials that are other than before, or gone: keys derived from them are to be dropped. */
+  /** Changed or removed credentials: keys derived from them must be dropped. */
   readonly credentials: AccessKeyId[] = [];
   readonly devices: DeviceId[] = [];
 
-  note(kind: KindName, id: string): void {
+  add(kind: KindName, id: string): void {
     this.count += 1;
     if (kind === 'credential') this.credentials.push(id as AccessKeyId);
     if (kind === 'device') this.devices.push(id as DeviceId);
@@ -137,7 +131,6 @@ export class UnsharedEntries {
     this.#isOn = this.#tables.state.get(stateKey)?.[2] === true;
   }
 
-  /** What an import has put, while it is under way. */
   get seen(): Table<true> {
     return this.#tables.seen;
   }
@@ -146,7 +139,7 @@ export class UnsharedEntries {
     return this.#isOn;
   }
 
-  /** The position in the shared registry up to which all is here; 0: nothing. */
+  /** Position in the shared registry up to which this copy is complete; 0: empty. */
   get position(): number {
     return this.#state[0];
   }
@@ -155,7 +148,7 @@ export class UnsharedEntries {
     return this.#tables.entries.get(entryKey(kind, id)) ?? null;
   }
 
-  /** In their order, at most `limit`. */
+  /** In order of place, at most `limit`. */
   read(limit: number): UnsharedPlace[] {
     const places: UnsharedPlace[] = [];
     for (const { key, value } of this.#tables.places.getRange({ limit }))
@@ -163,21 +156,20 @@ export class UnsharedEntries {
     return places;
   }
 
-  /** Everything below: inside a transaction of the registry only. `position`: of the shared registry. */
+  /** This and all methods below: inside a transaction of the registry only. `position`: in the shared registry. */
   moveTo(position: number): void {
     const [, lastPlace, isOn] = this.#state;
     void this.#tables.state.put(stateKey, [position, lastPlace, isOn]);
   }
 
-  /** From now on changes are noted. */
   turnOn(): void {
     const [position, lastPlace] = this.#state;
     void this.#tables.state.put(stateKey, [position, lastPlace, true]);
     this.#isOn = true;
   }
 
-  /** An entry was changed here. `isAdopted`: it was there before the node was one of several, and gives way to theirs. */
-  note(kind: KindName, id: string, isAdopted = false): void {
+  /** Records a change made here. `isAdopted`: the entry is older than the node's membership, and yields to the shared one. */
+  recordChange(kind: KindName, id: string, isAdopted = false): void {
     const key = entryKey(kind, id);
     const before = this.#tables.entries.get(key);
     if (before !== undefined) void this.#tables.places.remove(placeKey(before[0]));
@@ -188,14 +180,14 @@ export class UnsharedEntries {
     void this.#tables.entries.put(key, [place, isAdopted, before?.[2] ?? null, null]);
   }
 
-  /** What all nodes have of it while this node's change is on its way; null: it is gone there. */
-  hold({ kind, id, row: theirs, position }: CheckedSharedChange): void {
+  /** Keeps the shared state of the entry until this node's change is shared; `row` null: removed there. */
+  defer({ kind, id, row: theirs, position }: CheckedSharedChange): void {
     const row = this.find(kind, id);
     if (row !== null)
       void this.#tables.entries.put(entryKey(kind, id), [row[0], row[1], [theirs, position], null]);
   }
 
-  /** It is shared, at `position`: until that comes back here, nothing that stands before it counts. */
+  /** The change is shared at `position`: until it arrives here, earlier changes are ignored. */
   awaitReturn({ kind, id }: UnsharedPlace, position: number): void {
     const row = this.find(kind, id);
     if (row === null) return;
@@ -203,13 +195,13 @@ export class UnsharedEntries {
     void this.#tables.entries.put(entryKey(kind, id), [row[0], row[1], null, position]);
   }
 
-  /** The shared registry was made anew: what was shared before has no position there. */
+  /** The shared registry was recreated: positions of earlier changes are void. */
   forgetReturns(): void {
     for (const { key, value } of Array.from(this.#tables.entries.getRange({})))
       if (value[3] !== null) void this.#tables.entries.remove(key);
   }
 
-  /** Null: it was changed again, or is not unshared. */
+  /** Null: changed again, or shared. */
   findPlace(place: number): UnsharedPlace | null {
     const value = this.#tables.places.get(placeKey(place));
     return value === undefined ? null : { place, kind: value[0], id: value[1] };

@@ -1,7 +1,6 @@
 /**
- * The defaults of a product as a registry file has them: checked by the same rules as what they stand in for. A mistake names
- * the field that is wrong by its path and quotes no value; null counts as left out. Source: docs/registry.md, Defaults of a
- * product.
+ * Parses the defaults of a product in a registry file, by the rules of the values that they replace. An error has the path of the
+ * wrong field and quotes no value; null counts as absent. Source: docs/registry.md, Defaults of a product.
  */
 import { z } from 'zod';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -19,7 +18,7 @@ import { addressList, numberBetween, wholeNumber } from '../../model/settings-va
 import { parseMediaProfile } from '../../protocol/rest/media-profile.ts';
 
 export interface DefaultsFault {
-  /** Below the defaults; empty: they are none themselves. */
+  /** Path below the defaults; empty: the value itself is wrong. */
   readonly path: readonly string[];
   readonly reason: string;
 }
@@ -51,7 +50,7 @@ const defaultsShape = z.strictObject(
   object,
 );
 
-/** The defaults; null: there are none in it. Never throws. */
+/** Null: no defaults. Never throws. */
 export function parseProductDefaults(json: unknown): Result<ProductDefaults | null, DefaultsFault> {
   const shaped = defaultsShape.safeParse(withoutNulls(json), { reportInput: true });
   if (!shaped.success) return fail(faultOf(shaped.error));
@@ -80,7 +79,7 @@ function hasFields(value: object): boolean {
   return Object.keys(value).length > 0;
 }
 
-/** Defaults, sleep, retry. */
+/** The levels are defaults, sleep and retry. */
 const depthMax = 3;
 
 function withoutNulls(json: unknown, depth = depthMax): unknown {

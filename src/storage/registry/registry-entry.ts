@@ -1,8 +1,7 @@
 /**
- * The registry file's form of an entry: JSON with the names of running.md, in and out. What an entry refers to
- * is not looked up here. Absent `not_before`, `not_after`, `expires_at`, `revoked` and `disabled` are null and
- * false, absent `types` is all of them, absent `defaults` and `labels` are none and are not written; everything else must be there, and
- * nothing else may be.
+ * Converts entries from and to their JSON form in registry files, with the names of running.md. References are not checked here.
+ * Default: null for `not_before`, `not_after` and `expires_at`, false for `revoked` and `disabled`, all for `types`, none for
+ * `defaults` and `labels`. All other fields are required, and no further ones are allowed.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import {
@@ -19,7 +18,7 @@ import { EntryReader, type EntryRules, type FieldError } from './entry-reader.ts
 import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import { registryNameBytesMax, webhookTypeBytesMax, webhookUrlBytesMax } from '../lmdb/store-limits.ts';
 
-/** The field's name, and how its value is read; what is wrong with it is left in the reader. */
+/** A field's name and its reading function; errors stay in the reader. */
 type Field<Value> = readonly [name: string, read: (fields: EntryReader, name: string) => Value];
 type Form<Entry> = { readonly [Property in keyof Entry]-?: Field<Entry[Property] | undefined> };
 
@@ -45,7 +44,7 @@ const appIds = [
     fields.list(name, parseApplicationId, 'application ids'),
 ] as const;
 
-/** In the order in which they are checked and written. */
+/** Fields in the order in which they are checked and written. */
 const forms: { readonly [Kind in KindName]: Form<EntryOf[Kind]> } = {
   application: { appId, name: ['name', (fields, name) => fields.text(name, registryNameBytesMax)] },
   product: { productId, appIds, defaults: ['defaults', (fields, name) => fields.defaults(name)] },
@@ -88,7 +87,7 @@ interface Plan {
   readonly names: ReadonlySet<string>;
 }
 
-/** The forms taken apart once: a million devices go through one. */
+/** Precomputed, because a million devices pass through. */
 const plans = Object.fromEntries(
   kindNames.map((kind): [KindName, Plan] => {
     const fields = Object.entries(forms[kind] as Readonly<Record<string, Field<unknown>>>);
@@ -96,12 +95,12 @@ const plans = Object.fromEntries(
   }),
 ) as Readonly<Record<KindName, Plan>>;
 
-/** True: some kind of entry has a field of this name. */
+/** True if any kind of entry has a field of this name. */
 export function isFieldName(name: string): boolean {
   return name === 'kind' || kindNames.some((kind) => plans[kind].names.has(name));
 }
 
-/** The entry, or the first field that is wrong. Reasons quote no values. Without `rules` a secret has to be long. */
+/** The entry, or the first wrong field; reasons quote no values. Without `rules`, short secrets are rejected. */
 export function parseEntry<Kind extends KindName>(
   kind: Kind,
   json: JsonObject,
@@ -117,7 +116,7 @@ export function parseEntry<Kind extends KindName>(
   return reader.error === null ? succeed(entry as unknown as EntryOf[Kind]) : fail(reader.error);
 }
 
-/** The entry as a registry file has it, secrets in clear. */
+/** The entry in its JSON form, with secrets in clear text. */
 export function writeEntry<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): JsonObject {
   const values = entry as unknown as Readonly<Record<string, unknown>>;
   const json: Record<string, unknown> = {};
@@ -130,7 +129,7 @@ function parseGrant(text: string): Grant | null {
   return grants.has(text) ? (text as Grant) : null;
 }
 
-/** ASCII without spaces: part of a key, and of a request line. */
+/** Only ASCII without spaces: the URL is part of a key and of a request line. */
 function parseWebhookUrl(text: string): string | null {
   if (text.length > webhookUrlBytesMax || !/^https?:\/\/[\x21-\x7e]+$/.test(text)) return null;
   return URL.canParse(text) ? text : null;

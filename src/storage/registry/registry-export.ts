@@ -1,7 +1,6 @@
 /**
- * The registry as a file, streamed: one moment of the store whatever is written meanwhile, a piece of text at a
- * time as the reader asks for it. With secrets it imports back to an equal store; without, every secret is
- * masked and an import refuses it. Source: running.md, Data.
+ * Streams the registry as a file from one snapshot of the store, piece by piece as the reader asks. With secrets, an import restores
+ * an equal store; without, every secret is masked, and an import rejects the file. Source: running.md, Data.
  */
 import type { JsonObject } from '../../model/json.ts';
 import { maskedSecret, maskUrl } from '../../model/registry.ts';
@@ -17,7 +16,7 @@ export interface ExportRequest {
   readonly withSecrets: boolean;
 }
 
-/** Pieces of about 64 Ki characters; stop early with `return()`, which a broken `for` loop does. */
+/** Pieces of about 64 Ki characters. To stop early, call `return()`, as a broken `for` loop does. */
 export function exportRegistry(
   tables: RegistryTables,
   request: ExportRequest,
@@ -39,10 +38,9 @@ function* framedEntries(
   yield frame.end();
 }
 
-/** Entries as the text of a file, one after another in the order of their kinds. */
+/** Formats entries, which arrive ordered by kind. */
 class RegistryFrame {
   readonly #form: RegistryForm;
-  /** Lists of the document that are begun. */
   #begun = 0;
   #between = '';
 
@@ -84,7 +82,7 @@ function* inChunks(pieces: Iterable<string>): Generator<string, void, undefined>
   if (chunk !== '') yield chunk;
 }
 
-/** An entry as a listing shows it. */
+/** The entry with masked secrets, for listings. */
 export function maskSecrets(json: JsonObject): JsonObject {
   const masked: Record<string, unknown> = { ...json };
   for (const field of secretFields) if (field in masked) masked[field] = maskedSecret;

@@ -1,8 +1,7 @@
 /**
- * A registry file into the store, in one transaction: all of it, or nothing and the name of the entry that was
- * wrong. Entries are added and replaced by id, none is deleted unless `replace`, and then no more than may be. The file is
- * streamed: memory does not grow with it. It can be cancelled until it is committed. Blocks its thread: for a worker thread
- * or a store at rest. Source: running.md, Data.
+ * Imports a registry file in one transaction: all of it, or nothing and the name of the wrong entry. Entries are added and replaced
+ * by id; none is deleted without `replace`, and then at most the allowed number. The file is streamed, so memory does not grow with
+ * it. It can be cancelled until the commit. Blocks its thread: for a worker thread or an idle store. Source: running.md, Data.
  */
 import { resolve } from 'node:path';
 import { ABORT } from 'lmdb';
@@ -27,61 +26,55 @@ import type { RegistryTables } from './registry-tables.ts';
 import { importedFilesMax, importProgressEntries, mapCheckEntries } from '../lmdb/store-limits.ts';
 
 export interface ImportRequest {
-  /** JSON document or NDJSON. */
   readonly file: string;
-  /** True: afterwards the store holds what the file holds and nothing else. */
+  /** True: the store ends up with exactly the entries of the file. */
   readonly replace: boolean;
-  /** With `replace`; left out: `few`. */
+  /** Only with `replace`. Default: `few`. */
   readonly deletions?: DeletionLimit;
-  /** True: everything is done and then undone, and nothing is written. Left out: false. */
+  /** True: runs the import, then aborts the transaction. Default: false. */
   readonly dryRun?: boolean;
-  /** True: a file imported before under this path, whose content is the same, is left alone. Not with `replace`. */
+  /** True: skips a file that was imported before under this path with the same content. Not with `replace`. */
   readonly skipUnchanged: boolean;
-  /** Left out: secrets have to be long. */
+  /** Default: false; short secrets are rejected. */
   readonly allowShortSecrets?: boolean;
 }
 
 export interface ImportReport {
   readonly file: string;
-  /** The file has not changed since it was imported; nothing was done. */
+  /** True: the file is unchanged since its last import, and was skipped. */
   readonly skipped: boolean;
-  /** Of the whole file; lowercase hex. */
+  /** Hash of the whole file; lowercase hex. */
   readonly sha256: string;
   readonly dryRun: boolean;
-  /** Entries read, by kind. */
   readonly counts: Readonly<Counts>;
   readonly changes: ImportChanges;
-  /** The first few of what was deleted, or would be. */
+  /** Some ids that were deleted, or would be. */
   readonly deletedIds: Readonly<Partial<Record<KindName, readonly string[]>>>;
 }
 
-/** How far an import is. */
 export interface ImportProgress {
-  /** `deleting`: what the file of a replacing import does not have. */
+  /** `deleting`: entries that the file of a replacing import lacks. */
   readonly phase: 'reading' | 'deleting';
-  /** Read or deleted so far. */
   readonly entries: number;
-  /** Of the phase: 0 to 1. */
+  /** Progress of the phase: 0 to 1. */
   readonly share: number;
 }
 
 export interface ImportWatch {
-  /** Told now and then. */
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Cancels it, as long as it is not committed. */
+  /** Cancels the import until it is committed. */
   readonly commitSwitch?: CommitSwitch;
 }
 
-/** Nothing has changed in the store. No secret is in it. */
+/** The store is unchanged. Contains no secret. */
 export interface ImportFailure {
   readonly file: string;
-  /** `line 12`, `devices[11]`, `byte 40`; null: the file as a whole. */
+  /** `line 12`, `devices[11]`, `byte 40`; null: the whole file. */
   readonly where: string | null;
   readonly kind: KindName | null;
   readonly id: string | null;
   readonly field: string | null;
   readonly reason: string;
-  /** All of it in one line. */
   readonly message: string;
 }
 
@@ -89,7 +82,6 @@ export type ImportResult =
   { readonly ok: true; readonly value: ImportReport } | { readonly ok: false; readonly error: ImportFailure };
 
 type Item = Extract<RegistryItem, { ok: true }>;
-/** A failure before the file's name is put to it. */
 type Fault = Pick<ImportFailure, 'reason'> & Partial<Omit<ImportFailure, 'file' | 'message'>>;
 
 export function importRegistry(
@@ -109,7 +101,7 @@ export function importRegistry(
       window.close();
     }
   } catch (error) {
-    // The file that cannot be read, or the disk that is full: the transaction is undone.
+    // The file is unreadable or the disk is full: the transaction is aborted.
     return fail(describeFault(file, { reason: `cannot be imported: ${(error as Error).message}` }));
   }
 }
@@ -119,7 +111,7 @@ function skippedReport(file: string, sha256: string): ImportReport {
   return { file, skipped: true, dryRun: false, sha256, counts, changes, deletedIds: {} };
 }
 
-/** The hash of a file that may be skipped; null: it may not. */
+/** Hash of a file that can be skipped; null: it cannot. */
 function findUnchanged(
   tables: RegistryTables,
   { file, replace, skipUnchanged }: ImportRequest,
@@ -131,7 +123,6 @@ function findUnchanged(
 
 const cancelledFault: Fault = { reason: 'the import was cancelled' };
 
-/** One import, within its transaction. */
 class RegistryImport {
   readonly #tables: RegistryTables;
   readonly #request: ImportRequest;
@@ -207,13 +198,13 @@ class RegistryImport {
     if (!entry.ok) return { ...entry.error, where: describePlace(where), kind, id: idInFile(kind, json) };
     const id = entries.put(kind, entry.value);
     this.#counts[kind] += 1;
-    if (references.note(kind, entry.value, id, where)) return null;
+    if (references.add(kind, entry.value, id, where)) return null;
     const reason =
-      'comes after too many entries whose applications and products are not there yet: put those first';
+      'comes after too many entries whose applications and products do not exist yet: put those first';
     return { where: describePlace(where), kind, id, reason };
   }
 
-  /** A cancelled import is undone all the same: it stops where it is. */
+  /** Stops early when cancelled: the transaction is aborted then. */
   #removeOthers(entries: ImportedEntries): void {
     const all = Object.values(entries.changes).reduce((sum, { deleted }) => sum + deleted, 0);
     entries.removeOthers((removed) => {
@@ -223,7 +214,7 @@ class RegistryImport {
   }
 }
 
-/** Of an entry that may be wrong all through; null when it has no id that could be shown. */
+/** Id of an entry that may be invalid throughout; null: it has none to show. */
 function idInFile(kind: KindName, json: JsonObject): string | null {
   const id = json[idKeys[kind]];
   return typeof id === 'string' ? id : null;

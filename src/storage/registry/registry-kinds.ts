@@ -1,4 +1,4 @@
-/** The six kinds of registry entry: what a registry file calls them, and their rows in the store. Source: running.md, Data. */
+/** The six kinds of registry entry, their names in registry files, and their rows in the store. Source: running.md, Data. */
 import {
   maskUrl,
   type Application,
@@ -20,7 +20,7 @@ export interface EntryOf {
 
 export type KindName = keyof EntryOf;
 
-/** What is referred to comes before what refers to it. */
+/** Each kind comes after the kinds that it refers to. */
 export const kindNames = [
   'application',
   'product',
@@ -30,7 +30,6 @@ export const kindNames = [
   'bridge',
 ] as const satisfies readonly KindName[];
 
-/** The name of its list in a registry document. */
 export const listNames = {
   application: 'applications',
   product: 'products',
@@ -42,7 +41,6 @@ export const listNames = {
 
 const kindsByList: ReadonlyMap<string, KindName> = new Map(kindNames.map((kind) => [listNames[kind], kind]));
 
-/** The kind whose list has this name, or null. */
 export function findKindOfList(listName: string): KindName | null {
   return kindsByList.get(listName) ?? null;
 }
@@ -51,7 +49,7 @@ export function isKindName(name: unknown): name is KindName {
   return (kindNames as readonly unknown[]).includes(name);
 }
 
-/** The field that names an entry. A webhook's id is its application too. */
+/** The id field of each kind. A webhook's id also includes its application. */
 export const idKeys = {
   application: 'app_id',
   product: 'product_id',
@@ -61,7 +59,7 @@ export const idKeys = {
   bridge: 'bridge_id',
 } as const satisfies Record<KindName, string>;
 
-/** A device names its product and most name an application, so those two are looked for last. */
+/** Devices refer to a product and most kinds to an application, so those two are tried last. */
 const kindsByTellingKey = [
   'credential',
   'device',
@@ -71,12 +69,12 @@ const kindsByTellingKey = [
   'application',
 ] as const satisfies readonly KindName[];
 
-/** Of an entry that does not say its kind; null when no id tells it. */
+/** The kind of an entry without `kind`, by its id field; null: it has none. */
 export function inferKind(entry: Readonly<Record<string, unknown>>): KindName | null {
   return kindsByTellingKey.find((kind) => Object.hasOwn(entry, idKeys[kind])) ?? null;
 }
 
-/** What tells entries of a kind apart. */
+/** Properties that form the id of an entry. */
 const idProperties = {
   application: ['appId'],
   product: ['productId'],
@@ -86,7 +84,7 @@ const idProperties = {
   bridge: ['bridgeId'],
 } as const satisfies Properties;
 
-/** The order in which the store has everything else: add at the end only. */
+/** All other properties in the order of a stored row. Add at the end only. */
 const rowProperties = {
   application: ['name'],
   product: ['appIds', 'defaults'],
@@ -96,25 +94,25 @@ const rowProperties = {
   bridge: ['keySha256', 'appIds', 'revoked'],
 } as const satisfies Properties;
 
-/** Properties that an entry may lack: at the end of its row they take no bytes. */
+/** Optional properties: absent at the end of a row, they take no bytes. */
 const optionalProperties: ReadonlySet<string> = new Set(['defaults', 'labels']);
 
 type Properties = { readonly [Kind in KindName]: readonly (keyof EntryOf[Kind])[] };
 
-/** The store's form of an entry, a msgpack array under the UTF-8 of its id, so that order and equality are those of the bytes. */
+/** A stored entry: a msgpack array under the UTF-8 bytes of its id, which define order and equality. */
 export type Row = readonly unknown[];
 
-/** Neither part of a webhook's id holds a line feed. */
+/** The parts of a webhook's id contain no line feed. */
 const idSeparator = '\n';
 
 export function idOf<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
   return pick(entry, idProperties[kind]).join(idSeparator);
 }
 
-/** An id for people and in answers: that of a webhook is its application and its masked URL. */
+/** An id to show: a webhook's is its application and masked URL. */
 export function shownId(id: string): string {
   const [appId = '', url] = id.split(idSeparator);
-  // The id of a device may have line feeds, too.
+  // A device id may contain line feeds, too.
   return url !== undefined && URL.canParse(url) ? `${appId} ${maskUrl(url)}` : id.replace(idSeparator, ' ');
 }
 
@@ -137,7 +135,7 @@ export function decodeRow<Kind extends KindName>(kind: Kind, id: string, row: Ro
   return entry as unknown as EntryOf[Kind];
 }
 
-/** True: it has as many values as an entry of this release may have. What they are is not looked at. */
+/** True if the row has the right number of values for this release; the values are not checked. */
 export function isRow(kind: KindName, row: unknown): row is Row {
   const properties: readonly string[] = rowProperties[kind];
   const needed = properties.filter((property) => !optionalProperties.has(property));

@@ -1,7 +1,7 @@
 /**
- * Events of the registry on their way to the log, which is in another file: a notice is put in the transaction that changes
- * its device, and removed once the log has its event. Each has a place; the log keeps the place of the newest one that it
- * has, in the transaction of its event, so that a crash between the two loses none and tells none twice.
+ * Registry events on their way to the event log, which is another file. A notice is put in the transaction that changes its device,
+ * and removed once the log has its event. The log stores the place of the newest notice in the transaction of its event, so a crash
+ * between the two loses no event and repeats none.
  */
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
@@ -9,7 +9,7 @@ import type { RegistryNotice } from '../../model/state/registry-event.ts';
 import { countEntries, type Environment, type Table } from '../lmdb/environment.ts';
 import { eventKey as placeKey, sequenceOf as placeOf } from '../events/event-rows.ts';
 
-/** `data` is JSON text. Add at the end only. */
+/** `data` is JSON text. Add fields at the end only. */
 type NoticeRow = readonly [type: string, deviceId: string, productId: string, atMs: number, data: string];
 
 export interface PlacedNotice extends RegistryNotice {
@@ -22,7 +22,7 @@ const lastKey = Buffer.from('last');
 export class RegistryNotices {
   readonly #environment: Environment;
   readonly #notices: Table<NoticeRow>;
-  /** One row: the newest place that was ever given. */
+  /** One row: the highest place ever assigned. */
   readonly #places: Table<number>;
 
   constructor(environment: Environment) {
@@ -31,7 +31,6 @@ export class RegistryNotices {
     this.#places = environment.table('registry-notice-places');
   }
 
-  /** The number of those that wait. */
   get length(): number {
     return countEntries(this.#notices);
   }
@@ -52,7 +51,6 @@ export class RegistryNotices {
     void this.#places.put(lastKey, place);
   }
 
-  /** The oldest that wait, at most `limit`. */
   read(limit: number): PlacedNotice[] {
     this.#environment.refresh();
     return Array.from(this.#notices.getRange({ limit }), ({ key, value }) =>
@@ -60,7 +58,7 @@ export class RegistryNotices {
     );
   }
 
-  /** Up to and including the place `last`; later ones get places behind it, also in a file that has lost some. */
+  /** Removes notices up to and including place `last`; later ones get higher places, even if the file has lost some. */
   async forget(last: number): Promise<void> {
     await this.#environment.transaction(() => {
       for (const key of Array.from(this.#notices.getKeys({ end: placeKey(last + 1) })))

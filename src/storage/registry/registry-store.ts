@@ -1,8 +1,7 @@
 /**
- * Reads of the registry on the request path. What was read lately is kept decoded until `purge`: all credentials and
- * products, for there are few, and as many devices as a busy backend asks about; the others come from the memory
- * map, so that a million of them cost no heap. An entry that is not there is not remembered: strangers' ids must not
- * push out ours. Bridges are asked for by their key, so all of them are kept together.
+ * Registry reads of the request path. Recently read entries stay decoded until `purge`: all credentials and products, and as many
+ * devices as a busy backend asks about; others are read from the memory map, so a million devices cost no heap. Misses are not
+ * cached: unknown ids must not evict known ones. Bridges are looked up by key, so all of them are cached together.
  */
 import { LRUCache } from 'lru-cache';
 import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
@@ -29,10 +28,9 @@ export class RegistryStore implements RegistryReader, DeviceLister {
   #onCredentials: (changed: readonly AccessKeyId[] | null) => Promise<void> = () => Promise.resolve();
   #inForce = Promise.resolve();
   #changes = 0;
-  /** Null: not needed since the last change. */
   #bridges: BridgesByKey | null = null;
 
-  /** `bridgesMax`: with more of them in the registry none is found by its key. */
+  /** `bridgesMax`: beyond it `findBridges` throws. */
   constructor(tables: RegistryTables, bridgesMax = bridgesKnownMax) {
     this.#tables = tables;
     this.#bridgesMax = bridgesMax;
@@ -54,7 +52,7 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     return product;
   }
 
-  /** A look at what is kept does not renew it: to note which was used last costs more than to read one again now and then. */
+  /** Uses `peek`: updating the recency of an entry costs more than reading an evicted one again. */
   findDevice(deviceId: DeviceId): Device | null {
     const cached = this.#devices.peek(deviceId);
     if (cached !== undefined) return cached;
@@ -77,12 +75,12 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     return this.#bridges.get(keySha256) ?? [];
   }
 
-  /** Any entry by its id, past the caches; a webhook's is application id, line feed, url. */
+  /** Any entry by its id, bypassing the caches; a webhook's id is application id, line feed, URL. */
   find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
     return this.#tables.find(kind, id);
   }
 
-  /** At most `limit` entries in the order of their ids' bytes; `after`: the id of the last one seen. */
+  /** At most `limit` entries, ordered by the bytes of their ids; `after`: id of the last one seen. */
   page<Kind extends KindName>(kind: Kind, limit: number, after?: string): EntryOf[Kind][] {
     return Array.from(this.#tables.entries(kind, after === undefined ? { limit } : { after, limit }));
   }
@@ -106,17 +104,17 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     return Array.from(this.#tables.entries('credential'));
   }
 
-  /** `listener` resolves when those who keep credentials elsewhere know the changed ones. Null: any may have changed. */
+  /** `listener` resolves when all holders of credentials have the changes. Null: any may have changed. */
   onCredentials(listener: (changed: readonly AccessKeyId[] | null) => Promise<void>): void {
     this.#onCredentials = listener;
   }
 
-  /** Grows with every import, which may change any number of devices. */
+  /** Counts imports, each of which may change any number of devices. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Resolves when a change before it is in force wherever credentials are kept. */
+  /** Resolves when all earlier changes are in force wherever credentials are cached. */
   get inForce(): Promise<void> {
     return this.#inForce;
   }
@@ -125,7 +123,7 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     return Object.values(this.counts()).every((count) => count === 0);
   }
 
-  /** After every change, by whatever thread: the next read sees it. `credentials`: those that changed; null: any may have. */
+  /** Call after every change of any thread: the next read sees it. `credentials`: the changed ones; null: any. */
   purge(credentials: readonly AccessKeyId[] | null = null): void {
     if (credentials === null) this.#changes += 1;
     this.#credentials.clear();
@@ -139,7 +137,6 @@ export class RegistryStore implements RegistryReader, DeviceLister {
 
 type BridgesByKey = ReadonlyMap<string, readonly Bridge[]>;
 
-/** One walk through the table. */
 function gatherBridges(tables: RegistryTables, bridgesMax: number): BridgesByKey {
   const byKey = new Map<string, Bridge[]>();
   let count = 0;

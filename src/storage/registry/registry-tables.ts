@@ -1,6 +1,6 @@
 /**
- * `registry.mdb`: one table a kind. It is a file of its own because LMDB has one writer a file: an import that
- * writes for seconds must not hold up the records of who is connected.
+ * `registry.mdb`: one table per kind of entry. It is a file of its own because LMDB has one writer per file: an import that writes
+ * for seconds must not delay connection records.
  */
 import { join } from 'node:path';
 import { asBinary } from 'lmdb';
@@ -20,13 +20,12 @@ import {
 } from './registry-kinds.ts';
 import { storeFileNames } from '../lmdb/store-format.ts';
 
-/** A file that was imported, and what was in it. */
 export interface ImportedFile {
   readonly path: string;
   readonly sha256: string;
 }
 
-/** What became of an entry; one that is gone has changed. */
+/** Effect of a put or remove; a removed entry counts as `changed`. */
 type EntryChange = 'added' | 'changed' | 'unchanged';
 
 type KindTables = { readonly [Kind in KindName]: Table<Row> };
@@ -59,19 +58,16 @@ export class RegistryTables {
     return this.kinds[kind].getBinaryFast(Buffer.from(id)) !== undefined;
   }
 
-  /**
-   * Inside a transaction of the environment only. Where other nodes have to hear of it, it is noted for them, if it has
-   * changed.
-   */
+  /** Inside a transaction of the environment only. Records a change for the other nodes, if there are any. */
   put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): { id: string; change: EntryChange } {
     const id = idOf(kind, entry);
     const change = this.putRow(kind, id, packEntry(kind, entry));
-    if (change !== 'unchanged' && this.unshared.isOn) this.unshared.note(kind, id);
+    if (change !== 'unchanged' && this.unshared.isOn) this.unshared.recordChange(kind, id);
     return { id, change };
   }
 
-  /** Credentials that this thread has changed since it was asked last. */
-  takeChangedCredentials(): readonly AccessKeyId[] {
+  /** Returns the credentials changed by this thread since the last call. */
+  drainChangedCredentials(): readonly AccessKeyId[] {
     const changed = this.#credentialsChanged;
     this.#credentialsChanged = [];
     return changed;
@@ -79,15 +75,16 @@ export class RegistryTables {
 
   /** Inside a transaction of the environment only. */
   remove(kind: KindName, id: string): void {
-    if (this.putRow(kind, id, null) !== 'unchanged' && this.unshared.isOn) this.unshared.note(kind, id);
+    if (this.putRow(kind, id, null) !== 'unchanged' && this.unshared.isOn)
+      this.unshared.recordChange(kind, id);
   }
 
-  /** The stored bytes of an entry, in memory of their own. */
+  /** The stored bytes of an entry, copied. */
   findRow(kind: KindName, id: string): Buffer | null {
     return this.kinds[kind].getBinary(Buffer.from(id)) ?? null;
   }
 
-  /** Inside a transaction of the environment only. `row` null: the entry goes. */
+  /** Inside a transaction of the environment only. `row` null: removes the entry. */
   putRow(kind: KindName, id: string, row: Buffer | null): EntryChange {
     const [key, stored] = [Buffer.from(id), this.findRow(kind, id)];
     if (row === null ? stored === null : stored?.equals(row) === true) return 'unchanged';
@@ -98,7 +95,6 @@ export class RegistryTables {
     return stored === null ? 'added' : 'changed';
   }
 
-  /** Counts the devices in all products of the application. */
   countDevices(appId: ApplicationId): number {
     let count = 0;
     for (const { productId, appIds } of this.entries('product'))
@@ -106,7 +102,7 @@ export class RegistryTables {
     return count;
   }
 
-  /** In the order of their ids' bytes, behind `after` or from `from` on, at most `limit`. */
+  /** Ordered by the bytes of the ids, after `after` or from `from`, at most `limit`. */
   *entries<Kind extends KindName>(
     kind: Kind,
     range: {
@@ -122,13 +118,12 @@ export class RegistryTables {
       yield decodeRow(kind, key.toString(), value);
   }
 
-  /** At most `limit` ids behind `after`, in the order of their bytes. */
+  /** At most `limit` ids after `after`, ordered by their bytes. */
   ids(kind: KindName, limit: number, after?: string): string[] {
     const start = after === undefined ? {} : { start: Buffer.from(after), exclusiveStart: true };
     return Array.from(this.kinds[kind].getKeys({ ...start, limit }), (key) => key.toString());
   }
 
-  /** The files imported last, the latest first. */
   get imported(): readonly ImportedFile[] {
     return this.#imported.get(importedKey) ?? [];
   }

@@ -1,8 +1,7 @@
 /**
- * A registry file as text: which of its two forms it has, and the entries in it one by one, not yet looked into: a file of
- * a million devices is never in memory whole. The form is told by the first key, not by the name alone: a document,
- * `{"applications": […], …}`, starts with the name of a list, NDJSON with a field of an entry; the name decides what
- * neither tells. Of a document only braces, brackets and strings are looked at. Source: running.md, Data.
+ * Splits a registry file into entries without validating them; a file of a million devices is never in memory as a whole. The first
+ * key determines the form: a document, `{"applications": […], …}`, starts with the name of a list, NDJSON with a field of an entry;
+ * otherwise the file's name decides. In a document, only braces, brackets and strings are scanned. Source: running.md, Data.
  */
 import { isUtf8 } from 'node:buffer';
 import { isJsonObject } from '../../lib/utf8.ts';
@@ -22,15 +21,14 @@ const braceOpen = 0x7b;
 const braceClose = 0x7d;
 const lineFeed = 0x0a;
 
-/** One entry, or why the text cannot be read on; nothing follows that. */
 export type RegistryItem =
   | { readonly ok: true; readonly where: Place; readonly kind: KindName; readonly json: JsonObject }
   | { readonly ok: false; readonly where: string; readonly reason: string };
 
-/** Where an entry stands: its line, or its list and its place in it. */
+/** Position of an entry: its line, or its list and index. */
 export interface Place {
   readonly list: string | null;
-  /** From 1 for lines, from 0 in lists. */
+  /** Lines count from 1, items of a list from 0. */
   readonly number: number;
 }
 
@@ -40,7 +38,7 @@ export function describePlace({ list, number }: Place): string {
 
 export type RegistryForm = 'document' | 'ndjson';
 
-/** The form of the file, or why it has none. Leaves the window before the first byte that is no space. */
+/** The form of the file, or the reason why it has none. Leaves the window at the first byte that is not whitespace. */
 export function detectForm(window: ByteWindow, path: string): RegistryForm | { readonly reason: string } {
   window.more();
   const byteOrder = window.bytes.subarray(0, 3).toString('hex');
@@ -60,7 +58,7 @@ export function detectForm(window: ByteWindow, path: string): RegistryForm | { r
 }
 
 const headBytes = 1024;
-/** The next byte that is no space, not passed; -1 at the end. */
+/** The next byte that is not whitespace, not consumed; -1 at the end. */
 function peek(window: ByteWindow): number {
   for (;;) {
     const bytes = window.bytes;
@@ -75,21 +73,20 @@ function peek(window: ByteWindow): number {
   }
 }
 
-/** The object that `bytes` are, or why they are none. */
 function parseObject(bytes: Buffer): JsonObject | string {
   if (!isUtf8(bytes)) return 'is not valid UTF-8';
   try {
     const json: unknown = JSON.parse(bytes.toString());
     return isJsonObject(json) ? json : 'is not a JSON object';
   } catch {
-    // The parser's own message quotes the text, and the text holds secrets.
+    // The parser's own message quotes the text, which may contain secrets.
     return 'is not valid JSON';
   }
 }
 
 type Failure = Extract<RegistryItem, { ok: false }>;
 
-/** The window stands before the document's first brace. */
+/** Call with the window at the first brace of the document. */
 export function* readDocument(window: ByteWindow): Generator<RegistryItem, void, undefined> {
   window.pass(1);
   if (peek(window) === braceClose) window.pass(1);
@@ -101,8 +98,8 @@ export function* readDocument(window: ByteWindow): Generator<RegistryItem, void,
       if (kind === null)
         return yield malformed(window, `${JSON.stringify(list.slice(0, 64))} is not a list of a registry`);
       if ((yield* readList(window, kind, list)) === 'failed') return undefined;
-    } while (take(window, comma));
-    if (!take(window, braceClose)) return yield malformed(window, 'expected , or } after a list');
+    } while (consume(window, comma));
+    if (!consume(window, braceClose)) return yield malformed(window, 'expected , or } after a list');
   }
   return peek(window) === -1 ? undefined : yield malformed(window, 'has something behind the document');
 }
@@ -113,7 +110,7 @@ function readListName(window: ByteWindow): string | Failure {
   if (length === null) return malformed(window, 'has a name that does not end');
   const name = window.bytes.toString('utf8', 1, length - 1);
   window.pass(length);
-  if (!take(window, colon)) return malformed(window, 'expected : after the name of a list');
+  if (!consume(window, colon)) return malformed(window, 'expected : after the name of a list');
   return name;
 }
 
@@ -122,8 +119,8 @@ function* readList(
   kind: KindName,
   list: string,
 ): Generator<RegistryItem, 'read' | 'failed', undefined> {
-  if (!take(window, bracketOpen)) return (yield malformed(window, `${list} must be a list`), 'failed');
-  if (take(window, bracketClose)) return 'read';
+  if (!consume(window, bracketOpen)) return (yield malformed(window, `${list} must be a list`), 'failed');
+  if (consume(window, bracketClose)) return 'read';
   let number = 0;
   do {
     const where = `${list}[${number}]`;
@@ -136,20 +133,20 @@ function* readList(
     window.pass(length ?? 0);
     yield { ok: true, where: { list, number }, kind, json };
     number += 1;
-  } while (take(window, comma));
-  return take(window, bracketClose)
+  } while (consume(window, comma));
+  return consume(window, bracketClose)
     ? 'read'
     : (yield malformed(window, `expected , or ] in ${list}`), 'failed');
 }
 
-/** Passes `byte` and the spaces before it, if it comes next. */
-function take(window: ByteWindow, byte: number): boolean {
+/** Consumes whitespace and `byte`, if it comes next. */
+function consume(window: ByteWindow, byte: number): boolean {
   if (peek(window) !== byte) return false;
   window.pass(1);
   return true;
 }
 
-/** Bytes from the window's start to where `findEnd` sees the end; null when that is too far, or nowhere. */
+/** Bytes from the window's start to the end that `findEnd` returns; null: too far, or there is none. */
 function spanLength(window: ByteWindow, findEnd: (bytes: Buffer) => number): number | null {
   for (;;) {
     const end = findEnd(window.bytes);
@@ -159,7 +156,7 @@ function spanLength(window: ByteWindow, findEnd: (bytes: Buffer) => number): num
   }
 }
 
-/** Just behind the quote that ends the string at 0; -1 when it is not there yet. */
+/** Offset after the string that starts at 0; -1: incomplete. */
 function stringEnd(bytes: Buffer): number {
   return skipString(bytes, 0);
 }
@@ -172,7 +169,7 @@ function skipString(bytes: Buffer, start: number): number {
   return -1;
 }
 
-/** Just behind the brace that ends the object at 0; -1 when it is not there yet. */
+/** Offset after the object that starts at 0; -1: incomplete. */
 function objectEnd(bytes: Buffer): number {
   let depth = 0;
   for (let i = 0; i < bytes.length; i++) {
@@ -191,7 +188,6 @@ function malformed(window: ByteWindow, reason: string): Failure {
   return { ok: false, where: `byte ${window.passed}`, reason };
 }
 
-/** The entries of NDJSON, one a line. */
 export function* readLines(window: ByteWindow): Generator<RegistryItem, void, undefined> {
   for (let number = 1; ; number++) {
     const length = lineLength(window);
@@ -207,7 +203,7 @@ export function* readLines(window: ByteWindow): Generator<RegistryItem, void, un
   }
 }
 
-/** Bytes before the next line feed or the end of the file; null behind the last line. May stop at the limit. */
+/** Bytes before the next line feed or the end of the file; null: no more lines. May stop at the limit. */
 function lineLength(window: ByteWindow): number | null {
   for (let searched = 0; ;) {
     const bytes = window.bytes;
@@ -225,7 +221,8 @@ function readLine(line: Buffer, number: number): RegistryItem | null {
     return isBlank(line) ? null : { ok: false, where: `line ${number}`, reason: json };
   const kind = Object.hasOwn(json, 'kind') ? json['kind'] : inferKind(json);
   if (isKindName(kind)) return { ok: true, where: { list: null, number }, kind, json };
-  const reason = kind === null ? 'has no kind and no id that tells it' : 'kind: is none of a registry';
+  const reason =
+    kind === null ? 'has no kind, and no id field that implies one' : 'kind: is not a kind of registry entry';
   return { ok: false, where: `line ${number}`, reason };
 }
 

@@ -1,7 +1,6 @@
 /**
- * Long changes of the registry on a thread of their own, so that a server goes on answering while a million devices come in, or
- * while somebody looks for what refers to an entry that is to be removed. Reads see the registry as it was until the change is
- * committed; afterwards the caller purges its caches.
+ * Runs long registry changes on a thread, so that the server keeps answering during an import of a million devices or a search for
+ * references to an entry. Reads see the old registry until the commit; afterwards the caller purges its caches.
  */
 import { assert } from '../../lib/assert.ts';
 import { runModuleWorker } from '../../lib/module-worker.ts';
@@ -10,7 +9,6 @@ import { CommitSwitch } from './commit-switch.ts';
 import type { MissingEntry, UsedEntry, UsedKind } from './entry-changes.ts';
 import type { ImportProgress, ImportRequest, ImportResult, ImportWatch } from './registry-import.ts';
 
-/** To the worker, as its data. */
 export interface RegistryTask {
   readonly directory: string;
   readonly change:
@@ -25,15 +23,14 @@ export interface RegistryTask {
 export type RemovalResult = Result<null, MissingEntry | UsedEntry>;
 export type TaskResult = ImportResult | RemovalResult;
 
-/** From the worker. */
 export type RegistryMessage =
   | { readonly kind: 'progress'; readonly progress: ImportProgress }
   | { readonly kind: 'result'; readonly result: TaskResult };
 
-/** Directories whose import is under way: a second one would wait for the first holding a thread. */
+/** Directories with an import under way: a second one would block a thread while it waits. */
 const importing = new Set<string>();
 
-/** Resolves when it is committed or nothing has changed; never rejects. One at a time for each store. */
+/** Resolves after the commit, or when nothing has changed; never rejects. One at a time per store. */
 export async function importInWorker(
   directory: string,
   request: ImportRequest,
@@ -51,12 +48,11 @@ export async function importInWorker(
   }
 }
 
-/** Removes an application or a product. Rejects when the store refuses. */
 export function removeInWorker(directory: string, of: UsedKind, id: string): Promise<RemovalResult> {
   return runWorker<RemovalResult>({ directory, change: { kind: 'removal', of, id } });
 }
 
-/** Resolves once the thread is gone, and with it its hold on the store. */
+/** Resolves once the thread has ended and released the store. */
 async function runWorker<Outcome extends TaskResult>(
   task: RegistryTask,
   onProgress: (progress: ImportProgress) => void = () => undefined,
@@ -66,7 +62,7 @@ async function runWorker<Outcome extends TaskResult>(
     if (message.kind === 'progress') onProgress(message.progress);
     else result = message.result;
   });
-  assert(result !== undefined, 'the thread told its result before it ended');
+  assert(result !== undefined, 'the thread sent its result before it ended');
   return result as Outcome;
 }
 

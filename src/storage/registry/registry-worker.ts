@@ -1,4 +1,4 @@
-/** The thread of one long change: opens the registry beside the main thread, changes it, answers once, ends. */
+/** Entry of the thread of one long change: opens the registry, changes it, answers once, ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
 import { CommitSwitch } from './commit-switch.ts';

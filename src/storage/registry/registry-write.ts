@@ -1,6 +1,6 @@
 /**
- * Single changes to the registry, and the first entries of a store at rest. Each is one transaction on the writer thread, in turn with imports, never blocking the loop; when its
- * promise resolves it is committed and the next read sees it.
+ * Single changes of the registry, and the first entries of an idle store. Each is one transaction on the writer thread, queued with
+ * imports, and never blocks the loop; when its promise resolves it is committed and the next read sees it.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -20,7 +20,6 @@ import type { RegistryTables } from './registry-tables.ts';
 export interface CredentialTerms {
   readonly appId: ApplicationId;
   readonly grants: readonly Grant[];
-  /** Unix seconds, or null: unbounded. */
   readonly notBefore: number | null;
   readonly notAfter: number | null;
 }
@@ -30,10 +29,10 @@ export class RegistryWriter implements DeviceRegistry {
   readonly #store: RegistryStore;
   readonly #changed: () => void;
   readonly #clock: Pick<Clock, 'wallMs'>;
-  /** One thread at a time: the next would only wait for the first. */
+  /** One thread at a time: a second one would only wait for the first. */
   readonly #removals = new SerialQueue();
 
-  /** `changed`: called after every change, for those who bring it to other nodes, and its events to the log. */
+  /** `changed`: called after every change, to share it with other nodes and publish its events. */
   constructor(
     tables: RegistryTables,
     store: RegistryStore,
@@ -46,12 +45,12 @@ export class RegistryWriter implements DeviceRegistry {
     this.#clock = clock;
   }
 
-  /** Adds or replaces an entry; missing: what it refers to. */
+  /** Adds or replaces an entry. Fails with the first reference that does not exist. */
   put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Promise<Result<EntryOf[Kind], MissingEntry>> {
     return this.#change(() => this.#putChecked(kind, entry));
   }
 
-  /** One without labels keeps those of the entry that it replaces. */
+  /** A device without labels keeps those of the entry that it replaces. */
   putDevice(device: Device): Promise<Result<Device, MissingEntry>> {
     return this.#change(() => {
       const { labels } = this.#tables.find('device', device.deviceId) ?? {};
@@ -76,7 +75,7 @@ export class RegistryWriter implements DeviceRegistry {
     });
   }
 
-  /** `change` may have it of another product; missing: the device, or that product. */
+  /** `change` may move the device to another product. Fails if the device or that product does not exist. */
   changeDevice(
     deviceId: DeviceId,
     change: (device: Device) => Device,
@@ -89,14 +88,16 @@ export class RegistryWriter implements DeviceRegistry {
     });
   }
 
-  /** A credential with a made id and secret; its secret is told here and in an export with secrets only. */
+  /**
+   * Creates a credential with a random id and secret. The secret is returned here, and shown later only by an export with secrets.
+   */
   createCredential(terms: CredentialTerms): Promise<Result<Credential, MissingEntry>> {
     return this.put('credential', freshCredential(terms));
   }
 
   /**
-   * A second credential with the same application and permissions; the old one ends at `oldNotAfter` (Unix
-   * seconds), or before that if it would have anyway, so that its users can change over in between.
+   * Creates a second credential with the same application and permissions; the old one ends at `oldNotAfter` (Unix seconds) or at its
+   * own end, if earlier, so that its users can switch in between.
    */
   rotateCredential(accessKeyId: AccessKeyId, oldNotAfter: number): Promise<Result<Credential, MissingEntry>> {
     return this.#change(() => {
@@ -111,8 +112,8 @@ export class RegistryWriter implements DeviceRegistry {
   }
 
   /**
-   * The entry refers to what it referred to before; missing: the entry. Sessions, bridges and derived keys that lose their
-   * right by it are the caller's to end.
+   * `change` must keep the entry's references. Fails if the entry does not exist. The caller ends sessions, bridges and derived keys
+   * that lose their rights.
    */
   update<Kind extends KindName>(
     kind: Kind,
@@ -128,7 +129,7 @@ export class RegistryWriter implements DeviceRegistry {
     });
   }
 
-  /** Removes an entry that nothing refers to; otherwise as `update`. */
+  /** Removes an entry without references to it; otherwise like `update`. */
   remove<Kind extends KindName>(kind: Kind, id: string): Promise<Result<EntryOf[Kind], MissingEntry>> {
     return this.#change(() => {
       const entry = this.#tables.find(kind, id);
@@ -140,15 +141,14 @@ export class RegistryWriter implements DeviceRegistry {
     });
   }
 
-  /** Refused as long as something refers to it. Rejects when the store refuses. */
+  /** Fails while other entries refer to it. Rejects when the store refuses. */
   async removeUnused(kind: UsedKind, id: string): Promise<RemovalResult> {
     const { directory } = this.#tables.environment;
     const result = await this.#removals.run(() => removeInWorker(directory, kind, id));
-    this.#told();
+    this.#announceChange();
     return result;
   }
 
-  /** `act` in one transaction of the registry. */
   transact<Result>(act: (tables: RegistryTables) => Result): Promise<Result> {
     return this.#change(() => act(this.#tables));
   }
@@ -167,7 +167,7 @@ export class RegistryWriter implements DeviceRegistry {
     this.#putDevice({ deviceId, before: this.#tables.find('device', deviceId), after }, null);
   }
 
-  /** `by`: the application that changes it; null: an operator. */
+  /** `by`: the application that makes the change; null: an operator. */
   #putDevice(change: DeviceChange, by: ApplicationId | null): void {
     const { deviceId, after } = change;
     if (after === null) this.#tables.remove('device', deviceId);
@@ -177,13 +177,13 @@ export class RegistryWriter implements DeviceRegistry {
 
   async #change<Result>(act: () => Result): Promise<Result> {
     const result = await this.#tables.environment.transaction(act);
-    this.#told();
+    this.#announceChange();
     await this.#store.inForce;
     return result;
   }
 
-  #told(): void {
-    this.#store.purge(this.#tables.takeChangedCredentials());
+  #announceChange(): void {
+    this.#store.purge(this.#tables.drainChangedCredentials());
     this.#changed();
   }
 }
@@ -193,21 +193,20 @@ function freshCredential({ appId, grants, notBefore, notAfter }: CredentialTerms
   return { accessKeyId, secretKey: generateSecret(), appId, grants, notBefore, notAfter, revoked: false };
 }
 
-/** Random bytes of the system, in characters that need no quoting anywhere. */
 const secretBytes = 32;
 const accessKeyIdBytes = 10;
 
-/** 43 characters of base64url: 256 bits. */
+/** 43 characters of base64url: 256 random bits. */
 export function generateSecret(): string {
   return randomBytes(secretBytes).toString('base64url');
 }
 
-/** `AK` and 20 characters: 80 bits, so that no two are ever the same. */
+/** `AK` and 20 characters: 80 random bits. */
 export function generateAccessKeyId(): AccessKeyId {
   return `AK${randomBytes(accessKeyIdBytes).toString('hex').toUpperCase()}` as AccessKeyId;
 }
 
-/** What a bridge shows, to be told once, and what is kept of it. */
+/** A bridge's key, returned once, and its stored hash. */
 export function generateBridgeKey(): { readonly key: string; readonly keySha256: string } {
   const key = generateSecret();
   return { key, keySha256: hashBridgeKey(key) };

@@ -1,6 +1,4 @@
-/**
- * The webhooks' delivery store in LMDB: a hook's cursor and its failed and parked events. One thread has it. Source: events.md, Webhooks.
- */
+/** Delivery store of the webhooks in LMDB: cursors, failed and parked events. Owned by one thread. Source: events.md, Webhooks. */
 import { join } from 'node:path';
 import { nextTurn } from '../../lib/clock.ts';
 import type { EventId } from '../../model/ids.ts';
@@ -18,7 +16,7 @@ import { storeFileNames } from '../lmdb/store-format.ts';
 
 type FailureRow = readonly [atMs: number, status: number | null, reason: string];
 
-/** Add at the end only. */
+/** Add fields at the end only. */
 type HookRow = readonly [
   number: number,
   cursor: number,
@@ -28,14 +26,13 @@ type HookRow = readonly [
   lastFailure: FailureRow | null,
 ];
 
-/** The event is a copy of the log's. Add at the end only. */
+/** The event is copied from the log. Add fields at the end only. */
 type FailedRow = readonly [attempts: number, dueAtMs: number, event: EventRow];
 type ParkedRow = readonly [failure: FailureRow, event: EventRow];
 
-/** Of the hook's number, in a key. */
 const numberBytes = 4;
 
-/** Hook by hook, and each hook's in the order of the log. */
+/** Orders keys by hook, then by sequence in the log. */
 function keptKey(number: number, sequence: number): Buffer {
   const key = Buffer.allocUnsafe(numberBytes);
   key.writeUInt32BE(number, 0);
@@ -94,9 +91,9 @@ function decodeFailure([atMs, status, reason]: FailureRow): DeliveryFailure {
 
 export class WebhookTables {
   readonly environment: Environment;
-  /** By the hook's id. */
+  /** Keyed by the hook's id. */
   readonly hooks: Table<HookRow>;
-  /** By the hook's number and the event's sequence. */
+  /** Keyed by the hook's number and the event's sequence. */
   readonly failed: Table<FailedRow>;
   readonly parked: Table<ParkedRow>;
 
@@ -110,7 +107,7 @@ export class WebhookTables {
 
 export type KeepChanges = (changes: readonly HookChanges[]) => Promise<void>;
 
-/** Rows read or removed between two turns of the loop. */
+/** Maximum rows read or removed per turn of the loop. */
 const rowsSlice = 500;
 
 export class LmdbDeliveryStore implements DeliveryStore {
@@ -118,8 +115,8 @@ export class LmdbDeliveryStore implements DeliveryStore {
   readonly #keepElsewhere: KeepChanges | null;
 
   /**
-   * `keepElsewhere`: keeps every change where another node finds it; if it rejects, nothing is committed here, and the same
-   * changes are handed over again. Of the parked that are trimmed it is given each, and no count. Null: this node is alone.
+   * `keepElsewhere`: replicates every change for other nodes. If it rejects, nothing is committed here, and the same changes are
+   * retried. It receives trimmed parked events by sequence, not as a count. Null: single server.
    */
   constructor(tables: WebhookTables, keepElsewhere: KeepChanges | null = null) {
     this.#tables = tables;
@@ -168,7 +165,7 @@ export class LmdbDeliveryStore implements DeliveryStore {
     }
   }
 
-  /** What is trimmed is what was there before; there is no other writer, and no other commit of this one. */
+  /** Trims events parked before this commit; there is no other writer, and only one commit at a time. */
   async commit(changes: readonly HookChanges[]): Promise<void> {
     if (changes.length === 0) return;
     const trimmed = changes.map(({ number, parkedTrimmed }) => this.#oldestParked(number, parkedTrimmed));
@@ -209,7 +206,7 @@ export class LmdbDeliveryStore implements DeliveryStore {
       else void parkedTable.put(keptKey(number, sequence), encodeParked(entry));
   }
 
-  /** A slice a commit: the loop has deliveries to make in between. */
+  /** Removes in slices, so that deliveries continue in between. */
   async #clear(table: Table<unknown>, number: number): Promise<void> {
     for (;;) {
       const keys = Array.from(table.getKeys({ ...rangeOf(number), limit: rowsSlice }));
@@ -225,20 +222,22 @@ function rangeOf(number: number, from = 0): { readonly start: Buffer; readonly e
   return { start: keptKey(number, from), end: keptKey(number + 1, 0) };
 }
 
-/** The lowest number from `from` on that has something in the table. */
+/** The lowest number at or above `from` with rows in the table; null: none. */
 function nextNumber(table: Table<unknown>, from: number): number | null {
   for (const key of table.getKeys({ start: keptKey(from, 0), limit: 1 })) return numberOf(key);
   return null;
 }
 
-/** `load` hands over what there is. Resolves to the newest cursor of all hooks, 0: there is none, and the tables are closed. */
+/**
+ * Replaces the store's content by what `load` commits, then closes the tables. Resolves to the highest cursor of all hooks; 0: none.
+ */
 export async function seedDeliveryStore(
   tables: WebhookTables,
-  load: (take: KeepChanges) => Promise<void>,
+  load: (commit: KeepChanges) => Promise<void>,
 ): Promise<number> {
   try {
     const deliveries = new LmdbDeliveryStore(tables);
-    await deliveries.commit(Array.from(deliveries.hooks(), ([id, { number }]) => gone(id, number)));
+    await deliveries.commit(Array.from(deliveries.hooks(), ([id, { number }]) => removalOf(id, number)));
     await deliveries.sweep();
     await load((changes) => deliveries.commit(changes));
     return Math.max(0, ...Array.from(deliveries.hooks().values(), ({ cursor }) => cursor));
@@ -247,13 +246,13 @@ export async function seedDeliveryStore(
   }
 }
 
-/** With the parked events that go in the place of their number. */
+/** Replaces the count of trimmed events by the events themselves. */
 function named(change: HookChanges, trimmed: readonly Buffer[]): HookChanges {
   if (change.parkedTrimmed === 0) return change;
   const gone = trimmed.map((key) => [keptSequence(key), null] as const);
   return { ...change, parked: new Map([...gone, ...change.parked]), parkedTrimmed: 0 };
 }
 
-function gone(id: string, number: number): HookChanges {
+function removalOf(id: string, number: number): HookChanges {
   return { id, number, record: null, failed: new Map(), parked: new Map(), parkedTrimmed: 0 };
 }

@@ -63,17 +63,20 @@ test('what is no backup, is missing or a folder is refused by its name', async (
     await assert.rejects(run(command, dataDirectory), folder);
   }
   writeFileSync(file, 'something else, and as long as the beginning of a backup');
-  await assert.rejects(run('verify', file), new RegExp(`^StoreOpenError: ${file} is no backup of Reveille`));
+  await assert.rejects(
+    run('verify', file),
+    new RegExp(`^StoreOpenError: ${file} is not a backup of Reveille`),
+  );
 });
 
 test('a backup does not overwrite a file without --force', async (t) => {
   const { run, file } = await sceneWithStore(t);
   writeFileSync(file, 'another file');
-  await assert.rejects(run('backup', file), /is there already: .* replace it with --force$/);
+  await assert.rejects(run('backup', file), /exists already: .* replace it with --force$/);
   assert.equal(readFileSync(file, 'utf8'), 'another file');
   await run('backup', file, '--force');
   await run('verify', file);
-  await assert.rejects(run('backup', file), /is there already/);
+  await assert.rejects(run('backup', file), /exists already/);
 });
 
 test('a store that is not there cannot be backed up', async (t) => {

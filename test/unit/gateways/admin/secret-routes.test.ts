@@ -149,7 +149,9 @@ test('SIGHUP takes the keys that another node has made, and says so in one line'
   );
   assert.equal(scene.live.keys.first.kid, kids?.[0]);
   assert.equal(await scene.isGood(former), true);
-  assert.deepEqual(scene.log.lines, [{ level: 'info', fields: { kids }, message: 'token keys read again' }]);
+  assert.deepEqual(scene.log.lines, [
+    { level: 'info', fields: { kids }, message: 'call token keys reloaded' },
+  ]);
 });
 
 test('SIGHUP with a file that is wrong, or gone, is logged and leaves what is live', async (t) => {
@@ -161,7 +163,7 @@ test('SIGHUP with a file that is wrong, or gone, is logged and leaves what is li
   await scene.live.reload();
   assert.deepEqual(
     scene.log.lines.map(({ level, message }) => [level, message]),
-    [1, 2].map(() => ['error', 'token keys not read again; those that are live stay']),
+    [1, 2].map(() => ['error', 'call token keys: reload failed; the live keys stay in use']),
   );
   assert.equal(await scene.isGood(token), true);
 });
@@ -175,7 +177,7 @@ test('a file that others can read is warned about, at the start and at SIGHUP', 
   const warning = {
     level: 'warn',
     fields: { file: scene.path, mode: '644' },
-    message: 'the keys of tokens can be read by others: close the file to them, and rotate',
+    message: 'call token keys: other users can read the file: set its mode to 0600, then rotate the keys',
   };
   assert.deepEqual([scene.log.lines[0], again.lines[0]], [warning, warning]);
 });

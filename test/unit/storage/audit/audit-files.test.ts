@@ -1,4 +1,4 @@
-/** The audit log as it is read: across rotations, while it is written. */
+/** Reading the audit log: across rotations, while it is written. */
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 const ok = () => ({ result: 'ok' }) as const;
 
-/** Each call reads on behind the one before. */
+/** Each call continues after the one before. */
 function readerOf(directory: string): () => Promise<unknown[]> {
   let end: AuditPlace | undefined;
   return async () => {
@@ -22,7 +22,7 @@ function readerOf(directory: string): () => Promise<unknown[]> {
   };
 }
 
-test('lines come oldest first, over all files, each once, also when files are rotated between two looks', async (t) => {
+test('lines are read oldest first across all files, each once, also if files rotate between two reads', async (t) => {
   const directory = temporaryDirectory(t);
   const { audit } = openAudit(directory, new DrivenClock(), { fileBytesMax: 2500, oldFilesMax: 7 });
   const namesBehind = readerOf(directory);
@@ -41,7 +41,7 @@ test('lines come oldest first, over all files, each once, also when files are ro
   assert.deepEqual(await readerOf(directory)(), written);
 });
 
-test('what is no line of ours is skipped, half a line is waited for, and a file without lines holds nobody up', async (t) => {
+test('foreign lines are skipped, an incomplete line is read later, and a file without lines does not block', async (t) => {
   const directory = temporaryDirectory(t);
   const path = auditPath(directory);
   const { audit } = openAudit(directory, new DrivenClock());

@@ -1,4 +1,4 @@
-/** The audit log as it is written: a line a change, on disk before it, or no change. */
+/** Writing the audit log: one line per change, on disk before it, or no change. */
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
@@ -42,7 +42,7 @@ const whole: AuditLine = {
   result: 'ok',
 };
 
-test('a change has one line: on disk with an unknown result while it is under way, and with its result behind it', async (t) => {
+test('a change has one line on disk: with an unknown result while it is under way, with its result afterwards', async (t) => {
   const { audit, directory, told } = scene(t);
   const during = await audit.record(
     anIntent(),
@@ -56,7 +56,7 @@ test('a change has one line: on disk with an unknown result while it is under wa
   assert.equal(statSync(auditPath(directory)).mode & 0o777, 0o600);
 });
 
-test('what a change throws is thrown on, and the line has nothing of it', async (t) => {
+test('the error of a change is rethrown, and its line has no details of it', async (t) => {
   const { audit, directory } = scene(t);
   const fault = new Error('the secret is xyzzy');
   await assert.rejects(
@@ -69,12 +69,12 @@ test('what a change throws is thrown on, and the line has nothing of it', async 
 const obstacles: Readonly<Record<string, (path: string) => void>> = {
   'a directory': (path) => mkdirSync(path),
   'a full disk': (path) => symlinkSync('/dev/full', path),
-  'what forgets': (path) => symlinkSync('/dev/null', path),
+  'a device that discards writes': (path) => symlinkSync('/dev/null', path),
   'a directory that is gone': (path) => rmSync(path.slice(0, path.lastIndexOf('/')), { recursive: true }),
 };
 
 for (const [what, obstruct] of Object.entries(obstacles))
-  test(`a change whose line cannot be written, for ${what}, is refused before it happens`, async (t) => {
+  test(`a change whose line cannot be written, because of ${what}, is refused before it happens`, async (t) => {
     const { audit, directory, told } = scene(t);
     obstruct(auditPath(directory));
     let happened = false;
@@ -83,7 +83,7 @@ for (const [what, obstruct] of Object.entries(obstacles))
     assert.deepEqual([happened, told], [false, []]);
   });
 
-test('changes at the same time have a line each, and a slow one holds up nobody', async (t) => {
+test('concurrent changes have a line each, and a slow one delays no other', async (t) => {
   const { audit, directory } = scene(t);
   let finish = (): void => undefined;
   const slow = new Promise<void>((resolve) => (finish = resolve));
@@ -100,7 +100,7 @@ test('changes at the same time have a line each, and a slow one holds up nobody'
   assert.ok(lines.every(({ result }) => result === 'ok'));
 });
 
-test('more changes at once than there may be are refused, and as many may begin as have ended', async (t) => {
+test('changes beyond the concurrent maximum are refused until others end', async (t) => {
   const { audit } = scene(t);
   let finish = (): void => undefined;
   const slow = new Promise<void>((resolve) => (finish = resolve));
@@ -111,7 +111,7 @@ test('more changes at once than there may be are refused, and as many may begin 
   await audit.record(anIntent(), nothing, ok);
 });
 
-test('files are rotated by size, the oldest goes, no line is lost between, and a change keeps its line meanwhile', async (t) => {
+test('files rotate by size, the oldest is removed, no other line is lost, and a change under way keeps its line', async (t) => {
   const { audit, directory } = scene(t, { fileBytesMax: 4500, oldFilesMax: 2 });
   let finish = (): void => undefined;
   const slow = new Promise<void>((resolve) => (finish = resolve));
@@ -135,7 +135,7 @@ test('files are rotated by size, the oldest goes, no line is lost between, and a
   }
 });
 
-test('half a line that a crash has left does not spoil the next, and an open file is closed to others', async (t) => {
+test('a line torn by a crash does not corrupt the next, and a file open to others is closed', async (t) => {
   const { audit, directory } = scene(t);
   appendFileSync(auditPath(directory), '{"at":"2026-');
   chmodSync(auditPath(directory), 0o644);
@@ -146,7 +146,7 @@ test('half a line that a crash has left does not spoil the next, and an open fil
   assert.equal(statSync(auditPath(directory)).mode & 0o777, 0o600);
 });
 
-test('a result that has no room for its reason is there all the same', async (t) => {
+test('a result is recorded even if its reason does not fit', async (t) => {
   const { audit, directory, told, lost } = scene(t);
   const reason = '\u0001'.repeat(200);
   await audit.record(anIntent(), nothing, () => ({ result: 'refused', reason }));
@@ -155,7 +155,7 @@ test('a result that has no room for its reason is there all the same', async (t)
   assert.deepEqual(lost, []);
 });
 
-test('long ids are cut, and of a URL neither credentials nor query are written', async (t) => {
+test('long ids are truncated, and URLs are recorded without credentials and query', async (t) => {
   const { audit, directory } = scene(t);
   const ids = {
     device_id: 'L'.repeat(1000),

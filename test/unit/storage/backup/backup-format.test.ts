@@ -1,4 +1,4 @@
-/** The file of a backup, byte by byte. Source: docs/adr/0026. */
+/** The backup format, byte by byte. Source: docs/adr/0026. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { storeFormat, StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
@@ -16,7 +16,7 @@ function saying(sentence: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof StoreOpenError && sentence.test(error.message);
 }
 
-test('a backup has every row of the store and the files of tokens, keys and the audit log, however it is cut into pieces', async (t) => {
+test('a backup has all rows of the store and the files of tokens, keys and the audit log, for any piece size', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const whole = await readBackup(inPieces(bytes));
   assert.deepEqual(whole.keys['registry devices'], ['DOOR-1', 'DOOR-2', 'DOOR-3']);
@@ -28,7 +28,7 @@ test('a backup has every row of the store and the files of tokens, keys and the 
     assert.deepEqual(await readBackup(inPieces(bytes, pieceBytes)), whole, `${pieceBytes} bytes a piece`);
 });
 
-test('the bytes of a backup are those of its description', async () => {
+test('a backup has the documented bytes', async () => {
   const manifest = {
     release: '1.0.0',
     store_format: 2,
@@ -48,7 +48,7 @@ test('the bytes of a backup are those of its description', async () => {
   assert.deepEqual(read.files, { 'ops.token': 'abc' });
 });
 
-test('a backup that is cut short anywhere is refused', async (t) => {
+test('a backup truncated at any byte is rejected', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   assert.ok(bytes.length > 2000);
   for (let length = 0; length < bytes.length; length++)
@@ -59,7 +59,7 @@ test('a backup that is cut short anywhere is refused', async (t) => {
     );
 });
 
-test('a backup with any byte changed is refused', async (t) => {
+test('a backup with any byte changed is rejected', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   for (let at = 0; at < bytes.length; at++) {
     const changed = Buffer.from(bytes);
@@ -68,16 +68,16 @@ test('a backup with any byte changed is refused', async (t) => {
   }
 });
 
-test('what stands behind the checksum is refused', async (t) => {
+test('data after the checksum is rejected', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const longer = Buffer.concat([bytes, Buffer.from('x')]);
-  await assert.rejects(readBackup(inPieces(longer)), saying(/is damaged \(it goes on behind its end\)/));
+  await assert.rejects(readBackup(inPieces(longer)), saying(/is damaged \(it has data after its end\)/));
 });
 
-test('another file is no backup, and one of a later release says so', async (t) => {
+test('a foreign file is not a backup, and one of a later release is named as such', async (t) => {
   await assert.rejects(
     readBackup(inPieces(Buffer.from('{"applications": []}, and more of it'))),
-    saying(/^the backup is no backup of Reveille/),
+    saying(/^the backup is not a backup of Reveille/),
   );
   const bytes = await backupOf((await filledStore(t)).directory);
   const later = Buffer.from(bytes);

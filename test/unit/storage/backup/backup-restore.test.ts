@@ -12,7 +12,7 @@ import { RegistryStore } from '../../../../src/storage/registry/registry-store.t
 import { backupOf, filesBeside, filledStore, inPieces, withManifest } from '../../../support/backup-scene.ts';
 import { closedAfter, temporaryDirectory } from '../../../support/temporary-store.ts';
 
-/** The limit of Linux. */
+/** Maximum path length of Linux. */
 const pathBytesMax = 4096;
 const named: RestoreDeps = { name: 'the backup', bytes: null };
 
@@ -29,7 +29,7 @@ function contentOf({ registry, state }: Store): object {
   return { counts: new RegistryStore(registry).counts(), device: registry.find('device', 'DOOR-2'), events };
 }
 
-test('a restored directory has the rows and files of the one that was backed up, for its owner alone', async (t) => {
+test('a restored directory has the rows and files of the original, accessible to its owner alone', async (t) => {
   const store = await filledStore(t);
   const directory = join(temporaryDirectory(t), 'restored');
   await restore(await backupOf(store.directory), directory);
@@ -43,14 +43,14 @@ test('a restored directory has the rows and files of the one that was backed up,
   assert.deepEqual(contentOf(restored), contentOf(store));
 });
 
-test('the same backup is made of a restored directory', async (t) => {
+test('a restored directory yields the same backup', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const directory = join(temporaryDirectory(t), 'restored');
   await restore(bytes, directory);
   assert.deepEqual(await backupOf(directory), bytes);
 });
 
-test('an empty directory is restored into, one of a new volume too', async (t) => {
+test('a restore accepts an empty directory, also that of a new volume', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'lost+found'));
@@ -58,7 +58,7 @@ test('an empty directory is restored into, one of a new volume too', async (t) =
   await openStore(directory).close();
 });
 
-test('a directory with anything in it is refused, and nothing is changed', async (t) => {
+test('a directory that is not empty is refused and unchanged', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, 'registry.mdb'), 'somebody needs it');
@@ -66,7 +66,7 @@ test('a directory with anything in it is refused, and nothing is changed', async
   assert.deepEqual(readdirSync(directory), ['registry.mdb']);
 });
 
-test('the directory of a running server is refused, by its process', async (t) => {
+test('the directory of a running server is refused with its process id', async (t) => {
   const store = await filledStore(t);
   const bytes = await backupOf(store.directory);
   await assert.rejects(
@@ -79,7 +79,7 @@ test('the directory of a running server is refused, by its process', async (t) =
   lock.release();
 });
 
-test('a disk without room is told before anything is made', async (t) => {
+test('a full disk is reported before any file is created', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const directory = join(temporaryDirectory(t), 'restored');
   const room = { bytes: bytes.length, freeBytes: () => bytes.length };
@@ -87,24 +87,24 @@ test('a disk without room is told before anything is made', async (t) => {
   assert.ok(!existsSync(directory));
 });
 
-test('a damaged backup leaves no directory, and an empty one as it was', async (t) => {
+test('a damaged backup leaves no new directory, and an existing one empty', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   bytes[bytes.length - 40] = Number(bytes[bytes.length - 40]) ^ 1;
   const empty = temporaryDirectory(t);
   const none = join(empty, 'none');
-  await assert.rejects(restore(bytes, none), saying(/is damaged \(its checksum is another\)/));
+  await assert.rejects(restore(bytes, none), saying(/is damaged \(its checksum does not match\)/));
   assert.ok(!existsSync(none));
   await assert.rejects(restore(bytes, empty), saying(/is damaged/));
   assert.deepEqual(readdirSync(empty), []);
 });
 
-test('a failed restore removes the directories that it made, where it cannot lock the last one too', async (t) => {
+test('a failed restore removes the directories that it created, even if it cannot lock the last one', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const parent = temporaryDirectory(t);
   const room = { bytes: bytes.length, freeBytes: () => bytes.length };
   await assert.rejects(restore(bytes, join(parent, 'made', 'too'), room), saying(/the store takes up to/));
   assert.deepEqual(readdirSync(parent), []);
-  // Its own path is short enough, that of a file in it is not.
+  // Its own path fits, that of a file in it does not.
   const names = Array.from({ length: 100 }, () => 'd'.repeat(99));
   const longest = join(parent, ...names).slice(0, pathBytesMax - 4);
   await assert.rejects(restore(bytes, longest), saying(/ENAMETOOLONG/));
@@ -120,7 +120,7 @@ test('a cancelled restore leaves nothing', async (t) => {
   assert.ok(!existsSync(directory));
 });
 
-test('an unfinished restore is refused by whoever opens the store, and repeated', async (t) => {
+test('a store with an unfinished restore cannot be opened, and the restore can be repeated', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const directory = temporaryDirectory(t);
   await restore(bytes, directory);
@@ -130,7 +130,7 @@ test('an unfinished restore is refused by whoever opens the store, and repeated'
   await openStore(directory).close();
 });
 
-test('what no restore makes is not removed with an unfinished one', async (t) => {
+test('a repeated restore removes only files that a restore creates', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'restore.unfinished'));
@@ -139,7 +139,7 @@ test('what no restore makes is not removed with an unfinished one', async (t) =>
   assert.deepEqual(readdirSync(directory).toSorted(), ['notes.txt', 'restore.unfinished']);
 });
 
-test('a backup of a store of another format is refused, by a restore and a verification, before anything is made', async (t) => {
+test('restore and verification refuse a backup of another store format before they create a file', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const place = temporaryDirectory(t);
   const other = withManifest(bytes, (manifest) => ({ ...manifest, store_format: storeFormat + 1 }));
@@ -151,7 +151,7 @@ test('a backup of a store of another format is refused, by a restore and a verif
   assert.deepEqual(readdirSync(place), []);
 });
 
-test('a backup with a row less than it counts is refused, though its checksum is right', async (t) => {
+test('a backup with a missing row is refused, though its checksum is right', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const directory = join(temporaryDirectory(t), 'restored');
   const counted = withManifest(bytes, (manifest) => ({
@@ -164,7 +164,7 @@ test('a backup with a row less than it counts is refused, though its checksum is
   assert.ok(!existsSync(directory));
 });
 
-test('a whole backup is verified by reading through it, and nothing stays beside it', async (t) => {
+test('a verification reads through the backup, and leaves no file', async (t) => {
   const bytes = await backupOf((await filledStore(t)).directory);
   const directory = temporaryDirectory(t);
   const path = join(directory, 'store.backup');

@@ -12,7 +12,7 @@ import {
 } from '../../../../src/storage/backup/backup-file.ts';
 import { backupInWorker } from '../../../../src/storage/backup/backup-thread.ts';
 import { openBackup } from '../../../../src/storage/backup/backup-writer.ts';
-import { StoreMoment } from '../../../../src/storage/backup/store-moment.ts';
+import { StoreSnapshot } from '../../../../src/storage/backup/store-snapshot.ts';
 import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 import { backupOf, filledStore, inPieces, readBackup, takenAtMs } from '../../../support/backup-scene.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
@@ -36,7 +36,7 @@ function saying(sentence: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof StoreOpenError && sentence.test(error.message);
 }
 
-test('a backup is a file of its owner alone, in place of an older one where that is wanted, with nothing beside it', async (t) => {
+test('a backup is a file of its owner alone, replaces an older one on request, and leaves no other file', async (t) => {
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
   const file = join(folder, 'store.backup');
@@ -49,16 +49,16 @@ test('a backup is a file of its owner alone, in place of an older one where that
   assert.deepEqual(readdirSync(folder), ['store.backup']);
 });
 
-test('a backup overwrites no file by itself, and never a folder', async (t) => {
+test('a backup overwrites no file without being asked, and never a folder', async (t) => {
   const { directory } = await filledStore(t);
   const file = join(temporaryDirectory(t), 'thesis.txt');
   writeFileSync(file, 'years of work');
-  await assert.rejects(backUp(directory, file), saying(/is there already: .* --force$/));
+  await assert.rejects(backUp(directory, file), saying(/exists already: .* --force$/));
   await assert.rejects(backUp(directory, directory, { replaces: true }), saying(/is no file/));
   assert.equal(readFileSync(file, 'utf8'), 'years of work');
 });
 
-test('a disk without room is told before anything is written', async (t) => {
+test('a full disk is reported before any byte is written', async (t) => {
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
   const full = { freeBytes: () => 1000 };
@@ -69,7 +69,7 @@ test('a disk without room is told before anything is written', async (t) => {
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('a cancelled backup leaves the older one', async (t) => {
+test('a cancelled backup keeps the older one', async (t) => {
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
   const file = join(folder, 'store.backup');
@@ -83,10 +83,10 @@ test('a cancelled backup leaves the older one', async (t) => {
   assert.deepEqual(readdirSync(folder), ['store.backup']);
 });
 
-test('what a backup of a process that is gone has left is removed, and what one still writes is not', async (t) => {
+test('the partial file of a dead process is removed, and that of a living one stays', async (t) => {
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
-  // The first process of a system is always there; no system has ids of ten digits.
+  // Process 1 always exists; no system has process ids of ten digits.
   for (const name of [
     'store.backup.4294967295.partial',
     'store.backup.1.partial',
@@ -101,7 +101,7 @@ test('what a backup of a process that is gone has left is removed, and what one 
   ]);
 });
 
-test('a folder in place of a file of tokens is a failure, not a backup without them', async (t) => {
+test('a folder in place of a token file fails the backup', async (t) => {
   const { directory } = await filledStore(t);
   const folder = temporaryDirectory(t);
   mkdirSync(join(directory, 'ops-tokens.json'));
@@ -109,25 +109,25 @@ test('a folder in place of a file of tokens is a failure, not a backup without t
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('a moment stays as it was while the store is written', async (t) => {
+test('a snapshot does not change while the store is written', async (t) => {
   const store = await filledStore(t);
-  const moment = await StoreMoment.take(store.directory);
+  const snapshot = await StoreSnapshot.open(store.directory);
   const { journal, events } = openJournal(store);
   for (const number of [3, 4, 5]) events.append(draftOf('DOOR-2', number));
   await journal.allCommitted();
-  const table = moment.tables.find(({ name }) => name === 'events');
+  const table = snapshot.tables.find(({ name }) => name === 'events');
   assert.equal(table?.rows, 2);
   assert.equal(Array.from(table.read()).length, 2);
-  await moment.close();
-  const later = await StoreMoment.take(store.directory);
+  await snapshot.close();
+  const later = await StoreSnapshot.open(store.directory);
   assert.equal(later.tables.find(({ name }) => name === 'events')?.rows, 5);
   await later.close();
 });
 
-/** Different ones: so often the writer has written meanwhile. */
+/** Number of different snapshots, with a write between any two. */
 const momentsWanted = 50;
 
-test('a moment is one of all files, while another thread writes one after the other', async (t) => {
+test('a snapshot is consistent across files while another thread writes them', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   mkdirSync(directory, { mode: 0o700 });
   const caller = moduleBeside('../../../support/caller', import.meta.url).href;
@@ -135,12 +135,12 @@ test('a moment is one of all files, while another thread writes one after the ot
   await once(writer, 'message');
   const seen = new Set<number>();
   while (seen.size < momentsWanted) {
-    const moment = await StoreMoment.take(directory);
+    const snapshot = await StoreSnapshot.open(directory);
     const [registry = NaN, state = NaN] = ['registry', 'state'].map((file) => {
-      const [row] = Array.from(moment.tables.find((table) => table.file === file)?.read() ?? []);
+      const [row] = Array.from(snapshot.tables.find((table) => table.file === file)?.read() ?? []);
       return Number(unpack(row?.value ?? Buffer.of()));
     });
-    await moment.close();
+    await snapshot.close();
     assert.ok(state === registry || state === registry + 1, `${state} and ${registry}`);
     seen.add(state);
   }
@@ -149,7 +149,7 @@ test('a moment is one of all files, while another thread writes one after the ot
   await gone;
 });
 
-test('a backup on a thread is the same, comes as it is asked for, and ends when it is given up', async (t) => {
+test('a backup on a thread is equal, arrives on demand, and ends when it is abandoned', async (t) => {
   const { directory } = await filledStore(t);
   const { bytesMax, pieces } = await backupInWorker({ directory, nowMs: takenAtMs });
   const bytes = Buffer.concat(await pieces.toArray());

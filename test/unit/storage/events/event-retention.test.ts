@@ -31,12 +31,12 @@ function scene(t: TestContext, bounds: Partial<EventRetentionSettings>, scripted
     log: events,
     batch: scripted ? commits.batch : commit,
   });
-  /** So many events of one device, at this moment of the wall clock. */
+  /** Appends events of one device at this moment of the wall clock. */
   const happen = async (count: number): Promise<void> => {
     for (let i = 0; i < count; i++) events.append(draftOf('device', i, clock.wallMs()));
     await journal.allCommitted();
   };
-  /** So many minutes pass, in which the wall clock stands still. */
+  /** Advances the clock by minutes while the wall clock stands still. */
   const forgetFor = async (minutes: number): Promise<void> => {
     for (let i = 0; i < minutes; i++) {
       clock.advance(60_000);
@@ -47,7 +47,7 @@ function scene(t: TestContext, bounds: Partial<EventRetentionSettings>, scripted
   return { clock, store, commits, events, stored, retention, happen, forgetFor };
 }
 
-test('events beyond the number that is kept are forgotten, oldest first, over as many slices as it takes', async (t) => {
+test('events beyond the maximum number are removed in slices, oldest first', async (t) => {
   const { events, stored, retention, happen } = scene(t, { maxCount: 10 });
   await happen(2 * forgetEventsSlice + 17);
   await retention.forget();
@@ -59,7 +59,7 @@ test('events beyond the number that is kept are forgotten, oldest first, over as
   assert.equal(events.read(0, 100).length, 10);
 });
 
-test('an event is kept for its age and no longer, and not forgotten before an older one', async (t) => {
+test('an event is removed at its maximum age, and never before an older one', async (t) => {
   const { clock, events, happen, forgetFor } = scene(t, {});
   await happen(2);
   clock.advance(1000);
@@ -77,7 +77,7 @@ test('an event is kept for its age and no longer, and not forgotten before an ol
   assert.deepEqual([events.oldest, events.head], [6, 5]);
 });
 
-test('an event from before the wall clock stepped back waits its own time, and those behind it wait with it', async (t) => {
+test('an event from before the wall clock stepped back is kept for its age, and later ones with it', async (t) => {
   const { clock, events, happen, forgetFor } = scene(t, {});
   await happen(1);
   clock.stepWall(-3600_000);
@@ -90,7 +90,7 @@ test('an event from before the wall clock stepped back waits its own time, and t
   assert.equal(events.oldest, 3);
 });
 
-test('a wall clock that is 40 days ahead costs a hundredth of the log a minute, and no more after a restart', async (t) => {
+test('a wall clock 40 days ahead removes a hundredth of the log per minute, also after a restart', async (t) => {
   const { clock, store, events, retention, happen, forgetFor } = scene(t, {});
   await happen(1000);
   clock.stepWall(40 * 24 * 3600_000);
@@ -107,7 +107,7 @@ test('a wall clock that is 40 days ahead costs a hundredth of the log a minute, 
   assert.equal(events.oldest, 33, 'the clock is right again');
 });
 
-test('a log that is too old altogether is empty within 100 minutes', async (t) => {
+test('a completely outdated log is empty within 100 minutes', async (t) => {
   const { clock, events, happen, forgetFor } = scene(t, {});
   await happen(1000);
   clock.stepWall(weekMs);
@@ -117,7 +117,7 @@ test('a log that is too old altogether is empty within 100 minutes', async (t) =
   assert.equal(events.oldest, 1001);
 });
 
-test('a log with a retention of minutes forgets each event within one and a half times that', async (t) => {
+test('a log with a retention of minutes removes each event within one and a half times that', async (t) => {
   const minutes = 15;
   const { clock, events, retention, happen } = scene(t, { maxAgeMs: minutes * 60_000 });
   for (let i = 0; i < 60; i++) {
@@ -130,7 +130,7 @@ test('a log with a retention of minutes forgets each event within one and a half
   assert.ok(events.oldest > 800);
 });
 
-test('after a restart the log begins where it was forgotten to, and goes on, though nothing is left', async (t) => {
+test('after a restart an emptied log continues its sequences', async (t) => {
   const { clock, store, happen, forgetFor } = scene(t, {});
   await happen(700);
   clock.advance(weekMs);
@@ -146,7 +146,7 @@ test('after a restart the log begins where it was forgotten to, and goes on, tho
   assert.deepEqual(sequences(events.recentOf('device' as DeviceId)), [701]);
 });
 
-test('the oldest moves when the slice is committed, and not before; a refused slice is taken up again', async (t) => {
+test('`oldest` moves only when the slice is committed; a refused slice is retried', async (t) => {
   const { commits, events, retention, happen } = scene(t, { maxCount: 5 }, true);
   await happen(forgetEventsSlice + 10);
   const first = retention.forget();
@@ -163,7 +163,7 @@ test('the oldest moves when the slice is committed, and not before; a refused sl
   assert.equal(events.oldest, events.head - 4);
 });
 
-test('a reader in the middle misses nothing that is kept, and can tell what it missed', async (t) => {
+test('a concurrent reader misses no kept event, and can detect the removed ones', async (t) => {
   const { commits, events, stored, retention, happen } = scene(t, { maxCount: 5 }, true);
   await happen(20);
   const page = events.read(3, 4);
@@ -178,10 +178,10 @@ test('a reader in the middle misses nothing that is kept, and can tell what it m
   assert.deepEqual(sequences(stored.read(7, 4)), [16, 17, 18, 19]);
 });
 
-test('a gap that the store opened before it said so is seen by whoever asks for the oldest behind the read', async (t) => {
+test('a gap that the store has not reported yet shows in `oldest` after the read', async (t) => {
   const { store, happen, clock } = scene(t, {});
   await happen(20);
-  // A reader whose newest events are not in memory, and that is not told of what is forgotten.
+  // A reader without events in memory that is not notified of removals.
   const { events } = openJournal(store);
   const other = openJournal(store);
   const batch = (write: () => void): Promise<void> => store.state.environment.transaction(write);
@@ -192,7 +192,7 @@ test('a gap that the store opened before it said so is seen by whoever asks for 
   assert.equal(events.oldest, 16);
 });
 
-test('forgetting runs by the clock until it is cancelled, one round at a time', async (t) => {
+test('retention runs by the clock until it is cancelled, one round at a time', async (t) => {
   const { clock, commits, events, retention, happen } = scene(t, { maxCount: 1 }, true);
   await happen(3);
   const cancel = retention.start();

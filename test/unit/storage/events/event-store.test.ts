@@ -27,21 +27,21 @@ function online(deviceId: string, mediaCharacters: number): EventDraft {
   };
 }
 
-test('an event is nowhere to be seen until it is committed', async (t) => {
+test('an event is invisible until it is committed', async (t) => {
   const store = temporaryStore(t);
   const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const { events, journal } = openJournal(store, { batch: commits.batch });
-  const told: number[] = [];
-  events.follow((batch) => told.push(...sequences(batch)));
+  const received: number[] = [];
+  events.follow((batch) => received.push(...sequences(batch)));
   events.append(draftOf('device'));
   await commits.fail();
-  assert.deepEqual([events.head, events.oldest, told], [0, 1, []]);
+  assert.deepEqual([events.head, events.oldest, received], [0, 1, []]);
   assert.deepEqual(events.read(0, 10), []);
   assert.deepEqual(events.recentOf('device' as DeviceId), []);
   assert.equal(journal.backlog, 1);
 });
 
-test('an event the store already has and nobody was told of is not read before it is told', async (t) => {
+test('an event in the store is not readable before it is published', async (t) => {
   const store = temporaryStore(t);
   const commits = new ScriptedCommits();
   const { events, stored } = openJournal(store, {
@@ -60,45 +60,45 @@ test('an event the store already has and nobody was told of is not read before i
   assert.deepEqual(sequences(events.recentOf('device' as DeviceId)), [1]);
 });
 
-test('a follower that throws is logged and harms nobody: neither other followers nor the journal', async (t) => {
+test('a follower that throws is logged, and affects neither other followers nor the journal', async (t) => {
   const store = temporaryStore(t);
   const log = new FakeLog();
   const { events, journal } = openJournal(store, { log });
-  const told: number[] = [];
+  const received: number[] = [];
   events.follow(() => {
     throw new Error('a mistake');
   });
-  events.follow((batch) => told.push(...sequences(batch)));
+  events.follow((batch) => received.push(...sequences(batch)));
   for (let i = 0; i < 3; i++) {
     events.append(draftOf('device'));
     await journal.allCommitted();
   }
-  assert.deepEqual(told, [1, 2, 3]);
+  assert.deepEqual(received, [1, 2, 3]);
   assert.deepEqual(
     log.lines.map(({ level }) => level),
     ['error', 'error', 'error'],
   );
 });
 
-test('one follower may stop another, or begin one, while it is told', async (t) => {
+test('a follower may stop or start another one while it is notified', async (t) => {
   const { events, journal } = openJournal(temporaryStore(t));
-  const told: string[] = [];
+  const received: string[] = [];
   let stopSecond = (): void => undefined;
   const stopFirst = events.follow(() => {
-    told.push('first');
+    received.push('first');
     stopSecond();
-    events.follow((batch) => told.push(`third from ${batch[0]?.sequence}`));
+    events.follow((batch) => received.push(`third from ${batch[0]?.sequence}`));
     stopFirst();
   });
-  stopSecond = events.follow(() => told.push('second'));
+  stopSecond = events.follow(() => received.push('second'));
   events.append(draftOf('device'));
   await journal.allCommitted();
   events.append(draftOf('device'));
   await journal.allCommitted();
-  assert.deepEqual(told, ['first', 'third from 2']);
+  assert.deepEqual(received, ['first', 'third from 2']);
 });
 
-test('old events are read from the store, new ones from memory, and both look the same', async (t) => {
+test('old events from the store and new ones from memory are equal', async (t) => {
   const store = temporaryStore(t);
   const { events, journal, stored } = openJournal(store);
   const count = recentEventsMax + 100;
@@ -115,7 +115,7 @@ test('old events are read from the store, new ones from memory, and both look th
   assert.deepEqual(events.recentOf('device-3' as DeviceId), stored.recentOf('device-3' as DeviceId));
 });
 
-test('what devices report takes room in memory by its length, and is read from the store when it is out', async (t) => {
+test('capabilities count by their length in memory, and are read from the store afterwards', async (t) => {
   const store = temporaryStore(t);
   const { events, journal } = openJournal(store);
   const count = Math.floor(recentEventsMax / 8);
@@ -123,13 +123,13 @@ test('what devices report takes room in memory by its length, and is read from t
   await journal.allCommitted();
   events.append(draftOf('device'));
   await journal.allCommitted();
-  // With its store gone, only what is in memory can be read.
+  // Without the store, only events in memory can be read.
   await store.close();
   assert.equal(events.read(count - 100, 1000).length, 101);
   assert.throws(() => events.read(0, 1));
 });
 
-test('the numbers go on after a restart, also when everything was forgotten', async (t) => {
+test('sequences continue after a restart, also if all events were removed', async (t) => {
   const store = temporaryStore(t);
   const { events, journal } = openJournal(store);
   for (let i = 0; i < 5; i++) events.append(draftOf('device', i, 5000 + i));
@@ -145,7 +145,7 @@ test('the numbers go on after a restart, also when everything was forgotten', as
   assert.ok(before !== undefined && after !== undefined && before.id < after.id);
 });
 
-test('ids keep the order of the log when the wall clock steps back, and events say what it said', async (t) => {
+test('ids ascend with the log when the wall clock steps back, and events keep its time', async (t) => {
   const { events, journal } = openJournal(temporaryStore(t));
   const times = [5000, 5000, 1000, 900, 5000, 5001, 1];
   for (const atMs of times) events.append(draftOf('device', 1, atMs));
@@ -160,7 +160,7 @@ test('ids keep the order of the log when the wall clock steps back, and events s
   assert.deepEqual(ids.map(eventIdMs), [5000, 5000, 5000, 5000, 5000, 5001, 5001]);
 });
 
-test('a device of any name and a log of any length have their rows', async (t) => {
+test('any device name and any sequence can be stored', async (t) => {
   const store = temporaryStore(t);
   const strange = ['a\0b', 'a', '😀'.repeat(60), '\u{7f}'];
   const { events, journal } = openJournal(store);

@@ -25,25 +25,25 @@ const eventsFrom = (first: number, last: number): LoggedEvent[] =>
 function openMirror(t: TestContext, store: Store = temporaryStore(t)) {
   const { state } = store;
   const { events: log } = openJournal({ state });
-  const told: number[] = [];
-  log.follow((events) => told.push(...events.map(({ sequence }) => sequence)));
+  const received: number[] = [];
+  log.follow((events) => received.push(...events.map(({ sequence }) => sequence)));
   let refusals = 0;
   const batch = (write: () => void): Promise<void> =>
     refusals-- > 0 ? Promise.reject(new Error('the disk is full')) : state.environment.transaction(write);
   const mirror = new MirroredLogStore(state, { events: log, batch });
-  return { store, state, log, told, mirror, refuse: (count: number) => (refusals = count), batch };
+  return { store, state, log, received, mirror, refuse: (count: number) => (refusals = count), batch };
 }
 
 const sequencesOf = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
 
-test('events of the stream are in the log with their own sequences, ids and seqs, and followers are told', async (t) => {
-  const { mirror, log, told } = openMirror(t);
+test('events of the stream keep their sequences, ids and seqs, and followers receive them', async (t) => {
+  const { mirror, log, received } = openMirror(t);
   assert.equal(mirror.head, 0);
   const events = [eventAt(1, 1), eventAt(2, 1, 'gate'), eventAt(3, 2)];
   await mirror.append(events);
   assert.deepEqual(log.read(0, 10), events);
   assert.deepEqual([mirror.head, log.head, log.oldest], [3, 3, 1]);
-  assert.deepEqual(told, [1, 2, 3]);
+  assert.deepEqual(received, [1, 2, 3]);
   assert.deepEqual(
     ['door', 'gate', 'nobody'].map((id) => mirror.seqOf(id as DeviceId)),
     [2, 1, 0],
@@ -51,50 +51,50 @@ test('events of the stream are in the log with their own sequences, ids and seqs
   assert.deepEqual(sequencesOf(log.recentOf('door' as DeviceId)), [3, 1]);
 });
 
-test('what is here already is passed over', async (t) => {
-  const { mirror, log, told } = openMirror(t);
+test('events that were mirrored already are skipped', async (t) => {
+  const { mirror, log, received } = openMirror(t);
   await mirror.append(eventsFrom(1, 3));
   await mirror.append(eventsFrom(2, 5));
   await mirror.append(eventsFrom(1, 5));
   assert.deepEqual(sequencesOf(log.read(0, 10)), [1, 2, 3, 4, 5]);
-  assert.deepEqual(told, [1, 2, 3, 4, 5]);
+  assert.deepEqual(received, [1, 2, 3, 4, 5]);
 });
 
-test('a stream whose oldest are gone begins anywhere', async (t) => {
+test('a stream may begin at any sequence', async (t) => {
   const { mirror, log } = openMirror(t);
   await mirror.append(eventsFrom(1001, 1003));
   assert.deepEqual([log.oldest, log.head], [1001, 1003]);
   assert.deepEqual(sequencesOf(log.read(0, 10)), [1001, 1002, 1003]);
 });
 
-test('many come in bounded batches, all told in order', async (t) => {
-  const { mirror, log, told } = openMirror(t);
+test('many events are put in bounded batches, and all are published in order', async (t) => {
+  const { mirror, log, received } = openMirror(t);
   const count = 2 * mirrorEventsSlice + 5;
   await mirror.append(eventsFrom(1, count));
   assert.equal(log.head, count);
-  assert.equal(told.length, count);
+  assert.equal(received.length, count);
   assert.deepEqual(
-    told.toSorted((one, other) => one - other),
-    told,
+    received.toSorted((one, other) => one - other),
+    received,
   );
   assert.equal(log.recentOf('door' as DeviceId).length, recentEventsOfDeviceMax);
 });
 
-test('after a jump what was before is forgotten, a reader behind it is told, and it stays so after a restart', async (t) => {
+test('after a jump earlier events are removed, a reader sees the gap, also after a restart', async (t) => {
   const mirrored = openMirror(t);
-  const { mirror, log, told, state } = mirrored;
+  const { mirror, log, received, state } = mirrored;
   await mirror.append(eventsFrom(1, mirrorEventsSlice + 3));
   await mirror.append(eventsFrom(9001, 9002));
   assert.deepEqual([log.oldest, log.head], [9001, 9002]);
   assert.deepEqual(sequencesOf(log.read(3, 10)), [9001, 9002]);
-  assert.deepEqual(told.slice(-2), [9001, 9002]);
+  assert.deepEqual(received.slice(-2), [9001, 9002]);
   assert.equal(Array.from(state.events.events.getKeys()).length, 2);
   assert.equal(mirror.seqOf('door' as DeviceId), 9002);
   const next = openMirror(t, mirrored.store);
   assert.deepEqual([next.mirror.head, next.log.oldest], [9002, 9001]);
 });
 
-test('a crash in the middle of a jump leaves a log that ends where it did', async (t) => {
+test('a crash during a jump leaves a log that ends where it did', async (t) => {
   const mirrored = openMirror(t);
   const { mirror, state, log } = mirrored;
   await mirror.append(eventsFrom(1, 2 * mirrorEventsSlice));
@@ -111,7 +111,7 @@ test('a crash in the middle of a jump leaves a log that ends where it did', asyn
   assert.deepEqual([next.log.oldest, next.log.head], [9001, 9001]);
 });
 
-test('sequences that are no event are no jump: inside a batch, or where the caller has looked at them', async (t) => {
+test('sequences without events cause no jump, inside a batch or if the caller has checked them', async (t) => {
   const { mirror, log, state, batch } = openMirror(t);
   await mirror.append([eventAt(1), eventAt(2), eventAt(4)]);
   await mirror.append([eventAt(6), eventAt(7)], true);
@@ -131,7 +131,7 @@ test('sequences that are no event are no jump: inside a batch, or where the call
   assert.deepEqual(sequencesOf(log.read(0, 10)), [4, 6, 7]);
 });
 
-test('a log with holes is forgotten by age to its end', async (t) => {
+test('retention empties a log with holes to its end', async (t) => {
   const { mirror, log, state, batch } = openMirror(t);
   await mirror.append([eventAt(1), eventAt(3), eventAt(7)]);
   const clock = new DrivenClock(atMs + 1000);
@@ -144,7 +144,7 @@ test('a log with holes is forgotten by age to its end', async (t) => {
   assert.equal(log.head, 7);
 });
 
-test('what the store refuses is not there, and is taken when it is told again', async (t) => {
+test('events that the store refused are absent, and are accepted when appended again', async (t) => {
   const { mirror, log, refuse } = openMirror(t);
   await mirror.append(eventsFrom(1, 2));
   refuse(1);

@@ -12,7 +12,7 @@ import { draftOf, openJournal } from '../../../support/test-journal.ts';
 const device = 'device-1' as DeviceId;
 const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
 
-test('a thread of the same process sees what the main one commits, each time it is told', async (t) => {
+test('another thread of the process sees each commit after a notification', async (t) => {
   const store = temporaryStore(t);
   const { events, journal } = openJournal(store);
   const task: OnlookerTask = { directory: store.directory, deviceId: device };
@@ -22,9 +22,9 @@ test('a thread of the same process sees what the main one commits, each time it 
     task,
   );
   t.after(() => worker.terminate());
-  const told: number[] = [];
+  const reported: number[] = [];
   events.follow((batch) => {
-    told.push(...sequences(batch));
+    reported.push(...sequences(batch));
     worker.postMessage(events.head);
   });
   for (let round = 1; round <= 50; round++) {
@@ -32,7 +32,7 @@ test('a thread of the same process sees what the main one commits, each time it 
     for (let i = 0; i < round; i++) events.append(draftOf(`device-${i % 2}`));
     await journal.allCommitted();
     const [answer] = await answered;
-    assert.deepEqual(answer.sequences, told);
+    assert.deepEqual(answer.sequences, reported);
     assert.deepEqual(answer.recent, sequences(events.recentOf(device)));
     assert.equal(answer.oldest, 1);
   }
@@ -41,10 +41,10 @@ test('a thread of the same process sees what the main one commits, each time it 
   await gone;
   events.append(draftOf(device));
   await journal.allCommitted();
-  assert.equal(events.head, told.length, 'the store is still open to the main thread');
+  assert.equal(events.head, reported.length, 'the store is still open to the main thread');
 });
 
-test('the log is read as it is committed', async (t) => {
+test('reads return the committed log', async (t) => {
   const store = temporaryStore(t);
   const stored = new StoredEvents(store.state);
   assert.deepEqual([stored.oldest, stored.head], [1, 0]);
@@ -61,7 +61,7 @@ test('the log is read as it is committed', async (t) => {
   assert.equal(stored.find(31), null);
 });
 
-test('the newest event is found wherever it is taken to be', async (t) => {
+test('the newest event is found from any guess', async (t) => {
   const store = temporaryStore(t);
   const { events, journal } = openJournal(store);
   const stored = new StoredEvents(store.state);
@@ -72,7 +72,7 @@ test('the newest event is found wherever it is taken to be', async (t) => {
   assert.equal(stored.newest(30).sequence, 30);
 });
 
-test('a store that is closed is never taken for an empty one', async (t) => {
+test('a closed store is never reported as empty', async (t) => {
   const store = temporaryStore(t);
   const stored = new StoredEvents(store.state);
   await store.close();
@@ -82,19 +82,19 @@ test('a store that is closed is never taken for an empty one', async (t) => {
   assert.throws(() => stored.recentOf(device));
 });
 
-test('a walk that ends before the newest event is damage, and no answer', async (t) => {
+test('a walk that ends before the newest event throws as damage', async (t) => {
   const store = temporaryStore(t);
   const { events, journal, stored } = openJournal(store);
   for (let number = 0; number < 50; number += 1) events.append(draftOf(device));
   await journal.allCommitted();
   assert.equal(stored.read(0, 100, 50).length, 50);
-  assert.equal(stored.read(50, 100, 90).length, 0, 'nothing is missing where nothing is');
-  const told: unknown[] = [];
-  store.state.environment.onFault((error) => told.push(error));
+  assert.equal(stored.read(50, 100, 90).length, 0, 'an empty range reports no damage');
+  const reported: unknown[] = [];
+  store.state.environment.onFault((error) => reported.push(error));
   const table = store.state.events.events;
   assert.ok(table !== undefined);
   const walk = table.getRange.bind(table);
   t.mock.method(table, 'getRange', (range: object) => walk({ ...range, limit: 20 }));
-  assert.throws(() => stored.read(0, 100, 50), /state\.mdb: events behind 20 are there and are not found/);
-  assert.equal(told.length, 1);
+  assert.throws(() => stored.read(0, 100, 50), /state\.mdb: events behind 20 exist but cannot be found/);
+  assert.equal(reported.length, 1);
 });

@@ -21,17 +21,17 @@ import { draftOf, openJournal } from '../../../support/test-journal.ts';
 
 type Put = readonly [slot: string, key: string, value: number];
 
-/** A journal whose commits the test scripts, and two slots that write down what is put, batch by batch. */
+/** A journal with scripted commits, and two slots that record what is put, batch by batch. */
 function scripted(
   t: TestContext,
-  { backlogMax = 10_000, ...deps }: Partial<Pick<JournalDeps, 'backlogMax' | 'loginsMax' | 'mayTake'>> = {},
+  { backlogMax = 10_000, ...deps }: Partial<Pick<JournalDeps, 'backlogMax' | 'loginsMax' | 'mayAccept'>> = {},
 ) {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const health: string[] = [];
   const logins: boolean[] = [];
-  const told: LoggedEvent[][] = [];
+  const published: LoggedEvent[][] = [];
   const batches: Put[][] = [];
   const { journal } = openJournal(store, {
     clock,
@@ -45,7 +45,7 @@ function scripted(
         write();
       }),
   });
-  journal.onCommitted((events) => told.push([...events]));
+  journal.onCommitted((events) => published.push([...events]));
   const slotNamed = (name: string): NumberSlot => new NumberSlot(journal, name, batches);
   return {
     store,
@@ -53,7 +53,7 @@ function scripted(
     commits,
     health,
     logins,
-    told,
+    published,
     batches,
     journal,
     slot: slotNamed('a'),
@@ -61,7 +61,6 @@ function scripted(
   };
 }
 
-/** A slot of numbers, each of which may have an event. */
 class NumberSlot {
   readonly #slot: JournalSlot<CallsTransition & { readonly value: number }>;
 
@@ -98,7 +97,7 @@ async function isSettled(promise: Promise<void> | null): Promise<boolean> {
   return Promise.race([promise?.then(() => true) ?? true, setImmediate(false)]);
 }
 
-test('a value is seen at once, told committed when it is, and then forgotten', async (t) => {
+test('a value is readable at once, reported when committed, and then dropped from memory', async (t) => {
   const { commits, batches, slot, journal } = scripted(t);
   slot.write('k', 1, null, true);
   assert.equal(slot.get('k'), 1);
@@ -112,7 +111,7 @@ test('a value is seen at once, told committed when it is, and then forgotten', a
   assert.deepEqual(batches, [[['a', 'k', 1]]]);
 });
 
-test('what one turn wrote goes together, in its order over all tables, every value of a key', async (t) => {
+test('the writes of one turn form one batch, in order across tables, with every value of a key', async (t) => {
   const { commits, batches, slot, other } = scripted(t);
   slot.write('k', 1, null, true);
   other.write('k', 2, null, true);
@@ -129,7 +128,7 @@ test('what one turn wrote goes together, in its order over all tables, every val
   ]);
 });
 
-test('of a key that one batch has several times the last is put as the last, also when the batch is put again', async (t) => {
+test('only the last value of a key in a batch is put as the last, also when the batch is retried', async (t) => {
   const { clock, commits, journal } = scripted(t);
   const puts: (readonly [key: string, place: number, isLast: boolean])[] = [];
   const slot = new JournalSlot<CallsTransition & { readonly place: number }>(journal, (key, value, isLast) =>
@@ -155,7 +154,7 @@ test('of a key that one batch has several times the last is put as the last, als
   ]);
 });
 
-test('what comes while a batch is under way goes with the next, one at a time', async (t) => {
+test('writes during a commit form the next batch, one batch at a time', async (t) => {
   const { commits, batches, slot, other } = scripted(t);
   slot.write('k', 1, null, true);
   await commits.asked();
@@ -178,7 +177,7 @@ test('what comes while a batch is under way goes with the next, one at a time', 
   );
 });
 
-test('a batch takes a prefix: a long backlog is committed in bounded batches, oldest first', async (t) => {
+test('a long backlog is committed in bounded batches, oldest first', async (t) => {
   const { commits, batches, slot } = scripted(t);
   const count = 2 * commitWritesMax + 7;
   for (let i = 0; i < count; i++) slot.write(`${i % 10}`, i, null, true);
@@ -198,14 +197,14 @@ test('a batch takes a prefix: a long backlog is committed in bounded batches, ol
   );
 });
 
-/** Of the loop, until the next commit is asked for. */
+/** Turns of the loop until the next commit is requested. */
 async function turnsPassed({ waiting }: { waiting: () => number }): Promise<number> {
   let turns = 0;
   for (; waiting() === 0; turns += 1) await setImmediate();
   return turns;
 }
 
-/** A batch of a hundred is committed, and one more entry came meanwhile that is to be told. */
+/** Commits a batch of a hundred; one more entry with an event arrived meanwhile. */
 async function afterBatchOfMany(t: TestContext) {
   const scene = scripted(t);
   const { commits, slot } = scene;
@@ -216,13 +215,13 @@ async function afterBatchOfMany(t: TestContext) {
   return { ...scene, waiting: () => commits.waiting };
 }
 
-test('after a batch of many, what is only told lets turns of the loop pass, so that more go together', async (t) => {
+test('after a large batch, entries with events only wait some turns, so that more share a commit', async (t) => {
   const scene = await afterBatchOfMany(t);
   const turns = await turnsPassed(scene);
   assert.ok(turns > turnsBetweenMax - 8 && turns <= turnsBetweenMax + 1, `${turns} turns`);
 });
 
-test('after a batch of many, what somebody waits for lets few turns pass, also when he comes later', async (t) => {
+test('after a large batch, awaited entries wait few turns, also if the caller comes later', async (t) => {
   const scene = await afterBatchOfMany(t);
   void scene.slot.committed('next');
   assert.ok((await turnsPassed(scene)) <= waitedTurnsMax + 1);
@@ -233,13 +232,13 @@ test('after a batch of many, what somebody waits for lets few turns pass, also w
   assert.ok((await turnsPassed(other)) <= 1);
 });
 
-test('after a batch of many, turns that are long are not waited for', async (t) => {
+test('after a large batch, the journal does not wait for long turns', async (t) => {
   const scene = await afterBatchOfMany(t);
   scene.clock.advance(betweenMsMax);
   assert.ok((await turnsPassed(scene)) <= 1);
 });
 
-test('everything written before a wait for all is committed when it ends, later writes need not be', async (t) => {
+test('`allCommitted` resolves once all earlier writes are committed, not later ones', async (t) => {
   const { commits, slot, journal } = scripted(t);
   await journal.allCommitted();
   slot.write('a', 1, null, true);
@@ -257,9 +256,9 @@ test('everything written before a wait for all is committed when it ends, later 
   await journal.allCommitted();
 });
 
-test('a commit that fails any number of times is tried again every second, whole, and loses nothing', async (t) => {
+test('a failing commit is retried whole every second, and no entry is lost', async (t) => {
   for (let failures = 1; failures <= 4; failures++) {
-    const { clock, commits, batches, health, told, slot, journal } = scripted(t);
+    const { clock, commits, batches, health, published, slot, journal } = scripted(t);
     slot.write('k', 1, draftOf('device'), true);
     slot.write('l', 1, null, true);
     const committed = slot.committed('k');
@@ -285,19 +284,19 @@ test('a commit that fails any number of times is tried again every second, whole
       [['a', 'l', 2]],
     ]);
     assert.deepEqual(
-      told.flat().map(({ sequence, seq }) => [sequence, seq]),
+      published.flat().map(({ sequence, seq }) => [sequence, seq]),
       [
         [1, 1],
         [2, 2],
       ],
-      'each is told once, with the place it was given first',
+      'each is published once, with its first place',
     );
     assert.deepEqual(health, ['the disk is full', 'healthy']);
     assert.equal(journal.backlog, 0);
   }
 });
 
-test('writes while the store refuses do not hurry it', async (t) => {
+test('writes during a refusal do not bring the retry forward', async (t) => {
   const { clock, commits, slot } = scripted(t);
   slot.write('k', 1, null, true);
   await commits.fail();
@@ -311,7 +310,7 @@ test('writes while the store refuses do not hurry it', async (t) => {
   assert.equal(slot.get('k'), undefined);
 });
 
-test('entries nobody waits for collect, and go together when their moment is over', async (t) => {
+test('entries that no caller awaits collect, and are committed together after a moment', async (t) => {
   const { clock, commits, batches, slot } = scripted(t);
   slot.write('k', 1, null, false);
   clock.advance(collectMsMax - 1);
@@ -324,7 +323,7 @@ test('entries nobody waits for collect, and go together when their moment is ove
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('who asks for an entry that collects hastens it, and so does one behind it that somebody waits for', async (t) => {
+test('awaiting a collecting entry, or a later one, starts its commit', async (t) => {
   const { clock, commits, batches, slot, other } = scripted(t);
   slot.write('k', 1, null, false);
   const committed = slot.committed('k');
@@ -337,10 +336,10 @@ test('who asks for an entry that collects hastens it, and so does one behind it 
     ['a', 'k', 2],
     ['b', 'l', 1],
   ]);
-  assert.equal(clock.pendingTimers, 0, 'nothing collects any more');
+  assert.equal(clock.pendingTimers, 0, 'no entry is collecting');
 });
 
-test('entries that came during a commit and that nobody waits for collect after it', async (t) => {
+test('unawaited entries that arrive during a commit collect after it', async (t) => {
   const { clock, commits, slot } = scripted(t);
   slot.write('k', 1, null, true);
   await commits.asked();
@@ -353,14 +352,14 @@ test('entries that came during a commit and that nobody waits for collect after 
   assert.equal(slot.get('k'), undefined);
 });
 
-test('a full batch does not wait for its moment', async (t) => {
+test('a full batch is committed at once', async (t) => {
   const { commits, batches, slot } = scripted(t);
   for (let i = 0; i < commitWritesMax; i++) slot.write(`${i}`, i, null, false);
   await commits.succeed();
   assert.equal(batches[0]?.length, commitWritesMax);
 });
 
-test('an amended value takes no room while the one before it waits, and goes behind one that is under way', async (t) => {
+test('an amended value merges into a waiting one, and follows one that is under way', async (t) => {
   const { clock, commits, batches, slot, journal } = scripted(t);
   slot.write('k', 1, draftOf('device'), true);
   slot.amend('k', 2);
@@ -369,7 +368,7 @@ test('an amended value takes no room while the one before it waits, and goes beh
   assert.equal(journal.backlog, 1);
   await commits.fail();
   for (let value = 4; value < 1000; value++) slot.amend('k', value);
-  assert.equal(journal.backlog, 2, 'the store refuses, and any number of them take the room of one');
+  assert.equal(journal.backlog, 2, 'any number of them uses one entry while the store refuses');
   assert.equal(slot.get('k'), 999);
   clock.advance(commitRetryMs);
   await commits.succeed();
@@ -379,7 +378,7 @@ test('an amended value takes no room while the one before it waits, and goes beh
   assert.deepEqual(batches, [[['a', 'k', 3]], [['a', 'k', 999]]]);
 });
 
-test('an event that follows an amended value comes after it', async (t) => {
+test('an event after an amended value is committed after it', async (t) => {
   const { commits, batches, slot } = scripted(t);
   slot.amend('k', 1);
   slot.write('k', 2, draftOf('device'), true);
@@ -393,7 +392,7 @@ test('an event that follows an amended value comes after it', async (t) => {
   ]);
 });
 
-test('a backlog past its limit is overloaded, takes writes all the same, and recovers', async (t) => {
+test('a journal beyond its backlog limit is overloaded, still accepts writes, and recovers', async (t) => {
   const { commits, slot, journal } = scripted(t, { backlogMax: 3 });
   for (const key of ['a', 'b', 'c']) slot.write(key, 1, null, true);
   assert.equal(journal.isOverloaded, false);
@@ -406,7 +405,7 @@ test('a backlog past its limit is overloaded, takes writes all the same, and rec
   assert.equal(journal.isOverloaded, false);
 });
 
-test('logins are closed past their limit, and open again when half of it is committed', async (t) => {
+test('logins close beyond their limit, and open again at half of it', async (t) => {
   const { commits, slot, journal, logins } = scripted(t, { loginsMax: 3 });
   for (const key of ['a', 'b', 'c']) slot.write(key, 1, null, true);
   assert.equal(journal.loginsAreClosed, false);
@@ -417,13 +416,13 @@ test('logins are closed past their limit, and open again when half of it is comm
   assert.deepEqual([journal.loginsAreClosed, logins], [false, [true, false]]);
 });
 
-test('a store that refused is asked before it is tried again, and says so when the reason changes', async (t) => {
+test('a retry asks `mayAccept` first, and a new reason of refusal is reported', async (t) => {
   const asked: string[] = [];
-  let mayTake = false;
+  let mayAccept = false;
   const { clock, commits, slot, health } = scripted(t, {
-    mayTake: async (failure) => {
+    mayAccept: async (failure) => {
       asked.push((failure as Error).message);
-      return mayTake;
+      return mayAccept;
     },
   });
   slot.write('k', 1, null, true);
@@ -431,7 +430,7 @@ test('a store that refused is asked before it is tried again, and says so when t
   clock.advance(commitRetryMs);
   await setImmediate();
   assert.deepEqual([asked, commits.waiting], [['full'], 0]);
-  mayTake = true;
+  mayAccept = true;
   clock.advance(commitRetryMs);
   await commits.fail(Object.assign(new Error('damaged'), { code: -30_796 }));
   clock.advance(commitRetryMs);
@@ -439,21 +438,21 @@ test('a store that refused is asked before it is tried again, and says so when t
   assert.deepEqual(health, ['full', 'damaged', 'healthy']);
 });
 
-test('events are told after their commit and before anybody who waits for it goes on', async (t) => {
-  const { commits, told, slot, journal } = scripted(t);
+test('events are published after their commit and before callers that await it continue', async (t) => {
+  const { commits, published, slot, journal } = scripted(t);
   journal.append(draftOf('device', 1));
   slot.write('k', 1, draftOf('device', 2), true);
   slot.write('k', 2, null, true);
   slot.write('k', 3, draftOf('other', 3), true);
-  let toldBefore = -1;
-  const waiting = slot.committed('k')?.then(() => (toldBefore = told.length));
+  let publishedBefore = -1;
+  const waiting = slot.committed('k')?.then(() => (publishedBefore = published.length));
   await commits.asked();
-  assert.equal(told.length, 0);
+  assert.equal(published.length, 0);
   await commits.succeed();
   await waiting;
-  assert.equal(toldBefore, 1);
+  assert.equal(publishedBefore, 1);
   assert.deepEqual(
-    told[0]?.map(({ sequence, deviceId, seq }) => [sequence, deviceId, seq]),
+    published[0]?.map(({ sequence, deviceId, seq }) => [sequence, deviceId, seq]),
     [
       [1, 'device', 1],
       [2, 'device', 2],
@@ -462,7 +461,7 @@ test('events are told after their commit and before anybody who waits for it goe
   );
 });
 
-test('the product of an event is that of the moment it happened, none when it cannot be read', async (t) => {
+test('an event has the product of its moment, or none if the registry cannot be read', async (t) => {
   const store = temporaryStore(t);
   const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   let product: string | null = 'doorbell';
@@ -485,44 +484,44 @@ test('the product of an event is that of the moment it happened, none when it ca
   assert.deepEqual(seen, ['doorbell', 'camera', null]);
 });
 
-/** A store that shows a batch before the disk has it; the test says when, and what the disk says. */
+/** A store that shows a batch before the disk has it; the test controls both. */
 function slowDisk(t: TestContext) {
   const store = temporaryStore(t);
   const clock = new DrivenClock();
   const disk: { readonly sync: () => void; readonly fail: () => void }[] = [];
   const health: string[] = [];
-  const told: number[] = [];
+  const published: number[] = [];
   const { journal } = openJournal(store, {
     clock,
     onHealth: (failure) => health.push(failure === null ? 'healthy' : (failure as Error).message),
-    batch: async (write, sight) => {
+    batch: async (write, watch) => {
       await store.state.environment.transaction(write);
-      if (sight?.isVisible() === true) sight.seen();
+      if (watch?.isVisible() === true) watch.onVisible();
       await new Promise<void>((sync, refuse) =>
         disk.push({ sync, fail: () => refuse(new Error('the disk is gone')) }),
       );
     },
   });
-  journal.onCommitted((events) => told.push(...events.map(({ sequence }) => sequence)));
+  journal.onCommitted((events) => published.push(...events.map(({ sequence }) => sequence)));
   const shown = async (count: number): Promise<void> => {
     while (disk.length < count) await setImmediate();
   };
-  return { clock, journal, disk, health, told, shown };
+  return { clock, journal, disk, health, published, shown };
 }
 
-test('events are told when they are visible, before the disk has them', async (t) => {
-  const { journal, disk, told, shown } = slowDisk(t);
+test('events are published when they are visible, before the disk has them', async (t) => {
+  const { journal, disk, published, shown } = slowDisk(t);
   journal.append(draftOf('d'));
   await shown(1);
-  assert.deepEqual(told, [1]);
+  assert.deepEqual(published, [1]);
   assert.equal(journal.backlog, 0);
   disk[0]?.sync();
   await setImmediate();
-  assert.deepEqual(told, [1]);
+  assert.deepEqual(published, [1]);
 });
 
-test('the next batch waits for the disk, so that the slower it is the more go together', async (t) => {
-  const { journal, disk, told, shown } = slowDisk(t);
+test('the next batch waits for the disk, so that a slow disk gets larger batches', async (t) => {
+  const { journal, disk, published, shown } = slowDisk(t);
   journal.append(draftOf('d', 1));
   await shown(1);
   journal.append(draftOf('d', 2));
@@ -533,11 +532,11 @@ test('the next batch waits for the disk, so that the slower it is the more go to
   assert.equal(journal.backlog, 2);
   disk[0]?.sync();
   await shown(2);
-  assert.deepEqual(told, [1, 2, 3]);
+  assert.deepEqual(published, [1, 2, 3]);
 });
 
-test('a batch that was visible when the disk failed is not put again, and what follows goes on', async (t) => {
-  const { clock, journal, disk, health, told, shown } = slowDisk(t);
+test('a batch that was visible when the disk failed is not put again, and the next one is committed', async (t) => {
+  const { clock, journal, disk, health, published, shown } = slowDisk(t);
   journal.append(draftOf('d', 1));
   await shown(1);
   disk[0]?.fail();
@@ -548,6 +547,6 @@ test('a batch that was visible when the disk failed is not put again, and what f
   await shown(2);
   disk[1]?.sync();
   await setImmediate();
-  assert.deepEqual(told, [1, 2]);
+  assert.deepEqual(published, [1, 2]);
   assert.deepEqual(health, ['the disk is gone', 'healthy']);
 });

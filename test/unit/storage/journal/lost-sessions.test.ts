@@ -32,7 +32,7 @@ const openRecord: ConnectionRecord = {
 };
 const closedRecord: ConnectionRecord = { ...openRecord, openSession: null };
 
-/** As a crash leaves them. */
+/** Puts records as a crash leaves them. */
 async function putRecords(
   { state }: Pick<Store, 'state'>,
   records: Readonly<Record<string, ConnectionRecord>>,
@@ -51,7 +51,7 @@ async function reopened(t: TestContext, store: Store): Promise<Store> {
 const openSession = openRecord.openSession as SessionId;
 const login = loginOf({ session: openSession, atMs: 100_000, epoch: 3 });
 
-test('sessions that a crash left open are ended once, at the time they are found, each with its event', async (t) => {
+test('sessions that a crash left open end once, at the time they are found, each with its event', async (t) => {
   const store = temporaryStore(t);
   await putRecords(store, {
     [device]: { ...openRecord, epoch: 2, openSession: null },
@@ -81,7 +81,7 @@ test('sessions that a crash left open are ended once, at the time they are found
     assert.deepEqual(records.read(untouched as DeviceId), closedRecord, untouched);
 });
 
-test('ending what was left open, cut off by another crash, is finished by the next start and repeats nothing', async (t) => {
+test('if another crash interrupts the closing of sessions, the next start completes it and repeats none', async (t) => {
   const store = temporaryStore(t);
   const ids = Array.from({ length: 1200 }, (_, i) => `device-${i}` as DeviceId);
   await putRecords(store, Object.fromEntries(ids.map((id) => [id, openRecord])));
@@ -104,7 +104,7 @@ test('ending what was left open, cut off by another crash, is finished by the ne
   for (const { deviceId, atMs } of ended) assert.equal(second.read(deviceId)?.lastOfflineAt, atMs / 1000);
 });
 
-test('a device whose lost session ends may have logged in before that is committed: its session stays, once replaced', async (t) => {
+test('a device that logs in before its lost session ends keeps the new session', async (t) => {
   const store = temporaryStore(t);
   const { journal, events } = openJournal(store);
   const { records, lost } = lostIn(store, journal);
@@ -124,7 +124,7 @@ test('a device whose lost session ends may have logged in before that is committ
   );
 });
 
-test('the end of a lost session is read at once, so that a login behind it replaces nothing', async (t) => {
+test('the end of a lost session is visible at once, so that a later login replaces no session', async (t) => {
   const store = temporaryStore(t);
   const { journal } = openJournal(store);
   const { records, lost } = lostIn(store, journal);

@@ -72,7 +72,7 @@ const loggedIn = (session: string, epoch: number): ConnectionRecord => ({
   openSession: session as SessionId,
 });
 
-test('a login is committed here and stands in the outbox, and nothing is in the log', async (t) => {
+test('a login is committed and put into the outbox, and the log stays empty', async (t) => {
   const store = temporaryStore(t);
   const { sleep, read, logged } = openNode(store);
   const login = loginOf('session-1', 1);
@@ -82,7 +82,7 @@ test('a login is committed here and stands in the outbox, and nothing is in the 
   const [placed, ...more] = read();
   assert.deepEqual(more, []);
   assert.ok(placed?.item.kind === 'login');
-  const { id, ...told } = placed.item.event;
+  const { id, ...rest } = placed.item.event;
   assert.deepEqual(placed, {
     place: 1,
     item: {
@@ -96,13 +96,13 @@ test('a login is committed here and stands in the outbox, and nothing is in the 
       event: { id, draft: event, productId: 'doorbell' },
     },
   });
-  assert.deepEqual(told, { draft: event, productId: 'doorbell' });
+  assert.deepEqual(rest, { draft: event, productId: 'doorbell' });
   assert.equal(sleep.read(door)?.openSession, 'session-1');
   assert.equal(new StoredEvents(store.state).head, 0);
   assert.deepEqual(logged, []);
 });
 
-test('an end tells the heartbeats of its own session, and those of an earlier one not', async (t) => {
+test('a session end reports heartbeats of its own session only', async (t) => {
   const { sleep, read } = openNode(temporaryStore(t));
   const record = { ...loggedIn('session-1', 1), openSession: null };
   sleep.write(door, { ...record, lastHeartbeatAt: 1_800_000_030 }, offlineOf('session-1', 1));
@@ -117,24 +117,24 @@ test('an end tells the heartbeats of its own session, and those of an earlier on
   );
 });
 
-test('heartbeats that are noted concern nobody else', async (t) => {
+test('saved heartbeats put nothing into the outbox', async (t) => {
   const { sleep, read, outbox } = openNode(temporaryStore(t));
-  let told = 0;
-  outbox.follow(() => (told += 1));
+  let notified = 0;
+  outbox.follow(() => (notified += 1));
   sleep.write(door, { ...loggedIn('session-1', 1), lastHeartbeatAt: 1_800_000_030 }, null);
   await sleep.allCommitted();
   assert.equal(sleep.read(door)?.lastHeartbeatAt, 1_800_000_030);
   assert.deepEqual(read(), []);
-  assert.equal(told, 0);
+  assert.equal(notified, 0);
 });
 
-test('wakeups, calls and sessions stand in the outbox, in the order in which they happened', async (t) => {
+test('the outbox has wakeups, calls and sessions in the order in which they happened', async (t) => {
   const { journal, wakeups, calls, signal, read, outbox } = openNode(temporaryStore(t));
   const [, , , wakeup] = outboxItems();
   assert.ok(wakeup?.kind === 'wakeup');
   const record = { ...wakeup.record, deviceId: door };
-  let told = 0;
-  outbox.follow(() => (told += 1));
+  let notified = 0;
+  outbox.follow(() => (notified += 1));
   wakeups.save('app' as ApplicationId, 'ring-1' as RequestId, record, draftOf(door));
   calls.write(door, [callOf(door)], null);
   journal.append(draftOf(door, 2));
@@ -156,22 +156,22 @@ test('wakeups, calls and sessions stand in the outbox, in the order in which the
   const ids = items.flatMap(({ event }) => event?.id ?? []);
   assert.deepEqual(ids.toSorted(), ids);
   assert.equal(new Set(ids).size, 3);
-  assert.ok(told >= 1);
+  assert.ok(notified >= 1);
 });
 
-test('a batch that was put and is said to be refused is told, and not put again', async (t) => {
+test('a batch that is visible although its commit was refused is published, and not put again', async (t) => {
   const store = temporaryStore(t);
   let put = 0;
   const node = openNode(store, async (write) => {
     await store.state.environment.transaction(write);
     if (put++ === 0) throw new Error('the disk is full');
   });
-  let told = 0;
-  node.outbox.follow(() => (told += 1));
+  let notified = 0;
+  node.outbox.follow(() => (notified += 1));
   node.sleep.write(door, loggedIn('session-1', 1), loginOf('session-1', 1));
   node.sleep.write(door, loggedIn('session-2', 2), loginOf('session-2', 2));
   await node.sleep.allCommitted();
-  assert.equal(told, 1);
+  assert.equal(notified, 1);
   await setImmediate();
   node.clock.advance(commitRetryMs);
   node.sleep.write(door, loggedIn('session-3', 3), loginOf('session-3', 3));
@@ -183,7 +183,7 @@ test('a batch that was put and is said to be refused is told, and not put again'
   );
 });
 
-test('ids that two nodes give in one millisecond and at one place differ', async (t) => {
+test('two nodes generate different ids in one millisecond and at one place', async (t) => {
   const [north, south] = [openNode(temporaryStore(t)), openNode(temporaryStore(t))];
   for (const { journal } of [north, south]) {
     for (let number = 0; number < 100; number++) journal.append(draftOf(door, number));
@@ -193,14 +193,14 @@ test('ids that two nodes give in one millisecond and at one place differ', async
   assert.equal(new Set(ids).size, 200);
 });
 
-/** Of each commit that is asked for, whether it goes through; where the list ends, the process dies. */
+/** Outcome of each requested commit; at the end of the list, the process dies. */
 const commits = fc.array(
   fc.boolean().map((refused) => !refused),
   { maxLength: 12 },
 );
 const turns = fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 10 });
 
-test('wherever a crash cuts, the records and the outbox tell of the same prefix of what happened', async (t) => {
+test('after a crash at any commit, records and outbox have the same prefix of the changes', async (t) => {
   await fc.assert(
     fc.asyncProperty(turns, commits, async (turns, goesThrough) => {
       const store = temporaryStore(t);

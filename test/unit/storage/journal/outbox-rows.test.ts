@@ -6,11 +6,11 @@ import { outboxItems } from '../../../support/outbox-items.ts';
 import { chanceFrom } from '../../../support/seeded-random.ts';
 
 for (const [at, item] of outboxItems().entries())
-  test(`item ${at}, a ${item.kind}, comes back as it was`, () => {
+  test(`item ${at}, a ${item.kind}, is decoded unchanged`, () => {
     assert.deepEqual(decodeOutboxItem(encodeOutboxItem(item)), { ok: true, value: item });
   });
 
-test('an item whose event is of another device is refused', () => {
+test('an item with an event of another device is rejected', () => {
   const items = outboxItems();
   const [, , event] = items;
   assert.ok(event?.kind === 'event');
@@ -19,7 +19,7 @@ test('an item whose event is of another device is refused', () => {
   assert.deepEqual(decodeOutboxItem(packPlain(row)), { ok: false, error: 'has an event of another device' });
 });
 
-test('an item with a field too many, too few, or of another type is refused', () => {
+test('an item with an additional, a missing or a mistyped field is rejected', () => {
   for (const item of outboxItems()) {
     const row = unpackPlain(encodeOutboxItem(item)) as unknown[];
     assert.ok(decodeOutboxItem(packPlain(row)).ok);
@@ -34,7 +34,7 @@ test('an item with a field too many, too few, or of another type is refused', ()
   }
 });
 
-test('broken bytes are refused, or are an item that is written as it was read; nothing throws', () => {
+test('broken bytes are rejected, or decode to an item that encodes to the same bytes; decoding never throws', () => {
   const chance = chanceFrom(6);
   let [refused, taken] = [0, 0];
   for (let round = 0; round < 20_000; round++) {

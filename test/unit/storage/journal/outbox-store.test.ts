@@ -22,7 +22,7 @@ async function put({ state }: Pick<Store, 'state'>, outbox: OutboxStore, count: 
 const placesOf = (outbox: OutboxStore, after: number, limit: number): number[] =>
   outbox.read(after, limit).map(({ place }) => place);
 
-test('items are read in their order, behind a place and no more than asked for', async (t) => {
+test('a read returns items in order, after a place and up to its limit', async (t) => {
   const store = temporaryStore(t);
   const outbox = new OutboxStore(store.state, new FakeLog());
   assert.equal(outbox.length, 0);
@@ -38,7 +38,7 @@ test('items are read in their order, behind a place and no more than asked for',
   );
 });
 
-test('what is forgotten is gone, twice changes nothing, and nobody else is touched', async (t) => {
+test('a removed item stays removed, a second removal changes nothing, and other items stay', async (t) => {
   const store = temporaryStore(t);
   const outbox = new OutboxStore(store.state, new FakeLog());
   await put(store, outbox, 4);
@@ -48,7 +48,7 @@ test('what is forgotten is gone, twice changes nothing, and nobody else is touch
   assert.equal(outbox.length, 2);
 });
 
-test('a place is never given twice, also when everything was forgotten before a restart', async (t) => {
+test('no place is assigned twice, even if all items were removed before a restart', async (t) => {
   const store = temporaryStore(t);
   const outbox = new OutboxStore(store.state, new FakeLog());
   const places = await put(store, outbox, 3);
@@ -60,7 +60,7 @@ test('a place is never given twice, also when everything was forgotten before a 
   assert.equal(next.lastPlace, 3);
 });
 
-test('a row that is no item is passed over, said once, stays, and is waited for by nobody', async (t) => {
+test('an unreadable row is skipped, logged once, stays stored, and blocks no reader', async (t) => {
   const store = temporaryStore(t);
   const log = new FakeLog();
   const outbox = new OutboxStore(store.state, log);
@@ -78,16 +78,16 @@ test('a row that is no item is passed over, said once, stays, and is waited for 
   assert.equal(store.state.outbox.items.getKeysCount(), 1);
 });
 
-test('who follows is told until it is enough, and one that throws harms nobody', (t) => {
+test('a follower is notified until it cancels, and one that throws does not affect others', (t) => {
   const log = new FakeLog();
   const outbox = new OutboxStore(temporaryStore(t).state, log);
-  const told: string[] = [];
+  const calls: string[] = [];
   outbox.follow(() => {
     throw new Error('no');
   });
-  const cancel = outbox.follow(() => told.push('told'));
+  const cancel = outbox.follow(() => calls.push('notified'));
   outbox.notify();
   cancel();
   outbox.notify();
-  assert.deepEqual(told, ['told']);
+  assert.deepEqual(calls, ['notified']);
 });

@@ -17,7 +17,7 @@ function scene(t: Ending) {
 const nowS = 1_800_000_000;
 const alice = { name: 'alice', role: 'operator' } as const;
 
-test('a token is told once and kept as its hash, in a file for its owner alone', async (t) => {
+test('a token is returned once and stored as its hash, in a file for its owner alone', async (t) => {
   const { file, path } = scene(t);
   assert.deepEqual([await file.read(), existsSync(path)], [[], false]);
   const made = await file.create(alice, nowS);
@@ -31,7 +31,7 @@ test('a token is told once and kept as its hash, in a file for its owner alone',
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-test('a name is given once, is no reserved one, and is free again when it is revoked', async (t) => {
+test('a name is unique, not reserved, and free again after a revocation', async (t) => {
   const { file } = scene(t);
   assert.ok((await file.create(alice, nowS)).ok);
   assert.deepEqual(await file.create({ ...alice, role: 'viewer' }, nowS), fail('taken'));
@@ -42,7 +42,7 @@ test('a name is given once, is no reserved one, and is free again when it is rev
   assert.ok((await file.create(alice, nowS)).ok);
 });
 
-test('there are so many tokens and no more', async (t) => {
+test('the number of tokens is bounded', async (t) => {
   const { file, path } = scene(t);
   const tokens = Array.from({ length: opsTokensMax }, (_, i) => {
     return { name: `t${i}`, role: 'viewer', sha256: 'a'.repeat(64) };
@@ -53,13 +53,13 @@ test('there are so many tokens and no more', async (t) => {
   await assert.rejects(file.read(), /tokens must be a list of at most 64 tokens/);
 });
 
-test('uses are noted by hash, and the mode is put right by a change', async (t) => {
+test('uses are recorded by hash, and a change restores the file mode', async (t) => {
   const { file, path } = scene(t);
   const made = await file.create(alice, nowS);
   assert.ok(made.ok);
   chmodSync(path, 0o644);
   const [stored] = made.value.tokens;
-  const noted = await file.noteUses(new Map([[stored?.sha256 ?? '', nowS + 60]]));
+  const noted = await file.recordUses(new Map([[stored?.sha256 ?? '', nowS + 60]]));
   assert.equal(noted[0]?.lastUsedAtS, nowS + 60);
   assert.deepEqual(await file.read(), noted);
   assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -92,7 +92,7 @@ const faults: readonly (readonly [what: string, content: unknown, fault: RegExp]
 ];
 
 for (const [what, content, fault] of faults)
-  test(`a file with ${what} is named with its fault, and is never changed`, async (t) => {
+  test(`a file with ${what} is reported with its fault, and is never changed`, async (t) => {
     const { file, path } = scene(t);
     const text = typeof content === 'string' ? content : JSON.stringify(content);
     writeFileSync(path, text);

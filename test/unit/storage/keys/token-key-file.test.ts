@@ -33,7 +33,7 @@ const secret = Buffer.alloc(32, 7).toString('base64url');
 const first = { kid: 'a1', secret, created_at: 5 };
 const second = { kid: 'b2', secret, created_at: 4 };
 
-test('a file that is not there is made with one key, for its owner alone, and nothing beside it', async (t) => {
+test('a missing file is created with one key, for its owner alone, and leaves no other file', async (t) => {
   const { directory, path, file } = scene(t);
   assert.equal(await file.find(), null);
   const { keys, openMode } = await file.ensure(nowS);
@@ -51,7 +51,7 @@ test('a file that is not there is made with one key, for its owner alone, and no
   });
 });
 
-test('a file that is there stays as it is, and every node that has a copy has its keys', async (t) => {
+test('an existing file stays unchanged, and every node with a copy has its keys', async (t) => {
   const { directory, path, file } = scene(t);
   const made = await file.ensure(nowS);
   const text = readFileSync(path, 'utf8');
@@ -62,14 +62,14 @@ test('a file that is there stays as it is, and every node that has a copy has it
   assert.deepEqual(await keyFile(copy).find(), made);
 });
 
-test('starts at the same time agree on one key', async (t) => {
+test('concurrent starts agree on one key', async (t) => {
   const { directory, path } = scene(t);
   const made = await Promise.all(Array.from({ length: 8 }, () => keyFile(path).ensure(nowS)));
   for (const each of made) assert.deepEqual(each, made[0]);
   assert.deepEqual(readdirSync(directory), ['token-keys.json']);
 });
 
-test('a rotation puts a new key first, keeps the former one, and drops what is older', async (t) => {
+test('a rotation adds a new first key, keeps the former one, and drops older ones', async (t) => {
   const { path, file } = scene(t);
   const [original] = (await file.ensure(nowS)).keys;
   const once = await file.rotate(nowS + 10);
@@ -84,14 +84,14 @@ test('a rotation puts a new key first, keeps the former one, and drops what is o
   assert.equal(twice.keys.length, 2);
 });
 
-test('a rotation where no file is makes one', async (t) => {
+test('a rotation creates a missing file', async (t) => {
   const { file } = scene(t);
   const { keys, dropped } = await file.rotate(nowS);
   assert.deepEqual([keys.length, dropped], [1, []]);
   assert.deepEqual((await file.find())?.keys, keys);
 });
 
-test('a key is retired, the newest too, but never the last one', async (t) => {
+test('any key can be retired, except the last one', async (t) => {
   for (const which of [0, 1]) {
     const { path, file } = scene(t);
     await file.ensure(nowS);
@@ -108,7 +108,7 @@ test('a key is retired, the newest too, but never the last one', async (t) => {
   assert.deepEqual(await scene(t).file.retire('a1'), fail('unknown'));
 });
 
-test('a file that others can read is told, and closed by the next change', async (t) => {
+test('a file that others can read is reported, and closed by the next change', async (t) => {
   const { path, file } = scene(t);
   await file.ensure(nowS);
   for (const mode of [0o644, 0o640, 0o604, 0o620]) {
@@ -120,7 +120,7 @@ test('a file that others can read is told, and closed by the next change', async
   assert.equal((await file.find())?.openMode, null);
 });
 
-test('a key made by hand need not say when', async (t) => {
+test('a key made by hand needs no creation time', async (t) => {
   const { path, file } = scene(t);
   writeFileSync(path, JSON.stringify({ keys: [{ kid: 'Key_1.by-hand', secret }] }), { mode: 0o600 });
   assert.deepEqual((await file.find())?.keys, [
@@ -164,7 +164,7 @@ const faults: readonly (readonly [what: string, content: unknown, fault: RegExp]
 ];
 
 for (const [what, content, fault] of faults)
-  test(`a file with ${what} is named with its fault, is never changed, and none of it is quoted`, async (t) => {
+  test(`a file with ${what} is reported with its fault, is never changed, and none of it is quoted`, async (t) => {
     const { path, file } = scene(t);
     const bytes = Buffer.isBuffer(content) || typeof content === 'string' ? content : JSON.stringify(content);
     writeFileSync(path, bytes, { mode: 0o600 });
@@ -184,7 +184,7 @@ for (const [what, content, fault] of faults)
     assert.deepEqual(readFileSync(path), Buffer.from(bytes));
   });
 
-test('a file that cannot be read, and a directory that is not there, are said with their names', async (t) => {
+test('an unreadable file and a missing directory are reported by name', async (t) => {
   const { directory, path, file } = scene(t);
   mkdirSync(path);
   await assert.rejects(file.ensure(nowS), {

@@ -10,14 +10,14 @@ function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
 }
 
-test('a new data directory is made with its parents, closed to others', (t) => {
+test('a new data directory is created with its parents, with mode 0700', (t) => {
   const made = join(temporaryDirectory(t), 'deep');
   const path = join(made, 'data');
   assert.deepEqual(prepareDataDirectory(path), { directory: path, made, modeBefore: null });
   assert.equal(modeOf(path), 0o700);
 });
 
-test('a data directory that is open to others is closed, and its old mode told', (t) => {
+test('a data directory that is open to others is closed, and its former mode returned', (t) => {
   const path = join(temporaryDirectory(t), 'data');
   mkdirSync(path);
   chmodSync(path, 0o755);
@@ -25,7 +25,7 @@ test('a data directory that is open to others is closed, and its old mode told',
   assert.equal(modeOf(path), 0o700);
 });
 
-test('a directory that everybody shares is not closed but refused', (t) => {
+test('a shared directory is refused, not closed', (t) => {
   const path = join(temporaryDirectory(t), 'shared');
   mkdirSync(path);
   chmodSync(path, 0o1777);
@@ -33,7 +33,7 @@ test('a directory that everybody shares is not closed but refused', (t) => {
   assert.equal(modeOf(path), 0o777);
 });
 
-test('a data directory that is a file is refused with its name', (t) => {
+test('a file in place of a data directory is refused by name', (t) => {
   const path = join(temporaryDirectory(t), 'data');
   writeFileSync(path, '');
   assert.throws(

@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { probeDisk } from '../../../../src/storage/lmdb/disk-probe.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
-test('a disk that takes a file is well, and nothing of it stays', async (t) => {
+test('a probe of a healthy disk succeeds and leaves no file', async (t) => {
   const directory = temporaryDirectory(t);
   const before = readdirSync(directory);
   assert.equal(await probeDisk(directory), null);
   assert.deepEqual(readdirSync(directory), before);
 });
 
-test('a disk that takes none is told by its own words', async (t) => {
+test("a probe of a failing disk returns the system's error", async (t) => {
   assert.match((await probeDisk(join(temporaryDirectory(t), 'gone')))?.message ?? '', /^ENOENT/);
 });

@@ -17,7 +17,7 @@ function openEnvironment(t: TestContext) {
   return { environment, table: environment.table<number>('numbers') };
 }
 
-test('who looks for a batch sees all of it, once, and no later than the promise', async (t) => {
+test('a watch sees a whole batch, once, and no later than the promise resolves', async (t) => {
   const { environment, table } = openEnvironment(t);
   const other = Buffer.from('other');
   for (let round = 1; round <= 200; round++) {
@@ -29,7 +29,7 @@ test('who looks for a batch sees all of it, once, and no later than the promise'
       },
       {
         isVisible: () => table.get(key) === round,
-        seen: () => {
+        onVisible: () => {
           seen += 1;
           assert.equal(table.get(other), round);
         },
@@ -41,7 +41,7 @@ test('who looks for a batch sees all of it, once, and no later than the promise'
   await environment.close();
 });
 
-test('an environment that is closed under a batch is looked at no more', async (t) => {
+test('an environment that is closed during a batch is not read any more', async (t) => {
   const { environment, table } = openEnvironment(t);
   const looks: string[] = [];
   const batch = environment.transaction(() => void table.put(key, 1), {
@@ -49,18 +49,18 @@ test('an environment that is closed under a batch is looked at no more', async (
       looks.push(isClosed ? 'closed' : 'open');
       return false;
     },
-    seen: () => assert.fail('it never says that it is visible'),
+    onVisible: () => assert.fail('it never becomes visible'),
   });
   let isClosed = false;
   const closed = environment.close();
   isClosed = true;
   await Promise.all([batch, closed]);
-  // The package resets its reads by a timer of its own.
+  // The package resets its reads on a timer of its own.
   await sleep(0);
   assert.ok(!looks.includes('closed'));
 });
 
-test('a batch that begins while its environment is closed is refused, and the one before it is kept', async (t) => {
+test('a transaction of a closing environment is rejected, and the one before it is committed', async (t) => {
   const { environment, table } = openEnvironment(t);
   const batch = environment.transaction(() => void table.put(key, 1));
   const closed = environment.close();
@@ -70,7 +70,7 @@ test('a batch that begins while its environment is closed is refused, and the on
   await closed;
 });
 
-test('a transaction that throws has changed nothing', async (t) => {
+test('a transaction that throws changes nothing', async (t) => {
   const { environment, table } = openEnvironment(t);
   const failing = environment.transaction(() => {
     void table.put(key, 1);
@@ -81,7 +81,7 @@ test('a transaction that throws has changed nothing', async (t) => {
   await environment.close();
 });
 
-test('an environment that is closed waits for its transactions', async (t) => {
+test('closing an environment waits for its transactions', async (t) => {
   const { environment, table } = openEnvironment(t);
   const beside = new Environment(environment.path);
   t.after(() => beside.close());
@@ -93,7 +93,7 @@ test('an environment that is closed waits for its transactions', async (t) => {
   assert.equal(beside.table('numbers').get(key), 1);
 });
 
-test('a page that is damaged fails the reads that meet it and each commit, is told, and ends no process', async (t) => {
+test('a damaged page fails its reads and each commit, is reported, and ends no process', async (t) => {
   const { environment } = openEnvironment(t);
   const names = environment.table<string>('names');
   const keyOf = (number: number): Buffer => Buffer.from(`name-${number}`);
@@ -101,13 +101,13 @@ test('a page that is damaged fails the reads that meet it and each commit, is to
   await environment.transaction(() => {
     for (const number of numbers) void names.put(keyOf(number), `${number} `.repeat(20));
   });
-  const told: unknown[] = [];
-  environment.onFault((error) => told.push(error));
+  const faults: unknown[] = [];
+  environment.onFault((error) => faults.push(error));
   wipePages(environment.path, 'name-250');
   environment.refresh();
   assert.throws(() => names.get(keyOf(250)), /MDB_/);
-  assert.equal(names.get(keyOf(1)), '1 '.repeat(20), 'what lies elsewhere is read in the same turn');
-  assert.equal(told.length, 1);
+  assert.equal(names.get(keyOf(1)), '1 '.repeat(20), 'undamaged pages are read in the same turn');
+  assert.equal(faults.length, 1);
   for (let tries = 0; tries < 3; tries += 1)
     await assert.rejects(
       environment.transaction(() => void names.put(keyOf(250), 'anew')),

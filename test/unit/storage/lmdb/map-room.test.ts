@@ -6,7 +6,7 @@ import { mapGrowthBytesMax } from '../../../../src/storage/lmdb/store-limits.ts'
 const mebibyte = 2 ** 20;
 const mapBytes = 1024 * mebibyte;
 
-test('a map that cannot grow is refused before the file comes near its end, and not before', () => {
+test('a map that cannot grow is refused only when the file nears its end', () => {
   const wanted = 2 * mapBytes + mapGrowthBytesMax;
   const near = mapBytes - mapGrowthBytesMax;
   assert.throws(() => checkMapRoom({ mapBytes, usedBytes: near }, () => wanted - 1), {
@@ -16,9 +16,9 @@ test('a map that cannot grow is refused before the file comes near its end, and 
   });
   checkMapRoom({ mapBytes, usedBytes: near }, () => wanted);
   checkMapRoom({ mapBytes, usedBytes: near }, () => Infinity);
-  checkMapRoom({ mapBytes, usedBytes: near - 1 }, () => assert.fail('the limit is asked for without need'));
+  checkMapRoom({ mapBytes, usedBytes: near - 1 }, () => assert.fail('the limit is read without need'));
 });
 
-test('a transaction that puts much needs room for the next map, however far it has come', () => {
+test('a large transaction needs room for the next map at any point', () => {
   assert.throws(() => checkMapRoom({ mapBytes, usedBytes: null }, () => mapBytes), MapFullError);
 });

@@ -11,7 +11,7 @@ import { closedAfter, temporaryDirectory, temporaryStore } from '../../../suppor
 
 const application = { appId: 'app' as ApplicationId, name: 'An application' };
 
-test('what was written is there when the store is opened again', async (t) => {
+test('written entries are there after the store is reopened', async (t) => {
   const store = temporaryStore(t);
   await new RegistryWriter(store.registry, new RegistryStore(store.registry)).put('application', application);
   await store.close();
@@ -19,20 +19,20 @@ test('what was written is there when the store is opened again', async (t) => {
   assert.deepEqual(new RegistryStore(again.registry).find('application', 'app'), application);
 });
 
-test('the files of a store are for its owner only', (t) => {
+test('the files of a store are accessible to their owner only', (t) => {
   const store = temporaryStore(t);
   for (const name of ['registry.mdb', 'state.mdb'])
     assert.equal(statSync(join(store.directory, name)).mode & 0o077, 0, name);
 });
 
-test('a store in use is not opened a second time, and is once it is closed', async (t) => {
+test('a store in use cannot be opened again until it is closed', async (t) => {
   const store = temporaryStore(t);
   assert.throws(() => openStore(store.directory), StoreOpenError);
   await store.close();
   closedAfter(t, openStore(store.directory));
 });
 
-test('to open a store that is not there says what to do and makes nothing', (t) => {
+test('opening a missing store gives advice and creates nothing', (t) => {
   const directory = temporaryDirectory(t);
   assert.throws(
     () => openFoundStore(directory),

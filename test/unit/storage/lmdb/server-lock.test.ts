@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 const hasProcessFiles = existsSync('/proc/self/stat');
 
-test('a lock names its process while it is held and is gone when released', (t) => {
+test('a lock names its process, and is removed when released', (t) => {
   const directory = temporaryDirectory(t);
   assert.equal(livingPid(directory), null);
   const lock = new ServerLock(directory);
@@ -20,7 +20,7 @@ test('a lock names its process while it is held and is gone when released', (t) 
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test('a lock that another living process holds is refused with its id and what to do', async (t) => {
+test('a lock of another living process is refused with its id and advice', async (t) => {
   const directory = temporaryDirectory(t);
   const other = spawn(process.execPath, ['-e', 'process.stdin.resume()']);
   await once(other, 'spawn');
@@ -38,7 +38,7 @@ test('a lock that another living process holds is refused with its id and what t
   new ServerLock(directory).release();
 });
 
-test('one process cannot have a directory twice', { skip: !hasProcessFiles }, (t) => {
+test('one process cannot lock a directory twice', { skip: !hasProcessFiles }, (t) => {
   const directory = temporaryDirectory(t);
   const lock = new ServerLock(directory);
   assert.throws(() => new ServerLock(directory), StoreOpenError);
@@ -59,7 +59,7 @@ for (const [what, text] of [
     assert.deepEqual(readdirSync(directory), []);
   });
 
-test('a lock that is no longer ours is left alone', (t) => {
+test('a lock with another owner is not released', (t) => {
   const directory = temporaryDirectory(t);
   const lock = new ServerLock(directory);
   const path = join(directory, 'server.lock');
@@ -69,21 +69,21 @@ test('a lock that is no longer ours is left alone', (t) => {
 });
 
 test(
-  'a lock whose process was killed and not yet looked after is stale',
+  'the lock of a killed process that is not reaped yet is stale',
   { skip: !hasProcessFiles },
   async (t) => {
     const directory = temporaryDirectory(t);
-    // The shell starts a process and tells its id. Once the shell has become a program that never asks after it, it ends.
+    // The shell starts a process, prints its id, and becomes a program that never reaps it.
     const script = 'cat <&3 3<&- & echo $!; exec cat 3<&-';
     const parent = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit', 'pipe'] });
     const { stdin, stdout } = parent;
     const childInput = parent.stdio[3];
     assert.ok(stdin !== null && stdout !== null && childInput !== null && childInput !== undefined);
-    const [told] = (await once(stdout, 'data')) as [Buffer];
+    const [printed] = (await once(stdout, 'data')) as [Buffer];
     stdin.write('a line');
     await once(stdout, 'data');
     childInput.destroy();
-    const pid = Number(told.toString());
+    const pid = Number(printed.toString());
     const state = (): string => readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) (.).*$/s, '$1');
     while (state() !== 'Z') spawnSync('true');
     writeFileSync(join(directory, 'server.lock'), JSON.stringify({ pid, start: null }));

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 const nobody = 65_534;
 
-/** Root may read everything: for it, `act` runs as nobody. */
+/** Runs `act` as nobody if the user is root, who may read everything. */
 function withoutRights(act: () => void): void {
   const isRoot = process.geteuid?.() === 0;
   if (isRoot) process.seteuid?.(nobody);
@@ -19,7 +19,7 @@ function withoutRights(act: () => void): void {
   }
 }
 
-test('a directory that this user may not enter is no directory without a store', async (t) => {
+test('a directory without permission is not reported as one without a store', async (t) => {
   if (process.platform === 'win32') return t.skip('of modes');
   const directory = join(temporaryDirectory(t), 'data');
   await openStore(directory).close();
@@ -33,7 +33,7 @@ test('a directory that this user may not enter is no directory without a store',
   assert.equal(hasStore(directory), true);
 });
 
-test('a read-only disk is not a lack of rights, and another fault is said in its own words', () => {
+test('a read-only disk is not reported as a missing right, and another fault keeps its message', () => {
   const refused = (code: string): string =>
     accessError(Object.assign(new Error('said'), { code }), '/data', 'write').message;
   assert.match(refused('EROFS'), /^\/data is on a read-only file system: mount it for writing again/);
@@ -41,7 +41,7 @@ test('a read-only disk is not a lack of rights, and another fault is said in its
   assert.equal(refused('ENXIO'), '/data cannot be used: said');
 });
 
-test('a command makes neither a directory nor, in one that was not made for it, a store', async (t) => {
+test('a command creates no directory, and no store in a directory that was not made for it', async (t) => {
   const parent = temporaryDirectory(t);
   const [mistyped, other, own] = ['mistyped', 'other', 'own'].map((name) => join(parent, name));
   assert(mistyped !== undefined && other !== undefined && own !== undefined);

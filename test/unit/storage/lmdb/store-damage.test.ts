@@ -11,7 +11,7 @@ import { temporaryDirectory, type Ending } from '../../../support/temporary-stor
 const msMax = 10_000;
 const pageBytes = 4096;
 
-/** A store at rest, with entries on several pages. */
+/** A closed store with entries on several pages. */
 async function storeOf(t: Ending): Promise<string> {
   const directory = temporaryDirectory(t);
   const store = openStore(directory);
@@ -28,18 +28,18 @@ async function damageOf(directory: string): Promise<string | null> {
   return walk.state === 'damaged' ? walk.damage : null;
 }
 
-test('a store that is whole, or not there yet, has no damage', async (t) => {
+test('an intact or missing store has no damage', async (t) => {
   const directory = await storeOf(t);
   assert.deepEqual(await walkStore(directory, msMax), { state: 'whole' });
   await refuseDamage(directory);
   assert.deepEqual(await walkStore(temporaryDirectory(t), msMax), { state: 'whole' });
 });
 
-test('a walk whose time is over says that it has read a part', async (t) => {
+test('a walk out of time reports that it has read a part', async (t) => {
   assert.deepEqual(await walkStore(await storeOf(t), -1), { state: 'partly read' });
 });
 
-test('a walk that somebody ends, as Ctrl-C or a lack of memory does, says nothing of the store', () => {
+test('a walk ended by Ctrl-C or a lack of memory reports no damage', () => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL', null])
     assert.deepEqual(judgeWalk('/data', 'registry.mdb\n', signal), { state: 'partly read' });
   for (const signal of ['SIGSEGV', 'SIGBUS']) {
@@ -48,7 +48,7 @@ test('a walk that somebody ends, as Ctrl-C or a lack of memory does, says nothin
   }
 });
 
-test('a page of entries that is overwritten is damage', async (t) => {
+test('an overwritten page of entries is damage', async (t) => {
   const directory = await storeOf(t);
   const file = join(directory, storeFileNames.registry);
   const bytes = readFileSync(file);
@@ -57,7 +57,7 @@ test('a page of entries that is overwritten is damage', async (t) => {
   assert.ok((await damageOf(directory))?.startsWith(`the store's file ${file} is damaged: `));
 });
 
-test('files that are cut short, or hold something else, are told by their names, though reading them ends a process', async (t) => {
+test('truncated or foreign files are reported by name, though reading them crashes a process', async (t) => {
   const directory = await storeOf(t);
   for (const name of [storeFileNames.registry, storeFileNames.state]) {
     const file = join(directory, name);
@@ -78,7 +78,7 @@ test('files that are cut short, or hold something else, are told by their names,
   }
 });
 
-test('a store that a server holds is not looked at by a start', async (t) => {
+test('a start does not walk a store that a server owns', async (t) => {
   const directory = await storeOf(t);
   writeFileSync(join(directory, storeFileNames.registry), 'no store');
   writeFileSync(join(directory, 'server.lock'), JSON.stringify({ pid: process.ppid, start: null }));

@@ -17,7 +17,7 @@ import {
 const coded = (code: string | number): Error => Object.assign(new Error('said'), { code });
 const { errno } = constants;
 
-test('a fault is known by the code of the file system as by that of LMDB, and says what to do', () => {
+test('codes of the file system and of LMDB map to a fault with advice', () => {
   for (const [error, fault, advice] of [
     [coded('ENOSPC'), 'full', /make room/],
     [coded(errno.ENOSPC), 'full', /make room/],
@@ -38,14 +38,14 @@ test('a fault is known by the code of the file system as by that of LMDB, and sa
   assert.deepEqual([adviceBehind(coded('EISDIR')), adviceBehind(coded('EIO'))[0]], ['', ':']);
 });
 
-test('a disk can be asked whether it takes writes again, a damaged file and a map cannot', () => {
+test('a disk fault can be probed, a damaged file and a full map cannot', () => {
   assert.deepEqual(
     [coded(errno.ENOSPC), coded(errno.EROFS), coded(-30_797), new MapFullError('full')].map(isDiskFault),
     [true, true, false, false],
   );
 });
 
-test('a read is damaged by what it finds, not by a machine that is in its way or a read before it', () => {
+test('only a damaged page counts as damage, not a fault of the machine or an earlier failed read', () => {
   const garbled = new Error('Data read, but end of buffer not reached');
   assert.deepEqual(
     [garbled, coded(-30_796), coded(errno.ENOMEM), coded(errno.EMFILE), coded(-30_782), coded(-30_795)].map(
@@ -55,7 +55,7 @@ test('a read is damaged by what it finds, not by a machine that is in its way or
   );
 });
 
-test('an operator is told the cause that the system, LMDB or the cluster reports, and the next step; of another error nothing', () => {
+test('an operator receives the cause reported by the system, LMDB or the cluster with advice, and no details of other errors', () => {
   const system = (code: string): Error => Object.assign(coded(code), { syscall: 'open' });
   for (const [error, sentence] of [
     [system('ENOSPC'), /^said: make room/],
@@ -67,7 +67,7 @@ test('an operator is told the cause that the system, LMDB or the cluster reports
     [system('ENOTDIR'), /^said: reveille doctor looks/],
     [coded(-30_790), /^said: reveille doctor looks/],
     [coded(-30_797), /^said: stop the server and restore/],
-    [coded('ERR_DLOPEN_FAILED'), /^said: npm ci mends it; reveille doctor/],
+    [coded('ERR_DLOPEN_FAILED'), /^said: npm ci repairs it; reveille doctor/],
     [new MapFullError('the map is full'), /^the map is full: raise the limit of the address space/],
     [new StoreOpenError('ops-tokens.json: is no JSON'), /^ops-tokens\.json: is no JSON$/],
     [new SharedStateUnavailable('NATS is away'), /^NATS is away: reveille doctor asks the NATS/],

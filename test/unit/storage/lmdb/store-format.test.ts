@@ -10,7 +10,7 @@ import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
 import { storeFormat, storeFormatName } from '../../../../src/storage/lmdb/store-format.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
-/** A store in one of whose files the number was changed; null: removed. */
+/** Creates a store with a changed format number in one file; null: removed. */
 async function storeOfFormat(t: Ending, file: string, format: number | null): Promise<string> {
   const directory = join(temporaryDirectory(t), 'data');
   await openStore(directory).close();
@@ -34,11 +34,10 @@ for (const [file, format, has] of [
   ['state.mdb', storeFormat + 1, `format ${storeFormat + 1}`],
   ['state.mdb', null, 'no format'],
 ] as const)
-  test(`a store whose ${file} has ${has} is refused by all that open it, with one sentence`, async (t) => {
+  test(`a store whose ${file} has ${has} is refused by every way to open it, with one sentence`, async (t) => {
     const directory = await storeOfFormat(t, file, format);
     const message = refusal(directory, has);
     assert.throws(() => openStore(directory), { name: 'StoreOpenError', message });
-    // Then its files are closed.
     await setImmediate();
     const context = new CommandContext({ set: [`data.dir=${directory}`] }, {});
     const [finding] = await checkRegistry(context);

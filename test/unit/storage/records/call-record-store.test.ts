@@ -29,7 +29,7 @@ async function reopened(t: TestContext, store: Store): Promise<Store> {
   return closedAfter(t, openStore(store.directory));
 }
 
-/** What the store has, committed. */
+/** The committed state of the store. */
 function stored(store: Store): { readonly keys: readonly string[]; readonly ended: readonly unknown[] } {
   const keys = Array.from(store.state.calls.getKeys(), (key) => key.toString());
   return {
@@ -40,7 +40,7 @@ function stored(store: Store): { readonly keys: readonly string[]; readonly ende
   };
 }
 
-test('sessions and the events that told of them are there when the store is opened again', async (t) => {
+test('sessions and their events are there after the store is reopened', async (t) => {
   const store = temporaryStore(t);
   const { calls, journal } = open(store);
   calls.write(device, [videoCall, audioCall], endOf(videoCall));
@@ -57,7 +57,7 @@ test('sessions and the events that told of them are there when the store is open
   assert.deepEqual(stored(again).ended, [device, 'gone']);
 });
 
-test('a change that is told hurries; one that is not waits for another, or for who asks for it', async (t) => {
+test('a change with an event is committed at once; one without waits for another, or for a caller that awaits it', async (t) => {
   const clock = new DrivenClock();
   const commits = new ScriptedCommits();
   const { calls } = open(temporaryStore(t), { clock, batch: commits.batch });
@@ -78,7 +78,7 @@ test('a change that is told hurries; one that is not waits for another, or for w
   assert.equal(calls.committed(device), null);
 });
 
-test('a commit that the store refuses leaves neither the sessions nor the event, and both when it is taken', async (t) => {
+test('a refused commit leaves neither sessions nor event, and its retry writes both', async (t) => {
   const store = temporaryStore(t);
   const clock = new DrivenClock();
   const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
@@ -86,14 +86,14 @@ test('a commit that the store refuses leaves neither the sessions nor the event,
   calls.write(device, [audioCall], endOf(videoCall));
   await commits.fail();
   assert.deepEqual(stored(store), { keys: [], ended: [] });
-  assert.deepEqual(calls.read(device), [audioCall], 'what happened is known all the same');
+  assert.deepEqual(calls.read(device), [audioCall], 'uncommitted sessions are readable');
   assert.notEqual(calls.committed(device), null);
   clock.advance(commitRetryMs);
   await commits.succeed();
   assert.deepEqual(stored(store), { keys: [device], ended: [device] });
 });
 
-test('a device whose sessions change several times in one batch is put once, and every event is told', async (t) => {
+test('a device with several changes in one batch is put once, and every event is published', async (t) => {
   const store = temporaryStore(t);
   const { calls, journal } = open(store);
   const put = t.mock.method(store.state.calls, 'put');
@@ -106,7 +106,7 @@ test('a device whose sessions change several times in one batch is put once, and
   assert.deepEqual(stored(store), { keys: [device], ended: [device, device] });
 });
 
-test('a store that falls behind says so', (t) => {
+test('an overloaded store reports it', (t) => {
   const { calls } = open(temporaryStore(t), { backlogMax: 2, batch: new ScriptedCommits().batch });
   for (let number = 0; number < 3; number++) {
     assert.equal(calls.isOverloaded(), false);
@@ -115,7 +115,7 @@ test('a store that falls behind says so', (t) => {
   assert.equal(calls.isOverloaded(), true);
 });
 
-test('a store that cannot be read throws to who asks, and loses nothing of what has happened', async (t) => {
+test('reads of an unreadable store throw, and no saved session is lost', async (t) => {
   const store = temporaryStore(t);
   const { calls } = open(store, { batch: new ScriptedCommits().batch });
   await store.close();
@@ -125,7 +125,7 @@ test('a store that cannot be read throws to who asks, and loses nothing of what 
   assert.deepEqual(calls.read(device), [videoCall]);
 });
 
-test('a row to which a later release has added is read', async (t) => {
+test('a row with additional fields of a later release is decoded', async (t) => {
   const store = temporaryStore(t);
   const row = encodeCalls([videoCall]).map((session) => [...session, 'later']);
   await store.state.environment.transaction(() => {
@@ -134,7 +134,7 @@ test('a row to which a later release has added is read', async (t) => {
   assert.deepEqual(open(store).calls.read(device), [videoCall]);
 });
 
-test('no text of a caller is kept as a string, which some decoders rob of a U+FEFF at its beginning', () => {
+test('free text is stored as bytes, because some decoders drop a leading U+FEFF of a string', () => {
   const waiting: unknown[] = [encodeCalls([audioCall])];
   let bytes = 0;
   while (waiting.length > 0) {

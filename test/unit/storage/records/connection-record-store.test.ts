@@ -16,7 +16,6 @@ import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts
 import { openJournal } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
-/** Of a first login. */
 const openRecord: ConnectionRecord = {
   epoch: 1,
   lastLoginAt: 100,
@@ -44,7 +43,7 @@ const login = loginOf({ session: openSession, atMs: 100_000 });
 const signalLogin = loginOf({ connection: 'signal', session: openSession, atMs: 100_000 });
 const signalEnd = endOf({ connection: 'signal', session: openSession, atMs: 110_000 });
 
-test('a record that was committed is read after the store is opened again, and its event with it', async (t) => {
+test('a committed record and its event are read after the store is reopened', async (t) => {
   const store = temporaryStore(t);
   const records = recordsOf(store);
   const strange = 'a\0b\n😀' as DeviceId;
@@ -67,7 +66,7 @@ test('a record that was committed is read after the store is opened again, and i
   });
 });
 
-test('sleep and signal records are apart, and their events in one log', async (t) => {
+test('sleep and signal records are separate, and share one event log', async (t) => {
   const store = temporaryStore(t);
   const { journal, events } = openJournal(store);
   const sleep = new ConnectionRecordStore(store.state, 'sleep', journal);
@@ -86,7 +85,7 @@ test('sleep and signal records are apart, and their events in one log', async (t
   assert.equal(await lost.close('signal', () => true, 500_000), 0);
 });
 
-test('heartbeats noted while the store refuses take the room of one a device, and the newest is kept', async (t) => {
+test('heartbeats during a refusal use one entry per device, and the newest is kept', async (t) => {
   const store = temporaryStore(t);
   const clock = new DrivenClock();
   const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
@@ -106,14 +105,14 @@ test('heartbeats noted while the store refuses take the room of one a device, an
   for (const id of ids) assert.equal(records.read(id)?.lastHeartbeatAt, 199);
 });
 
-test('a record cannot be read from a closed store: it throws and is never taken for none', async (t) => {
+test('reading a record from a closed store throws, and never returns null', async (t) => {
   const store = temporaryStore(t);
   const records = recordsOf(store);
   await store.close();
   assert.throws(() => records.read(device));
 });
 
-test('the newest record is what is read, at every moment between writes and commits', async (t) => {
+test('reads return the newest record at every moment between writes and commits', async (t) => {
   const records = recordsOf(temporaryStore(t));
   const newest = new Map<DeviceId, ConnectionRecord>();
   let seed = 1;

@@ -46,7 +46,7 @@ function open(
   return { journal, wakeups: new WakeupRecordStore(store.state, journal, { clock, knownMax, batch }) };
 }
 
-/** So many minutes pass, in which the wall clock stands still. */
+/** Advances the clock by minutes while the wall clock stands still. */
 async function forgetFor(minutes: number, clock: DrivenClock, wakeups: WakeupRecordStore): Promise<void> {
   for (let i = 0; i < minutes; i++) {
     clock.advance(60_000);
@@ -68,7 +68,7 @@ async function reopened(t: TestContext, store: Store): Promise<Store> {
   return closedAfter(t, openStore(store.directory));
 }
 
-test('a saved wakeup is known at once, and after the store is opened again', async (t) => {
+test('a saved wakeup is found at once, and after the store is reopened', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock);
@@ -84,7 +84,7 @@ test('a saved wakeup is known at once, and after the store is opened again', asy
   assert.equal(again.find(latestOf(app, request(2))), null);
 });
 
-test('forgetting takes what is 24 hours old, over as many slices as it needs, and nothing younger', async (t) => {
+test('wakeups older than 24 hours are removed in slices, and younger ones stay', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock);
@@ -103,7 +103,7 @@ test('forgetting takes what is 24 hours old, over as many slices as it needs, an
   assert.equal(wakeups.find(latestOf(app, request(1))), null);
 });
 
-test('a wall clock that is 40 days ahead costs a hundredth of the outcomes a minute, and a full store all', async (t) => {
+test('a wall clock 40 days ahead removes a hundredth of the outcomes per minute, and all of a full store', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock);
@@ -118,7 +118,7 @@ test('a wall clock that is 40 days ahead costs a hundredth of the outcomes a min
   assert.ok(store.state.wakeups.records.getKeysCount() < 969, 'it has room again');
 });
 
-test('of several wakeups of one request id each goes in its time, and the latest of a device with the last of its', async (t) => {
+test('wakeups of one request id are removed one by one at their age, and the latest of a device with its last', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock);
@@ -148,7 +148,7 @@ test('of several wakeups of one request id each goes in its time, and the latest
   assert.deepEqual(await left(), [0, 0, undefined, undefined, undefined]);
 });
 
-test('the request id of a repeat finds the wakeup after the store is opened again, and is forgotten with it', async (t) => {
+test('the request id of a repeat finds the wakeup after the store is reopened, and is removed with it', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock);
@@ -175,7 +175,7 @@ test('the request id of a repeat finds the wakeup after the store is opened agai
   assert.equal(last.state.wakeups.latest.getKeysCount(), 0);
 });
 
-test('a full memory says so, counts each wakeup once, and has room again when the old is forgotten', async (t) => {
+test('a full table reports it, counts each wakeup once, and has room again after removals', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock, { knownMax: 3 });
@@ -195,7 +195,7 @@ test('a full memory says so, counts each wakeup once, and has room again when th
   assert.equal(wakeups.isFull(), false);
 });
 
-test('a store that falls behind counts as full', (t) => {
+test('an overloaded store counts as full', (t) => {
   const clock = new DrivenClock();
   const commits = new ScriptedCommits();
   const { wakeups } = open(temporaryStore(t), clock, { backlogMax: 2, batch: commits.batch });
@@ -203,7 +203,7 @@ test('a store that falls behind counts as full', (t) => {
   assert.equal(wakeups.isFull(), true);
 });
 
-test('a store that cannot be read throws to who asks, and loses nothing of what has happened', async (t) => {
+test('reads of an unreadable store throw, and no saved wakeup is lost', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups } = open(store, clock, { batch: new ScriptedCommits().batch });
@@ -214,7 +214,7 @@ test('a store that cannot be read throws to who asks, and loses nothing of what 
   assert.deepEqual(wakeups.find(latestOf(app, request(1))), wakeup);
 });
 
-test('forgetting runs by the clock until it is cancelled, and outlives a store that refuses', async (t) => {
+test('removal runs by the clock until it is cancelled, and continues after a refusal', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const earlier = open(store, clock);
@@ -226,7 +226,7 @@ test('forgetting runs by the clock until it is cancelled, and outlives a store t
   clock.stepWall(wakeupKnownMs);
   clock.advance(forgetWakeupsMs);
   await commits.fail();
-  assert.equal(journal.isHealthy, true, 'nothing that happened waits for the store');
+  assert.equal(journal.isHealthy, true, 'no saved wakeup is lost');
   clock.advance(forgetWakeupsMs);
   await commits.succeed();
   assertKeys(store, 0, 0);

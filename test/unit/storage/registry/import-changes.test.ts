@@ -37,7 +37,7 @@ function content(store: Store): string {
   return Array.from(exportRegistry(store.registry, { form: 'document', withSecrets: true })).join('');
 }
 
-test('an import counts what it adds, changes, deletes and leaves', (t) => {
+test('an import counts added, changed, deleted and unchanged entries', (t) => {
   const store = temporaryStore(t);
   const first = reportOf(importInto(store, registryOf(manyDevices(20))));
   assert.deepEqual(first.changes.device, { added: 20, changed: 0, unchanged: 0, deleted: 0 });
@@ -54,7 +54,7 @@ test('an import counts what it adds, changes, deletes and leaves', (t) => {
   assert.deepEqual(replaced.deletedIds, { device: ['D00', 'D19'] });
 });
 
-test('an entry that the file has twice is deleted no more and no less than once', (t) => {
+test('entries that occur twice in the file do not change the number of deletions', (t) => {
   const store = temporaryStore(t);
   reportOf(importInto(store, registryOf(manyDevices(3))));
   const twice = registryOf([...manyDevices(2), ...manyDevices(2)]);
@@ -85,7 +85,7 @@ for (const dryRun of [false, true])
     }
   });
 
-test('a tenth of each kind may go unconfirmed, and of a kind of few entries none', (t) => {
+test('a tenth of each kind may be deleted without confirmation, and none of a kind with few entries', (t) => {
   const store = temporaryStore(t);
   reportOf(importInto(store, registryOf(manyDevices(20))));
   assert.ok(importInto(store, registryOf(manyDevices(18)), { replace: true }).ok);
@@ -97,7 +97,7 @@ test('a tenth of each kind may go unconfirmed, and of a kind of few entries none
   );
 });
 
-test('no more is deleted than was confirmed, though the registry has changed since', (t) => {
+test('no more entries are deleted than confirmed, even if the registry has changed since', (t) => {
   const store = temporaryStore(t);
   reportOf(importInto(store, registryOf(manyDevices(20))));
   const confirmed = {
@@ -114,7 +114,7 @@ test('no more is deleted than was confirmed, though the registry has changed sin
   assert.equal(content(store), before);
 });
 
-test('an import that is cancelled before its commit leaves nothing, and one after it cannot be', (t) => {
+test('a cancellation before the commit leaves no change, and one after it has no effect', (t) => {
   const store = temporaryStore(t);
   const early = new CommitSwitch();
   assert.equal(early.cancel(), true);

@@ -38,7 +38,7 @@ function openNode(t: Ending, store: Store = temporaryStore(t)) {
   return { store, mirror, registry, writer, applied, text, faults };
 }
 
-/** A node that shares from the start and has the sample's entries, none of which is to be shared any more. */
+/** A node in a cluster with the sample's entries, all of them shared. */
 async function sampleNode(t: Ending) {
   const node = openNode(t);
   await node.mirror.adopt();
@@ -66,21 +66,21 @@ const rowOf = (device: Device): RegistryChange => ({
   row: packEntry('device', device),
 });
 const gone = (kind: string, id: string): RegistryChange => ({ kind, id, row: null });
-/** As they stand in the shared registry. */
+/** Rows as the shared registry has them. */
 const standingAt = (position: number, ...changes: readonly RegistryChange[]): SharedRegistryChange[] =>
   changes.map((change) => ({ ...change, position }));
 const placedAt = (position: number, places: readonly { readonly place: number }[]): SharedPlace[] =>
   places.map(({ place }) => ({ place, position }));
 const named = ({ kind, id }: RegistryChange): string => `${kind} ${id}`;
 
-test('a short secret is taken from another node, where it was let in', async (t) => {
+test('a short secret that another node allowed is accepted', async (t) => {
   const { mirror, registry } = await sampleNode(t);
   await mirror.apply(standingAt(41, rowOf({ ...sample, secret: 's' })), 41);
   registry.purge();
   assert.equal(registry.findDevice(deviceId)?.secret, 's');
 });
 
-test('what others changed is here, and told: credentials that are other', async (t) => {
+test('changes of other nodes are applied, and changed credentials reported', async (t) => {
   const { mirror, registry, applied } = await sampleNode(t);
   await mirror.apply(
     standingAt(
@@ -102,17 +102,17 @@ test('what others changed is here, and told: credentials that are other', async 
     applied.map(({ count, credentials }) => [count, credentials]),
     [[4, ['AKTEST']]],
   );
-  assert.deepEqual(mirror.unshared(10), [], 'what comes from the others is not told to them');
+  assert.deepEqual(mirror.unshared(10), [], 'changes of other nodes are not shared again');
 });
 
-test('an entry that is the same already is not put again, and nobody is told', async (t) => {
+test('an unchanged entry is not put again, and no listener is notified', async (t) => {
   const { mirror, applied } = await sampleNode(t);
   await mirror.apply(standingAt(5, rowOf(sample)), 5);
   assert.deepEqual(applied, []);
   assert.equal(mirror.position, 5);
 });
 
-test('a position without changes is kept, also over a restart, and may go back', async (t) => {
+test('a position without changes is stored, survives a restart, and may decrease', async (t) => {
   const { mirror, store } = await sampleNode(t);
   await mirror.apply([], 7);
   await mirror.apply([], 3);
@@ -120,7 +120,7 @@ test('a position without changes is kept, also over a restart, and may go back',
   assert.equal(openNode(t, closedAfter(t, openStore(store.directory))).mirror.position, 3);
 });
 
-test('an entry that is none is refused with a sentence, and the rest goes on', async (t) => {
+test('an invalid entry is skipped with a log line, and the others are applied', async (t) => {
   const { mirror, registry, faults, text } = await sampleNode(t);
   const before = text();
   const { row } = rowOf(sample);
@@ -162,7 +162,7 @@ test('an entry that is none is refused with a sentence, and the rest goes on', a
   assert.equal(mirror.position, 10);
 });
 
-test('many changes are applied in their order, the last of an entry counts, and the position is the whole', async (t) => {
+test('many changes are applied in order, the last of an entry wins, and the position moves at the end', async (t) => {
   const { mirror, registry, applied } = await sampleNode(t);
   const changes = Array.from({ length: 2 * mirrorEntriesSlice + 1 }, (_, i) =>
     rowOf({ ...sample, deviceId: `D${i % (mirrorEntriesSlice + 1)}` as DeviceId, expiresAt: i }),
@@ -175,10 +175,10 @@ test('many changes are applied in their order, the last of an entry counts, and 
   assert.equal(applied.length, 3);
 });
 
-test('changes made here are noted in their order with the bytes of their rows, once, and told', async (t) => {
+test('changes made here are recorded in order with their rows, once, and followers notified', async (t) => {
   const { mirror, writer } = await sampleNode(t);
-  let told = 0;
-  const cancel = mirror.follow(() => (told += 1));
+  let notified = 0;
+  const cancel = mirror.follow(() => (notified += 1));
   await writer.update('device', deviceId, (device) => ({ ...device, disabled: true }));
   await writer.putDevice({ ...sample, deviceId: 'NEW' as DeviceId });
   await writer.update('credential', 'AKTEST', (credential) => ({
@@ -188,7 +188,7 @@ test('changes made here are noted in their order with the bytes of their rows, o
   await writer.putDevice({ ...sample, disabled: true, secret: 'other' });
   cancel();
   await writer.putDevice({ ...sample, disabled: true, secret: 'other' });
-  assert.equal(told, 4);
+  assert.equal(notified, 4);
   const unshared = mirror.unshared(10);
   assert.deepEqual(
     unshared.map(({ change }) => named(change)),
@@ -198,7 +198,7 @@ test('changes made here are noted in their order with the bytes of their rows, o
   assert.equal(mirror.unshared(2).length, 2);
 });
 
-test('a change that changes nothing, or is refused, is not noted', async (t) => {
+test('a change without effect, or a refused one, is not recorded', async (t) => {
   const { mirror, writer } = await sampleNode(t);
   await writer.putDevice(sample);
   await writer.update('device', deviceId, (device) => ({ ...device, disabled: false }));
@@ -206,7 +206,7 @@ test('a change that changes nothing, or is refused, is not noted', async (t) => 
   assert.deepEqual(mirror.unshared(10), []);
 });
 
-test('places are not given again, and what was changed again meanwhile is not shared yet', async (t) => {
+test('places are not reused, and an entry that changed again is not shared yet', async (t) => {
   const { mirror, writer } = await sampleNode(t);
   await writer.update('device', deviceId, (device) => ({ ...device, disabled: true }));
   const [first] = mirror.unshared(1);
@@ -221,7 +221,7 @@ test('places are not given again, and what was changed again meanwhile is not sh
   assert.ok((mirror.unshared(1)[0]?.place ?? 0) > second.place);
 });
 
-test('what others changed after it takes its place, also when it came before the change counted as shared', async (t) => {
+test('a later change of another node wins, even if it arrived before the own change counted as shared', async (t) => {
   const { mirror, writer, registry, applied } = await sampleNode(t);
   await writer.putDevice({ ...sample, secret: 'ours' });
   await writer.update('bridge', 'bridge-1', (bridge) => ({ ...bridge, revoked: true }));
@@ -243,7 +243,7 @@ test('what others changed after it takes its place, also when it came before the
   assert.deepEqual(mirror.unshared(10), []);
 });
 
-test('what others have in a registry of NATS that was made anew counts, whatever was shared with the one before', async (t) => {
+test('entries of a recreated NATS registry win over those shared with its predecessor', async (t) => {
   const { mirror, writer, registry } = await sampleNode(t);
   await writer.update('device', deviceId, (device) => ({ ...device, disabled: true }));
   await mirror.shared(placedAt(1000, mirror.unshared(1)));
@@ -253,7 +253,7 @@ test('what others have in a registry of NATS that was made anew counts, whatever
   assert.equal(registry.findDevice(deviceId)?.secret, 'theirs');
 });
 
-test('an import on its thread notes what it has really changed', async (t) => {
+test('an import on its thread records only real changes', async (t) => {
   const { store, mirror } = await sampleNode(t);
   const devices = [
     ...sampleRegistry.devices.map((device) => ({ ...device })),
@@ -270,7 +270,7 @@ test('an import on its thread notes what it has really changed', async (t) => {
   );
 });
 
-test('an import that replaces notes what is other and what is gone, and leaves what the file has', async (t) => {
+test('a replacing import records changed and removed entries, and keeps those of the file', async (t) => {
   const { store, mirror, text } = await sampleNode(t);
   const [first] = sampleRegistry.devices;
   const smaller = {
@@ -300,7 +300,7 @@ test('an import that replaces notes what is other and what is gone, and leaves w
   assert.equal(text(), openNode(t, alone).text());
 });
 
-test('an import that replaces, and whose entries refer to what is not in the file, changes and notes nothing', async (t) => {
+test('a replacing import with broken references changes and records nothing', async (t) => {
   const { store, mirror, text } = await sampleNode(t);
   const before = text();
   const file = writeBeside(store, 'broken.json', JSON.stringify({ devices: sampleRegistry.devices }));
@@ -315,7 +315,7 @@ test('an import that replaces, and whose entries refer to what is not in the fil
   assert.deepEqual(mirror.unshared(10), []);
 });
 
-test('a store that was never one of several notes nothing; one that was goes on when it is opened again', async (t) => {
+test('a store that was never part of a cluster records nothing; one that was continues after reopening', async (t) => {
   const { store, mirror, writer } = openNode(t);
   await writer.put('application', { appId: 'a' as ApplicationId, name: 'n' });
   assert.deepEqual(mirror.unshared(10), []);
@@ -329,7 +329,7 @@ test('a store that was never one of several notes nothing; one that was goes on 
   );
 });
 
-test('what was here before the node was one of several is offered once, and gives way to what the others have', async (t) => {
+test('entries from before the node joined a cluster are offered once, and yield to the shared ones', async (t) => {
   const { store, mirror, text } = openNode(t);
   const file = writeBeside(store, 'registry.json', JSON.stringify(sampleRegistry));
   assert.ok(importRegistry(store.registry, { ...request, file }).ok);

@@ -33,7 +33,7 @@ for (const nothing of [
   { media: {} },
   { heartbeat_s: null, sleep: { retry: null }, media: null },
 ])
-  test(`${JSON.stringify(nothing)} is no defaults`, () => {
+  test(`${JSON.stringify(nothing)} counts as no defaults`, () => {
     assert.deepEqual(parse(nothing), { ok: true, value: plain });
   });
 
@@ -69,7 +69,7 @@ const wrong: readonly (readonly [unknown, field: string, reason: RegExp])[] = [
   ],
 ];
 for (const [defaults, field, reason] of wrong)
-  test(`${JSON.stringify(defaults).slice(0, 60)} is refused by the name of its field`, () => {
+  test(`${JSON.stringify(defaults).slice(0, 60)} is rejected with the path of its field`, () => {
     const parsed = parse(defaults);
     assert.ok(!parsed.ok);
     assert.equal(parsed.error.field, field);
@@ -78,7 +78,7 @@ for (const [defaults, field, reason] of wrong)
 
 const given: Product = { ...plain, defaults: { heartbeat_s: 120, media: { audio_rate: 8000 } } };
 
-test('the row of a product without defaults has no value for them, and is read as none', () => {
+test('the row of a product without defaults has no value for them, and is decoded without', () => {
   assert.deepEqual(encodeRow('product', plain), [[]]);
   assert.deepEqual(decodeRow('product', 'doorbell', [[]]), plain);
   assert.deepEqual(decodeRow('product', 'doorbell', encodeRow('product', given)), given);
@@ -90,7 +90,7 @@ function change(row: unknown[]) {
   return checkChange({ kind: 'product', id: 'doorbell', row: packPlain(row) });
 }
 
-test('defaults come from other nodes as they were packed, and none as none', () => {
+test('defaults from other nodes are decoded unchanged, also absent ones', () => {
   for (const product of [plain, given]) {
     const row = encodeRow('product', product);
     assert.deepEqual(change([...row]), {

@@ -45,14 +45,14 @@ test('a bridge is found by the hash of its key, and by no other', (t) => {
   assert.deepEqual(registry.findBridges('__proto__'), []);
 });
 
-test('of bridges that share a key all are found, the revoked ones too', async (t) => {
+test('all bridges that share a key are found, including revoked ones', async (t) => {
   const { registry, writer } = sampleStore(t);
   const revoked = { ...sample, bridgeId: 'bridge-0' as BridgeId, revoked: true };
   await writer.put('bridge', revoked);
   assert.deepEqual(registry.findBridges(sampleKey), [revoked, sample]);
 });
 
-test('a bridge that is imported is found after a purge, in place of what it was', (t) => {
+test('an imported bridge replaces its predecessor after a purge', (t) => {
   const { store, registry } = sampleStore(t);
   assert.equal(registry.findBridges(sampleKey).length, 1);
   const changed = { bridge_id: 'bridge-1', key_sha256: 'CD'.repeat(32), app_ids: ['2818153'] };
@@ -62,7 +62,7 @@ test('a bridge that is imported is found after a purge, in place of what it was'
   assert.deepEqual(registry.findBridges(fresh.keySha256), [{ ...sample, keySha256: fresh.keySha256 }]);
 });
 
-test('a bridge of an application that is not there is neither imported nor put', async (t) => {
+test('a bridge of a missing application is neither imported nor put', async (t) => {
   const { store, registry, writer } = sampleStore(t);
   const imported = importBridges(store, [{ ...sampleRegistry.bridges[0], app_ids: ['2818153', 'gone'] }]);
   assert.ok(!imported.ok);
@@ -72,14 +72,14 @@ test('a bridge of an application that is not there is neither imported nor put',
   assert.deepEqual(registry.findBridges(fresh.keySha256), []);
 });
 
-test('a bridge that is put is found at once', async (t) => {
+test('a new bridge is found at once', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.deepEqual(registry.findBridges(fresh.keySha256), []);
   assert.deepEqual(await writer.put('bridge', fresh), { ok: true, value: fresh });
   assert.deepEqual(registry.findBridges(fresh.keySha256), [fresh]);
 });
 
-test('a bridge is revoked at once, keeps everything else, and can be let in again', async (t) => {
+test('a bridge is revoked at once, keeps its other fields, and can be reinstated', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.deepEqual(registry.findBridges(sampleKey), [sample]);
   const revoked = { ...sample, revoked: true };
@@ -100,7 +100,7 @@ test('a bridge is revoked at once, keeps everything else, and can be let in agai
   assert.deepEqual(missing, { ok: false, error: { kind: 'bridge', id: 'gone' } });
 });
 
-test('a bridge that is removed is not there any more, also for who shows its key', async (t) => {
+test('a removed bridge is not found by id or key', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.deepEqual(registry.findBridges(sampleKey), [sample]);
   assert.deepEqual(await writer.remove('bridge', sample.bridgeId), { ok: true, value: sample });
@@ -109,14 +109,14 @@ test('a bridge that is removed is not there any more, also for who shows its key
   assert.deepEqual(await writer.remove('bridge', sample.bridgeId), missing);
 });
 
-test('more bridges than can be known by their keys are an error, not some of them', async (t) => {
+test('too many bridges are an error, not a partial result', async (t) => {
   const { store, writer } = sampleStore(t);
   await writer.put('bridge', fresh);
   assert.deepEqual(new RegistryStore(store.registry, 2).findBridges(sampleKey), [sample]);
   assert.throws(() => new RegistryStore(store.registry, 1).findBridges(sampleKey), /more than 1 bridges/);
 });
 
-test('a store that cannot be read throws to who asks for a bridge', async (t) => {
+test('looking up a bridge in an unreadable store throws', async (t) => {
   const { store, registry } = sampleStore(t);
   await store.close();
   assert.throws(() => registry.findBridges(sampleKey));

@@ -9,21 +9,21 @@ const samples = Object.fromEntries(
 ) as Record<KindName, Record<string, unknown>>;
 
 for (const kind of kindNames)
-  test(`a ${kind} is written as it was read`, () => {
+  test(`a ${kind} is written unchanged`, () => {
     const entry = parseEntry(kind, samples[kind]);
     assert.ok(entry.ok);
     assert.deepEqual(writeEntry(kind, entry.value), samples[kind]);
   });
 
 for (const kind of kindNames)
-  test(`a ${kind} with a field that is unknown names that field`, () => {
+  test(`a ${kind} with an unknown field names that field`, () => {
     assert.deepEqual(parseEntry(kind, { ...samples[kind], colour: 'red' }), {
       ok: false,
       error: { field: 'colour', reason: `is not a field of a ${kind}` },
     });
   });
 
-test('a field may not hide behind the prototype', () => {
+test('a field cannot come from the prototype', () => {
   const json = JSON.parse('{"app_id":"1","name":"n","__proto__":{}}') as Record<string, unknown>;
   assert.deepEqual(parseEntry('application', json), {
     ok: false,
@@ -92,7 +92,7 @@ const shortSecrets: readonly [KindName, string, string, string][] = [
   ['webhook', 'secret', 'x'.repeat(15), 'x'.repeat(16)],
 ];
 for (const [kind, field, short, enough] of shortSecrets)
-  test(`a ${kind} whose ${field} is ${short} is refused, with one character more it is not`, () => {
+  test(`a ${kind} whose ${field} is ${short} is refused, and accepted with one character more`, () => {
     const entry = parseEntry(kind, { ...samples[kind], [field]: short });
     assert.ok(!entry.ok);
     assert.equal(entry.error.field, field);
@@ -101,7 +101,7 @@ for (const [kind, field, short, enough] of shortSecrets)
     assert.ok(parseEntry(kind, { ...samples[kind], [field]: enough }).ok);
   });
 
-test('no reason quotes a secret', () => {
+test('no error quotes a secret', () => {
   const entry = parseEntry('device', { ...samples.device, secret: `the-secret${'x'.repeat(2000)}` });
   assert.ok(!entry.ok);
   assert.doesNotMatch(entry.error.reason, /the-secret/);

@@ -1,4 +1,4 @@
-/** The examples of registry files that are handed to readers: each can be imported as it stands. */
+/** Every published example of a registry file can be imported. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importRegistry, type ImportResult } from '../../../../src/storage/registry/registry-import.ts';
@@ -19,13 +19,13 @@ test('config/registry.example.json has an entry of every kind with every field, 
   assert.ok(kindNames.every((kind) => result.value.counts[kind] > 0));
 });
 
-/** A file begins with a list or a kind; bodies of the API, which begin with an id, stand on other pages. */
+/** A registry file begins with a list or a kind; API bodies, which begin with an id, are on other pages. */
 function isOfRegistry(path: string, text: string): boolean {
   const [, key = ''] = /^\s*\{\s*"([a-z0-9_]+)"/.exec(text) ?? [];
   return findKindOfList(key) !== null || key === 'kind' || path === 'docs/registry.md';
 }
 
-test('every example of a registry file in the documents can be imported as it stands', (t) => {
+test('every example of a registry file in the documents can be imported', (t) => {
   const examples = documentPages().flatMap((path) =>
     readBlocks(readFromRoot(path))
       .filter(({ language, text }) => ['json', 'ndjson'].includes(language) && isOfRegistry(path, text))

@@ -8,7 +8,7 @@ import { RegistryWriter } from '../../../../src/storage/registry/registry-write.
 import { sampleLines, sampleRegistry } from '../../../support/registry-entries.ts';
 import { temporaryStore, writeBeside } from '../../../support/temporary-store.ts';
 
-test('an export with secrets is the registry, one entry a line or as a document', (t) => {
+test('an export with secrets is the complete registry, as lines or as a document', (t) => {
   const store = temporaryStore(t);
   const file = writeBeside(store, 'registry.json', JSON.stringify(sampleRegistry));
   assert.ok(importRegistry(store.registry, { file, replace: false, skipUnchanged: false }).ok);
@@ -37,7 +37,7 @@ test('an empty store exports as a document that imports', (t) => {
   );
 });
 
-test('an export comes in pieces and shows one moment, whatever is written meanwhile', async (t) => {
+test('an export is streamed in pieces from one snapshot, despite concurrent writes', async (t) => {
   const store = temporaryStore(t);
   const lines = Array.from({ length: 5000 }, (_, i) => `{"app_id":"app-${i}","name":"${'n'.repeat(40)}"}`);
   const file = writeBeside(store, 'registry.ndjson', lines.join('\n'));
@@ -53,7 +53,7 @@ test('an export comes in pieces and shows one moment, whatever is written meanwh
   assert.ok(!text.includes('zzz'));
 });
 
-test('an export that is given up lets go of its moment', (t) => {
+test('an abandoned export releases its snapshot', (t) => {
   const store = temporaryStore(t);
   const file = writeBeside(store, 'registry.json', JSON.stringify(sampleRegistry));
   assert.ok(importRegistry(store.registry, { file, replace: false, skipUnchanged: false }).ok);

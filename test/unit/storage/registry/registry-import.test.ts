@@ -62,13 +62,13 @@ test('an import with a short secret changes nothing and names the entry, the fie
     devices: [device, { ...device, device_id: 'SHORT', secret: 'hunter2' }],
   };
   const lines = [...sampleLines({ tagged: true }), JSON.stringify({ ...device, secret: 'hunter2' })];
-  const told =
+  const reported =
     'secret is shorter than 16 characters and can be guessed: ' +
-    'make a longer one, or let it in with registry.allow_short_secrets';
+    'use a longer one, or allow it with registry.allow_short_secrets';
   const refused = importText(store, JSON.stringify(short));
-  assert.equal(messageOf(refused), `registry.json: devices[1]: device "SHORT": ${told}`);
+  assert.equal(messageOf(refused), `registry.json: devices[1]: device "SHORT": ${reported}`);
   const line = importText(store, lines.join('\n'), {}, 'registry.ndjson');
-  assert.equal(messageOf(line), `registry.ndjson: line ${lines.length}: device "TESTDEVICE01": ${told}`);
+  assert.equal(messageOf(line), `registry.ndjson: line ${lines.length}: device "TESTDEVICE01": ${reported}`);
   assert.equal(content(store), before);
   assert.ok(importText(store, JSON.stringify(short), { allowShortSecrets: true }).ok);
   assert.equal(new RegistryStore(store.registry).findDevice('SHORT' as DeviceId)?.secret, 'hunter2');
@@ -84,7 +84,7 @@ test('an import adds and replaces by id and deletes none', (t) => {
   assert.deepEqual(devices, [changed, sampleRegistry.devices[1], added]);
 });
 
-test('an import that replaces makes the store equal to the file', (t) => {
+test('a replacing import makes the store equal to the file', (t) => {
   const store = temporaryStore(t);
   assert.ok(importText(store, sampleText).ok);
   const other = {
@@ -99,7 +99,7 @@ test('an import that replaces makes the store equal to the file', (t) => {
   assert.ok(new RegistryStore(store.registry).isEmpty());
 });
 
-test('a bad entry at any place names itself and nothing changes, replacing or not', (t) => {
+test('an invalid entry at any place is named and nothing changes, replacing or not', (t) => {
   const store = temporaryStore(t);
   assert.ok(importText(store, sampleText).ok);
   const before = content(store);
@@ -147,7 +147,7 @@ for (const [registry, message] of broken)
     assert.ok(new RegistryStore(store.registry).isEmpty());
   });
 
-test('an entry may refer to what an earlier import brought, unless that is replaced', (t) => {
+test('an entry may refer to entries of an earlier import, unless that is replaced', (t) => {
   const store = temporaryStore(t);
   assert.ok(importText(store, sampleText).ok);
   const text = JSON.stringify({ devices: [{ ...device, device_id: 'LATER' }] });
@@ -155,7 +155,7 @@ test('an entry may refer to what an earlier import brought, unless that is repla
   assert.ok(!importText(store, text, { replace: true, deletions: 'any' }).ok);
 });
 
-test('of an id given twice the last counts', (t) => {
+test('the last entry of a repeated id wins', (t) => {
   const store = temporaryStore(t);
   const devices = [device, { ...device, secret: 'the last of both secrets' }];
   assert.ok(importText(store, JSON.stringify({ ...sampleRegistry, devices })).ok);
@@ -191,26 +191,26 @@ test('an unchanged file is skipped when asked to, and read again when it or its 
   assert.equal(skipped(sampleText, { skipUnchanged: false }), false);
   assert.equal(skipped(sampleText, { replace: true, deletions: 'any' }), false);
   assert.equal(skipped(`${sampleText}\n`), false);
-  assert.equal(skipped(sampleText), false, 'what was imported last counts');
+  assert.equal(skipped(sampleText), false, 'the last import wins');
   assert.equal(skipped(sampleText, {}, 'another.json'), false);
   assert.equal(skipped(sampleText), true);
 });
 
-test('a file whose import failed is not taken for imported', (t) => {
+test('a file is not remembered after a failed import', (t) => {
   const store = temporaryStore(t);
   const text = JSON.stringify({ devices: [device] });
   assert.ok(!importText(store, text, { skipUnchanged: true }).ok);
   assert.ok(!importText(store, text, { skipUnchanged: true }).ok);
 });
 
-test('the files remembered are bounded, the one imported longest ago is forgotten', (t) => {
+test('the number of remembered files is bounded, and the oldest import is dropped', (t) => {
   const store = temporaryStore(t);
   for (let i = 0; i < 20; i++) assert.ok(importText(store, '{}', {}, `registry-${i}.json`).ok);
   assert.equal(store.registry.imported.length, 16);
   assert.match(store.registry.imported[0]?.path ?? '', /registry-19\.json$/);
 });
 
-test('a file that is not there, or is a directory, is named', (t) => {
+test('a missing file, or a directory, is named', (t) => {
   const store = temporaryStore(t);
   const file = writeBeside(store, 'gone.json', '{}');
   rmSync(file);
@@ -225,7 +225,7 @@ test('a file that is not there, or is a directory, is named', (t) => {
   }
 });
 
-test('a masked export is refused, because its secrets are none', (t) => {
+test('a masked export is refused', (t) => {
   const store = temporaryStore(t);
   assert.ok(importText(store, sampleText).ok);
   const masked = Array.from(exportRegistry(store.registry, { form: 'document', withSecrets: false })).join(
@@ -235,7 +235,7 @@ test('a masked export is refused, because its secrets are none', (t) => {
   assert.match(messageOf(importText(store, masked)), /credential "AKTEST": secret_key is masked/);
 });
 
-test('no message holds a secret, even of a line that is no JSON', (t) => {
+test('no message contains a secret, even for a line that is not JSON', (t) => {
   const store = temporaryStore(t);
   const file = writeBeside(store, 'r.ndjson', '{"device_id":"a","secret":"TOPSECRET",}');
   const result = importRegistry(store.registry, { file, replace: false, skipUnchanged: false });
@@ -243,31 +243,31 @@ test('no message holds a secret, even of a line that is no JSON', (t) => {
   assert.doesNotMatch(JSON.stringify(result.error), /TOPSECRET/);
 });
 
-test('progress is told now and then', (t) => {
+test('progress is reported from time to time', (t) => {
   const store = temporaryStore(t);
   const file = writeBeside(store, 'r.ndjson', '');
   const applications = Array.from({ length: 45_000 }, (_, i) => `{"app_id":"${i}","name":"n"}`);
   writeFileSync(file, applications.join('\n'));
-  const told: ImportProgress[] = [];
-  const onProgress = (progress: ImportProgress): void => void told.push(progress);
+  const reported: ImportProgress[] = [];
+  const onProgress = (progress: ImportProgress): void => void reported.push(progress);
   const request = { file, replace: false, skipUnchanged: false };
   assert.ok(importRegistry(store.registry, request, { onProgress }).ok);
   assert.deepEqual(
-    told.map(({ entries }) => entries),
+    reported.map(({ entries }) => entries),
     [20_000, 40_000],
   );
   assert.deepEqual(
-    told.map(({ share }) => share.toFixed(1)),
+    reported.map(({ share }) => share.toFixed(1)),
     ['0.4', '0.9'],
   );
-  told.length = 0;
+  reported.length = 0;
   const empty = writeBeside(store, 'empty.json', '{}');
   const replacing = { file: empty, replace: true, deletions: 'any', skipUnchanged: false } as const;
   assert.ok(importRegistry(store.registry, replacing, { onProgress }).ok);
-  assert.deepEqual(told.at(-1), { phase: 'deleting', entries: 45_000, share: 1 });
+  assert.deepEqual(reported.at(-1), { phase: 'deleting', entries: 45_000, share: 1 });
 });
 
-test('too many entries before what they refer to are refused, and none is kept', (t) => {
+test('too many entries before their references are refused, and none is stored', (t) => {
   const store = temporaryStore(t);
   const devices = Array.from({ length: 100_001 }, (_, i) => ({
     ...device,

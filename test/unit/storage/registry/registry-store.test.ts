@@ -12,7 +12,7 @@ function importSample(store: Store, changes: object = {}): void {
   assert.ok(importRegistry(store.registry, { file, replace: false, skipUnchanged: false }).ok);
 }
 
-test('credentials, products and devices are found by their ids, and what is not there is null', (t) => {
+test('credentials, products and devices are found by id, and missing ones are null', (t) => {
   const store = temporaryStore(t);
   importSample(store);
   const registry = new RegistryStore(store.registry);
@@ -34,7 +34,7 @@ test('credentials, products and devices are found by their ids, and what is not 
   assert.equal(registry.findDevice('TESTDEVICE0' as DeviceId), null);
 });
 
-test('a change is seen after a purge, a new device also before', (t) => {
+test('a change is visible after a purge, a new device also before', (t) => {
   const store = temporaryStore(t);
   importSample(store);
   const registry = new RegistryStore(store.registry);
@@ -49,7 +49,7 @@ test('a change is seen after a purge, a new device also before', (t) => {
   assert.equal(registry.findProduct('doorbell' as ProductId)?.appIds.length, 0);
 });
 
-test('a device that is looked at once is not kept', (t) => {
+test('a device that is peeked at is not cached', (t) => {
   const store = temporaryStore(t);
   importSample(store);
   const registry = new RegistryStore(store.registry);
@@ -68,7 +68,7 @@ test('a webhook is found by application and url', (t) => {
   assert.equal(webhook?.url, 'https://backend.example/hook');
 });
 
-test('pages go on behind the last entry seen and end with an empty one', (t) => {
+test('pages continue after the last entry seen and end with an empty one', (t) => {
   const store = temporaryStore(t);
   const ids = Array.from({ length: 7 }, (_, i) => `device-${i}`);
   importSample(store, { devices: ids.map((id) => ({ ...sampleRegistry.devices[0], device_id: id })) });
@@ -83,7 +83,7 @@ test('pages go on behind the last entry seen and end with an empty one', (t) => 
   assert.deepEqual(seen, ids);
 });
 
-test('a store is empty until it holds an entry of any kind', (t) => {
+test('a store is empty until it has an entry of any kind', (t) => {
   const store = temporaryStore(t);
   const registry = new RegistryStore(store.registry);
   assert.ok(registry.isEmpty());

@@ -32,7 +32,7 @@ function readItems(
   }
 }
 
-/** What came out, in a form that is easy to compare: the entries, then why it ended, if it did. */
+/** The result in a comparable form: the entries, then the error, if any. */
 function summary(items: RegistryItem[] | string): string[] {
   if (typeof items === 'string') return [items];
   return items.map((item) =>
@@ -54,16 +54,16 @@ for (const [what, registry] of Object.entries({ sample: sampleRegistry, strange 
       .flat()
       .map((entry) => Buffer.byteLength(JSON.stringify(entry, null, 1))),
   );
-  test(`the ${what} document reads the same through every size of window`, () => {
+  test(`the ${what} document is read equally through every size of window`, () => {
     const whole = summary(readItems('r.json', text));
     assert.equal(whole.length, Object.values(registry).flat().length);
-    // Indented in its list an entry is longer than alone.
+    // An entry indented in its list is longer than alone.
     for (let size = longest * 2; size < text.length + 2; size++)
       assert.deepEqual(summary(readItems('r.json', text, size)), whole, `window of ${size}`);
   });
 }
 
-test('lines read the same through every size of window, with and without a last line feed', () => {
+test('lines are read equally through every size of window, with and without a final line feed', () => {
   for (const end of ['', '\n', '\r\n\n  \n']) {
     const lines = sampleLines({ tagged: false });
     const text = lines.join('\n') + end;
@@ -80,20 +80,20 @@ function kindsOf(lines: string[]): string[] {
   );
 }
 
-test('lines say their kind, or their id tells it', () => {
+test('a line names its kind, or its id field implies it', () => {
   const kinds = ['application', 'product', 'credential', 'device', 'device', 'webhook', 'bridge'];
   assert.deepEqual(kindsOf(sampleLines({ tagged: true })), kinds);
   assert.deepEqual(kindsOf(sampleLines({ tagged: false })), kinds);
 });
 
-test('the form is told by the first key, whatever the file is called', () => {
+test('the first key determines the form, whatever the name of the file', () => {
   const document = JSON.stringify(sampleRegistry);
   for (const name of ['r.json', 'r.ndjson', 'r']) assert.equal(readItems(name, document).length, 7);
   const lines = sampleLines({ tagged: true }).join('\n');
   for (const name of ['r.json', 'r.ndjson', 'r']) assert.equal(readItems(name, lines).length, 7);
 });
 
-test('an empty document and one behind a byte order mark are read', () => {
+test('an empty document and one after a byte order mark are read', () => {
   for (const text of ['{}', ' {\n} ', '\ufeff{}', '{"devices":[]}', '{ "devices" : [ ] , "products" : [ ] }'])
     assert.deepEqual(readItems('r.json', text), [], text);
 });
@@ -114,8 +114,8 @@ const refused: readonly [string, string | Uint8Array, string][] = [
   ['r.json', '{"devices" []}', 'byte 11: expected : after the name of a list'],
   ['r.json', '{"devices":[]} {}', 'byte 15: has something behind the document'],
   ['r.json', Buffer.from('{"devices":[{"a":"\xff"}]}', 'latin1'), 'devices[0]: is not valid UTF-8'],
-  ['r.ndjson', '{"kind":"devices"}', 'line 1: kind: is none of a registry'],
-  ['r.ndjson', '{"colour":"red"}', 'line 1: has no kind and no id that tells it'],
+  ['r.ndjson', '{"kind":"devices"}', 'line 1: kind: is not a kind of registry entry'],
+  ['r.ndjson', '{"colour":"red"}', 'line 1: has no kind, and no id field that implies one'],
   ['r.ndjson', '{"kind":"device"\n', 'line 1: is not valid JSON'],
   ['r.ndjson', `{"kind":"${'x'.repeat(70_000)}"}`, 'line 1: is longer than 65536 bytes'],
 ];
@@ -124,12 +124,12 @@ for (const [name, content, reason] of refused)
     assert.equal(summary(readItems(name, content)).at(-1), reason);
   });
 
-test('a line that is no object is refused with its number, and nothing behind it is read', () => {
+test('a line that is not an object is rejected with its number, and no later line is read', () => {
   const text = `{"app_id":"1","name":"n"}\n\n[1]\n{"app_id":"2","name":"n"}\n`;
   assert.deepEqual(summary(readItems('r.ndjson', text)).slice(1), ['line 3: is not a JSON object']);
 });
 
-test('the hash of what was read through a window is the hash of the file', () => {
+test('the hash of a file read through a window is that of the file', () => {
   const path = join(directory, 'hashed');
   writeFileSync(path, 'a'.repeat(1000));
   const window = new ByteWindow(path, 64);

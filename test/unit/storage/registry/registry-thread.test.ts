@@ -21,20 +21,20 @@ test('an import on a thread is seen by the main thread after a purge', async (t)
   const registry = new RegistryStore(store.registry);
   assert.equal(registry.findDevice('device-0' as DeviceId), null);
   const file = writeBeside(store, 'registry.json', manyDevices(25_000));
-  const told: number[] = [];
+  const reported: number[] = [];
   const request = { file, replace: false, skipUnchanged: true };
   const result = await importInWorker(store.directory, request, {
-    onProgress: ({ entries }) => told.push(entries),
+    onProgress: ({ entries }) => reported.push(entries),
   });
   assert.ok(result.ok);
   assert.equal(result.value.counts.device, 25_000);
-  assert.deepEqual(told, [20_000]);
+  assert.deepEqual(reported, [20_000]);
   registry.purge();
   assert.equal(registry.counts().device, 25_000);
   assert.notEqual(registry.findDevice('device-0' as DeviceId), null);
 });
 
-test('a second import of the same store is refused while one is under way, and goes afterwards', async (t) => {
+test('a second import of a store is refused while one is under way, and possible afterwards', async (t) => {
   const store = temporaryStore(t);
   const request = { file: writeBeside(store, 'registry.json', '{}'), replace: false, skipUnchanged: false };
   const first = importInWorker(store.directory, request);
@@ -44,7 +44,7 @@ test('a second import of the same store is refused while one is under way, and g
   assert.ok((await importInWorker(store.directory, request)).ok);
 });
 
-test('a failing import tells why and the store goes on working', async (t) => {
+test('a failing import reports its reason, and the store stays usable', async (t) => {
   const store = temporaryStore(t);
   const file = writeBeside(store, 'registry.json', '{"devices":[{}]}');
   const result = await importInWorker(store.directory, {
@@ -61,7 +61,7 @@ test('a failing import tells why and the store goes on working', async (t) => {
   assert.notEqual(registry.find('application', 'a'), null);
 });
 
-test('a change asked for while an import writes waits for it and is not lost', async (t) => {
+test('a change during an import waits for it and is not lost', async (t) => {
   const store = temporaryStore(t);
   const registry = new RegistryStore(store.registry);
   const writer = new RegistryWriter(store.registry, registry);
@@ -90,7 +90,7 @@ test('a directory that cannot be opened is a failed import, not a crash', async 
   assert.ok(!result.ok && result.error.reason.startsWith('is not imported: '));
 });
 
-test('a module that is not there ends its thread with an error', async () => {
+test('a missing module ends its thread with an error', async () => {
   const worker = startModuleWorker('no-such-module', import.meta.url, null);
   const [error] = (await once(worker, 'error')) as [Error];
   assert.match(error.message, /no-such-module/);

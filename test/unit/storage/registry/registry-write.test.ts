@@ -27,21 +27,21 @@ const device: Device = {
 const terms = { appId: '2818153' as ApplicationId, grants: ['*'], notBefore: null, notAfter: null } as const;
 const old = 'AKTEST' as AccessKeyId;
 
-test('a device that is put is found at once', async (t) => {
+test('a new device is found at once', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.equal(registry.findDevice(device.deviceId), null);
   assert.deepEqual(await writer.putDevice(device), { ok: true, value: device });
   assert.deepEqual(registry.findDevice(device.deviceId), device);
 });
 
-test('a device of a product that is not there is not put', async (t) => {
+test('a device of a missing product is rejected', async (t) => {
   const { registry, writer } = sampleStore(t);
   const result = await writer.putDevice({ ...device, productId: 'gone' as ProductId });
   assert.deepEqual(result, { ok: false, error: { kind: 'product', id: 'gone' } });
   assert.equal(registry.findDevice(device.deviceId), null);
 });
 
-test('a device is disabled and keeps everything else', async (t) => {
+test('a disabled device keeps its other fields', async (t) => {
   const { registry, writer } = sampleStore(t);
   const id = 'TESTDEVICE01' as DeviceId;
   const before = registry.findDevice(id);
@@ -54,7 +54,7 @@ test('a device is disabled and keeps everything else', async (t) => {
   assert.deepEqual(missing, { ok: false, error: { kind: 'device', id: 'GONE' } });
 });
 
-test('a credential is made with an id and a secret of its own', async (t) => {
+test('a new credential has an id and a secret of its own', async (t) => {
   const { registry, writer } = sampleStore(t);
   const [one, other] = [await writer.createCredential(terms), await writer.createCredential(terms)];
   assert.ok(one.ok && other.ok);
@@ -67,7 +67,7 @@ test('a credential is made with an id and a secret of its own', async (t) => {
   assert.deepEqual(orphan, { ok: false, error: { kind: 'application', id: 'gone' } });
 });
 
-test('a rotated credential works beside its successor until its end, which is never put off', async (t) => {
+test('a rotated credential stays valid until its end, which is never extended', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.equal(registry.findCredential(old)?.notAfter, 2_000_000_000);
   const fresh = await writer.rotateCredential(old, 1_800_000_000);
@@ -85,14 +85,14 @@ test('a rotated credential works beside its successor until its end, which is ne
   assert.ok(!(await writer.rotateCredential('GONE' as AccessKeyId, 1)).ok);
 });
 
-test('a revoked credential is refused from the next read on, though it was cached', async (t) => {
+test('a revoked credential is refused from the next read, even if it was cached', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.equal(registry.findCredential(old)?.revoked, false);
   assert.ok((await writer.update('credential', old, (credential) => ({ ...credential, revoked: true }))).ok);
   assert.equal(registry.findCredential(old)?.revoked, true);
 });
 
-test('changes made at once are all made', async (t) => {
+test('concurrent changes are all applied', async (t) => {
   const { registry, writer } = sampleStore(t);
   const ids = Array.from({ length: 200 }, (_, i) => `device-${i}` as DeviceId);
   await Promise.all(ids.map((deviceId) => writer.putDevice({ ...device, deviceId })));

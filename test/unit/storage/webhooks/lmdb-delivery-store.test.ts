@@ -40,7 +40,7 @@ function countFailed(deliveries: LmdbDeliveryStore, number: number): number {
   return [...deliveries.failed(number)].length;
 }
 
-test('what was committed is there when the store is opened again, also for who only looks', async (t) => {
+test('committed changes are there after the store is reopened, also for another reader', async (t) => {
   const directory = temporaryDirectory(t);
   const tables = new WebhookTables(directory);
   await new LmdbDeliveryStore(tables).commit([changesOf(3)]);
@@ -53,7 +53,7 @@ test('what was committed is there when the store is opened again, also for who o
   assert.equal(countFailed(deliveries, 2), 0);
 });
 
-test('sweeping and searching go through more than a slice', async (t) => {
+test('sweeps and searches span several slices', async (t) => {
   const tables = new WebhookTables(temporaryDirectory(t));
   t.after(() => tables.environment.close());
   const deliveries = new LmdbDeliveryStore(tables);
@@ -69,7 +69,7 @@ test('sweeping and searching go through more than a slice', async (t) => {
   assert.equal(countFailed(deliveries, 7), 3);
 });
 
-test('a number that only a parked or a failed event still has is not free', async (t) => {
+test('a number that a parked or failed event still has is not free', async (t) => {
   const tables = new WebhookTables(temporaryDirectory(t));
   t.after(() => tables.environment.close());
   const deliveries = new LmdbDeliveryStore(tables);
@@ -79,7 +79,7 @@ test('a number that only a parked or a failed event still has is not free', asyn
   assert.equal(deliveries.freeNumber(), 6);
 });
 
-test('nothing is committed that was not kept elsewhere first, where each trimmed event is named', async (t) => {
+test('every commit is replicated first, with each trimmed event by sequence', async (t) => {
   const tables = new WebhookTables(temporaryDirectory(t));
   t.after(() => tables.environment.close());
   const kept: HookChanges[] = [];

@@ -1,36 +1,36 @@
 /**
- * Brings notices of the registry to the log, in their order: a slice at a time, each forgotten once the log has its event.
- * What a store refuses is tried again.
+ * Appends registry notices to the event log, in order and in slices; a notice is removed once the log has its event. Retries when a
+ * store refuses.
  */
 import { completesWithin, type Cancel, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { noticesRetryMs, noticesSlice, noticesStopMsMax } from '../lmdb/store-limits.ts';
 import type { PlacedNotice, RegistryNotices } from './registry-notices.ts';
 
-export interface NoticeTellerDeps {
+export interface NoticePublisherDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly notices: Pick<RegistryNotices, 'lastPlace' | 'read' | 'forget'>;
   readonly events: {
     readonly newestPlace: number;
-    tell(notices: readonly PlacedNotice[]): Promise<void>;
+    append(notices: readonly PlacedNotice[]): Promise<void>;
   };
 }
 
-export class NoticeTeller {
-  readonly #deps: NoticeTellerDeps;
+export class NoticePublisher {
+  readonly #deps: NoticePublisherDeps;
   #run: Promise<void> | null = null;
   #isDue = false;
   #isStopped = false;
   #cancelRetry: Cancel = () => undefined;
 
-  constructor(deps: NoticeTellerDeps) {
+  constructor(deps: NoticePublisherDeps) {
     this.#deps = deps;
   }
 
   /**
-   * Before the registry changes. A store that has lost notices which the log has, to a power failure, goes on behind them.
-   * Rejects when a store refuses.
+   * Call before the registry changes. If a power failure lost notices that the log has, places continue after them. Rejects when a
+   * store refuses.
    */
   async start(): Promise<void> {
     const { notices, events } = this.#deps;
@@ -38,44 +38,42 @@ export class NoticeTeller {
     this.poke();
   }
 
-  /** Call it when there may be something to tell. */
   poke(): void {
     this.#isDue = true;
-    if (!this.#isStopped) this.#run ??= this.#tellAll();
+    if (!this.#isStopped) this.#run ??= this.#publishAll();
   }
 
-  /** Resolves when nothing is under way, or a store takes nothing; what is left is told after the next start. */
+  /** Resolves when no append is under way, after `noticesStopMsMax` at the latest; the rest is published after the next start. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRetry();
     if (this.#run !== null) await completesWithin(this.#deps.clock, noticesStopMsMax, this.#run);
   }
 
-  async #tellAll(): Promise<void> {
+  async #publishAll(): Promise<void> {
     const { log, clock } = this.#deps;
     this.#cancelRetry();
     try {
       while (this.#isDue && !this.#isStopped) {
         this.#isDue = false;
-        while (!this.#isStopped && (await this.#tellSome()));
+        while (!this.#isStopped && (await this.#publishSlice()));
       }
     } catch (error) {
-      log.error({ err: error }, 'changes of the registry cannot be told; tried again in a moment');
+      log.error({ err: error }, 'registry events: append to the event log failed; will retry');
       if (!this.#isStopped) this.#cancelRetry = clock.after(noticesRetryMs, () => this.poke());
     }
     this.#run = null;
   }
 
-  /** False: nothing is left. */
-  async #tellSome(): Promise<boolean> {
+  async #publishSlice(): Promise<boolean> {
     const { notices, events } = this.#deps;
-    // Also those that a crash left, though they were told.
+    // May include notices that a crash left although their events are published.
     const waiting = notices.read(noticesSlice);
     const last = waiting.at(-1);
     if (last === undefined) return false;
-    const told = events.newestPlace;
-    const untold = waiting.filter(({ place }) => place > told);
-    if (untold.length > 0) await events.tell(untold);
+    const published = events.newestPlace;
+    const unpublished = waiting.filter(({ place }) => place > published);
+    if (unpublished.length > 0) await events.append(unpublished);
     await notices.forget(last.place);
     return true;
   }

@@ -1,9 +1,8 @@
 /**
- * One moment of a store: what its files hold together between two commits, while other threads of this process, which holds
- * the directory, write them. LMDB has no transaction over several files, so a reading transaction of each is begun, and begun again if
- * any file had a commit meanwhile.
+ * A consistent snapshot of all files of a store between two commits, while other threads of this process write them. LMDB has no
+ * transaction over several files, so one read transaction is begun for each file, and begun again if a file had a commit in between.
  *
- * Who holds it keeps every page of that moment from being written again: the files grow with what is written meanwhile.
+ * An open snapshot keeps its pages from being reused, so the files grow with each write until it is closed.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,41 +11,39 @@ import { nextTurn } from '../../lib/clock.ts';
 import { environmentOptions } from '../lmdb/environment.ts';
 import { openingStore } from '../lmdb/open-store.ts';
 import { storeFileNames, storeFormatName, StoreOpenError } from '../lmdb/store-format.ts';
-import { momentTriesMax } from '../lmdb/store-limits.ts';
+import { snapshotTriesMax } from '../lmdb/store-limits.ts';
 import type { BackupRow } from './backup-reader.ts';
 
 type FileKind = keyof typeof storeFileNames;
 type Rows = Database<Buffer, Buffer>;
 
-export interface MomentTable {
+export interface SnapshotTable {
   readonly file: FileKind;
   readonly name: string;
   readonly rows: number;
-  /** Of the pages that it has. */
   readonly bytes: number;
-  /** In the order of their keys. */
   read(): Iterable<BackupRow>;
 }
 
-export class StoreMoment {
-  readonly tables: readonly MomentTable[];
-  readonly #files: readonly MomentFile[];
+export class StoreSnapshot {
+  readonly tables: readonly SnapshotTable[];
+  readonly #files: readonly SnapshotFile[];
 
-  private constructor(files: readonly MomentFile[]) {
+  private constructor(files: readonly SnapshotFile[]) {
     this.#files = files;
     this.tables = files.flatMap((file) => file.tables());
   }
 
-  /** `directory`: of a store that this process has open. Rejects with a StoreOpenError: it never stands still for long enough. */
-  static async take(directory: string): Promise<StoreMoment> {
+  /** `directory`: of a store that this process has open. Rejects with a StoreOpenError when continuous writes prevent a snapshot. */
+  static async open(directory: string): Promise<StoreSnapshot> {
     const files = openingStore(directory, () => openFiles(directory));
     try {
-      for (let tries = 0; tries < momentTriesMax; tries++) {
-        if (beginTogether(files)) return new StoreMoment(files);
+      for (let tries = 0; tries < snapshotTriesMax; tries++) {
+        if (beginTogether(files)) return new StoreSnapshot(files);
         await nextTurn();
       }
       throw new StoreOpenError(
-        `the store in ${directory} is written all the time, and no moment of it could be read: try again`,
+        `the store in ${directory} is written all the time: no consistent snapshot of it could be read; try again`,
       );
     } catch (error) {
       await closeAll(files);
@@ -54,15 +51,14 @@ export class StoreMoment {
     }
   }
 
-  /** Reading is over. */
   async close(): Promise<void> {
     for (const file of this.#files) file.end();
     await closeAll(this.#files);
   }
 }
 
-/** False: one of them was written meanwhile, and no transaction is left. */
-function beginTogether(files: readonly MomentFile[]): boolean {
+/** False: a commit came in between, and no transaction is left open. */
+function beginTogether(files: readonly SnapshotFile[]): boolean {
   const before = files.map((file) => file.newestCommit);
   for (const file of files) file.begin();
   const isMoment = files.every((file, i) => file.newestCommit === before[i]);
@@ -70,12 +66,12 @@ function beginTogether(files: readonly MomentFile[]): boolean {
   return isMoment;
 }
 
-function openFiles(directory: string): MomentFile[] {
+function openFiles(directory: string): SnapshotFile[] {
   const kinds = Object.keys(storeFileNames) as FileKind[];
-  const files: MomentFile[] = [];
+  const files: SnapshotFile[] = [];
   try {
     for (const kind of kinds)
-      if (existsSync(join(directory, storeFileNames[kind]))) files.push(new MomentFile(directory, kind));
+      if (existsSync(join(directory, storeFileNames[kind]))) files.push(new SnapshotFile(directory, kind));
     return files;
   } catch (error) {
     void closeAll(files);
@@ -83,11 +79,11 @@ function openFiles(directory: string): MomentFile[] {
   }
 }
 
-async function closeAll(files: readonly MomentFile[]): Promise<void> {
+async function closeAll(files: readonly SnapshotFile[]): Promise<void> {
   await Promise.all(files.map((file) => file.close()));
 }
 
-class MomentFile {
+class SnapshotFile {
   readonly #kind: FileKind;
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #tables = new Map<string, Rows>();
@@ -96,9 +92,9 @@ class MomentFile {
   constructor(directory: string, kind: FileKind) {
     const path = join(directory, storeFileNames[kind]);
     this.#kind = kind;
-    // Not read-only: a thread that writes may open the file next, and shares this environment.
+    // Not read-only: a writing thread may open the file next, and shares this environment.
     this.#root = open<Buffer, Buffer>({ ...environmentOptions, encoding: 'binary', path });
-    // The package ends the name of a table with a zero byte.
+    // The lmdb package appends a zero byte to the name of a table.
     const names = Array.from(this.#root.getKeys(), (key) => key.toString().replace(/\0$/, ''));
     for (const name of names.filter((key) => key !== storeFormatName))
       this.#tables.set(name, this.#root.openDB({ name, keyEncoding: 'binary', encoding: 'binary' }));
@@ -118,8 +114,8 @@ class MomentFile {
     this.#transaction = null;
   }
 
-  /** In the turn of `begin`: counts are those of its transaction. */
-  tables(): MomentTable[] {
+  /** Call in the same turn as `begin`: counts are those of its transaction. */
+  tables(): SnapshotTable[] {
     return Array.from(this.#tables, ([name, table]) => {
       const stats = table.getStats() as TableStats;
       const pages = stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages;
@@ -138,7 +134,7 @@ class MomentFile {
   }
 }
 
-/** What the package has beside its types. */
+/** Members that the package's types lack. */
 interface Inside {
   readonly env: { info(): { readonly lastTxnId: number } };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApplicationId, DeviceId, ProductId } from '../../../../src/model/ids.ts';
 import { nextTurn } from '../../../../src/lib/clock.ts';
-import { NoticeTeller } from '../../../../src/storage/registry/notice-teller.ts';
+import { NoticePublisher } from '../../../../src/storage/registry/notice-publisher.ts';
 import type { PlacedNotice } from '../../../../src/storage/registry/registry-notices.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
@@ -21,20 +21,20 @@ const device: Device = {
   disabled: false,
 };
 
-/** A log that keeps the place of the newest event with it, and may refuse. */
-class ToldEvents {
-  readonly told: PlacedNotice[] = [];
+/** A log that stores the place of the newest event, and may refuse. */
+class FakeEventLog {
+  readonly appended: PlacedNotice[] = [];
   newestPlace = 0;
   failure: Error | null = null;
 
-  async tell(notices: readonly PlacedNotice[]): Promise<void> {
+  async append(notices: readonly PlacedNotice[]): Promise<void> {
     if (this.failure !== null) throw this.failure;
-    this.told.push(...notices);
+    this.appended.push(...notices);
     this.newestPlace = notices.at(-1)?.place ?? this.newestPlace;
   }
 
   get types(): readonly string[] {
-    return this.told.map(({ event }) => event.type.replace('device.registry.', ''));
+    return this.appended.map(({ event }) => event.type.replace('device.registry.', ''));
   }
 }
 
@@ -46,27 +46,27 @@ async function scene(t: Ending) {
   await writer.put('product', { productId, appIds: ['A' as ApplicationId] });
   const { notices } = tables;
   assert.ok(notices !== null);
-  const events = new ToldEvents();
+  const events = new FakeEventLog();
   const log = new FakeLog();
-  const make = (): NoticeTeller => new NoticeTeller({ clock, log, notices, events });
+  const make = (): NoticePublisher => new NoticePublisher({ clock, log, notices, events });
   return { clock, writer, notices, events, make };
 }
 
-/** What is under way has ended, and what is left is told by another. */
-async function tellAll(teller: NoticeTeller): Promise<void> {
-  await teller.start();
-  await teller.stop();
+/** Publishes all pending notices with a publisher of its own. */
+async function publishAll(publisher: NoticePublisher): Promise<void> {
+  await publisher.start();
+  await publisher.stop();
 }
 
-test('changes of an operator are told in their order, what changes nothing is not', async (t) => {
+test('changes of an operator are published in order, and a change without effect is not', async (t) => {
   const { writer, events, notices, make, clock } = await scene(t);
   await writer.putDevice(device);
   await writer.putDevice(device);
   await writer.update('device', device.deviceId, (device) => ({ ...device, disabled: true }));
   assert.equal(notices.length, 2);
-  await tellAll(make());
+  await publishAll(make());
   assert.deepEqual(events.types, ['added', 'changed']);
-  assert.deepEqual(events.told[1]?.event, {
+  assert.deepEqual(events.appended[1]?.event, {
     type: 'device.registry.changed',
     data: { product_id: productId, by: null, changed: ['disabled'] },
     deviceId: device.deviceId,
@@ -76,42 +76,42 @@ test('changes of an operator are told in their order, what changes nothing is no
   assert.equal(notices.length, 0);
 });
 
-test('what the log has, though a crash left its notice, is not told again', async (t) => {
+test('a notice that a crash left after its event was published is not published again', async (t) => {
   const { writer, events, notices, make } = await scene(t);
   await writer.putDevice(device);
-  await events.tell(notices.read(10));
+  await events.append(notices.read(10));
   await writer.update('device', device.deviceId, (device) => ({ ...device, disabled: true }));
-  await tellAll(make());
+  await publishAll(make());
   assert.deepEqual(events.types, ['added', 'changed']);
   assert.equal(notices.length, 0);
 });
 
-test('a registry that has lost notices of which the log knows goes on behind them', async (t) => {
+test('a registry that has lost published notices continues with later places', async (t) => {
   const { writer, events, make } = await scene(t);
   events.newestPlace = 41;
-  await tellAll(make());
+  await publishAll(make());
   await writer.putDevice(device);
-  await tellAll(make());
+  await publishAll(make());
   assert.deepEqual(
-    events.told.map(({ place }) => place),
+    events.appended.map(({ place }) => place),
     [42],
   );
 });
 
-test('what the log refuses is told once it takes it', async (t) => {
+test('a refused notice is published once the log accepts it', async (t) => {
   const { clock, writer, events, make } = await scene(t);
   await writer.putDevice(device);
   events.failure = new Error('the disk is full');
-  const teller = make();
-  await teller.start();
+  const publisher = make();
+  await publisher.start();
   while (clock.pendingTimers === 0) await nextTurn();
   events.failure = null;
   clock.advance(noticesRetryMs);
-  await teller.stop();
+  await publisher.stop();
   assert.deepEqual(events.types, ['added']);
 });
 
-test('labels stay where an operator replaces a device', async (t) => {
+test('a device keeps its labels when an operator replaces it', async (t) => {
   const { writer, notices } = await scene(t);
   await writer.changeDevices('A' as ApplicationId, () => ({
     result: null,
