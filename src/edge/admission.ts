@@ -1,9 +1,9 @@
 /**
- * Admits connections to the handshake: each gets its session key now, waits for it, or is turned away. Three bounds hold
- * it back: keys per second, handshakes in progress, and handshakes in progress from one address. Beyond the last two a
- * handshake in progress is evicted by the rule of `Crowd`, or the applicant waits in the queue of its address. The queues
- * are served fairly, one key each, so neither a crowd behind one address nor a hostile one delays anybody else.
- * An applicant that has waited long enough withdraws by itself. Source: sleep-wire.md, Storms.
+ * Admission control for handshakes: a connection gets its session key at once, waits for it, or is turned away. Three limits apply:
+ * keys per second, handshakes in progress, and handshakes in progress from one address. Beyond the last two, a handshake in progress
+ * is evicted by the rule of `Crowd`, or the applicant waits in the queue of its address. The queues are served round robin, one key
+ * each, so that no address, crowded or hostile, delays another. Applicants withdraw when they have waited long enough.
+ * Source: sleep-wire.md, Storms.
  */
 import { assert } from '../lib/assert.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
@@ -16,13 +16,12 @@ import type { SleepSettings } from './settings.ts';
 export interface Applicant {
   /** An address key; set once, before it applies. */
   readonly address: string;
-  /** Its handshake may begin. */
   admitted(): void;
-  /** Its place is given to another one. */
+  /** Closes the handshake: another applicant gets its place. */
   evict(): void;
 }
 
-/** An address with waiting applicants: in the line of those that are ready, of those that lack a place, or in neither. */
+/** An address with waiting applicants. It stands in the line of ready addresses, in that of addresses without a place, or in neither. */
 class AddressQueue implements Waiter<AddressQueue> {
   readonly address: string;
   line: WaitingLine<AddressQueue> | null = null;
@@ -45,9 +44,9 @@ export type AdmissionSettings = Pick<
   | 'admission_queue_max'
 >;
 
-/** Keys that may be given at once after a quiet time: those of this part of a second. */
+/** Burst after a quiet time, in seconds of the full rate. */
 const burstSeconds = 0.1;
-/** Where a ramp begins, as a part of the full rate. */
+/** First rate of a ramp, as a fraction of the full rate. */
 const rampStart = 0.1;
 
 export class Admission {
@@ -61,7 +60,7 @@ export class Admission {
   readonly #waiting = new Crowd<Applicant>();
   readonly #queues = new Map<string, AddressQueue>();
   readonly #ready = new WaitingLine<AddressQueue>();
-  /** Queues for which no handshake is evicted, because their address has as many as any. */
+  /** Queues of addresses with as many handshakes as any other: none is evicted for them. */
   readonly #blocked = new WaitingLine<AddressQueue>();
   #isClosed = false;
   #retry: Cancel | null = null;
@@ -77,12 +76,11 @@ export class Admission {
       : Infinity;
   }
 
-  /** False: every applicant has the address ''. */
+  /** False: there is no limit per address, and every applicant has the address ''. */
   get countsAddresses(): boolean {
     return this.#addressMax < Infinity;
   }
 
-  /** Handshakes in progress. */
   get inside(): number {
     return this.#inside.size;
   }
@@ -91,7 +89,7 @@ export class Admission {
     return this.#waiting.size;
   }
 
-  /** True: `admitted` was or will be called. False: no room to wait; turn it away. */
+  /** True: `admitted` was or will be called. False: the queue is full; the caller turns the applicant away. */
   apply(applicant: Applicant): boolean {
     const { address } = applicant;
     const isFirst = this.#ready.length === 0 && this.#waiting.countOf(address) === 0;
@@ -100,7 +98,7 @@ export class Admission {
       return true;
     }
     if (!this.#hasRoomToWait(address)) return false;
-    // Each waits with its grace: who has waited longest is not evicted for who has just come, unless its address has more.
+    // Each waits with a grace period: an old applicant is evicted for a new one only if its address has more.
     this.#waiting.add(address, applicant, Infinity);
     const queue = this.#queues.get(address) ?? new AddressQueue(address);
     this.#queues.set(address, queue);
@@ -109,7 +107,7 @@ export class Admission {
     return true;
   }
 
-  /** Its handshake is over, or it no longer waits. Does nothing for an applicant that did neither. */
+  /** Removes an applicant whose handshake is over or that no longer waits; no effect on others. */
   leave(applicant: Applicant): void {
     const { address } = applicant;
     if (this.#inside.delete(address, applicant)) {
@@ -120,13 +118,13 @@ export class Admission {
     this.#serve();
   }
 
-  /** To be called about twice a second: handshakes have lost their grace meanwhile. */
+  /** Called about twice a second, since the grace period of handshakes expires. */
   turn(): void {
     for (const queue of this.#queues.values()) this.#unblock(queue);
     this.#serve();
   }
 
-  /** Admits no more. */
+  /** Stops admitting. */
   close(): void {
     this.#isClosed = true;
     this.#retry?.();
@@ -139,7 +137,7 @@ export class Admission {
     applicant.admitted();
   }
 
-  /** Serves the queues in turn for as long as the bounds allow. */
+  /** Serves the queues round robin while the limits allow. */
   #serve(): void {
     while (this.#ready.first !== null && this.#hasToken()) {
       const queue = this.#ready.first;
@@ -154,7 +152,7 @@ export class Admission {
     }
   }
 
-  /** A handshake of the address may begin, if need be in the place of another one. */
+  /** True: a handshake of the address may begin, if necessary by evicting another. */
   #hasPlace(address: string): boolean {
     const { handshakes_max: max } = this.#settings;
     const perAddressMax = this.#addressMax;
@@ -171,7 +169,7 @@ export class Admission {
     });
   }
 
-  /** Arms the retry where the rate does not allow another handshake now. */
+  /** Schedules a retry if the rate allows no handshake now. */
   #hasToken(): boolean {
     if (this.#isClosed) return false;
     const nowMs = this.#clock.monotonicMs();
@@ -200,7 +198,7 @@ export class Admission {
     this.#ready.push(queue);
   }
 
-  /** True: nobody of the address waits any more. */
+  /** True: no applicant of the address waits any more. */
   #dropIfEmpty(address: string): boolean {
     if (this.#waiting.countOf(address) > 0) return false;
     const queue = this.#queues.get(address);
@@ -210,7 +208,7 @@ export class Admission {
   }
 }
 
-/** Handshakes at once from one address; Infinity: no such bound, as behind a balancer whose address all connections have. */
+/** Maximum handshakes in progress from one address. Infinity: no limit, as behind a balancer whose address all connections share. */
 function addressHandshakesMax(
   settings: Pick<SleepSettings, 'behind_balancer' | 'proxy_protocol' | 'handshakes_per_address_max'>,
 ): number {

@@ -1,6 +1,6 @@
 /**
- * The core's end of the link to one edge: counts, log lines and orders; its sessions are those of EdgeSessions. The peer
- * says hello first, and is answered or declined. Source: scale-out.md, Edges.
+ * The core's end of the link to one edge: counts, log lines and orders; EdgeSessions has the sessions. The edge sends the first hello,
+ * and the core answers or declines it. Source: scale-out.md, Edges.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
@@ -31,19 +31,19 @@ export interface CoreEndDeps {
   readonly release: string;
   /** The edge runs on this machine, for the same user. */
   readonly isLocal: boolean;
-  /** Gives the sessions of the edge, or a sentence why it is declined. */
+  /** Returns the sessions of the edge, or the reason why it is declined. */
   greeted(hello: EdgeHello, end: CoreEnd): EdgeSessions | string;
-  /** It accepts modules. */
+  /** The edge has begun to accept modules. */
   onListening(): void;
-  /** Another edge at its address has room. */
+  /** True: another edge at the same address has room. */
   othersHaveRoom(end: CoreEnd): boolean;
-  /** It was sent away, with this sentence. */
+  /** The edge was declined, and received this sentence. */
   onDeclined(sentence: string): void;
-  /** Once, and its sessions know. `fault`: a sentence; null: one of the two hung up in order. */
+  /** Called once, after EdgeSessions was notified. `fault`: a sentence; null: an orderly end. */
   onEnd(end: CoreEnd, fault: string | null): void;
 }
 
-/** The clocks of the two ends differ: as many lines as cross between three of our heartbeats are in order between two. */
+/** The clocks of the ends differ, so lines of three heartbeats may arrive between two of ours. */
 const linesMax = 3 * linkLogLinesMax;
 
 export class CoreEnd {
@@ -54,10 +54,10 @@ export class CoreEnd {
   #address: EdgeAddress | null = null;
   #sockets = 0;
   #lines = 0;
-  /** Monotonic; null: no probe is on its way. */
+  /** Monotonic milliseconds; null: no probe is in flight. */
   #probedMs: number | null = null;
   #delayMs: number | null = null;
-  /** As it was told; null: not yet. */
+  /** Last value sent to the edge; null: none yet. */
   #othersHaveRoom: boolean | null = null;
 
   constructor(stream: Duplex, deps: CoreEndDeps) {
@@ -76,22 +76,22 @@ export class CoreEnd {
     });
   }
 
-  /** The address that it listens on; null: it does not listen yet. */
+  /** Null: it does not listen yet. */
   get address(): EdgeAddress | null {
     return this.#address;
   }
 
-  /** Sockets of modules, as of a second ago. */
+  /** Sockets of modules, up to a second old. */
   get sockets(): number {
     return this.#sockets;
   }
 
-  /** From a probe to its answer; null: not measured yet. */
+  /** Round trip of a probe; null: not measured yet. */
   get delayMs(): number | null {
     return this.#delayMs;
   }
 
-  /** Resolves with why it keeps the certificate that it has; null: it has read the files again. */
+  /** Resolves with the reason why the edge keeps its old certificate; null: reloaded. */
   async reloadTls(): Promise<string | null> {
     const reloaded = await this.#asks.ask('reload-tls', edgeAnswerMsMax, (ask) => {
       this.#link.send({ kind: 'reload-tls', ask });
@@ -100,7 +100,7 @@ export class CoreEnd {
     return reloaded.ok ? reloaded.value : 'it does not answer';
   }
 
-  /** Resolves with the number of sessions that are left. */
+  /** Resolves with the number of sessions still open. */
   async drain(perSecond: number, deadlineMs: number): Promise<number> {
     const drained = await this.#asks.ask('drain', deadlineMs + edgeAnswerMsMax, (ask) => {
       this.#link.send({ kind: 'drain', ask, perSecond, deadlineMs });
@@ -109,7 +109,7 @@ export class CoreEnd {
     return drained.ok ? drained.value : (this.#sessions?.size ?? 0);
   }
 
-  /** Messages that were sent before still go. Resolves when the link has ended. */
+  /** Sends pending messages, then ends the link. Resolves when it has ended. */
   end(): Promise<void> {
     return this.#link.end();
   }
@@ -144,7 +144,7 @@ export class CoreEnd {
       case 'probed':
         return this.#measured();
       default:
-        // An edge that is declined may have said more already.
+        // A declined edge may have sent more before it noticed.
         return this.#sessions?.received(message) ?? null;
     }
   }

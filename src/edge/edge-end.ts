@@ -1,6 +1,6 @@
 /**
- * The edge's end of the link: the listener's questions to the core, and the core's orders to the listener. It outlives
- * links and cores: while none is there logins wait, and the next one is brought every session that is open.
+ * The edge's end of the link: the listener's requests to the core, and the core's orders to the listener. It outlives links and cores:
+ * without a core logins wait, and the next core receives every open session.
  * Lifecycle of a link: greeting -> bringing -> linked. Source: scale-out.md, Edges.
  */
 import type { Duplex } from 'node:stream';
@@ -32,9 +32,9 @@ export interface EdgeEndDeps {
   readonly clock: Clock;
   readonly progress: LoopProgress;
   readonly identity: EdgeIdentity;
-  /** A core has answered the hello: modules can be accepted. */
+  /** A core has answered the hello: the edge may accept modules. */
   onLinked(core: CoreHello): void;
-  /** Once for each link. `fault`: a sentence; null: one of the two hung up in order. */
+  /** Called once for each link. `fault`: a sentence; null: an orderly end. */
   onEnd(fault: string | null): void;
 }
 
@@ -42,7 +42,7 @@ type EdgeLink = Link<SentByEdge, CoreMessage>;
 
 export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   readonly telemetry: EdgeTelemetry;
-  /** Written by the core, under the name of the edge; lines are lost while there is no link. */
+  /** The core writes these lines, under the name of the edge. Without a link lines are lost. */
   readonly log: Log;
   readonly #deps: EdgeEndDeps;
   readonly #log: LinkLog;
@@ -71,7 +71,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     return this.#sessions.size;
   }
 
-  /** A stream to a core; the one before it has ended. */
+  /** `stream`: to a core. The previous link has ended. */
   attach(stream: Duplex): void {
     assert(this.#link === null, 'an edge has one link at a time');
     const { clock, progress, identity } = this.#deps;
@@ -84,17 +84,17 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
       language: edgeLanguage,
       received: (message) => this.#received(message),
       heartbeat: () => undefined,
-      drained: () => this.#bringSoon(),
+      drained: () => this.#scheduleSessions(),
       ended: (fault) => this.#linkEnded(fault),
     });
     const address = this.#port?.address ?? identity.address;
     this.#send({ kind: 'hello', version: edgeLinkVersion, ...identity, address });
   }
 
-  /** It listens; from now on the core can give orders. Null: it has closed its port. */
+  /** The edge listens, and the core may give orders from now on. Null: it has closed its port. */
   listening(port: EdgePort | null): void {
     this.#port = port;
-    this.#sayListening();
+    this.#announceListening();
   }
 
   admit(
@@ -114,7 +114,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
       this.#send({ kind: 'ended', number: ticket.number, reason, lastHeartbeatAt });
   }
 
-  /** Messages that were sent before still go; sessions stay as they are. Resolves when the link has ended. */
+  /** Sends pending messages, then ends the link; sessions stay open. Resolves when it has ended. */
   async end(): Promise<void> {
     for (const stop of this.#stopTimers) stop();
     this.#flushTally();
@@ -170,43 +170,43 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
 
   #greeted(core: CoreHello): void {
     this.#stage = 'bringing';
-    this.#sayListening();
+    this.#announceListening();
     this.#deps.onLinked(core);
-    this.#bring();
+    this.#sendSessions();
   }
 
-  #sayListening(): void {
+  #announceListening(): void {
     if (this.#port === null || this.#stage === 'away' || this.#stage === 'greeting') return;
     this.#send({ kind: 'listening', ...this.#port.address });
     this.#send({ kind: 'counts', sockets: this.#port.sockets });
   }
 
-  /** So many sessions a turn: a core that comes back is brought all of them, while they have to be woken. */
-  #bring(): void {
+  /** Sends one batch of sessions a turn, so that wakeups are carried while a new core receives all of them. */
+  #sendSessions(): void {
     if (this.#stage !== 'bringing' || this.#link?.isCongested !== false) return;
     const sessions = this.#sessions.nextBrought();
     if (sessions.length > 0) {
       this.#send({ kind: 'bring', sessions });
-      return this.#bringSoon();
+      return this.#scheduleSessions();
     }
     this.#send({ kind: 'brought' });
     this.#stage = 'linked';
     this.#logins.askAgain();
   }
 
-  #bringSoon(): void {
+  #scheduleSessions(): void {
     if (this.#stage !== 'bringing' || this.#isBringDue) return;
     this.#isBringDue = true;
     setImmediate(() => {
       this.#isBringDue = false;
-      this.#bring();
+      this.#sendSessions();
     });
   }
 
   #admitted({ number, sessionId, epoch, secretMark }: Extract<CoreMessage, { kind: 'admitted' }>): void {
     const question = this.#logins.find(number);
     if (question === null) {
-      // A session that was brought, and has become a new one.
+      // The core has opened a new session for one that this edge sent it.
       this.#sessions.find(number)?.renew(sessionId, epoch, secretMark);
       return;
     }

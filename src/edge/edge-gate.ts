@@ -1,6 +1,6 @@
 /**
- * The gate by which edges connect to their core: local ones over a Unix socket, others over TLS by a key that both ends
- * share. The core sees all of them as one sleep front. Source: scale-out.md, Edges.
+ * Accepts the links of edges at the core: local ones over a Unix socket, others over TLS with a pre-shared key.
+ * The core sees all of them as one sleep front. Source: scale-out.md, Edges.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
@@ -22,7 +22,7 @@ import type { EdgeFacts, SleepFront } from './sleep-front.ts';
 
 export interface EdgeGateSettings {
   readonly sleep: Pick<SleepSettings, 'listen' | 'max_sessions' | 'write_deadline_ms'>;
-  /** The Unix socket, or the named pipe, of local edges; null: there are none. Its path is short enough for the system. */
+  /** Unix socket or named pipe of local edges, within the length limit of the system; null: there are no local edges. */
   readonly socketPath: string | null;
   /** The port of edges on other machines; null: it is off. */
   readonly elsewhere: LinkPort | null;
@@ -50,12 +50,12 @@ export class EdgeGate implements SleepFront {
   readonly #deps: EdgeGateDeps;
   /** By its kind and name. */
   readonly #edges = new Map<string, Edge>();
-  /** Links, also to edges that have not said hello. */
+  /** All links, including those without a hello yet. */
   readonly #ends = new Set<CoreEnd>();
   readonly #ports: { close(): void }[] = [];
   #waits: readonly { readonly count: number; readonly resolve: () => void }[] = [];
   #isClosed = false;
-  /** Log lines that strangers can cause: one of a kind in a second. */
+  /** Strangers can cause these log lines: at most one of a kind a second. */
   readonly #refusals: Throttle;
   readonly #failures: Throttle;
 
@@ -73,7 +73,7 @@ export class EdgeGate implements SleepFront {
     if (socketPath !== null)
       this.#ports.push(await listenLocally(socketPath, 'edges', (stream) => this.accept(stream, true)));
     if (elsewhere === null) return;
-    const refused = (sentence: string): void => this.#refused(`the port of the edges: ${sentence}`);
+    const refused = (sentence: string): void => this.#refused(`edge port: ${sentence}`);
     const names = { listen: 'edges.listen', key: 'edges.key_file' };
     const port = await listenForLinks(
       elsewhere,
@@ -85,20 +85,20 @@ export class EdgeGate implements SleepFront {
     );
     this.#ports.push(port);
     const address = formatListenAddress({ ...elsewhere.address, port: port.port });
-    log.info({ address }, 'waiting for edges on other machines');
+    log.info({ address }, 'edge port: listening for edges on other machines');
   }
 
-  /** Resolves when so many local edges accept modules. */
+  /** Resolves when `count` local edges accept modules. */
   whenListening(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#waits = [...this.#waits, { count, resolve }];
-      this.#settleWaits();
+      this.#resolveWaits();
     });
   }
 
   /** An edge has connected; `isLocal`: over the Unix socket. */
   accept(stream: Duplex, isLocal: boolean): void {
-    // An edge that says no hello is cut by its link.
+    // A link without a hello ends by itself.
     if (this.#isClosed || this.#ends.size >= 2 * edgesMax) {
       stream.destroy();
       return;
@@ -112,9 +112,9 @@ export class EdgeGate implements SleepFront {
       release,
       isLocal,
       greeted: (hello, by) => this.#greeted(hello, by, isLocal),
-      onListening: () => this.#settleWaits(),
+      onListening: () => this.#resolveWaits(),
       othersHaveRoom: (by) => isLocal && this.#othersHaveRoom(by),
-      onDeclined: (sentence) => this.#refused(`an edge was declined: ${sentence}`),
+      onDeclined: (sentence) => this.#refused(`edge: declined: ${sentence}`),
       onEnd: (by, fault) => this.#ended(by, fault),
     });
     this.#ends.add(end);
@@ -149,7 +149,7 @@ export class EdgeGate implements SleepFront {
     return this.#linked().reduce((sum, { end }) => sum + end.sockets, 0);
   }
 
-  /** Rejects with the names of the edges that keep the certificate they have. */
+  /** Rejects with the names of the edges that keep their old certificate. */
   async reloadTls(): Promise<void> {
     const problems = await Promise.all(
       this.#linked().map(async ({ sessions: { hello }, end }) => {
@@ -161,8 +161,8 @@ export class EdgeGate implements SleepFront {
   }
 
   /**
-   * Ends the sessions of local edges, at the rate of all of them together. Edges elsewhere keep theirs for the next core. Resolves to
-   * the number that is left of the former.
+   * Ends the sessions of local edges; the rate is that of all edges together. Edges elsewhere keep theirs for the next core.
+   * Resolves with the number of local sessions still open.
    */
   async drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
     const linked = this.#linked().filter(({ isLocal }) => isLocal);
@@ -172,7 +172,7 @@ export class EdgeGate implements SleepFront {
     return local.reduce((left, { sessions }) => left + sessions.size, 0);
   }
 
-  /** Ends the links: edges keep their sockets, and connect to the next core. */
+  /** Ends the links. Edges keep their sockets, and connect to the next core. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const port of this.#ports) port.close();
@@ -189,12 +189,12 @@ export class EdgeGate implements SleepFront {
       return `another edge named ${hello.name} is linked: give each edge a name of its own (edge.name)`;
     if (known === null && this.#edges.size >= edgesMax)
       return `${edgesMax} edges are linked, which is the most`;
-    // Its link before was cut, which this end has not noticed yet.
+    // The previous link was cut, and this end has not noticed yet.
     void edge?.end?.end();
     if (edge === null) known?.sessions.giveUp();
     const sessions = edge?.sessions ?? this.#sessionsOf(hello, key, isLocal);
     this.#edges.set(key, { isLocal, sessions, end });
-    this.#deps.log.info({ edge: hello.name, release: hello.release, pid: hello.pid }, 'an edge is linked');
+    this.#deps.log.info({ edge: hello.name, release: hello.release, pid: hello.pid }, 'edge: linked');
     return sessions;
   }
 
@@ -208,7 +208,7 @@ export class EdgeGate implements SleepFront {
       awayMsMax: isLocal ? 0 : edgeAwayMsMax,
       hasRoom: () => this.sessionCount < sessionsMax,
       reportFailure: (error) => this.#failed(error),
-      gone: () => {
+      emptied: () => {
         if (this.#edges.get(key)?.sessions === sessions) this.#edges.delete(key);
       },
     });
@@ -220,16 +220,16 @@ export class EdgeGate implements SleepFront {
     if (this.#isClosed) return;
     const edge = [...this.#edges.values()].find((other) => other.end === end);
     if (edge === undefined) {
-      if (fault !== null) this.#refused(`a connection to the gate of the edges ended: ${fault}`);
+      if (fault !== null) this.#refused(`edge port: connection ended: ${fault}`);
       return;
     }
     edge.end = null;
     const { hello, size } = edge.sessions;
-    this.#deps.log.warn({ edge: hello.name, sessions: size, fault }, 'the link to an edge has ended');
+    this.#deps.log.warn({ edge: hello.name, sessions: size, fault }, 'edge: link ended');
     edge.sessions.cut();
   }
 
-  /** Local edges have one address; each of the others has its own. */
+  /** Local edges share one address; each edge elsewhere has its own. */
   #othersHaveRoom(end: CoreEnd): boolean {
     return this.#linked().some(
       (edge) =>
@@ -250,16 +250,12 @@ export class EdgeGate implements SleepFront {
     if (this.#refusals.pass()) this.#deps.log.warn({}, sentence);
   }
 
-  /** A login could not be verified. */
   #failed(error: unknown): void {
     if (this.#failures.pass())
-      this.#deps.log.error(
-        { error: String(error) },
-        'cannot verify sleep logins: the registry is unreadable',
-      );
+      this.#deps.log.error({ error: String(error) }, 'sleep logins: refused as busy: registry unreadable');
   }
 
-  #settleWaits(): void {
+  #resolveWaits(): void {
     const listening = this.edges().filter(({ isLocal, state }) => isLocal && state === 'listening').length;
     for (const { count, resolve } of this.#waits) if (listening >= count) resolve();
     this.#waits = this.#waits.filter(({ count }) => listening < count);

@@ -38,7 +38,7 @@ export const edgeLogBounds: LinkLogBounds = {
   charactersMax: linkLogCharactersMax,
 };
 
-/** To an edge on another machine. */
+/** Pre-shared key of links to edges on other machines. */
 export const edgePsk: PskKind = {
   identity: 'reveille-edge',
   peer: 'edge',

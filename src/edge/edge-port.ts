@@ -1,18 +1,17 @@
-/** An edge process, as its end of the link has it. */
+/** An edge process as its end of the link sees it. */
 import type { EdgeAddress, EdgeHello } from '../protocol/edge-link/edge-message.ts';
 
-/** Its words about itself in the hello. */
+/** Identity of the edge, sent in its hello. */
 export type EdgeIdentity = Omit<EdgeHello, 'kind' | 'version'>;
 
-/** The edge's listener, for orders of the core. */
+/** The edge's listener, which carries out the core's orders. */
 export interface EdgePort {
   readonly address: EdgeAddress;
-  /** Sockets of modules. */
   readonly sockets: number;
-  /** Returns why it keeps the certificate that it has; null: it has read the files again. */
+  /** Returns the reason why the old certificate stays in force; null: reloaded. */
   reloadTls(): string | null;
-  /** Resolves with the number of sessions that are left. Never rejects. */
+  /** Resolves with the number of sessions still open. Never rejects. */
   drain(perSecond: number, deadlineMs: number): Promise<number>;
-  /** While it is full, modules are left to others as long as they have room. */
+  /** A full edge stops accepting as long as other edges have room. */
   balance(othersHaveRoom: boolean): void;
 }

@@ -1,4 +1,4 @@
-/** A session at an edge: it is the ticket that the listener keeps, so that a sleeping module costs one object more and no second one. */
+/** A session at an edge. It is also the ticket that the listener keeps, so that a sleeping module costs one object, not two. */
 import type { SessionTicket, SleepConnection } from '../core/ports/device-sessions.ts';
 import type { DeviceId, SessionId } from '../model/ids.ts';
 import type { SleepEndReason, WakeMode } from '../model/sleep.ts';
@@ -15,7 +15,7 @@ export class EdgeSession implements SessionTicket {
   sessionId: SessionId;
   epoch: number;
   secretMark: number;
-  /** The latest heartbeat that the core knows of, in Unix seconds; 0: none; -1: it does not know the session. */
+  /** Latest heartbeat reported to the core, Unix seconds. 0: none; -1: the core does not know the session. */
   reportedAt = 0;
 
   constructor(
@@ -38,7 +38,7 @@ export class EdgeSession implements SessionTicket {
     return this.reportedAt !== unknown;
   }
 
-  /** The core that knew it cannot be reached. */
+  /** Marks it as unknown to the core: the link has ended. */
   forget(): void {
     this.reportedAt = unknown;
   }

@@ -1,7 +1,7 @@
 /**
- * The sessions of one edge process, as the core has them: admissions, heartbeats, wakeups, ends. They outlive a cut link for
- * a while, and last until the edge returns and brings them, or end as `node_lost`. What the edge says is checked as a
- * stranger's. Lifecycle: bringing -> linked -> away -> bringing. Source: scale-out.md, Edges.
+ * The core's view of the sessions of one edge process: admissions, heartbeats, wakeups, ends. After a cut link they wait until the edge
+ * returns and sends them again, or end as `node_lost`. Input of the edge is not trusted.
+ * Lifecycle: bringing -> linked -> away -> bringing. Source: scale-out.md, Edges.
  */
 import { wallSeconds, type Cancel, type Clock } from '../lib/clock.ts';
 import { OpenAsks } from '../lib/link/open-asks.ts';
@@ -27,15 +27,15 @@ import { LostSessions } from './lost-sessions.ts';
 export interface EdgeSessionsDeps {
   readonly clock: Clock;
   readonly sessions: SleepSessions<Admission>;
-  /** Sessions end after the link was cut for so long. */
+  /** Sessions end after the link was away for this time, milliseconds. */
   readonly awayMsMax: number;
   readonly writeDeadlineMs: number;
-  /** The core has room for one more. */
+  /** True: the core has room for another session. */
   hasRoom(): boolean;
-  /** A login could not be verified, or a session not resumed: the registry or the store cannot be read. */
+  /** A login could not be verified, or a session not resumed: registry or store unreadable. */
   reportFailure(error: unknown): void;
-  /** The link is cut, and no session is left. */
-  gone(): void;
+  /** The link is cut, and the last session has ended. */
+  emptied(): void;
 }
 
 type SessionMessage = Extract<
@@ -50,9 +50,9 @@ export class EdgeSessions implements LinkedConnectionOwner {
   readonly hello: EdgeHello;
   readonly #deps: EdgeSessionsDeps;
   readonly #live = new Map<number, LinkedConnection>();
-  /** Sessions of the link before this one, which the edge has not brought. */
+  /** Sessions of the previous link that the edge has not sent again. */
   readonly #lost: LostSessions;
-  /** Closed here while the edge was away. */
+  /** Numbers of sessions that the core closed while the edge was away. */
   readonly #closed = new Map<number, SleepEndReason>();
   readonly #wakes: OpenAsks<{ readonly woken: EdgeWakeResult }, 'refused' | 'unknown'>;
   #stage: 'bringing' | 'linked' | 'away' = 'away';
@@ -65,7 +65,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
     this.#lost = new LostSessions(
       (connection) => this.#end(connection, 'node_lost', connection.lastHeartbeatAt),
       () => {
-        if (this.#stage === 'away') deps.gone();
+        if (this.#stage === 'away') deps.emptied();
       },
     );
     this.#wakes = new OpenAsks(deps.clock, {
@@ -79,14 +79,14 @@ export class EdgeSessions implements LinkedConnectionOwner {
     return this.#live.size + this.#lost.size;
   }
 
-  /** The edge is there, and brings its sessions now. The link before may be cut without our knowing. */
+  /** A new link: the edge sends its sessions next. The previous link may be cut without our notice. */
   linked(send: Send): void {
     this.unlink();
     this.#stage = 'bringing';
     this.#send = send;
   }
 
-  /** There is no link any more; sessions wait for the next one, at this core or another. */
+  /** The link has ended; sessions wait for the next one, at this core or another. */
   unlink(): void {
     this.#cancelEnd();
     this.#lost.keep();
@@ -97,7 +97,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
     this.#live.clear();
   }
 
-  /** The link is cut. */
+  /** The link was cut; sessions end unless the edge returns within `awayMsMax`. */
   cut(): void {
     const { clock, awayMsMax } = this.#deps;
     this.unlink();
@@ -105,13 +105,13 @@ export class EdgeSessions implements LinkedConnectionOwner {
     else this.#cancelEnd = clock.after(awayMsMax, () => this.giveUp());
   }
 
-  /** Its sessions end as lost, so many a turn, unless it returns meanwhile. */
+  /** Ends its sessions as lost, a limited number a turn, unless the edge returns meanwhile. */
   giveUp(): void {
     this.#cancelEnd();
     this.#lost.end();
   }
 
-  /** The end of a sentence about the edge, which cuts the link; null: nothing is wrong. */
+  /** Returns the end of a sentence about a fault of the edge, for which the link is cut; null: no fault. */
   received(message: SessionMessage): string | null {
     switch (message.kind) {
       case 'admit':
@@ -125,7 +125,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
         this.#wakes.answered(message.ask, 'woken', message.result);
         return null;
       case 'bring':
-        return this.#brought(message.sessions);
+        return this.#adoptSessions(message.sessions);
       case 'brought':
         if (this.#stage !== 'bringing') return 'brought its sessions twice';
         this.#stage = 'linked';
@@ -172,20 +172,19 @@ export class EdgeSessions implements LinkedConnectionOwner {
     return null;
   }
 
-  /** It is the edge's from now on, under these names. */
   #open(connection: LinkedConnection, ticket: SessionTicket): void {
     const { number, closedBy } = connection;
     connection.admitted(ticket);
-    this.#tellAdmitted(connection);
+    this.#sendAdmitted(connection);
     if (closedBy === null) this.#live.set(number, connection);
     else this.#send({ kind: 'close', number, reason: closedBy });
   }
 
-  #tellAdmitted({ number, sessionId, epoch, secretMark }: LinkedConnection): void {
+  #sendAdmitted({ number, sessionId, epoch, secretMark }: LinkedConnection): void {
     this.#send({ kind: 'admitted', number, sessionId, epoch, secretMark });
   }
 
-  /** One that was closed here meanwhile is not there any more. */
+  /** Ignores a session that the core has closed meanwhile. */
   #ended({ number, reason, lastHeartbeatAt }: Extract<SessionMessage, { kind: 'ended' }>): null {
     const connection = this.#live.get(number);
     this.#live.delete(number);
@@ -206,13 +205,13 @@ export class EdgeSessions implements LinkedConnectionOwner {
     }
   }
 
-  /** The clock of another machine may be ahead of ours. */
+  /** Clamps the time: the clock of the edge's machine may be ahead of ours. */
   #heartbeat(connection: LinkedConnection, at: number): void {
     const heartbeatAt = Math.min(at, wallSeconds(this.#deps.clock));
     connection.lastHeartbeatAt = Math.max(connection.lastHeartbeatAt, heartbeatAt);
   }
 
-  #brought(sessions: readonly BroughtSession[]): string | null {
+  #adoptSessions(sessions: readonly BroughtSession[]): string | null {
     if (this.#stage !== 'bringing') return 'brought sessions after the last of them';
     for (const session of sessions) {
       if (this.#live.has(session.number)) return 'brought a session twice';
@@ -228,13 +227,13 @@ export class EdgeSessions implements LinkedConnectionOwner {
     const connection = this.#lost.find(number) ?? this.#adopt(brought);
     if (typeof connection === 'string') return this.#close(brought, connection);
     this.#lost.delete(connection);
-    if (connection.sessionId !== sessionId) this.#tellAdmitted(connection);
+    if (connection.sessionId !== sessionId) this.#sendAdmitted(connection);
     this.#heartbeat(connection, lastHeartbeatAt);
     if (endedBy === null) this.#live.set(number, connection);
     else this.#end(connection, endedBy, lastHeartbeatAt);
   }
 
-  /** A reason: the session is over for the core, and has to end at the edge. */
+  /** Returns an end reason if the session is over for the core: the edge has to close it. */
   #adopt(brought: BroughtSession): LinkedConnection | SleepEndReason {
     const { number, deviceId, sessionId, wakeMode, secretMark, endedBy } = brought;
     const { sessions } = this.#deps;
@@ -247,7 +246,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
     });
     if (resumed === null || typeof resumed === 'string') return resumed ?? 'node_lost';
     connection.admitted(resumed);
-    // The last session that is claimed begins a review of the registry, which may end it.
+    // Claiming the last session starts a review of the registry, which may end it.
     return connection.closedBy ?? connection;
   }
 

@@ -1,17 +1,17 @@
-/** The counts of an edge on their way to its core, which adds them up. */
+/** Counts of an edge, sent to its core, which adds them up. */
 import { linkTallyItemsMax } from '../model/limits.ts';
 import { edgeTallyCountMax, type SleepEndReason, type SleepRefusal } from '../model/sleep.ts';
 import type { EdgeTally } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 
-/** Counts, added up until they cross the link. While there is none, counts wait, and times beyond the bound are lost. */
+/** Collects counts until they are sent over the link. Without a link counts wait, and durations beyond the limit are dropped. */
 export class EdgeTelemetry implements SleepTelemetry {
   readonly #flush: () => void;
   readonly #logins = new Map<'accepted' | SleepRefusal, number>();
   readonly #ends = new Map<SleepEndReason, number>();
   #writeSeconds: number[] = [];
 
-  /** `flush`: called when there is no room for more times. */
+  /** `flush`: called when the buffer of durations is full. */
   constructor(flush: () => void) {
     this.#flush = flush;
   }
@@ -29,17 +29,17 @@ export class EdgeTelemetry implements SleepTelemetry {
     if (this.#writeSeconds.length < linkTallyItemsMax) this.#writeSeconds.push(seconds);
   };
 
-  /** Null: nothing was counted since the last one. */
+  /** Null: no counts since the last call. */
   next(): EdgeTally | null {
     if (this.#logins.size + this.#ends.size + this.#writeSeconds.length === 0) return null;
     const wakeupWriteSeconds = this.#writeSeconds;
     this.#writeSeconds = [];
-    return { logins: takeCounts(this.#logins), ends: takeCounts(this.#ends), wakeupWriteSeconds };
+    return { logins: drainCounts(this.#logins), ends: drainCounts(this.#ends), wakeupWriteSeconds };
   }
 }
 
-/** Counts beyond the bound of a message stay for the next. */
-function takeCounts<Label>(counts: Map<Label, number>): [Label, number][] {
+/** Moves counts into a message; those beyond its limit stay for the next. */
+function drainCounts<Label>(counts: Map<Label, number>): [Label, number][] {
   const taken: [Label, number][] = [];
   for (const [label, count] of counts) {
     const part = Math.min(count, edgeTallyCountMax);
@@ -50,7 +50,7 @@ function takeCounts<Label>(counts: Map<Label, number>): [Label, number][] {
   return taken;
 }
 
-/** The core's side of it. */
+/** Adds an edge's counts to the core's. */
 export function applyTally(telemetry: SleepTelemetry, { logins, ends, wakeupWriteSeconds }: EdgeTally): void {
   for (const [result, count] of logins) for (let n = 0; n < count; n += 1) telemetry.sleepLogin(result);
   for (const [reason, count] of ends) for (let n = 0; n < count; n += 1) telemetry.sleepEnd(reason);

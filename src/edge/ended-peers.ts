@@ -1,14 +1,14 @@
 /**
- * Peers that have hung up, so many in each turn of the event loop. A balancer that dies ends the connections of a whole city in the
- * same moment: each costs 0.1 ms with its socket and its session, and taken in one go they would hold up everybody else for seconds,
- * the supervisor's question whether this process is alive among them.
+ * Closes connections of peers that have hung up, a limited number in each turn of the event loop. When a balancer dies, the connections
+ * of a whole city end at once; each costs 0.1 ms. In one turn they would block the loop for seconds, and the supervisor would take
+ * this process for hung.
  */
 import { BoundedQueue } from '../lib/queues.ts';
 import { sleepEndsPerTurnMax } from '../model/sleep.ts';
 
 export class EndedPeers<Peer> {
   readonly #end: (peer: Peer) => void;
-  /** As many as there are connections, whose number has its own bound. */
+  /** Bounded by the number of connections, which has its own limit. */
   readonly #waiting = new BoundedQueue<Peer>(Infinity);
   #leftThisTurn = sleepEndsPerTurnMax;
   #isTurnDue = false;
@@ -18,7 +18,7 @@ export class EndedPeers<Peer> {
     this.#end = end;
   }
 
-  /** Ends it now while the turn has room, else in a later one. */
+  /** Ends the peer in this turn while there is room, else in a later one. */
   add(peer: Peer): void {
     if (this.#leftThisTurn > 0) this.#endNow(peer);
     else this.#waiting.push(peer);

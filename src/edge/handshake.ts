@@ -1,7 +1,7 @@
 /**
- * A connection from its accept to its login: PROXY header, admission, TLS, session key, login line, and the
- * refusals. It owns the socket until the login is accepted, then hands it to a SleepingConnection and is gone.
- * While the core is asked elsewhere, the socket's events go to the connection already, and its place is the handshake's.
+ * A connection from accept to login: PROXY header, admission, TLS, session key, login line, refusals. It owns the socket until the
+ * login is accepted, then hands it to a SleepingConnection. While it awaits the answer of a core in another process, the socket's
+ * events already go to the connection, but it still counts as a handshake.
  * Lifecycle: arriving -> admitting -> securing -> proving -> asking -> refusing | over. Source: sleep-wire.md.
  */
 import type { Socket } from 'node:net';
@@ -29,8 +29,8 @@ import {
 } from './owned-socket.ts';
 
 /**
- * `arriving`: awaits the balancer's header. `admitting`: waits for its turn. `securing`: TLS. `proving`: has
- * the key. `asking`: awaits the core's answer. `refusing`: the reason is sent, and may still be read.
+ * `arriving`: awaits the balancer's header. `admitting`: queued. `securing`: TLS. `proving`: has received the session key.
+ * `asking`: awaits the core's answer. `refusing`: the reason was sent, and the peer may still read it.
  */
 type Stage = 'arriving' | 'admitting' | 'securing' | 'proving' | 'asking' | 'refusing' | 'over';
 
@@ -40,21 +40,21 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   wheelPrevious: WheelEntry | null = null;
   address: string;
   readonly #context: SleepListenerContext;
-  /** Made where connections begin with a PROXY header. */
+  /** Null: connections have no PROXY header. */
   readonly #proxyHeader: ProxyHeaderDecoder | null;
   readonly #loginLine = new LoginLineDecoder();
   #socket: Socket;
   #stage: Stage = 'arriving';
   #sessionKey = '';
-  /** The peer's address in the PROXY header; null: it is the socket's. */
+  /** Peer address from the PROXY header; null: the socket's. */
   #source: string | null = null;
   #discardedBytes = 0;
-  /** As the whole login line says. */
+  /** From the complete login line. */
   #wantsReply = false;
-  /** The connection that the core is asked about; null: none. */
+  /** The connection for which an answer of the core is pending; null: none. */
   #asked: SleepingConnection | null = null;
 
-  /** Takes a socket that was just accepted; `start` sets it going. `address`: its key; empty where it does not count. */
+  /** `socket`: just accepted; `start` begins the handshake. `address`: its address key; empty: no limit per address. */
   constructor(socket: Socket, address: string, context: SleepListenerContext) {
     this.#context = context;
     this.#socket = socket;
@@ -76,7 +76,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   admitted(): void {
     const { clock, settings, secureContext } = this.#context;
     this.#waitUntil(clock.monotonicMs() + settings.login_deadline_ms);
-    if (secureContext === null) this.#giveKey();
+    if (secureContext === null) this.#sendSessionKey();
     else this.#secure(secureContext);
   }
 
@@ -103,7 +103,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   }
 
   peerEnded(): void {
-    // What it is to read is still leaving; the socket closes after that, or at the deadline.
+    // The refusal is still being sent; the socket closes after it, or at the deadline.
     if (this.#stage !== 'refusing') this.drop();
   }
 
@@ -149,7 +149,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
     this.#apply();
   }
 
-  /** From now on it is counted under the address that the PROXY header names. */
+  /** Counts the connection under the address of the PROXY header from now on. */
   #rename(source: string): void {
     const { admission, unproved, clock } = this.#context;
     if (!admission.countsAddresses) return;
@@ -173,11 +173,11 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
 
   #secured(): void {
     if (this.#stage !== 'securing') return;
-    this.#giveKey();
+    this.#sendSessionKey();
     startReading(this.#socket);
   }
 
-  #giveKey(): void {
+  #sendSessionKey(): void {
     this.#stage = 'proving';
     this.#sessionKey = generateSessionKey();
     this.#socket.write(this.#sessionKey, 'latin1');

@@ -1,15 +1,13 @@
-/**
- * The open sessions of an edge, and those that ended while no core could be told: what a core that comes back is brought.
- */
+/** Open sessions of an edge, and sessions that ended without a link: the edge sends both to the next core. */
 import { edgeBringSessionsMax, edgeHeartbeatsMax, type SleepEndReason } from '../model/sleep.ts';
 import type { BroughtSession, EdgeMessage } from '../protocol/edge-link/edge-message.ts';
 import type { EdgeSession } from './edge-session.ts';
 
 export class HeldSessions {
   readonly #open = new Map<number, EdgeSession>();
-  /** As many as were open at the end of the link. */
+  /** Bounded by the number of sessions open when the link ended. */
   readonly #ended: BroughtSession[] = [];
-  /** Sessions that the core is still to be brought. */
+  /** Sessions not yet sent to the new core. */
   #left: Iterator<EdgeSession> = this.#open.values();
 
   get size(): number {
@@ -33,20 +31,20 @@ export class HeldSessions {
     return this.#open.delete(number);
   }
 
-  /** True: the core is to be told; it has to be brought the others. */
+  /** True: the core knows the session and must be notified. False: it is sent with the other sessions. */
   ended(session: EdgeSession, reason: SleepEndReason, lastHeartbeatAt: number): boolean {
     if (!this.#open.delete(session.number)) return false;
     if (!session.isKnown) this.#ended.push(session.describe(lastHeartbeatAt, reason));
     return session.isKnown;
   }
 
-  /** The core that knew them cannot be reached. */
+  /** Marks all as unknown to the core: the link has ended. */
   forget(): void {
     for (const session of this.#open.values()) session.forget();
     this.#left = this.#open.values();
   }
 
-  /** The next of those that the core does not know; empty: it has been brought all. */
+  /** Next batch of sessions that the core does not know; empty: all are sent. */
   nextBrought(): readonly BroughtSession[] {
     const brought: BroughtSession[] = [];
     while (brought.length < edgeBringSessionsMax) {
@@ -59,7 +57,7 @@ export class HeldSessions {
     return brought.length > 0 ? brought : this.#ended.splice(0, edgeBringSessionsMax);
   }
 
-  /** Heartbeats that the core does not know of, by their seconds. Looks through all sessions, so that a heartbeat itself costs nothing more. */
+  /** Heartbeats not yet reported, grouped by second. Scans all sessions, so that a heartbeat itself costs nothing more. */
   *newHeartbeats(): Generator<Extract<EdgeMessage, { readonly kind: 'heartbeats' }>, void, undefined> {
     const bySecond = new Map<number, number[]>();
     for (const session of this.#open.values()) {

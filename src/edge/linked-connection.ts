@@ -1,9 +1,8 @@
-/** A module's connection at an edge, as the core has it: the session's ticket too, so that one object stands for both. */
+/** The core's view of a module's connection at an edge. It is also the session's ticket, so that one object is enough. */
 import type { SessionTicket, SleepConnection } from '../core/ports/device-sessions.ts';
 import type { DeviceId, SessionId } from '../model/ids.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../model/sleep.ts';
 
-/** The edge that holds it. */
 export interface LinkedConnectionOwner {
   /** Never rejects. */
   wake(connection: LinkedConnection, customData: CustomData): Promise<WakeWriteResult>;
@@ -19,7 +18,7 @@ export class LinkedConnection implements SleepConnection, SessionTicket {
   epoch = 0;
   secretMark = 0;
   lastHeartbeatAt = 0;
-  /** By either side; null: it is open. */
+  /** The reason, given by either side; null: open. */
   closedBy: SleepEndReason | null = null;
   readonly #owner: LinkedConnectionOwner;
 

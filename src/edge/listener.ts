@@ -1,6 +1,6 @@
 /**
- * The sleep port: accepts connections, starts their handshakes, and at the end drains. It knows how many there are; what
- * each does is its own. Source: sleep-wire.md; running.md, Stopping.
+ * The sleep port: accepts connections, starts their handshakes, limits their number, and drains at the end.
+ * Source: sleep-wire.md; running.md, Stopping.
  */
 import type { Socket } from 'node:net';
 import { assert } from '../lib/assert.ts';
@@ -28,7 +28,7 @@ export interface SleepListenerDeps {
   readonly sessions: SleepAdmissions;
   readonly telemetry: SleepTelemetry;
   readonly log: Log;
-  /** Descriptors that other listeners' devices hold: with the sessions here they stay below the process's limit. */
+  /** Descriptors of devices at other listeners. Together with the sessions here they stay below the process's limit. */
   otherSockets(): number;
   readonly port: SleepPort;
 }
@@ -44,13 +44,13 @@ export class SleepListener implements SleepFront {
   #stopTurning: Cancel | null = null;
   readonly #hasRoom = (): boolean => this.sessionCount < this.#sessionsMaxNow;
 
-  /** Throws when TLS is asked for and its files are not in order. */
+  /** Throws when the TLS files are invalid. */
   constructor(settings: SleepSettings, deps: SleepListenerDeps) {
     const { clock, log } = deps;
     const connections = new DeviceConnections<SleepEndReason>(
       clock,
       log,
-      'cannot verify sleep logins: the registry is unreadable',
+      'sleep logins: refused as busy: registry unreadable',
     );
     this.#connections = connections;
     this.#deps = deps;
@@ -69,20 +69,20 @@ export class SleepListener implements SleepFront {
     this.sockets = new SleepSockets(log, (socket) => this.#accept(socket));
   }
 
-  /** Resolves when connections are accepted; rejects when the address cannot be had. */
+  /** Resolves when connections are accepted; rejects when the address cannot be bound. */
   async listen(): Promise<void> {
     const { clock, settings, log, maxSessions } = this.#context;
     if (maxSessions < settings.max_sessions)
       log.info(
         { max_sessions: maxSessions, asked: settings.max_sessions },
-        'the open files limit bounds the sleep sessions',
+        'sleep: max_sessions reduced: open file limit is too low',
       );
     this.#turn();
     this.#address = await this.sockets.open(this.#deps.port, settings.listen);
     this.#stopTurning = clock.every(deviceTickMs, () => this.#turn());
   }
 
-  /** The real one, also when port 0 was asked for. Once it listens; it stays what it was when it does no longer. */
+  /** The bound address, also for port 0. Valid once it listens, and kept after it has closed. */
   get address(): ListenAddress {
     assert(this.#address !== null, 'a listener has an address once it listens');
     return this.#address;
@@ -100,23 +100,20 @@ export class SleepListener implements SleepFront {
     return this.#context.admission.waiting;
   }
 
-  /** Descriptors held, those of the refused who still read why among them. */
+  /** Open descriptors, including refused connections that still read their refusal. */
   get socketCount(): number {
     return this.sessionCount + this.#context.pending.size;
   }
 
-  /**
-   * Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in
-   * order.
-   */
+  /** Reloads the certificate for new connections. Throws, and changes nothing, when its files are invalid. */
   reloadTls(): void {
     const certificate = readCertificate(tlsFiles(this.#context.settings));
     this.#context.secureContext = certificate?.secureContext ?? null;
   }
 
   /**
-   * Accepts no more, refuses logins under way, and ends sessions at the rate. What is left after `deadlineMs`
-   * stays as it is, for the kernel to close with the process; resolves with its number.
+   * Stops accepting, refuses pending logins, and ends sessions at the rate. Resolves, after `deadlineMs` at the latest, with the
+   * number of sessions still open; the kernel closes those with the process.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
     void this.sockets.close();
@@ -124,12 +121,12 @@ export class SleepListener implements SleepFront {
     return this.#connections.drain(ratePerSecond, deadlineMs);
   }
 
-  /** Fewer while others hold what the limit of open files allows. */
+  /** Less than `maxSessions` while other listeners use up the open file limit. */
   get #sessionsMaxNow(): number {
     return Math.min(this.#context.maxSessions, this.#socketsMax - this.#deps.otherSockets());
   }
 
-  /** Closes every socket that is left, telling nobody, and resolves when the port is free. */
+  /** Closes all sockets without a message, and resolves when the port is free. */
   close(): Promise<void> {
     const closed = this.sockets.close();
     this.#context.admission.close();
@@ -149,7 +146,7 @@ export class SleepListener implements SleepFront {
     socket.destroy();
   }
 
-  /** Asked for only where it counts. A peer that is gone already has none; its close is on the way. */
+  /** Empty where there is no limit per address, or when the peer has disconnected already. */
   #addressOf(socket: Socket): string {
     const { admission, settings } = this.#context;
     return admission.countsAddresses && !settings.proxy_protocol ? addressKey(askAddress(socket)) : '';

@@ -1,4 +1,4 @@
-/** Sessions of an edge whose link is cut: each is found again by its number, or ends, so many in each turn of the loop. */
+/** Sessions of an edge whose link was cut. Each is found again by its number, or ends, a limited number in each turn of the loop. */
 import { sleepEndsPerTurnMax } from '../model/sleep.ts';
 import type { LinkedConnection } from './linked-connection.ts';
 
@@ -8,7 +8,7 @@ export class LostSessions {
   readonly #connections = new Map<number, LinkedConnection>();
   #isEnding = false;
 
-  /** `end`: called for each that ends, and `ended` when none is left. */
+  /** `end`: called for each session that ends; `ended`: when none is left. */
   constructor(end: (connection: LinkedConnection) => void, ended: () => void) {
     this.#end = end;
     this.#ended = ended;
@@ -26,13 +26,12 @@ export class LostSessions {
     return this.#connections.get(number) ?? null;
   }
 
-  /** False: it is not among them. */
   delete(connection: LinkedConnection): boolean {
     if (this.#connections.get(connection.number) !== connection) return false;
     return this.#connections.delete(connection.number);
   }
 
-  /** All of them end, unless `keep` is called on the way. */
+  /** Ends all sessions, unless `keep` is called meanwhile. */
   end(): void {
     this.#isEnding = true;
     this.#endSome();

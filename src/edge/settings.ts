@@ -1,4 +1,4 @@
-/** The settings of the sleep port. Source: sleep-wire.md; what it leaves open is chosen here. */
+/** The settings of the sleep port. Source: sleep-wire.md; this file chooses the rest. */
 import type { z } from 'zod';
 import {
   addressList,
@@ -21,59 +21,63 @@ export const sleepSection = section({
   advertise: setting(
     addressList,
     [],
-    'Addresses of this sleep server for devices to try, in this order, the first 3; empty: the address listened on.',
+    'Addresses of this sleep server for devices, which try the first 3 in this order; empty: the listening address.',
   ),
   edges: setting(
     wholeNumber(0, localEdgesMax),
     0,
-    'Processes that hold the sleep connections; 0: the server holds them itself.',
+    'Number of edges, the processes that hold the sleep connections; 0: the server holds them itself.',
   ),
   max_sessions: setting(
     wholeNumber(1, 10_000_000),
     1_000_000,
-    'Sleep sessions at once; the limit of open files less 1024 may lower it.',
+    'Maximum sleep sessions. The open file limit, less 1024, may lower it.',
   ),
-  accepts_per_second: setting(wholeNumber(1, 1_000_000), 20_000, 'Session keys given per second.'),
+  accepts_per_second: setting(wholeNumber(1, 1_000_000), 20_000, 'Session keys sent per second.'),
   accept_ramp_s: setting(
     wholeNumber(0, 3600),
     0,
-    'Seconds after a start until that rate is reached, from a tenth of it; 0: at once.',
+    'Seconds after a start until the full rate is reached, beginning at a tenth of it; 0: at once.',
   ),
   handshakes_max: setting(
     wholeNumber(1, 1_000_000),
     20_000,
-    'Logins in progress at once; beyond it the oldest of the address that has the most yields.',
+    'Maximum logins in progress. When full, the oldest of the busiest address is closed.',
   ),
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Logins in progress from one address (IPv6: one /64); beyond it newcomers wait, and the oldest yields once it has had 2 s; 0: no such bound.',
+    'Maximum logins in progress from one address (IPv6: one /64). Beyond it, new ones wait, and the oldest is closed once it has had 2 s. 0: no limit.',
   ),
   admission_queue_max: setting(
     wholeNumber(0, 1_000_000),
     20_000,
-    'Connections that wait for their session key; beyond it they are closed as busy.',
+    'Maximum connections waiting for a session key; more are closed as busy.',
   ),
-  admission_wait_ms: setting(milliseconds(600_000), 5000, 'Wait for a session key, at most.'),
-  login_deadline_ms: setting(milliseconds(600_000), 10_000, 'From the session key to the whole login line.'),
+  admission_wait_ms: setting(milliseconds(600_000), 5000, 'Maximum wait for a session key.'),
+  login_deadline_ms: setting(
+    milliseconds(600_000),
+    10_000,
+    'Deadline for the complete login line after the session key.',
+  ),
   write_deadline_ms: setting(
     milliseconds(2000),
     1000,
-    'A wakeup whose bytes the kernel has not taken by then is answered 50402.',
+    'A wakeup whose packet the kernel has not accepted within this time is answered 50402.',
   ),
-  write_stuck_ms: setting(milliseconds(600_000), 10_000, 'A packet unsent for this long ends its session.'),
+  write_stuck_ms: setting(milliseconds(600_000), 10_000, 'A packet unsent for this time ends its session.'),
   flood_bytes_max: setting(
     wholeNumber(64, 1_048_576),
     4096,
-    'A peer that sends more within the flood window is closed.',
+    'Maximum bytes from a peer within the flood window; more closes the connection.',
   ),
-  flood_window_ms: setting(milliseconds(600_000), 10_000, 'The flood window.'),
+  flood_window_ms: setting(milliseconds(600_000), 10_000, 'Length of the flood window.'),
   behind_balancer: setting(
     onOff,
     false,
-    'Connections come through a balancer; without the PROXY protocol the bound per address is then off.',
+    'Connections come through a balancer; without the PROXY protocol this disables the limit per address.',
   ),
-  proxy_protocol: setting(onOff, false, 'Every connection begins with a PROXY protocol v2 header.'),
+  proxy_protocol: setting(onOff, false, 'Connections begin with a PROXY protocol v2 header.'),
   ...deviceListenerSettings,
 }).superRefine(pairedTlsFiles);
 

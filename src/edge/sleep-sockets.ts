@@ -1,6 +1,6 @@
 /**
- * The sockets that the sleep port's connections come from: this process's own, or those that it shares with the edges of the
- * same server. Source: scale-out.md, Edges.
+ * The listening sockets of the sleep port: this process's own, or sockets shared with the other edges of the server.
+ * Source: scale-out.md, Edges.
  */
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { assert } from '../lib/assert.ts';
@@ -9,17 +9,14 @@ import { sleepListenSocketsMax } from '../model/sleep.ts';
 import type { Log } from '../lib/log.ts';
 import type { ListenAddress } from '../lib/connections/listen-address.ts';
 
-/**
- * `own`: this process listens at the address, and no other. `shared`: the edges of one server do, each as a child of
- * `node:cluster`.
- */
+/** `own`: only this process listens at the address. `shared`: all edges of a server do, as children of `node:cluster`. */
 export type SleepPort = 'own' | 'shared';
 
 /**
- * Sockets that a process accepts from, where the system spreads connections over them. Past its queue a socket's connections are lost
- * without a word: under SYN cookies the kernel has answered who comes, knows nothing of him any more, and he waits for a session key.
- * Node accepts one connection of each socket in each turn of its loop, so that more of them also empty faster.
- * `acceptQueueMax`: of one socket; null: not known.
+ * Number of listening sockets of a process, where the kernel balances connections over them. When an accept queue overflows under SYN
+ * cookies, connections are lost silently: the kernel has completed the handshake and forgotten the client, which waits for a session
+ * key. Node accepts one connection of each socket a turn, so that more sockets also drain faster.
+ * `acceptQueueMax`: length of the queue of one socket; null: unknown.
  */
 export function listenSockets(acceptQueueMax = readAcceptQueueMax()): number {
   if (acceptQueueMax === null) return 1;
@@ -27,14 +24,13 @@ export function listenSockets(acceptQueueMax = readAcceptQueueMax()): number {
 }
 
 export class SleepSockets {
-  /** Another process that shares the port has room. */
+  /** True: another process at the port has room. */
   othersHaveRoom = false;
   readonly #log: Log;
   readonly #accept: (connection: Socket) => void;
   #own: readonly Server[] = [];
-  /** Null: the sockets are not shared. */
   #sharedAt: ListenOptions | null = null;
-  /** Servers that resume, and have no socket yet. */
+  /** Servers that are being opened and have no socket yet. */
   readonly #starting = new Set<Server>();
   #isClosed = false;
 
@@ -43,24 +39,24 @@ export class SleepSockets {
     this.#accept = accept;
   }
 
-  /** Resolves to the real address when connections are accepted there; rejects when it cannot be had. */
+  /** Resolves with the bound address when connections are accepted; rejects when it cannot be bound. */
   open(port: SleepPort, at: ListenAddress): Promise<ListenAddress> {
     return port === 'own' ? this.listen(at) : this.listenShared(at);
   }
 
-  /** The same at a port that only this process listens on. */
+  /** As `open`, at a port that only this process listens on. */
   async listen({ host, port }: ListenAddress): Promise<ListenAddress> {
     const at = { host, port, backlog: acceptBacklog };
     const count = spreadsOverSockets() ? listenSockets() : 1;
     if (count === 1) return this.#start((own) => own.listen(at));
-    // Another server that shares its port with sockets of this user has to be noticed.
+    // With `reusePort` alone, another server of the same user at this port would go unnoticed.
     const shared = { ...at, port: await freePort(at), reusePort: true };
     return this.#listenAt(shared, count);
   }
 
   /**
-   * The same at a port that other processes of the server listen on. Where the system spreads connections over sockets, these are
-   * this process's own; else all processes accept from one, which is the parent's. `port`: not 0.
+   * As `open`, at a port that other processes of the server listen on. Where the kernel balances connections over sockets, this
+   * process has its own; otherwise all processes accept from one socket of the parent. `port`: not 0.
    */
   async listenShared({ host, port }: ListenAddress): Promise<ListenAddress> {
     const reusePort = spreadsOverSockets();
@@ -70,8 +66,8 @@ export class SleepSockets {
   }
 
   /**
-   * At a shared port: without room here, connections are left to the other processes as long as these have room. Where none has any,
-   * all accept, since a login may replace the session of its device.
+   * At a shared port: a full process stops accepting as long as another has room. When all are full, all accept, since a login may
+   * replace the session of its device.
    */
   balance(hasRoom: () => boolean): void {
     if (this.#sharedAt === null || this.#isClosed) return;
@@ -119,25 +115,25 @@ export class SleepSockets {
 
   #started(own: Server): void {
     this.#starting.delete(own);
-    // The parent may have sent its socket behind the order to close.
+    // The parent may send its socket after the order to close.
     if (this.#isClosed) own.close();
   }
 
-  /** Accepts no more. Resolves when all that were accepted are closed too. */
+  /** Stops accepting. Resolves when all accepted connections are closed too. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#own.map((own) => new Promise<void>((resolve) => own.close(() => resolve()))));
   }
 
   #failed(error: Error): void {
-    this.#log.error({ error: error.message }, 'the sleep listener failed');
+    this.#log.error({ error: error.message }, 'sleep listener: failed');
   }
 }
 
-/** Half open: when a peer hangs up its socket is closed by whoever owns it, and not by Node, which would do so for all of a city at once. */
+/** Half open: the owner closes the socket of a peer that hangs up. Node would close those of a whole city in one turn. */
 const socketOptions = { noDelay: true, keepAlive: false, allowHalfOpen: true };
 
-/** On Linux the kernel spreads connections over the sockets of a port. */
+/** Linux balances connections over the sockets of a port. */
 function spreadsOverSockets(): boolean {
   return process.platform === 'linux' && hasReusePort();
 }

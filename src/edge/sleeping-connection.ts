@@ -1,7 +1,7 @@
 /**
- * A connection with a session: its heartbeats, its wake packets, its end. A million of these are the server's
- * memory, so it holds what a sleeping module needs and no more; what only the login needed went with the
- * handshake. Lifecycle: entering -> asleep -> closed. Source: sleep-wire.md; decisions.md, Wakeup.
+ * A connection with a session: heartbeats, wake packets, end. A million of these make up the server's memory, so it holds no more
+ * than a sleeping module needs; the state of the login was dropped with the handshake.
+ * Lifecycle: entering -> asleep -> closed. Source: sleep-wire.md; decisions.md, Wakeup.
  */
 import type { SecureContext } from 'node:tls';
 import { wallSeconds, wholeMsIn } from '../lib/clock.ts';
@@ -23,7 +23,7 @@ export interface SleepListenerContext extends DeviceListenerContext<
   SleepEndReason
 > {
   readonly telemetry: SleepTelemetry;
-  /** The setting, or what the process's limit allows. */
+  /** The setting, or less if the open file limit is lower. */
   readonly maxSessions: number;
   readonly admission: Admission;
   /** The certificate in force; null: plain TCP. Replaced by a reload. */
@@ -35,7 +35,7 @@ export type SleepConnectionDeps = Pick<
   'clock' | 'settings' | 'sessions' | 'telemetry' | 'openConnections'
 >;
 
-/** What it needs of a socket. */
+/** The part of a socket that a sleeping connection uses. */
 export interface SleepSocket extends PacketSocket {
   readonly destroyed: boolean;
   readonly writable: boolean;
@@ -59,10 +59,10 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
   readonly #context: SleepConnectionDeps;
   readonly #silenceMsMax: number;
   #stage: Stage = 'entering';
-  /** A reason: the connection ended before its login was answered. Null: it has no session yet. */
+  /** An end reason: it ended before its login was answered. Null: no session yet. */
   #session: SessionTicket | SleepEndReason | null = null;
   #wakes: WakeWriter | null = null;
-  /** The flood window opens with the first bytes after the last one closed. */
+  /** End of the flood window, which opens with the first bytes after the last one closed. */
   #windowEndMs = 0;
   #windowBytes = 0;
 
@@ -72,14 +72,13 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.#silenceMsMax = heartbeatsMissedMax * heartbeatSeconds * 1000;
   }
 
-  /** Null: it has no session. */
   get ticket(): SessionTicket | null {
     return typeof this.#session === 'string' ? null : this.#session;
   }
 
   /**
-   * The login is accepted; `restBytes` heartbeat bytes came with it. Says OK before any packet, if wanted. The session of a
-   * connection that has ended meanwhile ends, too, unless it was the core that closed it.
+   * Called for an accepted login; `restBytes` heartbeat bytes arrived with it. Sends OK before any packet, if requested. If the
+   * connection has ended meanwhile, its session ends too, unless the core closed it.
    */
   fallAsleep(ticket: SessionTicket, wantsReply: boolean, restBytes: number): void {
     this.#context.telemetry.sleepLogin('accepted');
@@ -94,7 +93,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     if (this.#socket.readableEnded) this.end('peer_closed');
   }
 
-  /** Ends before its login is answered, and leaves its socket as it is. */
+  /** Ends it before its login is answered; the socket stays open. */
   abandon(reason: SleepEndReason): void {
     if (this.#stage !== 'entering') return;
     this.#stage = 'closed';
@@ -107,7 +106,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
   }
 
   peerEnded(): void {
-    // A peer that has hung up may still read the answer to its login.
+    // A peer that has sent FIN may still read the answer to its login.
     if (this.#stage !== 'entering') this.end('peer_closed');
   }
 
@@ -162,7 +161,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.#context.sessions.ended(ticket, reason, this.lastHeartbeatAt);
   }
 
-  /** The hot path: a few stores; the wheel finds the new deadline when it comes by. */
+  /** Hot path: stores two numbers; the wheel finds the new deadline when it reaches the old one. */
   #heartbeat(bytes: number): void {
     const { clock, settings } = this.#context;
     const nowMs = clock.monotonicMs();

@@ -1,4 +1,4 @@
-/** Logins at an edge that its core has not answered: as many as there are handshakes, which the listener bounds. */
+/** Logins at an edge without an answer of the core. The listener limits their number, as it does for handshakes. */
 import type { Admission, SleepConnection } from '../core/ports/device-sessions.ts';
 import type { SleepLogin } from '../model/sleep.ts';
 import type { EdgeMessage } from '../protocol/edge-link/edge-message.ts';
@@ -30,7 +30,7 @@ export class WaitingLogins {
     this.#send = send;
   }
 
-  /** `isLinked` false: it waits for `askAgain`. Never rejects. */
+  /** `isLinked` false: the login waits for `askAgain`. Never rejects. */
   ask(question: LoginQuestion, isLinked: boolean): Promise<Admission> {
     return new Promise((answer) => {
       const number = this.#add({ question, answer });
@@ -47,7 +47,7 @@ export class WaitingLogins {
     this.#waiting.delete(number);
   }
 
-  /** All, under numbers of their own: the core before may have answered some, and the answer was lost. */
+  /** Sends all again under new numbers: answers of the previous core may have been lost. */
   askAgain(): void {
     this.forgetAbandoned();
     const waiting = [...this.#waiting.values()];
@@ -55,14 +55,14 @@ export class WaitingLogins {
     for (const login of waiting) this.#sendQuestion(this.#add(login), login.question);
   }
 
-  /** Drops those whose peers have gone, or were refused, while there was no core. */
+  /** Drops logins whose peers disconnected, or were refused, while there was no core. */
   forgetAbandoned(): void {
     for (const [number, { question }] of this.#waiting)
       if (!question.connection.isOpen) this.answer(number, 'busy');
   }
 
   #add(login: WaitingLogin): number {
-    // Each once, until there were 2^32: then those that are free come again.
+    // Numbers repeat after 2^32: skip those in use.
     do this.#numbers = (this.#numbers + 1) >>> 0;
     while (this.#isTaken(this.#numbers) || this.#waiting.has(this.#numbers));
     this.#waiting.set(this.#numbers, login);

@@ -1,11 +1,10 @@
 /**
- * The wake packets of one connection: one at a time, each one write of 8 bytes on a socket with nothing else
- * waiting, each answered within its deadline. Made with a connection's first wakeup.
+ * Writes the wake packets of one connection: one at a time, each a write of 8 bytes to a socket with nothing else pending, each with a
+ * result within its deadline. Created with a connection's first wakeup.
  *
- * What the answers rest on: a write that the kernel takes at once leaves `writableLength` at 0 before `write`
- * returns, and its callback follows in the same turn, so no timer is armed for it. A write that has to wait
- * has certainly not been sent when its socket is closed first: Node then calls its callback without an error,
- * which must not be read as success. Source: decisions.md, Wakeup.
+ * Assumptions: a write that the kernel accepts at once leaves `writableLength` at 0 before `write` returns, and its callback follows in
+ * the same turn, so it needs no timer. A buffered write was certainly not sent if its socket is closed first: Node then calls the
+ * callback without an error, which must not count as success. Source: decisions.md, Wakeup.
  */
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { wakeupsWaitingMax } from '../model/limits.ts';
@@ -13,7 +12,7 @@ import type { WakeWriteResult } from '../model/sleep.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import type { SleepSettings } from './settings.ts';
 
-/** `waiting`: not begun. `sending`: begun, not with the kernel. `sent`: taken or failed; the callback will say. */
+/** `waiting`: queued. `sending`: buffered by Node. `sent`: accepted by the kernel or failed; the callback gives the result. */
 type WakeStage = 'waiting' | 'sending' | 'sent' | 'answered';
 
 interface Wake {
@@ -31,7 +30,7 @@ export interface WakeDeps {
   readonly settings: Pick<SleepSettings, 'write_deadline_ms' | 'write_stuck_ms'>;
 }
 
-/** What it needs of a socket. */
+/** The part of a socket that the writer uses. */
 export interface PacketSocket {
   readonly writableLength: number;
   write(packet: Buffer, done: (error?: Error | null) => void): boolean;
@@ -46,7 +45,7 @@ export class WakeWriter {
   readonly #deps: WakeDeps;
   readonly #owner: StuckOwner;
   #waiting: Wake[] = [];
-  /** The one whose callback has not come. */
+  /** The write whose callback is pending. */
   #begun: Wake | null = null;
 
   constructor(socket: PacketSocket, deps: WakeDeps, owner: StuckOwner) {
@@ -55,7 +54,7 @@ export class WakeWriter {
     this.#owner = owner;
   }
 
-  /** Resolves within the write deadline. `isOpen` false: the connection takes no packet before the next `pump`. */
+  /** Resolves within the write deadline. `isOpen` false: nothing is written before the next `pump`. */
   write(packet: Buffer, isOpen: boolean): Promise<WakeWriteResult> {
     if (this.#waiting.length >= wakeupsWaitingMax) return Promise.resolve('busy');
     return new Promise((answer) => {
@@ -67,7 +66,7 @@ export class WakeWriter {
     });
   }
 
-  /** Begins the next write if the socket has nothing else to send. */
+  /** Starts the next write if the socket has nothing else to send. */
   pump(): void {
     if (this.#begun !== null || this.#socket.writableLength > 0) return;
     const wake = this.#waiting.shift();
@@ -79,12 +78,12 @@ export class WakeWriter {
     if (this.#socket.writableLength === 0) wake.stage = 'sent';
   }
 
-  /** The connection is closed: what the kernel has not taken is not sent. */
+  /** The connection is closed: packets that the kernel has not accepted are refused. */
   abandon(): void {
-    for (const wake of this.#waiting) settle(wake, 'refused');
+    for (const wake of this.#waiting) answerWake(wake, 'refused');
     this.#waiting = [];
-    if (this.#begun?.stage === 'sending') settle(this.#begun, 'refused');
-    // Answered already, but its timer may still wait to call the peer stuck.
+    if (this.#begun?.stage === 'sending') answerWake(this.#begun, 'refused');
+    // Answered already, but its timer may still end the connection as stuck.
     this.#begun?.timer?.();
   }
 
@@ -92,7 +91,7 @@ export class WakeWriter {
     this.#begun = null;
     wake.timer?.();
     if (wake.stage !== 'answered') {
-      settle(wake, error ? 'refused' : 'written');
+      answerWake(wake, error ? 'refused' : 'written');
       if (!error) this.#deps.telemetry.wakeupWrite((this.#deps.clock.monotonicMs() - wake.begunMs) / 1000);
     }
     this.pump();
@@ -101,17 +100,17 @@ export class WakeWriter {
   #overdue(wake: Wake): void {
     if (wake.stage === 'waiting') {
       this.#waiting = this.#waiting.filter((other) => other !== wake);
-      settle(wake, 'refused');
+      answerWake(wake, 'refused');
       return;
     }
-    settle(wake, 'unknown');
+    answerWake(wake, 'unknown');
     const { clock, settings } = this.#deps;
     const unsentMs = clock.monotonicMs() - wake.begunMs;
     wake.timer = clock.after(settings.write_stuck_ms - unsentMs, () => this.#owner.end('write_stuck'));
   }
 }
 
-function settle(wake: Wake, result: WakeWriteResult): void {
+function answerWake(wake: Wake, result: WakeWriteResult): void {
   wake.stage = 'answered';
   wake.timer?.();
   wake.timer = null;

@@ -1,20 +1,20 @@
-/** The conditions of alarms: values read from the figures of the last hour, each held against a limit, as alerts.yml does. */
+/** Conditions of alarms: values derived from the figures of the last hour and compared with limits, as in alerts.yml. */
 import type { FigureHistory } from './figure-history.ts';
 
 type PastFigures = Pick<FigureHistory, 'labels' | 'valueAt' | 'firstWithin' | 'peakOf' | 'spanMs' | 'lastMs'>;
 
-/** By subject: the process, the listener, …; empty: the server. */
+/** Value by subject: a process, a listener, …; empty: the server. */
 export type Readings = ReadonlyMap<string, number>;
 
-/** Spans below are in minutes. */
+/** Reads the values of a condition. The functions below take minutes. */
 export type Read = (figures: PastFigures) => Readings;
 
 const minuteMs = 60_000;
 
 export interface Condition {
-  /** Such as `> 0.9`, in the order of the expression in alerts.yml. */
+  /** For example `> 0.9`, in the order of the expression in alerts.yml. */
   readonly limits: readonly string[];
-  /** The subjects of which it is true now, each with its value. */
+  /** Subjects for which the condition is true now, with their values. */
   readonly find: Read;
 }
 
@@ -37,7 +37,7 @@ export function none(read: Read): Condition {
   return holding('== 0', read, (value) => value === 0);
 }
 
-/** The second has to be true of the server, or of the same subject. */
+/** True where the first is, and the second for the same subject or for the server. */
 export function both(first: Condition, second: Condition): Condition {
   return {
     limits: [...first.limits, ...second.limits],
@@ -55,7 +55,7 @@ export function either(first: Condition, second: Condition): Condition {
   };
 }
 
-/** Each series of a metric. */
+/** The value of each series of a metric. */
 function each(figures: PastFigures, name: string, read: (series: string) => number | null): Readings {
   const labels = figures.labels(name);
   const series: readonly (readonly [string, string])[] =
@@ -68,17 +68,17 @@ export function latest(name: string): Read {
   return (figures) => each(figures, name, (series) => figures.valueAt(series, 0));
 }
 
-/** The highest since the start. */
+/** The highest value since the start. */
 export function peak(name: string): Read {
   return (figures) => each(figures, name, (series) => figures.peakOf(series));
 }
 
-/** The sum as it was, where the figures reach so far. */
+/** The sum `agoMinutes` ago, if the history reaches back that far. */
 export function before(name: string, agoMinutes: number): Read {
   return total((figures) => each(figures, name, (series) => figures.valueAt(series, agoMinutes * minuteMs)));
 }
 
-/** A series that has come meanwhile is counted from then on. */
+/** Growth within the last `minutes`. A new series counts from its first value. */
 export function increase(name: string, minutes: number): Read {
   return (figures) =>
     each(figures, name, (series) => {
@@ -91,7 +91,7 @@ export function only(read: Read, isWanted: (label: string) => boolean): Read {
   return (figures) => new Map([...read(figures)].filter(([of]) => isWanted(of)));
 }
 
-/** The sum of all subjects. Empty where there is none. */
+/** The sum over all subjects; empty if there are none. */
 export function total(read: Read): Read {
   return (figures) => {
     const values = [...read(figures).values()];
@@ -99,7 +99,7 @@ export function total(read: Read): Read {
   };
 }
 
-/** The increase per second. */
+/** Increase per second. */
 export function rate(
   name: string,
   minutes: number,
@@ -119,13 +119,13 @@ export function share(part: Read, whole: Read): Read {
   };
 }
 
-/** Seconds until the Unix time that it has. */
+/** Seconds until the Unix time in the metric. */
 export function until(name: string): Read {
   return (figures) =>
     new Map([...latest(name)(figures)].map(([of, value]) => [of, value - figures.lastMs / 1000]));
 }
 
-/** A quantile of a histogram, as `histogram_quantile` of Prometheus has it. `name`: its buckets. */
+/** Quantile of a histogram, computed as Prometheus' `histogram_quantile` does. `name`: its buckets. */
 export function quantile(share: number, name: string, minutes: number): Read {
   const increased = increase(name, minutes);
   return (figures) => {

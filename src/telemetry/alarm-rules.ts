@@ -1,6 +1,6 @@
 /**
- * The rules of the alarms: those alerts of deploy/prometheus/alerts.yml that a server can judge by its own figures of an hour,
- * with the same name, severity, limits and time. docs/alerts.md has a row for each.
+ * Rules of the alarms: the alerts of deploy/prometheus/alerts.yml that a server can evaluate from its own figures of an hour, with the
+ * same name, severity, limits and duration. docs/alerts.md has a row for each.
  */
 import { alarmFiguresKept, alarmsEveryMs } from '../model/console-limits.ts';
 import {
@@ -26,13 +26,13 @@ import type { NotedFigures } from './figure-history.ts';
 
 export type AlarmSeverity = 'critical' | 'warning';
 
-/** The unit of its value; `percent`: of 0 to 1. */
+/** Unit of the value; `percent`: a value from 0 to 1. */
 export type AlarmUnit = 'count' | 'percent' | 'seconds';
 
 export interface AlarmRule {
   readonly name: string;
   readonly severity: AlarmSeverity;
-  /** So long it has to be true, milliseconds. */
+  /** The condition must be true for this time, milliseconds. */
   readonly forMs: number;
   readonly condition: Condition;
   readonly unit: AlarmUnit;
@@ -58,7 +58,7 @@ function not(...labels: readonly string[]): (label: string) => boolean {
   return (label) => !labels.includes(label);
 }
 
-/** The part of a rate in another one, where the whole is more than `least` a second. */
+/** `part / whole` exceeds the limit, and `whole` is more than `least` a second. */
 function shareOver(limit: number, part: Read, whole: Read, least: number): Condition {
   return both(over(limit, share(part, whole)), over(least, whole));
 }
@@ -177,7 +177,7 @@ export const alarmRules: readonly AlarmRule[] = Object.entries(rules).map(([name
   ...terms,
 }));
 
-/** Metrics by the label that tells their series apart; the rules name them without `reveille_`. */
+/** Metrics by the label that distinguishes their series. Rules omit the prefix `reveille_`. */
 const watched: Readonly<Record<string, readonly string[]>> = {
   '': [
     'front_refused_calls',
@@ -227,7 +227,7 @@ export const alarmFigures: NotedFigures = {
   kept: alarmFiguresKept,
 };
 
-/** The figures of the process have no prefix of ours. */
+/** Metrics of the process and of Node.js have no prefix. */
 function metricOf(name: string): string {
   return /^(?:nodejs_|process_(?:open|max)_)/.test(name) ? name : `reveille_${name}`;
 }

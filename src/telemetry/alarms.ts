@@ -1,38 +1,38 @@
-/** The alarms of a server: each waits until it was true for long enough, fires, and is kept for a while when it is over. */
+/** The alarms of a server: each is pending until its condition was true long enough, then fires; once resolved it is listed for a while. */
 import type { Clock } from '../lib/clock.ts';
 import { resolvedAlarmsMax } from '../model/console-limits.ts';
 import { alarmRules, type AlarmRule, type AlarmSeverity, type AlarmUnit } from './alarm-rules.ts';
 import type { FigureHistory } from './figure-history.ts';
 
-/** It is true now. */
+/** A condition that is true now. */
 export interface FoundAlarm {
   readonly name: string;
-  /** The process, the listener, the check, …; empty: the server. */
+  /** Subject: a process, a listener, a check, …; empty: the server. */
   readonly of: string;
   readonly severity: AlarmSeverity;
   readonly forMs: number;
-  /** A few words: the value and its limit. */
+  /** The value and its limit, in a few words. */
   readonly found: string;
-  /** The next thing to do; null: docs/alerts.md says it. */
+  /** Next step; null: see docs/alerts.md. */
   readonly advice: string | null;
 }
 
 export interface Alarm extends FoundAlarm {
   readonly state: 'pending' | 'firing' | 'resolved';
-  /** Wall milliseconds: since then it is true. */
+  /** Wall milliseconds since which it is true. */
   readonly sinceMs: number;
-  /** Wall milliseconds; null: it is not over. */
+  /** Wall milliseconds; null: not resolved. */
   readonly resolvedMs: number | null;
 }
 
 interface TrueAlarm extends Alarm {
-  /** The same by the monotonic clock. */
+  /** As `sinceMs`, on the monotonic clock. */
   readonly trueMs: number;
 }
 
 export class Alarms {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'wallMs'>;
-  /** By name and subject, which are words of ours. */
+  /** Key: name and subject; both come from fixed sets. */
   #active: ReadonlyMap<string, TrueAlarm> = new Map();
   #resolved: readonly Alarm[] = [];
 
@@ -40,7 +40,7 @@ export class Alarms {
     this.#clock = clock;
   }
 
-  /** `found`: all that is true now. */
+  /** `found`: all conditions that are true now. */
   observe(found: readonly FoundAlarm[]): void {
     const resolvedMs = this.#clock.wallMs();
     const before = this.#active;
@@ -51,14 +51,14 @@ export class Alarms {
     this.#resolved = [...over, ...this.#resolved].slice(0, resolvedAlarmsMax);
   }
 
-  /** The firing ones first, and the critical ones first among them. */
+  /** Firing before pending, critical before warning. */
   get active(): readonly Alarm[] {
     const rank = ({ state, severity }: Alarm): number =>
       (state === 'firing' ? 0 : 2) + Number(severity === 'warning');
     return [...this.#active.values()].sort((one, other) => rank(one) - rank(other));
   }
 
-  /** The latest first. */
+  /** Newest first. */
   get resolved(): readonly Alarm[] {
     return this.#resolved;
   }
@@ -75,7 +75,7 @@ function keyOf({ name, of }: FoundAlarm): string {
   return `${name} ${of}`;
 }
 
-/** The rules that are true by these figures. */
+/** Rules whose conditions are true for these figures. */
 export function judgeRules(figures: FigureHistory): FoundAlarm[] {
   return alarmRules.flatMap((rule) =>
     Array.from(rule.condition.find(figures), ([of, value]) => {

@@ -1,12 +1,12 @@
 /**
- * The delay of the event loop over the last quarter to half minute, however many read it and however often. The histogram of
- * the metrics library is emptied by each scrape, so that a second reader, the console, would take what the first should see.
+ * Event loop delay over the last 15 to 30 s, for any number of readers. The metrics library clears its histogram at each scrape, so
+ * that a second reader, such as the console, would hide delays from the first.
  */
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import type { Clock } from '../lib/clock.ts';
 import type { Instruments } from './instruments.ts';
 
-/** What is read covers this much at least, and all since the read before. */
+/** Minimum time covered by a read, which also covers everything since the previous read. */
 const windowMs = 15_000;
 
 export class EventLoopDelay {
@@ -20,7 +20,7 @@ export class EventLoopDelay {
     this.#youngerSinceMs = clock.monotonicMs();
   }
 
-  /** Of the last 15 to 30 s, or since the last read, where that is longer. In nanoseconds, with the 10 ms between two looks. */
+  /** Covers the last 15 to 30 s, or the time since the last read if longer. In nanoseconds, including the sampling interval of 10 ms. */
   read(): Pick<IntervalHistogram, 'min' | 'max' | 'mean' | 'stddev' | 'percentile' | 'count'> {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#youngerSinceMs >= windowMs) {
@@ -40,10 +40,10 @@ function begin(): IntervalHistogram {
 
 type Delays = ReturnType<EventLoopDelay['read']>;
 
-/** By the part of the name that dashboards for Node.js know. */
+/** Part of the metric name, as dashboards for Node.js expect it. */
 const parts: readonly (readonly [part: string, help: string, read: (delays: Delays) => number])[] = [
-  ['min', 'Least', ({ min }) => min],
-  ['max', 'Greatest', ({ max }) => max],
+  ['min', 'Minimum', ({ min }) => min],
+  ['max', 'Maximum', ({ max }) => max],
   ['mean', 'Mean', ({ mean }) => mean],
   ['stddev', 'Standard deviation of the', ({ stddev }) => stddev],
   ['p50', '50th percentile of the', (delays) => delays.percentile(50)],

@@ -1,7 +1,6 @@
 /**
- * Figures of the last hour: a few series of the metrics, noted every few seconds, so that a plot has a past when it is opened,
- * and a rule of the alarms has one to compare with. They are read from the text of a scrape. Kept in memory: a restart begins
- * with none.
+ * Figures of the last hour: a few metric series, sampled every few seconds for plots and alarm rules. Values are parsed from the text of
+ * a scrape. In memory only: empty after a restart.
  */
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { figuresEveryMs, figuresKept } from '../model/console-limits.ts';
@@ -9,31 +8,30 @@ import type { Exposition } from './metrics.ts';
 
 export interface FiguresJson {
   readonly every_ms: number;
-  /** Pass it back as `after`: the notes behind it follow. */
+  /** Pass it as `after` to read the samples that follow. */
   readonly next: number;
-  /** Wall milliseconds of each note, rising. */
+  /** Wall milliseconds of each sample, ascending. */
   readonly at_ms: readonly number[];
-  /** A value for each note; null: there was none then. Counters are as they are counted, from the start of the server. */
+  /** One value per sample; null: no value. Counters count from the start of the server. */
   readonly series: Readonly<Record<string, readonly (number | null)[]>>;
 }
 
-/** A metric that is noted: under which name, and by which of its labels; others are added up. */
+/** A sampled metric: name of its series, and the label that distinguishes them; other labels are summed up. */
 interface NotedMetric {
   readonly name: string;
   readonly label?: string;
 }
 
-/** By the name of the metric. */
 export type NotedMetrics = ReadonlyMap<string, NotedMetric>;
 
 export interface NotedFigures {
   readonly noted: NotedMetrics;
   readonly everyMs: number;
-  /** Notes. */
+  /** Number of samples. */
   readonly kept: number;
 }
 
-/** The figures that people look at. */
+/** Figures plotted by the console. */
 const plotted: NotedMetrics = new Map([
   ['reveille_sleep_sessions', { name: 'sleep_sessions' }],
   ['reveille_signal_sessions', { name: 'signal_sessions' }],
@@ -66,10 +64,10 @@ export class FigureHistory {
   readonly #noted: NotedMetrics;
   readonly #everyMs: number;
   readonly #kept: number;
-  /** One value for each note kept, the oldest at `#count % #kept` once all are used. */
+  /** Ring buffers with one value per sample; once full, the oldest is at `#count % #kept`. */
   readonly #series = new Map<string, Float64Array>();
   readonly #atMs: Float64Array;
-  /** Notes there ever were. */
+  /** Total number of samples since the start. */
   #count = 0;
   readonly #peaks = new Map<string, number>();
   #lastMs = 0;
@@ -83,28 +81,28 @@ export class FigureHistory {
     this.#atMs = new Float64Array(kept);
   }
 
-  /** Notes the figures now, and every so often until it is cancelled. */
+  /** Samples now, then periodically until cancelled. */
   start(): Cancel {
-    void this.note();
-    return this.#deps.clock.every(this.#everyMs, () => void this.note());
+    void this.record();
+    return this.#deps.clock.every(this.#everyMs, () => void this.record());
   }
 
-  /** Never rejects: figures that cannot be read now are not noted. One that is asked for while another is read is left out. */
-  async note(): Promise<void> {
+  /** Never rejects: unreadable figures are skipped, and so is a sample requested while another is being read. */
+  async record(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
       this.#add(readFigures(await this.#deps.exposition.expose(), this.#noted));
     } catch {
-      // The listener logs what is wrong with the metrics when they are asked for.
+      // The ops listener logs faults of the metrics when it is scraped.
     } finally {
       this.#isReading = false;
     }
   }
 
-  /** The notes that are kept behind `after`, a `next` of before. */
+  /** Samples after `after`, which is a `next` from an earlier call. */
   read(after: number): FiguresJson {
-    // One of before a restart may be greater than there are: then all are new.
+    // A cursor from before a restart may exceed the count: then all samples are new.
     const from = Math.max(after > this.#count ? 0 : after, this.#count - this.#kept, 0);
     const places = Array.from({ length: this.#count - from }, (_, at) => (from + at) % this.#kept);
     const series = Array.from(this.#series, ([name, values]) => {
@@ -118,17 +116,17 @@ export class FigureHistory {
     };
   }
 
-  /** Wall milliseconds of the last note. */
+  /** Wall milliseconds of the last sample. */
   get lastMs(): number {
     return this.#lastMs;
   }
 
-  /** The time between the oldest note and the last one. */
+  /** Time between the oldest sample and the last, milliseconds. */
   get spanMs(): number {
     return Math.max(0, Math.min(this.#count, this.#kept) - 1) * this.#everyMs;
   }
 
-  /** Labels by which the series of a metric are told apart, of all that there were; empty: it has none. */
+  /** All label values seen for a metric; empty: it has no label. */
   labels(name: string): string[] {
     const begin = `${name}.`;
     return [...this.#series.keys()].flatMap((key) =>
@@ -136,19 +134,19 @@ export class FigureHistory {
     );
   }
 
-  /** The highest value since the start; null: there was none. */
+  /** Highest value since the start; null: none. */
   peakOf(series: string): number | null {
     return this.#peaks.get(series) ?? null;
   }
 
-  /** The value so long before the last note; null: there was none, or no note. */
+  /** Value `agoMs` before the last sample; null: none. */
   valueAt(series: string, agoMs: number): number | null {
     const ago = Math.round(agoMs / this.#everyMs);
     if (ago >= Math.min(this.#count, this.#kept)) return null;
     return numberOrNull(this.#series.get(series)?.[(this.#count - 1 - ago) % this.#kept]);
   }
 
-  /** The first value that is no older; null: there is none. */
+  /** First value within the last `ms`; null: none. */
   firstWithin(series: string, ms: number): number | null {
     for (let agoMs = Math.min(ms, this.spanMs); agoMs >= 0; agoMs -= this.#everyMs) {
       const value = this.valueAt(series, agoMs);
@@ -159,7 +157,7 @@ export class FigureHistory {
 
   #add(figures: ReadonlyMap<string, number>): void {
     const place = this.#count % this.#kept;
-    // The wall clock may step back; a plot goes on.
+    // The wall clock may step back; plots need ascending times.
     this.#lastMs = Math.max(this.#lastMs + 1, this.#deps.clock.wallMs());
     this.#atMs[place] = this.#lastMs;
     for (const values of this.#series.values()) values[place] = NaN;
@@ -170,7 +168,7 @@ export class FigureHistory {
     this.#count += 1;
   }
 
-  /** Bounded by the labels of the metrics, which are words of ours. */
+  /** Bounded: labels of metrics come from fixed sets. */
   #seriesOf(name: string): Float64Array {
     const values = this.#series.get(name) ?? new Float64Array(this.#kept).fill(NaN);
     this.#series.set(name, values);
@@ -184,7 +182,7 @@ function numberOrNull(value: number | undefined): number | null {
 
 const sampleForm = /^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/;
 
-/** Series by name, of the text of a scrape. */
+/** Parses the text of a scrape. Returns values by series name. */
 export function readFigures(text: string, noted = plotted): Map<string, number> {
   const figures = new Map<string, number>();
   for (const line of text.split('\n')) {
@@ -197,7 +195,7 @@ export function readFigures(text: string, noted = plotted): Map<string, number> 
   return figures;
 }
 
-/** Labels are words of ours, in which nothing is escaped. */
+/** Labels come from fixed sets that need no escaping. */
 function labelIn(labels: string, name: string): string {
   const begin = `${name}="`;
   const found = labels.split(',').find((each) => each.startsWith(begin)) ?? '';

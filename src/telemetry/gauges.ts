@@ -1,6 +1,6 @@
 /**
- * Every gauge of the server, declared once: its name, its help and what it is read from at a scrape. Names and labels are
- * those of running.md; never a device id in a label.
+ * Every gauge of the server, declared once: name, help and source of its value at a scrape. Names and labels: running.md; no label
+ * has a device id.
  */
 import { countOpenFiles } from '../lib/open-files-count.ts';
 import { readVersion } from '../lib/package-version.ts';
@@ -11,84 +11,80 @@ import type { Instruments } from './instruments.ts';
 import { roomOf, type MediaCapacity, type WorkerLoad } from '../model/media/media-capacity.ts';
 
 export interface MetricSources {
-  /** Sleep sessions open now. */
   sleepSessions(): number;
-  /** Signal sessions open now. */
   signalSessions(): number;
-  /** Open connections of this process by listener, but for those of the media process. */
+  /** Open connections by listener, without those of the media process. */
   connections(): Readonly<Record<string, number>>;
   /** Live call sessions by state. */
   calls(): Readonly<Record<LiveCallState, number>>;
-  /** Legs, idle bridges and viewers connected to the media listener now. */
+  /** Connections at the media listener. */
   mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>>;
-  /** Calls without a bridge by what they wait for. */
+  /** Calls without a bridge, by the resource they wait for. */
   callsWaiting(): Readonly<Record<'bridge' | 'load' | 'engine', number>>;
-  /** Of each media process that is linked and has told. */
+  /** One for each linked media process that has reported its capacity. */
   mediaCapacity(): readonly MediaCapacity[];
-  /** Media processes that take legs. */
+  /** Number of media processes that accept legs. */
   mediaUp(): number;
   /** Empty: the server has no edges. */
   processes(): readonly ProcessFigures[];
   /** Null: the API has no fronts. */
   fronts(): FrontsFigures | null;
-  /** As this process meets it. Null: not yet. */
+  /** As seen by this process; null: not yet. */
   store(): StoreFigures | null;
-  /** Null: there is no cluster of nodes. */
+  /** Null: no cluster. */
   cluster(): ClusterFigures | null;
-  /** Null: another process has them, or nobody yet. */
+  /** Null: another process has them, or they are not known yet. */
   server(): ServerFigures | null;
 }
 
-/** The health of the store. */
 export interface StoreFigures {
   readonly refuses: boolean;
-  /** Files in which a reader has met a damaged page or row, since the start. */
+  /** Files in which reads found a damaged page or row since the start. */
   readonly damagedFiles: number;
-  /** Changes in memory that it has not taken. */
+  /** Changes in memory, not yet in the store. */
   readonly waiting: number;
 }
 
-/** The state of a node among the others. */
+/** State of the cluster as seen by this node. */
 export interface ClusterFigures {
   readonly natsIsThere: boolean;
   readonly members: Readonly<Record<ShownMemberState, number>>;
-  /** Age of the knowledge of other members; null: there is none yet. */
+  /** Age of the knowledge about other members; null: none yet. */
   readonly knowledgeAgeMs: number | null;
-  /** Changes that other members do not see yet. */
+  /** Changes not yet published to other members. */
   readonly outboxLength: number;
-  /** Events of the log, and changes of the registry, that are not here yet. */
+  /** Events of the log not yet received here; `registryLag`: changes of the registry. */
   readonly eventLag: number;
   readonly registryLag: number;
 }
 
-/** The core or an edge. */
 export interface ProcessFigures {
   readonly name: string;
   readonly isUp: boolean;
-  /** Restarts by its supervisor; null: it is on another machine. */
+  /** Restarts by its supervisor; null: on another machine. */
   readonly restarts: number | null;
 }
 
-/** Figures of what a server has one of, however many processes it has. Null: not known now. None waits for long. */
+/** Figures that a server has once, for any number of processes. Null: unknown now. Reads are short. */
 export interface ServerFigures {
-  /** Of each file of the store. */
+  /** Bytes by file of the store. */
   storeBytes(): Promise<Readonly<Record<string, number>>>;
   storeMapBytes(): Readonly<Record<string, number>>;
-  /** Of the file system of the data directory, for who is not root. */
+  /** File system of the data directory; free bytes as available without root. */
   disk(): Promise<{ readonly freeBytes: number; readonly bytes: number } | null>;
   /** Entries by kind. */
   registryEntries(): Readonly<Record<string, number>>;
   webhooks(): Promise<WebhookFigures | null>;
-  /** By listener, in Unix seconds; only where TLS is on. */
+  /** Unix seconds by listener; only listeners with TLS. */
   certificateExpiriesS(): Readonly<Record<string, number>>;
 }
 
-/** Sums of all webhooks; of those that are off only their number, and what is parked. */
+/** Sums over all webhooks. Disabled ones count only in `hooks` and `parked`. */
 export interface WebhookFigures {
   readonly hooks: Readonly<Record<'on' | 'open-circuit' | 'off', number>>;
-  /** `behind`: of the log, not looked at yet; `failed`: waits for a retry; `parked`: given up. */
+  /** `behind`: not read from the log yet; `failed`: waits for a retry; `parked`: given up. */
   readonly backlog: Readonly<Record<'behind' | 'failed' | 'parked', number>>;
-  /** Age of the oldest event that is behind or failed, 0 when there is none. */
+  /** Age of the oldest event that is behind or failed; 0: none. */
   readonly oldestS: number;
 }
 
@@ -102,10 +98,10 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
     sources.connections(),
   );
   labelledGauge('reveille_calls', 'Live call sessions by state.', 'state', () => sources.calls());
-  labelledGauge('reveille_media_legs', 'Connected to the media listener now.', 'leg', () =>
+  labelledGauge('reveille_media_legs', 'Connections at the media listener by kind of leg.', 'leg', () =>
     sources.mediaLegs(),
   );
-  gauge('reveille_media_up', 'Media processes that are linked and take legs.', () => sources.mediaUp());
+  gauge('reveille_media_up', 'Linked media processes that accept legs.', () => sources.mediaUp());
   declareMediaGauges(labelledGauge, sources);
   declareProcessGauges(instruments, sources);
   declareFrontGauges(instruments, () => sources.fronts());
@@ -119,15 +115,19 @@ function declareStoreGauges(gauge: GaugeInstruments['gauge'], store: () => Store
   const add = (name: string, help: string, read: (figures: StoreFigures) => number): void =>
     gauge(`reveille_store_${name}`, help, () => readOf(store(), read));
   add('refuses', 'Processes whose store refuses writes now.', ({ refuses }) => Number(refuses));
-  add('damaged_files', 'Files in which a reader met damage since the start.', (found) => found.damagedFiles);
-  add('waiting_changes', 'Changes in memory that the store has not taken.', ({ waiting }) => waiting);
+  add(
+    'damaged_files',
+    'Store files in which reads found damage since the start.',
+    (found) => found.damagedFiles,
+  );
+  add('waiting_changes', 'Changes in memory, not yet committed to the store.', ({ waiting }) => waiting);
 }
 
 function readOf<Figures>(figures: Figures | null, read: (figures: Figures) => number | null): number | null {
   return figures === null ? null : read(figures);
 }
 
-/** Workers are numbered through all processes: `1-0` is the first of the second process, where there are several. */
+/** Worker labels: `0` in the first process; `1-0` is the first worker of the second. */
 function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], sources: MetricSources): void {
   const byWorker = (read: (worker: WorkerLoad) => number): Record<string, number> =>
     Object.fromEntries(
@@ -139,23 +139,23 @@ function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], so
     );
   labelledGauge(
     'reveille_calls_waiting',
-    'Calls without a bridge by what they wait for: a bridge, load to fall, or a decoder.',
+    'Calls without a bridge by the resource they wait for: a bridge, a lower load, or a decoder.',
     'for',
     () => sources.callsWaiting(),
   );
   labelledGauge(
     'reveille_media_worker_load',
-    'Busy share of the time of each worker that makes pictures, 0 to 1.',
+    'Busy share of each transcoding worker, 0 to 1.',
     'worker',
     () => byWorker(({ busy }) => busy),
   );
   labelledGauge(
     'reveille_media_worker_taken',
-    'Share of the time of each worker that its calls are counted with, 0 to 1: by it a call is admitted.',
+    'Share of each transcoding worker reserved by its calls, 0 to 1; admission of calls is based on it.',
     'worker',
     () => byWorker(({ taken }) => taken),
   );
-  labelledGauge('reveille_media_room', 'Calls that each media process has room for.', 'media_process', () =>
+  labelledGauge('reveille_media_room', 'Calls for which each media process has room.', 'media_process', () =>
     Object.fromEntries(sources.mediaCapacity().map((capacity) => [capacity.process, roomOf(capacity)])),
   );
 }
@@ -177,11 +177,8 @@ function declareServerGauges(
   { gauge, labelledGauge, info }: GaugeInstruments,
   server: () => ServerFigures | null,
 ): void {
-  info(
-    'reveille_build_info',
-    'The release, and the Node.js that runs it; always 1.',
-    ['version', 'node'],
-    () => (server() === null ? null : { version: readVersion(), node: process.versions.node }),
+  info('reveille_build_info', 'Release and Node.js version; always 1.', ['version', 'node'], () =>
+    server() === null ? null : { version: readVersion(), node: process.versions.node },
   );
   labelledGauge(
     'reveille_store_bytes',
@@ -190,16 +187,16 @@ function declareServerGauges(
     async () => (await server()?.storeBytes()) ?? null,
   );
   const map =
-    'Size of the memory map of each file of the store, which grows by itself before the file reaches it.';
+    'Size of the memory map of each file of the store; it grows automatically before the file reaches it.';
   labelledGauge('reveille_store_map_bytes', map, 'file', () => server()?.storeMapBytes() ?? null);
   gauge(
     'reveille_disk_free_bytes',
-    'Free bytes of the file system that has the data directory, for who is not root.',
+    'Free bytes of the file system of the data directory, as available without root.',
     async () => (await server()?.disk())?.freeBytes ?? null,
   );
   gauge(
     'reveille_disk_bytes',
-    'Size of the file system that has the data directory.',
+    'Size of the file system of the data directory.',
     async () => (await server()?.disk())?.bytes ?? null,
   );
   labelledGauge(
@@ -208,7 +205,7 @@ function declareServerGauges(
     'kind',
     () => server()?.registryEntries() ?? null,
   );
-  const certificates = 'When the certificate of the listener expires, in Unix seconds.';
+  const certificates = 'Expiry time of the certificate of the listener, Unix seconds.';
   labelledGauge(
     'reveille_certificate_expiry_timestamp_seconds',
     certificates,
@@ -218,7 +215,7 @@ function declareServerGauges(
   declareWebhookGauges({ gauge, labelledGauge }, async () => (await server()?.webhooks()) ?? null);
 }
 
-/** Of nodes only the one that delivers has a value. */
+/** In a cluster only the delivering node has values. */
 function declareWebhookGauges(
   { gauge, labelledGauge }: Pick<GaugeInstruments, 'gauge' | 'labelledGauge'>,
   webhooks: () => Promise<WebhookFigures | null>,
@@ -231,30 +228,30 @@ function declareWebhookGauges(
   );
   labelledGauge(
     'reveille_webhook_backlog_events',
-    'Events that webhooks have not delivered: behind in the log, failed and to be tried again, or parked.',
+    'Undelivered webhook events: behind in the log, waiting for a retry, or parked.',
     'state',
     async () => (await webhooks())?.backlog ?? null,
   );
   gauge(
     'reveille_webhook_oldest_event_seconds',
-    'Age of the oldest event that is behind or failed; 0: there is none.',
+    'Age of the oldest event that is behind or failed; 0: none.',
     async () => (await webhooks())?.oldestS ?? null,
   );
 }
 
-/** Without a cluster they have no value. */
+/** Without a cluster these gauges have no value. */
 function declareClusterGauges(
   { gauge, labelledGauge }: GaugeInstruments,
   cluster: () => ClusterFigures | null,
 ): void {
   const add = (name: string, help: string, read: (figures: ClusterFigures) => number | null): void =>
     gauge(`reveille_cluster_${name}`, help, () => readOf(cluster(), read));
-  add('nats_up', '1 while NATS is reached, else 0.', ({ natsIsThere }) => Number(natsIsThere));
-  add('outbox_length', 'Changes that other members do not see yet.', ({ outboxLength }) => outboxLength);
-  add('event_lag_events', 'Events of the log that are not here yet.', ({ eventLag }) => eventLag);
-  const registryLag = 'Changes of the registry that are not here yet.';
+  add('nats_up', '1 while NATS is connected, else 0.', ({ natsIsThere }) => Number(natsIsThere));
+  add('outbox_length', 'Changes not yet published to other members.', ({ outboxLength }) => outboxLength);
+  add('event_lag_events', 'Events of the log not yet received by this node.', ({ eventLag }) => eventLag);
+  const registryLag = 'Registry changes not yet received by this node.';
   add('registry_lag_changes', registryLag, (figures) => figures.registryLag);
-  const age = 'Age of what this node knows of the other members.';
+  const age = 'Age of the knowledge about other members.';
   add('knowledge_age_seconds', age, ({ knowledgeAgeMs: ms }) => (ms === null ? null : ms / 1000));
   labelledGauge('reveille_cluster_members', 'Members by state.', 'state', () => cluster()?.members ?? null);
 }

@@ -1,6 +1,6 @@
 /**
- * The kinds of metric, made over the library's registry. Counting is on the hot path and allocates nothing; gauges are read at
- * the scrape. Each kind takes a name and a help text; metrics are exposed in the order in which they are made.
+ * The kinds of metric, on top of the library's registry. Counting is a hot path and allocates nothing; gauges are read at the scrape.
+ * Metrics are exposed in the order of their declaration.
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { RequestHistogram } from './request-histogram.ts';
@@ -10,10 +10,10 @@ type Later<Value> = Value | Promise<Value>;
 
 export type Instruments = ReturnType<typeof instrumentsOver>;
 
-/** Upper bounds in seconds; what is longer is counted in `+Inf` alone. */
+/** Upper bounds of buckets, seconds. */
 const requestBoundsS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** `advance`: called with each count. `requests`: gets the histograms that the library does not have. */
+/** `advance`: called with each count. `requests`: receives the request histograms. */
 export function instrumentsOver(registry: Registry, requests: RequestHistogram[], advance: () => void) {
   const registers = [registry];
 
@@ -37,10 +37,7 @@ export function instrumentsOver(registry: Registry, requests: RequestHistogram[]
   }
 
   return {
-    /**
-     * Counts by one label; those of `labels` are exposed as 0 before they are first counted. Counted in a map, and handed to
-     * the library when it is asked for.
-     */
+    /** A counter with one label; `labels` are exposed as 0 from the start. Kept in a map, and passed to the library at the scrape. */
     counter<const Label extends string>(
       name: string,
       help: string,
@@ -64,13 +61,13 @@ export function instrumentsOver(registry: Registry, requests: RequestHistogram[]
       };
     },
 
-    /** Counts without a label, several at a time. */
+    /** A counter without a label; adds several at a time. */
     total(name: string, help: string) {
       const counter = new Counter({ name, help, registers });
       return (count: number): void => counter.inc(count);
     },
 
-    /** `boundsS`: upper bounds of the buckets in seconds, rising. */
+    /** `boundsS`: upper bounds of the buckets, seconds, ascending. */
     histogram(name: string, help: string, boundsS = requestBoundsS) {
       const histogram = new Histogram({ name, help, buckets: boundsS, registers });
       return (seconds: number): void => histogram.observe(seconds);
@@ -86,26 +83,25 @@ export function instrumentsOver(registry: Registry, requests: RequestHistogram[]
       };
     },
 
-    /** Null, or a read that fails: it has no value now; here and below. */
+    /** If `read` returns null or fails, the gauge has no value; so for all gauges below. */
     gauge(name: string, help: string, read: () => Later<number | null>): void {
       readGauge([name, help, []], read, (gauge, value) => gauge.set(value));
     },
 
-    /** A value for each of the label's. */
     labelledGauge(name: string, help: string, label: string, read: () => Later<Labelled | null>): void {
       readGauge([name, help, [label]], read, (gauge, values) => {
         for (const [of, value] of Object.entries(values)) gauge.set({ [label]: of }, value);
       });
     },
 
-    /** Always 1; what it says is in its labels. */
+    /** Always 1; the information is in the labels. */
     info(name: string, help: string, labels: readonly string[], read: () => Record<string, string> | null) {
       readGauge([name, help, labels], read, (gauge, values) => gauge.set(values, 1));
     },
   };
 }
 
-/** A figure that cannot be read takes no other one with it. */
+/** A failed read affects no other metric. */
 async function readNow<Value>(read: () => Later<Value | null>): Promise<Value | null> {
   try {
     return await read();

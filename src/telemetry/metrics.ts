@@ -1,4 +1,4 @@
-/** The metrics of one process as Prometheus reads them: those of the library, and those declared beside this file. */
+/** Metrics of one process in the format of Prometheus: those of the library, and those declared in this directory. */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Clock } from '../lib/clock.ts';
 import { SystemClock } from '../lib/system-clock.ts';
@@ -9,16 +9,15 @@ import type { RequestHistogram } from './request-histogram.ts';
 import { LoopProgress } from '../lib/loop-progress.ts';
 import { declareMetrics, type Telemetry } from './telemetry.ts';
 
-/** A text that Prometheus scrapes. */
 export interface Exposition {
   readonly contentType: string;
-  /** The whole text of a scrape. */
+  /** The text of a scrape. */
   expose(): Promise<string>;
 }
 
 export type Metrics = Telemetry & Exposition & { readonly progress: LoopProgress };
 
-/** The library's own that walk every descriptor or handle of the process, with a million sockets a stall; ours counts them. */
+/** Metrics of the library that walk all descriptors or handles, which blocks the loop with a million sockets; replaced by our own. */
 const costlyAtScale: readonly string[] = [
   'process_open_fds',
   'nodejs_active_resources',

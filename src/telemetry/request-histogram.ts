@@ -1,23 +1,23 @@
 /**
- * Durations of requests counted into buckets, for a path too hot for the metrics library: an observation is two lookups and two
- * additions. The text for Prometheus is made at the scrape.
+ * Histogram of request durations for a path too hot for the metrics library: an observation is two lookups and two additions. The text
+ * for Prometheus is built at the scrape.
  */
 export class RequestHistogram {
   readonly #name: string;
   readonly #help: string;
   readonly #boundsS: readonly number[];
-  /** By route, then by `seriesKey`: two lookups by strings and numbers that are there already. */
+  /** By route, then by `seriesKey`: both lookups allocate nothing. */
   readonly #byRoute = new Map<string, Map<number, Series>>();
   readonly #all: Series[] = [];
 
-  /** `boundsS`: upper bounds of the buckets in seconds, rising. */
+  /** `boundsS`: upper bounds of the buckets, seconds, ascending. */
   constructor(name: string, help: string, boundsS: readonly number[]) {
     this.#name = name;
     this.#help = help;
     this.#boundsS = boundsS;
   }
 
-  /** Route, status and code are from tables: so are the series that there can be. */
+  /** Route, status and code come from fixed tables, which bounds the number of series. */
   observe(route: string, status: number, code: number, seconds: number): void {
     const known = this.#byRoute.get(route)?.get(seriesKey(status, code));
     const series = known ?? this.#add(route, status, code);
@@ -54,7 +54,7 @@ export class RequestHistogram {
 
 interface Series {
   readonly labels: string;
-  /** One more than there are bounds: the last is beyond all of them. */
+  /** One more than there are bounds: the last counts longer durations. */
   readonly counts: Float64Array;
   sum: number;
 }

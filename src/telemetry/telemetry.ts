@@ -1,6 +1,6 @@
 /**
- * Everything the server counts, declared once: the port that counting code takes, the metric behind it and its place on
- * /metrics all follow from the declaration. Names and labels are those of running.md; never a device id in a label.
+ * Every counter and histogram of the server, declared once: the port for counting code, the metric, and its place on /metrics follow
+ * from the declaration. Names and labels: running.md; no label has a device id.
  */
 import { callEndReasons, legRefusals } from '../model/call.ts';
 import { loginRefusals } from '../model/connectivity.ts';
@@ -10,21 +10,18 @@ import { signalEndReasons, signalRefusals } from '../model/signal.ts';
 import { sleepEndReasons, sleepRefusals } from '../model/sleep.ts';
 import type { Instruments } from './instruments.ts';
 
-/**
- * `delivered`: 2xx; `failed`: it is tried again; `parked`: given up; `gone`: 410, the hook is off; `lost`: the log no longer
- * had it.
- */
+/** `delivered`: 2xx; `failed`: will be retried; `parked`: given up; `gone`: 410, disabled; `lost`: expired from the log. */
 const webhookResults = ['delivered', 'failed', 'parked', 'gone', 'lost'] as const;
 export type WebhookResultLabel = (typeof webhookResults)[number];
 
 const bridgeAnswers = ['accepted', 'refused', 'unanswered', 'gone', 'load', 'engine'] as const;
 export type BridgeAnswerLabel = (typeof bridgeAnswers)[number];
 
-/** `token`: a bearer token; `login`: one given to the console; `ticket`: that of a call's page, which opens once. */
+/** `token`: a bearer token; `login`: a token entered at the console; `ticket`: single-use, opens a call's page. */
 const opsCredentials = ['token', 'login', 'ticket'] as const;
 export type OpsCredentialLabel = (typeof opsCredentials)[number];
 
-/** For what waits for a device, which takes it seconds. */
+/** Upper bounds for durations that include the wake of a device, seconds. */
 const waitingBoundsS = [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60];
 
 export function declareMetrics({
@@ -56,7 +53,7 @@ export function declareMetrics({
     ),
     refusedLogin: counter(
       'reveille_refused_logins_total',
-      'Refused logins at both ports that named a device by reason.',
+      'Refused logins of named devices at both ports, by reason.',
       'reason',
       loginRefusals,
     ),
@@ -76,7 +73,7 @@ export function declareMetrics({
     event: counter('reveille_events_total', 'Events committed to the log.', 'type', eventTypes),
     webhookDelivery: counter(
       'reveille_webhook_deliveries_total',
-      'Webhook attempts and ends by result.',
+      'Webhook delivery attempts and final results, by result.',
       'result',
       webhookResults,
     ),
@@ -93,8 +90,8 @@ export function declareMetrics({
       opsCredentials,
     ),
     /**
-     * `issued`: a new session; `renewed`: the same one again; `changed`: with other media parameters; `repeated`: a
-     * signature that was answered before, answered alike.
+     * `issued`: a new session; `renewed`: the same session; `changed`: the same with other media parameters; `repeated`: a repeated
+     * signature, with the same answer.
      */
     callCredentials: counter(
       'reveille_call_credentials_total',
@@ -108,90 +105,92 @@ export function declareMetrics({
       'reason',
       callEndReasons,
     ),
-    /** `taken`: it changed the call; `repeated`: it repeats or precedes what is known; `stray`: of an ended or other session. */
-    callReport: counter('reveille_call_reports_total', 'Reports of legs by what became of them.', 'result', [
+    /** `taken`: changed the call; `repeated`: a known or older state; `stray`: for an ended or other session. */
+    callReport: counter('reveille_call_reports_total', 'Reports of legs by result.', 'result', [
       'taken',
       'repeated',
       'stray',
     ]),
     /**
-     * `taken`: it ended the call; `stray`: of no call of the device, or of one that is connected; `unreachable`: who keeps
-     * the call was not reached; `dropped`: too many were under way.
+     * `taken`: ended the call; `stray`: no call of the device, or a connected one; `unreachable`: the node of the call did not
+     * answer; `dropped`: too many rejections were pending.
      */
     callRejection: counter(
       'reveille_call_rejections_total',
-      'Calls that controllers rejected without joining them by what became of that.',
+      'Calls rejected by controllers without joining, by result.',
       'result',
       ['taken', 'stray', 'unreachable', 'dropped'],
     ),
     bridgeAnswer: counter(
       'reveille_bridge_answers_total',
-      'Bridges asked to take a call by their answer.',
+      'Offers of calls to bridges, by answer.',
       'result',
       bridgeAnswers,
     ),
     mediaLogin: counter(
       'reveille_media_logins_total',
-      'Legs that asked to be let in at the media listener by result.',
+      'Logins of legs at the media listener by result.',
       'result',
       ['accepted', ...legRefusals],
     ),
-    /** Called for every frame. */
     mediaFrames: counter(
       'reveille_media_frames_total',
-      'Frames of calls by what became of them.',
+      'Frames of calls by result.',
       'result',
       mediaFrameResults,
     ),
-    peerAsk: counter(
-      'reveille_peer_asks_total',
-      'Questions to other members by what became of them.',
-      'result',
-      ['answered', 'nobody', 'unsent', 'unanswered'],
-    ),
+    peerAsk: counter('reveille_peer_asks_total', 'Requests to other members by result.', 'result', [
+      'answered',
+      'nobody',
+      'unsent',
+      'unanswered',
+    ]),
     mediaRebuilds: total(
       'reveille_media_rebuilds_total',
-      'Scalers and encoders made anew because the size of a source changed.',
+      'Scalers and encoders recreated because the size of a source changed.',
     ),
     httpRequest: requestHistogram(
       'reveille_http_request_duration_seconds',
-      'From the request to its answer, by route, HTTP status and code.',
+      'Time from a request to its answer, by route, HTTP status and code.',
     ),
     longPoll: requestHistogram(
       'reveille_http_long_poll_duration_seconds',
-      'From the request to its answer, of requests that asked to wait, which are in no other histogram.',
+      'Time from a request to its answer for long polls, which are in no other histogram.',
       waitingBoundsS,
     ),
     frontCredentials: histogram(
       'reveille_front_credentials_seconds',
-      'From a change of credentials to every front of the API having it.',
+      'Time until a change of credentials is in force at every API front.',
     ),
     wakeupWrite: histogram(
       'reveille_wakeup_write_seconds',
-      'From the write of a wake packet to the kernel having it.',
+      'Time from the write of a wake packet until the kernel accepts it.',
     ),
     wakeupToOnline: histogram(
       'reveille_wakeup_to_online_seconds',
-      'From the accepted write of a wakeup to the signal login that completed it.',
+      'Time from the accepted write of a wakeup to the signal login that completes it.',
       waitingBoundsS,
     ),
     mediaFrameTime: histogram(
       'reveille_media_frame_seconds',
-      'From the coming of a frame at the bridge leg to its picture being finished.',
+      'Time from the arrival of a frame at the bridge leg to its finished picture.',
     ),
-    /** Of the questions that were answered. */
-    peerAnswerTime: histogram('reveille_peer_ask_seconds', 'From asking another member to its answer.'),
+    /** Answered requests only. */
+    peerAnswerTime: histogram(
+      'reveille_peer_ask_seconds',
+      'Time from a request to another member to its answer.',
+    ),
   };
 }
 
-/** The port by which code counts. */
+/** The port for counting code. */
 export type Telemetry = Readonly<ReturnType<typeof declareMetrics>>;
 
-/** The part of the port that the media process counts through. */
+/** The part of the port for the media process. */
 export type MediaTelemetry = Pick<
   Telemetry,
   'mediaLogin' | 'mediaFrames' | 'mediaRebuilds' | 'mediaFrameTime'
 >;
 
-/** The part of the port that an edge counts through. */
+/** The part of the port for an edge. */
 export type SleepTelemetry = Pick<Telemetry, 'sleepLogin' | 'sleepEnd' | 'wakeupWrite'>;

@@ -176,7 +176,7 @@ function counts(result: string): string {
 
 /** By force; resolves when the next one is up, on the same port. */
 async function endMediaProcess(command: LongCommand): Promise<void> {
-  const isUp = (line: string): boolean => line.includes('"msg":"the media process is up"');
+  const isUp = (line: string): boolean => line.includes('"msg":"media process: started"');
   const first = await command.line(isUp);
   process.kill((JSON.parse(first) as { readonly pid: number }).pid, 'SIGKILL');
   await command.line((line) => isUp(line) && line !== first);

@@ -1,4 +1,4 @@
-/** The alarms of a whole server, without a Prometheus: `GET /v1/alarms`. Source: docs/alerts.md. */
+/** Alarms of a whole server without Prometheus: `GET /v1/alarms`. Source: docs/alerts.md. */
 import assert from 'node:assert/strict';
 import { chmodSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ function find({ alarms, resolved }: AlarmsAnswer, name: string): AlarmJson | und
   return [...alarms, ...resolved].find((alarm) => alarm.name === name);
 }
 
-/** Moves the time on, a judgement at a time, until the alarm is in this state; undefined: there is none. */
+/** Advances the clock, one evaluation at a time, until the alarm has this state; undefined: no alarm. */
 async function until(server: DrivenServer, name: string, state: string | undefined): Promise<AlarmsAnswer> {
   for (let round = 0; round < roundsMax; round++) {
     const answer = await opsOf(server).ask<AlarmsAnswer>('/v1/alarms');
@@ -25,7 +25,7 @@ async function until(server: DrivenServer, name: string, state: string | undefin
   return assert.fail(`${name} is not ${state}`);
 }
 
-test('media that is gone for a minute is an alarm, which is resolved when it is back', async (t) => {
+test('media lost for a minute is an alarm, which is resolved when it is back', async (t) => {
   let isAway = false;
   let carrier: MediaCarrier | null = null;
   const server = await startDrivenServer({
@@ -48,7 +48,7 @@ test('media that is gone for a minute is an alarm, which is resolved when it is 
   assert.match(down.health, /\d alarms?: .*ReveilleMediaDown/);
   assert.deepEqual([alarm?.severity, alarm?.of, alarm?.found], ['critical', '', '0']);
   assert.match(String(alarm?.meaning), /no call is carried/);
-  assert.match(String(alarm?.cure), /the media process died/);
+  assert.match(String(alarm?.cure), /media process: died/);
 
   isAway = false;
   const back = await until(server, 'ReveilleMediaDown', 'resolved');
@@ -56,7 +56,7 @@ test('media that is gone for a minute is an alarm, which is resolved when it is 
   assert.doesNotMatch(back.health, /ReveilleMediaDown/);
 });
 
-test('a check of the doctor is an alarm of the running server, with the advice', async (t) => {
+test('a failed check of the doctor is an alarm of the running server, with its advice', async (t) => {
   const server = await startDrivenServer();
   t.after(() => server.stop());
   chmodSync(server.dataDirectory, 0o755);
@@ -67,7 +67,7 @@ test('a check of the doctor is an alarm of the running server, with the advice',
   assert.match(String(place?.cure), /chmod 700/);
 });
 
-test('a viewer may ask for the alarms', async (t) => {
+test('a viewer may read the alarms', async (t) => {
   const server = await startDrivenServer();
   t.after(() => server.stop());
   const { token } = await opsOf(server).change<{ token: string }>('/v1/ops-tokens/create', {

@@ -1,4 +1,4 @@
-/** The API with a certificate, and with another one later. Source: running.md, Settings; issue 14. */
+/** The API over TLS, and a reload of its certificate. Source: running.md, Settings; issue 14. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
@@ -35,7 +35,7 @@ afterEach(() => {
   for (const client of clients.splice(0)) client.close();
 });
 
-/** Who trusts the certificate of this name alone. */
+/** A client that trusts only the certificate of this name. */
 function client(trusted: string): ApiClient {
   const ca = certificate.certificateOf(trusted);
   const made = new ApiClient(running.ports.api, testCredentials.all, Date.now, ca);
@@ -43,7 +43,7 @@ function client(trusted: string): ApiClient {
   return made;
 }
 
-test('signed calls are answered over TLS, one behind the other on one connection', { skip }, async () => {
+test('signed calls are answered over TLS, one after the other on one connection', { skip }, async () => {
   const api = client('first');
   const module = await running.module('SLEEPING01');
   assert.equal((await api.connectivity('SLEEPING01')).json.code, 0);
@@ -52,7 +52,7 @@ test('signed calls are answered over TLS, one behind the other on one connection
   assert.equal(api.connectionsMade, 1);
 });
 
-test('the client for backends calls an API whose authority it is told', { skip }, async () => {
+test('the backend client calls an API whose certificate authority is configured', { skip }, async () => {
   const trusting = new ReveilleClient({
     origin: `https://127.0.0.1:${running.ports.api}`,
     credential: testCredentials.all,
@@ -68,7 +68,7 @@ test('a caller without TLS gets no answer', { skip }, async () => {
   await assert.rejects(plain.connectivity('SLEEPING01'));
 });
 
-test('a reload shows newcomers the new certificate, and an older connection goes on', { skip }, async () => {
+test('new connections see the reloaded certificate, and older ones continue', { skip }, async () => {
   const older = client('first');
   assert.equal((await older.connectivity('SLEEPING01')).json.code, 0);
   certificate.use('second');
@@ -80,7 +80,7 @@ test('a reload shows newcomers the new certificate, and an older connection goes
 });
 
 test(
-  'the command line beside a server meets its certificate, whatever name that has',
+  'the command line on the same machine accepts the certificate with any name',
   { skip },
   async (t) => {
     certificate.use('api.example');
@@ -97,14 +97,14 @@ test(
   },
 );
 
-test('a stop answers who waits on connections of both certificates, and closes them', { skip }, async () => {
+test('a stop answers long polls on connections of both certificates, and closes them', { skip }, async () => {
   const older = client('first');
   await older.connectivity('SLEEPING01');
   certificate.use('second');
   await running.server.reload();
   const newer = client('second');
   const waits = [older, newer].map((api) => api.call({ path: '/v1/events', query: 'after=latest&wait=30' }));
-  // Asked later on another connection: by its answer the first ones are waiting.
+  // Sent last: its answer shows that the earlier requests are pending.
   await newer.call({ path: '/v1/events', query: 'after=latest' });
   await running.server.stop();
   for (const { json, headers } of await Promise.all(waits)) {

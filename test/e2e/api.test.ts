@@ -1,4 +1,4 @@
-/** The signed API at the real server, over real sockets: who may ask, events, messages, wakeups and the record of a device. */
+/** The signed API at the real server, over real sockets: authentication, events, messages, wakeups and device records. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
@@ -48,7 +48,7 @@ async function page(query: string, call: ApiCall = {}): Promise<PageJson> {
 
 const stamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/;
 
-test('a waiting reader gets the event of a controller that comes online, with all that belongs to it', async () => {
+test('a long poll returns the complete event of a controller that comes online', async () => {
   const { next } = await page('after=latest');
   const answer = page(`after=${next}&wait=30`);
   const controller = await server.controller('TESTDEVICE01', { media: { codecs: ['h264'] } });
@@ -66,7 +66,7 @@ test('a waiting reader gets the event of a controller that comes online, with al
   await controller.bye('asleep');
 });
 
-test("an application gets events of its own products' devices only", async () => {
+test("an application reads events of its own products' devices only", async () => {
   const other = { credential: server.credentials.other };
   const { next } = await page('after=latest', other);
   const answer = page(`after=${next}&wait=30`, other);
@@ -85,7 +85,7 @@ const payload = { room: 'r-1', token: 'a token of é' };
 const join = { device_id: device, name: 'msga_join_voip_room', payload };
 
 let made = 0;
-/** Unlike every other: the same words in the same second have the same signature, and are a repeat. */
+/** Unique: an equal body in the same second has the same signature, and would be a repeat. */
 function another(): typeof join {
   made += 1;
   return { ...join, payload: { ...payload, room: `r-${made}` } };
@@ -96,7 +96,7 @@ function send(body: unknown, call: ApiCall = {}): Promise<ApiAnswer> {
   return server.api.call({ method: 'POST', path: '/v1/device/message', body: text, ...call });
 }
 
-test('a message reaches the controller as it was sent, and its acknowledgement the caller', async () => {
+test('a message reaches the controller unchanged, and its acknowledgement the backend', async () => {
   const controller = await server.controller(device);
   const sent = another();
   const answer = send(sent, { spoil: { 'X-Request-ID': 'not taken here' } });
@@ -116,7 +116,7 @@ test('a message reaches the controller as it was sent, and its acknowledgement t
   await controller.close();
 });
 
-test('a sleeping device is woken for its message: one request, and what waking took', async () => {
+test('a sleeping device is woken for its message with one request, which reports the wake time', async () => {
   const module = await server.module('SLEEPING01');
   const sent = { ...another(), device_id: 'SLEEPING01', wake: true };
   const answer = send(sent);
@@ -161,14 +161,14 @@ test('a sleeping device receives the exact bytes and the answer is 202 under the
   await module.close();
 });
 
-test('custom data stands in the last two bytes in the order written', async () => {
+test('custom data is in the last two bytes in the given order', async () => {
   const module = await server.module('SLEEPING02');
   assert.equal((await server.api.wake({ device_id: 'SLEEPING02', custom_data: '0x12aB' })).status, 202);
   assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c12ab', 'hex'));
   await module.close();
 });
 
-test('two wakeups alike within one second are one write, and the outcome is found by either request id', async () => {
+test('two equal wakeups within a second are one write, and both request ids find the outcome', async () => {
   const module = await server.module('SLEEPING02');
   const atMs = Date.now();
   const ring = (id: string): Promise<ApiAnswer> =>
@@ -205,7 +205,7 @@ test('two wakeups alike within one second are one write, and the outcome is foun
   await module.close();
 });
 
-test('connectivity tells login, heartbeat and end of the sleep connection, and signal stays untouched', async () => {
+test('connectivity has login, heartbeat and end of the sleep connection, and signal is unchanged', async () => {
   const startS = Math.floor(Date.now() / 1000);
   const sleepOf = async (): Promise<Record<string, number | null>> => {
     const answer = await server.api.connectivity('SLEEPING02');
@@ -235,7 +235,7 @@ test('connectivity tells login, heartbeat and end of the sleep connection, and s
   assert.ok(Number(ended['last_offline_at']) >= startS);
 });
 
-test('while stopping, wakeups are 503 with Retry-After, queries go on, and connections are closed behind them', async () => {
+test('during a stop wakeups are 503 with Retry-After, queries are answered, and connections close after them', async () => {
   const server = await startTestServer({ overrides: ['sleep.drain_per_second=5'] });
   const modules = [
     await server.module('SLEEPING01'),

@@ -1,4 +1,4 @@
-/** How often an application may call, by what it asks for: over real HTTP. Source: issue 14. */
+/** Rate limits of an application by kind of request, over real HTTP. Source: issue 14. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from '../support/test-server.ts';
 let server: TestServer;
 before(async () => {
   const kinds = ['queries', 'issuances', 'messages', 'event_reads', 'provisionings'];
-  // One at once, and the next after 100 s.
+  // A burst of one, and the next after 100 s.
   server = await startTestServer({ overrides: kinds.map((kind) => `limits.${kind}_per_second=0.01`) });
 });
 after(() => server.stop());
@@ -45,9 +45,9 @@ const kinds: readonly (readonly [name: string, calls: readonly ApiCall[], over: 
   ['listings and changes of devices', [listing, change, removal], 429],
 ];
 for (const [name, calls, over] of kinds)
-  test(`${name} are limited together, whatever is asked; another application is not slowed`, async () => {
+  test(`${name} share one limit, and another application is not affected`, async () => {
     const [first = {}] = calls;
-    // What is refused before is not counted, what is wrong with its parameters is.
+    // Requests refused earlier are not counted; those with invalid parameters are.
     const forged = { ...server.credentials.all, secretKey: 'wrong' };
     assert.equal((await server.api.call({ ...first, credential: forged })).status, 401);
     const waker = await server.api.call({ ...first, credential: server.credentials.waker });
@@ -59,6 +59,6 @@ for (const [name, calls, over] of kinds)
     assert.notEqual(others.json.code, 42901);
   });
 
-test('a wakeup has limits of its own', async () => {
+test('wakeups have their own limits', async () => {
   assert.equal((await server.api.wake({ device_id: device })).json.code, 40412);
 });

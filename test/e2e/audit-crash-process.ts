@@ -1,4 +1,4 @@
-/** A process that is killed within a change: it says so once the change is under way, and never ends it. */
+/** A process to be killed within a change: it reports that the change has begun, and never completes it. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { AuditLog } from '../../src/storage/audit/audit-log.ts';
 import { anIntent } from '../support/audit-scene.ts';

@@ -1,4 +1,4 @@
-/** Nothing that an operator changes goes unseen: a whole server's audit log, and what its answers tell. */
+/** Every change by an operator is recorded: the audit log of a whole server, and its answers. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 let server: TestServer;
 let ops: OpsClient;
-/** Every secret that went in or out. */
+/** All secrets in requests and answers. */
 const secrets: string[] = [];
 
 before(async () => {
@@ -30,20 +30,20 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** What the lines say that came by `act`. */
+/** The lines that `act` adds. */
 async function audited(act: () => Promise<unknown>): Promise<AuditLine[]> {
   const before = linesInFile(server.dataDirectory).length;
   await act();
   return linesInFile(server.dataDirectory).slice(before);
 }
 
-/** Of an import. */
+/** Number of devices in the line of an import. */
 function devicesOf(line: AuditLine | undefined): unknown {
   const counts = line?.ids.counts;
   return typeof counts === 'object' && counts !== null && 'device' in counts ? counts.device : null;
 }
 
-function told(): object[] {
+function auditLines(): object[] {
   return server.log.lines.filter(({ message }) => message === 'audit').map(({ fields }) => fields);
 }
 
@@ -51,7 +51,7 @@ interface Answer {
   readonly [key: string]: Readonly<Record<string, string>>;
 }
 
-/** Asks for the change, and keeps what of the answer is secret. */
+/** Makes the change, and collects the secrets of its answer. */
 async function change(path: string, body: object): Promise<Answer> {
   const answer = await ops.change<Answer>(path, body);
   const { device, credential } = answer;
@@ -66,7 +66,7 @@ async function refused(path: string, body: object): Promise<void> {
   await assert.rejects(ops.change(path, body), refusals);
 }
 
-test('the first import is in the log, as one of the start', () => {
+test('the first import is in the log as an import at the start', () => {
   const [line] = linesInFile(server.dataDirectory);
   assert.deepEqual(
     [line?.operator, line?.role, line?.action, line?.result],
@@ -76,7 +76,7 @@ test('the first import is in the log, as one of the start', () => {
   assert.match(String(line?.ids.sha256), /^[0-9a-f]{64}$/);
 });
 
-test('every change has one line, in the file and in the log: who, from where, what, which ids, and how it ended', async () => {
+test('every change has one line in the file and in the log: operator, address, action, ids and result', async () => {
   const session = { session: 'no-such-session' };
   const hook = { url: 'https://user:hunter2@backend.example/hook?key=hunter2' };
   secrets.push('hunter2', 'a-secret-that-was-given');
@@ -139,7 +139,7 @@ test('every change has one line, in the file and in the log: who, from where, wh
     assert.deepEqual([operator, role, from], ['local', 'operator', '127.0.0.1']);
     assert.equal(new Date(at).toISOString(), at);
   }
-  assert.deepEqual(told().slice(-lines.length), lines);
+  assert.deepEqual(auditLines().slice(-lines.length), lines);
   assert.deepEqual(lines[0]?.ids, { device_id: 'NEW', product_id: 'doorbell' });
   assert.equal(lines[4]?.reason, 'no device "NOBODY" in the registry');
   assert.equal(lines[6]?.ids.access_key_id, lines[5]?.ids.access_key_id);
@@ -147,17 +147,17 @@ test('every change has one line, in the file and in the log: who, from where, wh
   assert.equal(devicesOf(lines.at(-1)), 8);
 });
 
-test('no secret that went in or out is in the file or in the log', () => {
-  const text = readFileSync(join(server.dataDirectory, 'audit.log'), 'utf8') + JSON.stringify(told());
+test('no secret of a request or answer is in the file or in the log', () => {
+  const text = readFileSync(join(server.dataDirectory, 'audit.log'), 'utf8') + JSON.stringify(auditLines());
   assert.ok(secrets.length >= 7);
   for (const secret of secrets) assert.equal(text.includes(secret), false, secret);
 });
 
-test('a change whose line cannot be written is refused, and nothing of it happens', async () => {
+test('a change whose line cannot be written is refused without effect', async () => {
   const path = join(server.dataDirectory, 'audit.log');
   renameSync(path, `${path}.aside`);
   mkdirSync(path);
-  const before = told().length;
+  const before = auditLines().length;
   try {
     const refusal = /refused: the audit log cannot be written/;
     await assert.rejects(ops.change('/v1/device/disable', { device_id: 'SLEEPING01' }), refusal);
@@ -173,11 +173,11 @@ test('a change whose line cannot be written is refused, and nothing of it happen
   const query = new URLSearchParams({ device_id: 'SLEEPING01' });
   const status = await ops.ask<{ device: { disabled: boolean } }>('/v1/device/status', query);
   assert.equal(status.device.disabled, false);
-  assert.equal(told().length, before);
+  assert.equal(auditLines().length, before);
   await assert.rejects(change('/v1/credential/create', { app_id: 'more' }), /no application "more"/);
 });
 
-test('no answer has a secret that it was not asked for', async () => {
+test('no answer has a secret that was not requested', async () => {
   const answers: unknown[] = [];
   const ask = async (path: string, query: Record<string, string> = {}): Promise<void> =>
     void answers.push(await ops.ask(path, new URLSearchParams(query)));
@@ -201,7 +201,7 @@ test('no answer has a secret that it was not asked for', async () => {
   assert.match(made['device']?.['secret'] ?? '', /^[\w-]{43}$/, 'what was made just now is told');
 });
 
-test('a change within which the process was killed has its line, which says that its end is not known', async (t) => {
+test('a change interrupted by a kill has a line with an unknown result', async (t) => {
   const directory = temporaryDirectory(t);
   const program = runArgs(moduleBeside('audit-crash-process', import.meta.url));
   const child = spawn(process.execPath, [...program, directory]);
@@ -224,7 +224,7 @@ test('a change within which the process was killed has its line, which says that
   );
 });
 
-test('a line of it for people is one line, whatever is in it', async (t) => {
+test('a line for people is always one line', async (t) => {
   await refused('/v1/device/kick', { device_id: 'a\n\u001b[2J' });
   const { run, output } = commandScene(t, addAuditCommand, { dataDir: server.dataDirectory });
   await run('audit', '--limit', '1', '--action', 'device.*');
@@ -236,7 +236,7 @@ test('a line of it for people is one line, whatever is in it', async (t) => {
   assert.deepEqual(output.remarks, ['no such change is in the audit log']);
 });
 
-test('the command line follows it across a rotation and a SIGHUP, which has its line whatever the level of the log', async (t) => {
+test('the command line follows the log across a rotation and a SIGHUP, which is recorded at every log level', async (t) => {
   const data = join(temporaryDirectory(t), 'data');
   const file = join(temporaryDirectory(t), 'registry.json');
   const evil = 'evil\n\u001b[2J';
@@ -252,7 +252,7 @@ test('the command line follows it across a rotation and a SIGHUP, which has its 
   await follower.line((line) => line.includes('"operator":"start"'));
   process.kill(command.pid ?? 0, 'SIGHUP');
   await follower.line((line) => line.includes('"action":"settings.reload"'));
-  // As a rotation does; the next line goes into a new file.
+  // As in a rotation: the next line is written to a new file.
   renameSync(join(data, 'audit.log'), join(data, 'audit.log.1'));
   const kicked = await runCli(['device', 'kick', evil, '--data-dir', data]);
   assert.equal(kicked.stderr, 'evil\\u000a\\u001b[2J has no session: nothing to end\n');

@@ -1,6 +1,6 @@
 /**
- * A backup, a restore or a verification that stops for ever where it is told to, and says so: to be killed there. Run with what
- * it does, the phase, how much of it is done, the data directory and the file.
+ * A backup, a restore or a verification that halts at a given point and reports it, to be killed there. Arguments: the action, the
+ * phase, the progress, the data directory and the file.
  */
 import { createReadStream, writeSync } from 'node:fs';
 import { restoreBackup } from '../../src/storage/backup/backup-restore.ts';

@@ -1,4 +1,4 @@
-/** A server is backed up while it serves, and another goes on from the backup; `kill -9` in the midst of it. Source: docs/upgrading.md, Backups. */
+/** A running server is backed up, and another one continues from the backup; with `kill -9` at every phase. Source: docs/upgrading.md, Backups. */
 import assert from 'node:assert/strict';
 import { spawnSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync, copyFileSync, readdirSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { runArgs } from '../support/checkout.ts';
 
 const killed = runArgs(moduleBeside('backup-kill-process', import.meta.url));
 
-/** Kills what `verb` says where it has stopped: in a phase, with so much done. `places`: the data directory and the file. */
+/** Kills the action `verb` at a phase and progress. `places`: the data directory and the file. */
 async function killIn(
   verb: string,
   at: readonly [phase: string, done: number],
@@ -47,7 +47,7 @@ async function run(...args: readonly string[]): Promise<CliResult> {
   return result;
 }
 
-/** What does not change under load: of the one webhook, which was switched off. */
+/** State that does not change under load, with one disabled webhook. */
 async function standingOf(directory: string): Promise<Record<string, unknown>> {
   const { stdout } = await run('webhook', 'list', '--json', '--data-dir', directory);
   const [{ url, state, switched_off_at } = {}] = (
@@ -56,7 +56,7 @@ async function standingOf(directory: string): Promise<Record<string, unknown>> {
   return { url, state, switched_off_at };
 }
 
-test('a backup taken under load has all that was shown before; the server restored from it ends what was open, and wakes', async (t) => {
+test('a backup under load has everything committed before; the restored server ends open sessions, and wakes devices', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   receiver.answer(status(410));
   const folder = temporaryDirectory(t);
@@ -125,7 +125,7 @@ test('a backup taken under load has all that was shown before; the server restor
   assert.equal(await second.command.stop('SIGTERM'), 0, second.command.stderr);
 });
 
-test('a backup goes through a pipe, and back', async (t) => {
+test('a backup is written to a pipe, and restored from one', async (t) => {
   const folder = temporaryDirectory(t);
   const data = join(folder, 'data');
   const server = await startServerProcess(t, [`data.dir=${data}`], {}, ['--demo']);
@@ -140,7 +140,7 @@ test('a backup goes through a pipe, and back', async (t) => {
   assert.equal(await server.command.stop('SIGTERM'), 0);
 });
 
-/** A store at rest and a backup of it. */
+/** The store of a stopped server, and its backup. */
 async function backedUp(
   t: Ending,
 ): Promise<{ readonly folder: string; readonly data: string; readonly file: string }> {
@@ -158,7 +158,7 @@ for (const at of [
   ['copying', 1],
   ['placing', 0],
 ] as const)
-  test(`a backup killed while ${at[0]} leaves no file of its name, or the older one, and the next removes what it left`, async (t) => {
+  test(`a backup killed while ${at[0]} leaves no new file or the older one, and the next removes its leftovers`, async (t) => {
     const { folder, data, file } = await backedUp(t);
     const before = readFileSync(file);
     await killIn('backup', at, data, file);
@@ -180,7 +180,7 @@ for (const at of [
   ['placing', 2],
   ['placing', 6],
 ] as const)
-  test(`a restore killed while ${at[0]}, with ${at[1]} done, is refused by a server, and can be repeated`, async (t) => {
+  test(`a restore killed while ${at[0]}, with ${at[1]} done, leaves a directory that a server refuses, and can be repeated`, async (t) => {
     const { folder, data, file } = await backedUp(t);
     const restored = join(folder, 'restored');
     await killIn('restore', at, restored, file);
@@ -193,7 +193,7 @@ for (const at of [
     assert.deepEqual(await backupOf(restored), await backupOf(data));
   });
 
-test('a verification killed has changed nothing, and the next removes what it left', async (t) => {
+test('a killed verification has changed nothing, and the next removes its leftovers', async (t) => {
   const { folder, file } = await backedUp(t);
   const copy = join(temporaryDirectory(t), 'copy');
   copyFileSync(file, copy);

@@ -15,7 +15,7 @@ after(() => server.stop());
 const device = 'TESTDEVICE01';
 const wakeBody = JSON.stringify({ device_id: device });
 
-test('a connectivity query of a device never seen answers nulls, not an error', async () => {
+test('a connectivity query of an unseen device answers nulls instead of an error', async () => {
   const answer = await server.api.connectivity(device);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
@@ -103,7 +103,7 @@ for (const { query, code } of listingRules)
     assert.equal(answer.json.code, code, answer.text);
   });
 
-test('an addition takes 1 to 500 entries', async () => {
+test('an addition accepts 1 to 500 entries', async () => {
   const entries = (count: number): string =>
     JSON.stringify({ devices: Array.from({ length: count }, () => 0) });
   for (const [body, code] of [
@@ -138,7 +138,7 @@ for (const { name, value, taken } of requestIds) {
   });
 }
 
-test('an invalid X-Request-ID is told of after the signature and the permission', async () => {
+test('an invalid X-Request-ID is reported after the checks of signature and permission', async () => {
   const spoil = { 'X-Request-ID': '', 'X-Tg-Date': 'x' };
   assert.equal((await server.api.wake({ device_id: device }, { spoil })).json.code, 40105);
   const reader = server.credentials.reader;
@@ -149,7 +149,7 @@ test('an invalid X-Request-ID is told of after the signature and the permission'
   assert.equal(forbidden.json.code, 40301);
 });
 
-test('a credential without the permission is 40301, before its parameters are looked at', async () => {
+test('a credential without the permission is 40301 before its parameters are checked', async () => {
   const query = await server.api.call({ query: 'device_id=', credential: server.credentials.waker });
   assert.deepEqual([query.status, query.json.code], [200, 40301]);
   const wake = await server.api.wake({}, { credential: server.credentials.reader, body: '{' });
@@ -239,7 +239,7 @@ for (const path of ['/v1/device/wakeup-request', '/nothing'])
       assert.equal((JSON.parse(body) as { code: number }).code, code);
     });
 
-test('a Transfer-Encoding beside a length is refused by the front end itself, and the connection ends', async () => {
+test('a Transfer-Encoding together with a length is refused by the HTTP library, and the connection ends', async () => {
   const peer = await RawPeer.connect(server.ports.api);
   const lines = 'Content-Length: 5\r\nTransfer-Encoding: chunked';
   peer.send(`POST /v1/device/wakeup-request HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n0\r\n\r\n`);
@@ -253,7 +253,7 @@ for (const length of ['0x5', '+5', '-5', '5 5', '5,5', '1e1'])
     assert.match(await peer.readAll(), /^(?:HTTP\/1\.1 400 |$)/);
   });
 
-test('nothing that comes behind a request whose end is in doubt is read as another request', async () => {
+test('bytes after a request with an ambiguous end are not read as another request', async () => {
   const seen = server.log.lines.length;
   const peer = await RawPeer.connect(server.ports.api);
   const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -262,7 +262,7 @@ test('nothing that comes behind a request whose end is in doubt is read as anoth
   assert.equal(server.log.lines.length, seen);
 });
 
-test('a connection whose request shows no valid signature ends with the answer', async () => {
+test('a connection ends with the answer to a request without a valid signature', async () => {
   for (const request of ['GET /nothing', 'GET /v1/device/connectivity', 'DELETE /v1/device/wakeup-request']) {
     const peer = await RawPeer.connect(server.ports.api);
     peer.send(`${request} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -270,13 +270,13 @@ test('a connection whose request shows no valid signature ends with the answer',
   }
 });
 
-test('a request that follows before the answer ends the connection', async () => {
+test('a pipelined request ends the connection', async () => {
   const peer = await RawPeer.connect(server.ports.api);
   peer.send('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3));
   assert.equal(await peer.readAll(), '');
 });
 
-test('no answer names the library of the front end', async () => {
+test('no answer names the HTTP library', async () => {
   const { headers } = await server.api.connectivity(device);
   assert.equal(headers['uwebsockets'], undefined);
   assert.equal(headers.server, undefined);
@@ -288,7 +288,7 @@ test('a body of exactly 64 KiB is read', async () => {
   assert.equal(answer.json.code, 40412);
 });
 
-test('one trailing slash is the same route, signed with or without it', async () => {
+test('a trailing slash leads to the same route, signed with or without it', async () => {
   const path = '/v1/device/connectivity/';
   assert.equal((await server.api.connectivity(device, { path })).json.code, 0);
   assert.equal((await server.api.connectivity(device, { sentPath: path })).json.code, 0);
@@ -300,14 +300,14 @@ test('a GET whose body is signed is answered; one whose body is not is a hash mi
   assert.deepEqual([unsigned.status, unsigned.json['message']], [401, 'body hash mismatch']);
 });
 
-test('the wakeup answers its envelope also to a request without any header', async () => {
+test('a wakeup request without headers gets an answer in the envelope', async () => {
   const answer = await server.api.send('POST', '/v1/device/wakeup-request', {}, null);
   assert.deepEqual([answer.status, answer.json.code], [401, 40105]);
   assert.equal(answer.json['message'], 'missing header X-Tg-Algorithm');
   assert.equal(answer.json['request_id'], answer.headers['x-tg-request-id']);
 });
 
-test('a caller who goes in the middle of a body costs nobody anything', async () => {
+test('a backend that disconnects in the middle of a body affects no other', async () => {
   const socket = connect(server.ports.api, '127.0.0.1');
   socket.write('POST /v1/device/wakeup-request HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"dev');
   await new Promise((resolve) => socket.once('connect', resolve));

@@ -1,4 +1,4 @@
-/** The server under our listeners of node:http: connections are bounded exactly, and every fault has an answer. */
+/** The server below the listeners on node:http: exact connection limits, and an answer for every fault. */
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -46,7 +46,7 @@ async function peer(address = '127.0.0.1'): Promise<RawPeer> {
   return made;
 }
 
-/** Resolves when the server has accepted it. */
+/** Resolves when the server has accepted the connection. */
 async function silentPeer(address: string): Promise<RawPeer> {
   const seen = server.connectionCount + server.evicted + server.refused;
   const made = await peer(address);
@@ -69,7 +69,7 @@ async function answerTo(to: RawPeer, path: string): Promise<string> {
   return answer;
 }
 
-test('with keep-alive a connection has many requests', async () => {
+test('a keep-alive connection carries many requests', async () => {
   await start();
   const one = await peer();
   for (let n = 0; n < 20; n++) assert.match(await answerTo(one, '/'), /^HTTP\/1.1 200 OK\r\n/);
@@ -87,7 +87,7 @@ test('without keep-alive a second request closes the connection', async () => {
   await until(() => server.connectionCount === 0);
 });
 
-test('a connection whose first request is not whole in time is destroyed', async () => {
+test('a connection without a complete first request in time is destroyed', async () => {
   await start();
   const one = await silentPeer('127.0.0.1');
   one.send('GET / HT');
@@ -112,7 +112,7 @@ test('a full server evicts the oldest unproved connection of the most crowded ad
   for (const alive of [proved, other, newcomer, ...crowd.slice(1)]) await answerTo(alive, '/');
 });
 
-test('an address has no more unproved connections than its bound', async () => {
+test('an address has no more unproved connections than its limit', async () => {
   await start({ perAddressMax: 2 });
   const first = await silentPeer('127.0.0.1');
   await silentPeer('127.0.0.1');
@@ -143,7 +143,7 @@ for (const keepAliveMs of [0, 5000])
     }
   });
 
-test('a fault behind an answered request is answered, and one behind an unanswered request is not', async () => {
+test('a fault after an answered request is answered, and one after an unanswered request is not', async () => {
   await start();
   const answered = await peer();
   await answerTo(answered, '/');
@@ -156,7 +156,7 @@ test('a fault behind an answered request is answered, and one behind an unanswer
   assert.equal(await waiting.readAll(), '');
 });
 
-test('of a flood of requests at a connection that has one, few are parsed', async () => {
+test('few requests of a pipelined flood are parsed', async () => {
   await start({ keepAliveMs: 0 });
   let parsed = 0;
   const count = (): void => void (parsed += 1);
@@ -168,7 +168,7 @@ test('of a flood of requests at a connection that has one, few are parsed', asyn
   assert.ok(parsed > 0 && parsed < 100, `${parsed} requests were parsed`);
 });
 
-/** The bytes that the reader of an upgraded connection gets of so many that come with the request. */
+/** Bytes that the reader of an upgraded connection receives of those sent with the request. */
 async function upgradedBytes(bytes: Buffer): Promise<Buffer> {
   const chunks: Buffer[] = [];
   const upgrading = (request: IncomingMessage, head: Buffer): void => {
@@ -185,7 +185,7 @@ async function upgradedBytes(bytes: Buffer): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-test('bytes that come with an upgrade reach its reader whole and in order, however many', async () => {
+test('all bytes sent with an upgrade reach its reader in order', async () => {
   for (const length of [0, 1, 900, 1024, 5000, 100_000, 1_000_000]) {
     const sent = Buffer.from(Array.from({ length }, (_, at) => (at >> 8) ^ at));
     assert.ok((await upgradedBytes(sent)).equals(sent), `${length} bytes`);
@@ -193,7 +193,7 @@ test('bytes that come with an upgrade reach its reader whole and in order, howev
   }
 });
 
-test('bytes behind a CONNECT or a fault are no request', async () => {
+test('bytes after a CONNECT or a fault are not read as a request', async () => {
   for (const begin of ['CONNECT here:1 HTTP/1.1\r\nHost: here\r\n\r\n', `GET / HTTP/9.9\r\n\r\n`]) {
     await start();
     const [one, other] = [await peer(), await peer()];

@@ -1,4 +1,4 @@
-/** Files that an editor has begun with a byte order mark, as editors on Windows do: a server reads them like others. */
+/** Files with a byte order mark, as editors on Windows write them, are read like others. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ function addMark(path: string): void {
 }
 
 test(
-  'every listener shows a certificate whose files begin with a byte order mark, also after a reload',
+  'every listener uses certificate files with a byte order mark, also after a reload',
   { skip: noOpenssl },
   async (t) => {
     const certificate = new TestCertificate(temporaryDirectory(t));

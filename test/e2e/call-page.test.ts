@@ -1,4 +1,4 @@
-/** The page of a call, as its browser asks for it, at a real server. */
+/** The page of a call at a real server, with the requests of a browser. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** The key of a page of the session. */
+/** A key for the page of the session. */
 async function openPage(session: string): Promise<string> {
   const { url } = await opsOf(server).change<{ readonly url: string }>('/v1/calls/watch', { session });
   return openCallPage(url);
@@ -35,7 +35,7 @@ async function notify(key: string): Promise<Told> {
   return (await answer.json()) as Told;
 }
 
-test('a page follows its call to the end, and shows both of its pictures', async () => {
+test('a page follows its call to the end, and shows both pictures', async () => {
   const { session, token } = await issueCall(server, { msg_room_id: 'watched' });
   const key = await openPage(session);
   const issued = await notify(key);
@@ -64,7 +64,7 @@ test('a page follows its call to the end, and shows both of its pictures', async
   assert.deepEqual(await notify(key), { end_reason: 'hangup_device' });
 });
 
-test('the key of a page opens nothing else, and the token of administration is no key', async () => {
+test('the key of a page opens nothing else, and an operator token is no such key', async () => {
   const { session } = await issueCall(server, { msg_room_id: 'keyed' });
   const key = await openPage(session);
   assert.equal((await askAs(key, '/v1/calls')).status, 401);

@@ -1,6 +1,6 @@
 /**
- * What must stay secret of a call, planted and looked for in everything that the server says: logs at their most
- * talkative, events, metrics, what operators see, URLs, tokens. Source: decisions of this project, docs/adr/0012, 0013.
+ * Secrets of a call are planted and searched in all output of the server: logs at the lowest level, events, metrics, views of operators,
+ * URLs, tokens. Source: decisions of this project, docs/adr/0012, 0013.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { testBridgeKeys } from '../support/test-server.ts';
 
 const developmentKey = 'planted-development-key-55e1';
 
-test('no secret of a call is in a log, an event, a metric, an operator’s view, a peer id or a token', async (t) => {
+test('no secret of a call is in a log, an event, a metric, a view of operators, a peer id or a token', async (t) => {
   const overrides = [...withMedia, `media.bridge_keys=${developmentKey}`, 'log.level=trace'];
   const site = await startTestSite(t, ...overrides);
   const { directory, ports } = site;

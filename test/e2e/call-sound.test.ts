@@ -1,6 +1,6 @@
 /**
- * The sound of calls at a whole server and its media process: a tone in at one leg in every format, one after the other in
- * one call, and the same tone out at the other in the one format that was asked for. Source: calls-and-media.md, Legs.
+ * Sound of calls through a whole server and its media process: a tone enters at one leg in every format, one after the other in one call,
+ * and leaves at the other in the requested format. Source: calls-and-media.md, Legs.
  */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
@@ -21,11 +21,11 @@ import {
   wireFrame,
 } from '../support/wire-call.ts';
 
-/** Of the left channel and of the right one. */
+/** Tones of the left and the right channel. */
 const tones = [1000, 600];
-/** 400 ms: no packet of a burst is stale beside another. */
+/** 400 ms: short enough that no packet of a burst becomes stale. */
 const packetsPerBurst = 20;
-/** Of a burst: what a decoder or an encoder begins with is left out. */
+/** Skips the start of a burst, where decoders and encoders settle. */
 const heard = { fromMs: 120, toMs: 360 };
 const silent = { no_video: true, down_video_mt: '', video_res_mode: 'auto' };
 
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** Packets of 20 ms of the tones, from this moment on. */
+/** Packets of 20 ms of the tones, from this time on. */
 function burst(engine: Engine, shape: SoundShape, fromMs: number): Buffer[] {
   const encoder = openSoundEncoder(engine, shape);
   const frames = Array.from({ length: packetsPerBurst }, (_, n) => {
@@ -52,7 +52,7 @@ function burst(engine: Engine, shape: SoundShape, fromMs: number): Buffer[] {
   return frames;
 }
 
-/** One burst in each of these, one behind the other; resolves when the last one is through. */
+/** Sends one burst in each format, one after the other; resolves when the last has arrived. */
 async function play(
   engine: Engine,
   [from, to]: readonly [MediaPeer, MediaPeer],
@@ -66,7 +66,7 @@ async function play(
   }
 }
 
-/** Every packet is of this shape, 20 ms behind the last, and in each burst the tones are found again. */
+/** Asserts that every packet has this shape, follows the last after 20 ms, and that each burst has the tones. */
 function judge(engine: Engine, leg: MediaPeer, shape: SoundShape, bursts: number): void {
   const frames = leg.frames.map(readWireFrame);
   assert.deepEqual(

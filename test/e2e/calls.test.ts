@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** Every test has a room of its own, and leaves no session behind. */
+/** Every test has its own room, and leaves no session behind. */
 let rooms = 0;
 function aRoom(change: object = {}): object {
   rooms += 1;
@@ -46,7 +46,7 @@ async function refusalOf(connecting: Promise<unknown>): Promise<number> {
   return error.status;
 }
 
-test('a call goes from issued credentials to a hangup, and everybody is told the same', async () => {
+test('a call goes from issued credentials to a hangup, and all parties receive the same states', async () => {
   const reader = await EventReader.fromNow(server.api);
   const bridge = await connectBridge(server);
   const { session, token, peerId } = await issueCall(server, aRoom({ msg_payload: 'passed through' }));
@@ -105,7 +105,7 @@ test('a call goes from issued credentials to a hangup, and everybody is told the
   );
 });
 
-/** The media process tells its counts four times a second. The runner's limit ends a wait for what never comes. */
+/** The media process reports its counts four times a second. The limit of the test runner ends an endless wait. */
 async function scrapedUntil(wanted: RegExp): Promise<void> {
   for (;;) {
     const metrics = await metricsOf(server);
@@ -113,7 +113,7 @@ async function scrapedUntil(wanted: RegExp): Promise<void> {
   }
 }
 
-test('a token that is not good is refused with 401, and counted by why', async () => {
+test('an invalid token is refused with 401, and counted by its reason', async () => {
   const { session, token } = await issueCall(server, aRoom());
   const [head = '', claims = '', mac = ''] = token.split('.');
   const none = Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT' })).toString('base64url');
@@ -124,14 +124,14 @@ test('a token that is not good is refused with 401, and counted by why', async (
   await endSession(session);
 });
 
-/** Reason and time of a call that is said to have ended; fails on any other answer. */
+/** Reason and time of an ended call; fails on any other answer. */
 async function ended(fields: object): Promise<{ readonly reason: string; readonly ended_at: string }> {
   const { status, json, text } = await endCall(server, fields);
   assert.deepEqual([status, json.code, json.data?.['state']], [200, 0, 'ended'], text);
   return json.data as { readonly reason: string; readonly ended_at: string };
 }
 
-test('a backend ends a ringing call: both legs are told and closed, the token is revoked, one event', async () => {
+test('a backend ends a ringing call: both legs are notified and closed, the token is revoked, one event is written', async () => {
   const reader = await EventReader.fromNow(server.api);
   const { session, token } = await issueCall(server, aRoom());
   const device = await connectDevice(server, token);
@@ -159,7 +159,7 @@ test('a backend ends a ringing call: both legs are told and closed, the token is
   );
 });
 
-test('an orderly restart takes the call up again: legs come back with what they have', async (t) => {
+test('an orderly restart resumes the call: legs reconnect with their tokens and keys', async (t) => {
   const first = await startTestServer();
   const { session, token } = await issueCall(first);
   const [device, bridge] = [await connectDevice(first, token), await connectBridge(first, { session })];
@@ -179,7 +179,7 @@ test('an orderly restart takes the call up again: legs come back with what they 
   assert.equal(await isInCall(second), false);
 });
 
-test('settings say that credentials wait for an idle bridge, which is asked late, and that formats may not be mixed', async (t) => {
+test('settings can make issuance require an idle bridge, offer calls late, and refuse mixed formats', async (t) => {
   const overrides = ['calls.require_bridge=true', 'calls.assign=device', 'calls.mixed_formats=refuse'];
   const server = await startTestServer({ overrides });
   t.after(() => server.stop());
@@ -204,7 +204,7 @@ interface ToldAddresses {
   readonly token: string;
 }
 
-async function toldBy(server: TestServer): Promise<ToldAddresses> {
+async function addressesFrom(server: TestServer): Promise<ToldAddresses> {
   const controller = await server.controller('TESTDEVICE01');
   const { json, text } = await askCredentials(server);
   assert.equal(json.code, 0, text);
@@ -218,8 +218,8 @@ async function toldBy(server: TestServer): Promise<ToldAddresses> {
   };
 }
 
-test('the welcome and the credentials name the media listener, and a leg connects by nothing else', async () => {
-  const told = await toldBy(server);
+test('the welcome and the credentials name the media listener, and a leg needs no other address', async () => {
+  const told = await addressesFrom(server);
   const url = mediaUrl(server);
   assert.deepEqual([told.welcome, told.issuance, told.peerId], [url, url, null]);
   const leg = await DeviceLeg.connect({ url: told.issuance ?? '', token: told.token });
@@ -228,7 +228,7 @@ test('the welcome and the credentials name the media listener, and a leg connect
 });
 
 test(
-  'a media listener with a certificate is told as wss, and a leg connects by that',
+  'a media listener with a certificate is announced as wss, and a leg connects to it',
   { skip },
   async (t) => {
     const certificate = new TestCertificate(temporaryDirectory(t));
@@ -237,7 +237,7 @@ test(
     const tls = [`media.tls_cert_file=${certFile}`, `media.tls_key_file=${keyFile}`];
     const server = await startTestServer({ overrides: [...tls, 'calls.address_in_peer_id=true'] });
     t.after(() => server.stop());
-    const { token, ...told } = await toldBy(server);
+    const { token, ...told } = await addressesFrom(server);
     const url = mediaUrl(server, 'wss');
     assert.deepEqual(told, { welcome: url, issuance: url, peerId: url });
     const leg = await DeviceLeg.connect({ url, token, tls: { ca: readFileSync(certFile) } });

@@ -1,6 +1,6 @@
 /**
- * Child processes and their supervisor, as real processes: how they serve and end, and that none outlives its supervisor, not
- * even one that hangs before its hello. Source: scale-out.md, Edges.
+ * Child processes and their supervisor, as real processes: they serve and end, and none outlives its supervisor, not even one that hangs
+ * before its hello. Source: scale-out.md, Edges.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -43,7 +43,7 @@ class Supervised extends Happenings {
   }
 }
 
-test('a child serves, is started again when it dies, with its last words in the log, and stops in order', async (t) => {
+test('a child serves, is restarted when it dies, with its last output in the log, and stops in order', async (t) => {
   const scene = new Supervised(t, 'sound');
   const { child, log, reports } = scene;
   assert.deepEqual(await child.start(), { number: 1 });
@@ -58,15 +58,15 @@ test('a child serves, is started again when it dies, with its last words in the 
   assert.notEqual(child.facts.pid, pid);
   await child.stop(60_000);
   assert.deepEqual(reports, ['stopping']);
-  assert.ok(!log.lines.some(({ message }) => message.includes('is killed')));
+  assert.ok(!log.lines.some(({ message }) => message.includes('; killed')));
 });
 
-test('a child that cannot serve ends the start with its reason', async (t) => {
+test('a child that cannot serve fails the start with its reason', async (t) => {
   const { child } = new Supervised(t, 'sound', { number: -1 });
   await assert.rejects(child.start(), { message: 'the child does not start: a number is negative' });
 });
 
-test('a child that never says hello is killed by the deadline', async (t) => {
+test('a child without a hello is killed at the deadline', async (t) => {
   const { child } = new Supervised(t, 'stuck', { startMsMax: 2000 });
   const starting = child.start();
   const pid = child.facts.pid ?? assert.fail('it was started');
@@ -76,11 +76,11 @@ test('a child that never says hello is killed by the deadline', async (t) => {
 
 const skip = process.platform === 'linux' ? false : 'the kernel ends a child with its parent on Linux';
 for (const [name, end] of [
-  ['is killed', 'SIGKILL'],
+  ['; killed', 'SIGKILL'],
   ['ends', 'in order'],
 ] as const)
   test(
-    `no child outlives a supervisor that ${name}, not even one that never says hello`,
+    `no child outlives a supervisor that ${name}, not even one without a hello`,
     { skip },
     async (t) => {
       const file = fileURLToPath(moduleBeside('../support/supervisor-process', import.meta.url));

@@ -1,4 +1,4 @@
-/** Operators look at devices and at the log: beside a running server, and over its restart. */
+/** Operators read devices and the log on a running server, and across its restart. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -61,7 +61,7 @@ const story = [
   'device.sleep.offline kicked',
 ];
 
-test('a device is online, asleep, kicked and gone, and is shown to be so', async () => {
+test('a device is shown as online, asleep, kicked and removed', async () => {
   const module = await server.module(deviceId);
   const controller = await server.controller(deviceId);
   const here = await statusOf();
@@ -82,7 +82,7 @@ test('a device is online, asleep, kicked and gone, and is shown to be so', async
   assert.deepEqual(typesOf(await events()), story);
 });
 
-test('what cannot be asked exits 2, an unknown device exits 1 and says what to do', async () => {
+test('invalid usage exits with 2, an unknown device exits with 1 and an advice', async () => {
   const cases: [args: string[], exitCode: number, said: RegExp][] = [
     [['status', 'NOBODY'], 1, /no device "NOBODY"[^]*device list/],
     [['events', '--type', 'device.nap'], 2, /no such type/],
@@ -96,7 +96,7 @@ test('what cannot be asked exits 2, an unknown device exits 1 and says what to d
   }
 });
 
-test('a follower goes on over a restart, misses nothing and repeats nothing; Ctrl-C ends it with 0', async (t) => {
+test('a follower continues across a restart without gaps and repeats; Ctrl-C ends it with 0', async (t) => {
   const { dataDirectory } = server;
   const args = ['events', '--follow', '--since', '1d', '--json', '--data-dir', dataDirectory];
   const follower = new LongCommand(t, args);
@@ -118,7 +118,7 @@ test('a follower goes on over a restart, misses nothing and repeats nothing; Ctr
   second.close();
 });
 
-test('an access key alone reads the same events of its application from the API', async () => {
+test('an access key is enough to read the same events of its application from the API', async () => {
   const file = join(temporaryDirectory({ after }), 'key.json');
   await text('credential', 'create', '--app', '2818153', '--permissions', 'events:read', '--output', file);
   const access = ['--url', `http://127.0.0.1:${server.ports.api}`, '--credential', file];

@@ -1,4 +1,4 @@
-/** Commands of operators as processes, beside one running server. */
+/** Commands of operators as processes, with one running server. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -23,14 +23,14 @@ function cli(...args: readonly string[]): Promise<CliResult> {
   return runCli([...args, '--data-dir', server.dataDirectory]);
 }
 
-/** Fails unless this is the exit code. */
+/** Asserts the exit code. */
 async function json<Answer>(args: readonly string[], exitCode = 0): Promise<Answer> {
   const result = await cli(...args, '--json');
   assert.equal(result.exitCode, exitCode, result.stderr);
   return JSON.parse(result.stdout) as Answer;
 }
 
-test('a bridge is added to a running server, comes with its key, and is sent away when it is revoked', async () => {
+test('a bridge is added to a running server, connects with its key, and is closed when revoked', async () => {
   const added = await cli('bridge', 'add', 'bridge-new', '--app', appId);
   assert.equal(added.exitCode, 0, added.stderr);
   const key = /^key {2}([\w-]{43}) {2}/m.exec(added.stdout)?.[1] ?? '';
@@ -57,7 +57,7 @@ test('a bridge is added to a running server, comes with its key, and is sent awa
   for (const secret of [key, replaced.key, testBridgeKeys.own]) assert.ok(!bridges.includes(secret));
 });
 
-test('a call that is not live exits 1 and says where to look, a reason that does not exist exits 2', async () => {
+test('an unknown call exits with 1 and an advice, an unknown reason exits with 2', async () => {
   const cases: readonly [args: readonly string[], exitCode: number, said: RegExp][] = [
     [['calls', 'end', 'nobody'], 1, /no live call session "nobody"\n {2}.*calls list/],
     [['calls', 'watch', 'nobody'], 1, /no live call session "nobody"\n {2}.*calls list/],
@@ -70,7 +70,7 @@ test('a call that is not live exits 1 and says where to look, a reason that does
   }
 });
 
-test('an operator sees what became of the wakeups of a request id, accepted and refused', async () => {
+test('an operator sees the accepted and refused wakeups of a request id', async () => {
   const ask = (...args: readonly string[]): Promise<WakeupsAnswer> => json(['wakeups', ...args]);
   const module = await server.module('SLEEPING01');
   const spoil = { 'X-Request-ID': 'ring 7' };

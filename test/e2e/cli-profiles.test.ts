@@ -1,4 +1,4 @@
-/** The command line against a server elsewhere: through TLS, by a profile alone. */
+/** The command line against a remote server over TLS, with only a profile. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { startTestServer, testCredentials } from '../support/test-server.ts';
 
-/** A proxy that ends TLS in front of this port. Resolves to its origin. */
+/** A proxy that terminates TLS in front of this port. Resolves with its origin. */
 async function proxyTo(t: Ending, port: number, certificate: TestCertificate): Promise<string> {
   const tls = { cert: readFileSync(certificate.certFile), key: readFileSync(certificate.keyFile) };
   const proxy = createServer(tls, (asked, answer) => {
@@ -30,7 +30,7 @@ async function proxyTo(t: Ending, port: number, certificate: TestCertificate): P
   return `https://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 }
 
-test('a profile is all that a command needs for a server elsewhere', { skip: noOpenssl }, async (t) => {
+test('a command needs only a profile for a remote server', { skip: noOpenssl }, async (t) => {
   const server = await startTestServer();
   t.after(() => server.stop());
   const directory = temporaryDirectory(t);

@@ -1,4 +1,4 @@
-/** The command line as processes: exit codes, an import into a store at rest, a running server. */
+/** The command line as processes: exit codes, an import into the store of a stopped server, a running server. */
 import assert from 'node:assert/strict';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ function writeJson(t: Ending, name: string, value: unknown): string {
   return path;
 }
 
-test('help exits 0, a usage that cannot be exits 2, a failure exits 1; none shows a stack', async (t) => {
+test('help exits with 0, invalid usage with 2, a failure with 1; none shows a stack', async (t) => {
   const dataDir = ['--data-dir', join(temporaryDirectory(t), 'none')];
   const cases = [
     [['--help'], 0, /^Usage: reveille COMMAND.*^Run .*Keys$/ms],
@@ -44,13 +44,13 @@ test('help exits 0, a usage that cannot be exits 2, a failure exits 1; none show
   }
 });
 
-test('a wrong variable of the environment exits 2 and names itself', async () => {
+test('an invalid environment variable exits with 2 and is named', async () => {
   const { exitCode, stderr } = await runCli(['config'], { REVEILLE_API_LISEN: 'x' });
   assert.equal(exitCode, 2);
   assert.match(stderr, /REVEILLE_API_LISEN.*REVEILLE_API_LISTEN/);
 });
 
-test('sign makes the values of the vectors', async (t) => {
+test('sign computes the values of the test vectors', async (t) => {
   const file = writeJson(t, 'credential.json', credential);
   const chosen = vectors.filter(({ name }) =>
     /^(GET with a query, short set|POST wakeup, long set)$/.test(name),
@@ -69,10 +69,10 @@ test('sign makes the values of the vectors', async (t) => {
   }
 });
 
-/** And nobody who carries media: there are no calls here. */
+/** Without media processes: these tests have no calls. */
 const freePorts = settingArguments([...freeListens, 'media.process=none']);
 
-test('a registry goes into a running server and comes out the same; what is wrong is named and changes nothing', async (t) => {
+test('a registry is imported into a running server and exported unchanged; an invalid entry is named and changes nothing', async (t) => {
   const directory = temporaryDirectory(t);
   const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
   const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
@@ -96,7 +96,7 @@ test('a registry goes into a running server and comes out the same; what is wron
   assert.deepEqual(json(await cli('registry', 'export', '--with-secrets')), sampleRegistry);
 });
 
-test('serve --demo makes a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
+test('serve --demo creates a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
   const server = new LongCommand(t, ['serve', '--demo', '--data-dir', directory, ...freePorts]);

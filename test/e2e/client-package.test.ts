@@ -1,4 +1,4 @@
-/** The package of the client alone, as a backend meets it: packed, installed, compiled in every way, and run. */
+/** The client package as backends use it: packed, installed, compiled for each module system, and run. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const modules = fileURLToPath(new URL('node_modules/', checkout));
 const packedBytesMax = 200_000;
 
-/** Written once, for modules of both kinds: what it imports must be the same in both. */
+/** One source for both module systems: its imports must work in both. */
 const program = `
 import { ReveilleClient, ReveilleUnreachableError, type WakeupData } from 'reveille-client';
 
@@ -24,7 +24,7 @@ const { ORIGIN: origin = '', CREDENTIAL = '' } = process.env;
 async function main(): Promise<void> {
   const client = new ReveilleClient({ origin, credential: JSON.parse(CREDENTIAL) });
   const woken = await client.wake('SLEEPING01');
-  // @ts-expect-error: there are no data before it is known that it succeeded.
+  // @ts-expect-error: data exist only after a check for success.
   void woken.data.status;
   // @ts-expect-error: a success has no code.
   void woken.code;
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
 void main();
 `;
 
-/** Signs as the vectors that come with the package do, with their time and without a server. */
+/** Signs the test vectors of the package at their times, without a server. */
 const signer = `
 const { ReveilleClient } = require('reveille-client');
 const { credential, signed_at, vectors } = require('reveille-client/signing-vectors.json');
@@ -87,7 +87,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test('the package is small, is all there is to install, and says what it is', () => {
+test('the package is small, has no dependencies, and describes itself', () => {
   assert.ok(packed.size < packedBytesMax, `${packed.size} bytes`);
   assert.deepEqual(Object.keys(installedPackages()), ['node_modules/reveille-client']);
   const own = readJson(join(installed, 'package.json'));
@@ -99,7 +99,7 @@ test('the package is small, is all there is to install, and says what it is', ()
   assert.match(readFileSync(join(installed, 'THIRD-PARTY-LICENSES'), 'utf8'), /^uuid \d/m);
 });
 
-test('what its pages link to is in it', () => {
+test('all targets of links in its pages are included', () => {
   const pages = readdirSync(installed).filter((name) => name.endsWith('.md'));
   const links = pages.flatMap((page) =>
     Array.from(
@@ -121,7 +121,7 @@ const resolutions = {
   commonjs: { module: 'commonjs', files: ['use.cts'] },
 };
 for (const [name, { files, ...options }] of Object.entries(resolutions))
-  test(`TypeScript resolves it as ${name} does, and what it compiled wakes a device`, async (t) => {
+  test(`TypeScript resolves it with ${name}, and the compiled program wakes a device`, async (t) => {
     const module = await server.module('SLEEPING01');
     t.after(() => module.close());
     const out = join(folder, name);
@@ -139,7 +139,7 @@ for (const [name, { files, ...options }] of Object.entries(resolutions))
     }
   });
 
-test('the vectors that come with it are what it signs', async () => {
+test('its signatures match its test vectors', async () => {
   const { stdout } = await run(process.execPath, [join(folder, 'sign.cjs')]);
   assert.deepEqual(
     JSON.parse(stdout),
@@ -147,7 +147,7 @@ test('the vectors that come with it are what it signs', async () => {
   );
 });
 
-/** Rejects with what the compiler says; declarations are checked, too. */
+/** Rejects with the errors of the compiler, which also checks declarations. */
 async function compile(): Promise<void> {
   try {
     await run(join(modules, '.bin', 'tsc'), ['-p', folder]);

@@ -1,4 +1,4 @@
-/** The client's connections, against servers that misbehave: what has left, and what has not. */
+/** The client's connections to misbehaving servers: whether a request may have been sent. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type Server as HttpServer, type ServerResponse } from 'node:http';
@@ -28,7 +28,7 @@ async function listen(t: TestContext, server: Server | HttpServer): Promise<numb
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that does this with every connection once the request is there. */
+/** A server that does this with every connection once it has the request. */
 function peer(t: TestContext, meet: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     t.after(() => socket.destroy());
@@ -61,7 +61,7 @@ function answer(response: ServerResponse, body: object = envelope): void {
   response.end(JSON.stringify(body));
 }
 
-test('where nobody listens, nothing has left', async (t) => {
+test('a refused connection has sent nothing', async (t) => {
   const server = createServer();
   const port = await listen(t, server);
   server.close();
@@ -72,21 +72,21 @@ test('where nobody listens, nothing has left', async (t) => {
   assert.equal(message, `no answer from ${origin}: nothing listens there`);
 });
 
-test('a connection that breaks before an answer may have carried the request', async (t) => {
+test('a connection that breaks before its answer may have carried the request', async (t) => {
   for (const meet of [(socket: Socket) => socket.destroy(), (socket: Socket) => socket.resetAndDestroy()]) {
     const port = await peer(t, meet);
     assert.equal((await failureOf(clientOf(t, port).sendMessage('D', 'm', {}))).mayHaveArrived, true);
   }
 });
 
-test('an answer that breaks off in its middle is none', async (t) => {
+test('a truncated answer is an error', async (t) => {
   const port = await peer(t, (socket) => {
     socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"code":0,');
   });
   assert.equal((await failureOf(clientOf(t, port).callStatus('D'))).mayHaveArrived, true);
 });
 
-test('a server that never answers is given up at the deadline, in the middle of its answer too', async (t) => {
+test('the deadline ends a request to a server that does not answer or stalls', async (t) => {
   for (const head of ['', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"code"']) {
     let met: () => void = () => undefined;
     const arrived = new Promise<void>((resolve) => (met = resolve));
@@ -104,7 +104,7 @@ test('a server that never answers is given up at the deadline, in the middle of 
   }
 });
 
-test('an answer without end is read to a bound', async (t) => {
+test('an endless answer is read up to a limit', async (t) => {
   const server = createHttpServer((_request, response) => {
     const chunk = Buffer.alloc(1024 * 1024, 0x20);
     const pour = (): void => void response.write(chunk, (error) => error ?? pour());
@@ -118,7 +118,7 @@ test('an answer without end is read to a bound', async (t) => {
   });
 });
 
-test('what is ended by its caller leaves its connection, and the reason is kept', async (t) => {
+test('an aborted request closes its connection, and keeps the reason', async (t) => {
   let met: (socket: Socket) => void = () => undefined;
   const arrived = new Promise<Socket>((resolve) => (met = resolve));
   const port = await peer(t, (socket) => met(socket));
@@ -131,7 +131,7 @@ test('what is ended by its caller leaves its connection, and the reason is kept'
   await left;
 });
 
-test('one connection serves call after call', async (t) => {
+test('one connection serves consecutive calls', async (t) => {
   let connections = 0;
   const server = createHttpServer((_request, response) => answer(response));
   server.on('connection', () => (connections += 1));
@@ -140,7 +140,7 @@ test('one connection serves call after call', async (t) => {
   assert.equal(connections, 1);
 });
 
-test('calls beyond its connections wait for one, and calls that wait hold up no others', async (t) => {
+test('calls wait for a free connection, and long polls do not block other calls', async (t) => {
   const held: ServerResponse[] = [];
   let brief = 0;
   let allHeld: () => void = () => undefined;
@@ -166,7 +166,7 @@ test('calls beyond its connections wait for one, and calls that wait hold up no 
 });
 
 test(
-  'a certificate that nobody vouches for: nothing of the request has left',
+  'an untrusted certificate: nothing of the request was sent',
   { skip: noOpenssl },
   async (t) => {
     const certificate = new TestCertificate(temporaryDirectory(t));

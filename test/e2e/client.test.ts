@@ -1,4 +1,4 @@
-/** The client for backends against the real server: every endpoint, a clock that is off, a server that goes and comes. */
+/** The client for backends against the real server: every endpoint, a wrong clock, a server restart. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test, type TestContext } from 'node:test';
 import { ReveilleClient, type ReveilleClientOptions } from 'reveille/client';
@@ -27,7 +27,7 @@ function clientOf(t: TestContext, more: Partial<ReveilleClientOptions> = {}): Re
   return client;
 }
 
-test('connectivity of a device, and why there is none', async (t) => {
+test('connectivity of a device, and errors of the query', async (t) => {
   const client = clientOf(t);
   const controller = await server.controller(device);
   const found = await client.connectivity(device);
@@ -66,7 +66,7 @@ test('devices are added, listed page by page, changed and removed', async (t) =>
   await assert.rejects(foreign.next(), { name: 'ReveilleRefusedError', code: 40302 });
 });
 
-test('each wakeup goes out, also under an id that was used before, and its outcome is known by id and device', async (t) => {
+test('each wakeup is sent, also under a used id, and its outcome is found by id and device', async (t) => {
   const client = clientOf(t);
   const module = await server.module(sleepingModule);
   const requestId = 'client-wake-1';
@@ -90,7 +90,7 @@ test('each wakeup goes out, also under an id that was used before, and its outco
   await Promise.all([controller.close(), module.close()]);
 });
 
-test('call credentials, and the status of a call that nobody has joined', async (t) => {
+test('call credentials, and the status of a call without legs', async (t) => {
   const client = clientOf(t);
   const body = {
     msg_session_key: 'session key',
@@ -124,7 +124,7 @@ for (const [name, minutes] of [
   ['ahead of', 20],
   ['behind', -20],
 ] as const)
-  test(`with a server whose clock is 20 minutes ${name} ours, all goes well`, async (t) => {
+  test(`requests succeed at a server whose clock is 20 minutes ${name} ours`, async (t) => {
     const clock = new DrivenClock(Math.floor(Date.now() / 1000) * 1000 + minutes * 60_000);
     const skewed = await startDrivenServer({ clock });
     t.after(() => skewed.stop());
@@ -136,14 +136,14 @@ for (const [name, minutes] of [
     await module.close();
   });
 
-/** What the client leaves the server alone for is over at once; deadlines are longer. */
+/** Pauses of the client end at once; deadlines stay. */
 class HastyClock extends SystemClock {
   override after(delayMs: number, run: () => void): Cancel {
     return super.after(delayMs <= 30_000 ? 0 : delayMs, run);
   }
 }
 
-test('events are followed over a restart of the server', async (t) => {
+test('events are followed across a restart of the server', async (t) => {
   const overrides = [`api.listen=127.0.0.1:${await findFreePort('127.0.0.1')}`];
   let followed = await startTestServer({ overrides });
   const origin = `http://127.0.0.1:${followed.ports.api}`;

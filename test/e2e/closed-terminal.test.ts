@@ -10,13 +10,13 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 test(
-  'a server whose terminal is closed stops, as whoever closed it expects, and holds its ports no longer',
+  'a server stops when its terminal is closed, and releases its ports',
   { skip: process.platform !== 'linux' && 'script has other options there' },
   async (t) => {
     const program = runArgs(moduleBeside('../../src/main', import.meta.url));
     const settings = serveArguments([`data.dir=${temporaryDirectory(t)}`, 'log.format=json']);
     const line = [process.execPath, ...program, ...settings].map((word) => `'${word}'`).join(' ');
-    // The server has the fourth descriptor as long as it runs, and `script` has it, too.
+    // Server and `script` hold the fourth descriptor as long as they run.
     const terminal = spawn('sh', ['-c', 'exec script -qec "exec $0" /dev/null', line], {
       stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     });

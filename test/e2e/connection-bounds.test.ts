@@ -1,6 +1,6 @@
 /**
- * Connections that say nothing, more than there is room for: the listener that they fill is the only one that notices, what is
- * in use goes on, and one address leaves places for the others. Source: decisions.md, File descriptors.
+ * More silent connections than there is room for: only the listener that they fill is affected, connections in use continue, and one
+ * address cannot take all places. Source: decisions.md, File descriptors.
  */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -17,12 +17,12 @@ afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
 
-/** Those of them that the server keeps; each is settled when it is closed or another request is answered behind it. */
+/** The silent connections that the server keeps, after `awaitServer` has shown that it has handled all. */
 async function silent(
   count: number,
   port: number,
   address: string,
-  settle: () => Promise<unknown>,
+  awaitServer: () => Promise<unknown>,
 ): Promise<Socket[]> {
   const made = await Promise.all(Array.from({ length: count }, () => silentConnection(port, address)));
   const open = made.filter((socket) => socket !== null);
@@ -30,12 +30,12 @@ async function silent(
     socket.resume();
     endings.push(() => socket.destroy());
   }
-  await settle();
+  await awaitServer();
   await new Promise((turned) => setImmediate(turned));
   return open.filter((socket) => !socket.destroyed && socket.readable);
 }
 
-test('a full API closes silent connections for newcomers, and answers the proved, the operators and the devices', async (t) => {
+test('a full API closes silent connections for new ones, and serves proved connections, operators and devices', async (t) => {
   const overrides = ['api.connections_max=20', 'api.connections_per_address_max=0'];
   const server = await startTestServer({ overrides });
   t.after(() => server.stop());
@@ -49,14 +49,14 @@ test('a full API closes silent connections for newcomers, and answers the proved
   await module.close();
 });
 
-test('idle connections beyond the limit of open files leave the probes, the devices and who is there served', async (t) => {
+test('with idle connections beyond the open file limit, probes, devices and open connections are served', async (t) => {
   const site = await newTestSite(t);
   await site.start({ openFilesMax: 2048 });
   const { ports } = site;
   const api = site.api;
-  const settle = (): Promise<unknown> => api.connectivity('TESTDEVICE01');
-  await settle();
-  const kept = await silent(2300, ports.api, hostile, settle);
+  const awaitServer = (): Promise<unknown> => api.connectivity('TESTDEVICE01');
+  await awaitServer();
+  const kept = await silent(2300, ports.api, hostile, awaitServer);
   assert.ok(kept.length < 512, `${kept.length} were kept`);
   assert.equal((await fetch(`http://127.0.0.1:${ports.ops}/readyz`)).status, 200);
   const module = await site.module('SLEEPING01');

@@ -1,4 +1,4 @@
-/** Batches of connectivity queries over real HTTP: what is wrong with one, whose it is, and how it counts. */
+/** Batches of connectivity queries over real HTTP: errors, access rights and rate limits. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { batchDevicesMax } from '../../src/model/limits.ts';
@@ -29,7 +29,7 @@ function entriesOf({ status, json, text }: ApiAnswer): readonly Entry[] {
   return (json.data as { readonly devices: readonly Entry[] }).devices;
 }
 
-test('each entry is what the single query of its device answers, in the order asked', async () => {
+test('each entry equals the single query of its device, in the order of the request', async () => {
   const module = await server.module('SLEEPING01');
   const controller = await server.controller('a b c+');
   const ids = ['a b c+', 'NOBODY', 'SLEEPING01', 'TESTDEVICE01', 'FOREIGN01', 'EXPIRED01', 'SLEEPING01'];
@@ -67,7 +67,7 @@ for (const [name, body, message] of wrong)
     assert.match(String(json['message']), message);
   });
 
-test('a batch counts as many queries as it has ids, and owes those beyond the burst; one that is wrong counts as one', async () => {
+test('a batch counts one query per id, also beyond the burst; an invalid batch counts as one', async () => {
   const limited = await startTestServer({ overrides: ['limits.queries_per_second=0.01'] });
   try {
     entriesOf(await ask(['D', 'D', 'D'], {}, limited));

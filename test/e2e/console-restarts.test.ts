@@ -1,11 +1,11 @@
-/** A session of the console at a real site: it survives an upgrade and a restart, and a logout ends it for later releases, too. */
+/** A session of the console at a real site: it survives an upgrade and a restart, and a logout also ends it for later releases. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { UpgradeSite } from '../support/upgrade-site.ts';
 
-/** A browser at the console: it keeps the cookie of its login, under whatever port the listener has. */
+/** A browser at the console, which keeps the cookie of its login for any port. */
 class Browser {
   readonly #upgraded: UpgradeSite;
   /** The value of `Set-Cookie`, without its name. */
@@ -25,7 +25,7 @@ class Browser {
     this.#csrf = session.csrf;
   }
 
-  /** The status of a request that the page makes. */
+  /** Status of a request by the page. */
   async status(method: string, path: string, body?: object): Promise<number> {
     return (await this.#ask(method, path, body)).status;
   }
@@ -43,7 +43,7 @@ class Browser {
   }
 }
 
-test('sessions of the console survive an upgrade and a restart, and one that was logged out does not come back', async (t) => {
+test('sessions of the console survive an upgrade and a restart, and a logged-out one stays ended', async (t) => {
   const upgraded = await UpgradeSite.open(t, { edges: 1, devices: 1 });
   const [staying, leaving] = [new Browser(upgraded), new Browser(upgraded)];
   await staying.logIn();

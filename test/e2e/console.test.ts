@@ -1,4 +1,4 @@
-/** The console at a whole server: who gets in, what the cookie opens and what it does not, and the routes made for it. */
+/** The console at a whole server: login, rights of the cookie, and the routes of the page. */
 import assert from 'node:assert/strict';
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { after, before, test } from 'node:test';
@@ -23,7 +23,7 @@ interface Answer {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** As a browser sends it, but for what the test says. */
+/** Headers of a browser, changed by the test. */
 function ask(method: string, path: string, headers: Headers = {}, body?: unknown): Promise<Answer> {
   const port = server.ports.ops;
   const origin: Headers = method === 'GET' ? {} : { Origin: `http://127.0.0.1:${port}` };
@@ -55,7 +55,7 @@ function sessionIn({ json }: Answer): ConsoleSessionJson | null {
   return (json as unknown as KnownSessionJson).session;
 }
 
-/** The headers by which the page asks. */
+/** Headers of requests by the page. */
 async function logIn(token: string): Promise<Headers> {
   const answer = await ask('POST', '/console/login', {}, { token });
   assert.equal(answer.status, 200, answer.text);
@@ -67,7 +67,7 @@ function localToken(): string {
   return findOpsToken(server.dataDirectory) ?? '';
 }
 
-test('a login with a token gives a cookie that no script reads and no other site sends, and the proof', async () => {
+test('a login with a token returns the proof, and a cookie that scripts cannot read and other sites cannot send', async () => {
   const answer = await ask('POST', '/console/login', {}, { token: localToken() });
   assert.equal(answer.status, 200, answer.text);
   const [cookie = ''] = answer.headers['set-cookie'] ?? [];
@@ -82,13 +82,13 @@ test('a login with a token gives a cookie that no script reads and no other site
   assert.ok(!answer.text.includes(localToken()));
 });
 
-test('behind TLS the cookie is sent over TLS alone', async () => {
+test('behind TLS the cookie is sent over TLS only', async () => {
   const origin = { Origin: `https://127.0.0.1:${server.ports.ops}` };
   const answer = await ask('POST', '/console/login', origin, { token: localToken() });
   assert.match(answer.headers['set-cookie']?.[0] ?? '', /; Secure$/);
 });
 
-test('a login with another token, without one, or from a page of others is refused, and gives no cookie', async () => {
+test('a login with a wrong token, without one, or from another site is refused without a cookie', async () => {
   const wrong: readonly (readonly [status: number, headers: Headers, body: unknown])[] = [
     [401, {}, { token: 'x'.repeat(43) }],
     [400, {}, {}],
@@ -104,7 +104,7 @@ test('a login with another token, without one, or from a page of others is refus
   }
 });
 
-test('the cookie opens what the token opens, with the proof of its page and not without', async () => {
+test('the cookie has the rights of the token, but only with the proof of its page', async () => {
   const { Cookie = '', 'X-Reveille-Csrf': csrf = '' } = await logIn(localToken());
   const counts = '/v1/registry/counts';
   assert.equal((await ask('GET', counts, { Cookie, 'X-Reveille-Csrf': csrf })).status, 200);
@@ -118,7 +118,7 @@ test('the cookie opens what the token opens, with the proof of its page and not 
   assert.equal((await kick({ Cookie, 'X-Reveille-Csrf': csrf })).status, 200);
 });
 
-test('a page that is opened again takes up its session, and a logout ends it', async () => {
+test('a reopened page continues its session, and a logout ends it', async () => {
   const headers = await logIn(localToken());
   const { Cookie = '' } = headers;
   const session = await ask('GET', '/console/session', { Cookie });
@@ -134,7 +134,7 @@ test('a page that is opened again takes up its session, and a logout ends it', a
   assert.equal((await ask('GET', '/v1/registry/counts', headers)).status, 401);
 });
 
-test('a change by the console stands in the audit log under the name of its operator', async () => {
+test('a change by the console is in the audit log under the name of its operator', async () => {
   const headers = await logIn(await tokenOf('olga', 'operator'));
   const body = { device_id: 'SLEEPING01', disabled: true };
   assert.equal((await ask('POST', '/v1/device/disable', headers, body)).status, 200);
@@ -151,7 +151,7 @@ test('a change by the console stands in the audit log under the name of its oper
   );
 });
 
-test('the page runs nothing but its own script, shows in no frame, and is not sent again when it is known', async () => {
+test('the page runs only its own script, cannot be framed, and is cached', async () => {
   for (const path of ['/console', '/console/console.js', '/console/console.css']) {
     const answer = await ask('GET', path);
     assert.equal(answer.status, 200, path);
@@ -177,7 +177,7 @@ test('the page runs nothing but its own script, shows in no frame, and is not se
   assert.equal((await ask('GET', '/console', { Host: 'evil.example' })).status, 403);
 });
 
-test('an operator wakes a sleeping device, whose application is told, and sees what became of it', async () => {
+test('an operator wakes a sleeping device, its application receives the event, and the outcome is shown', async () => {
   const headers = await logIn(localToken());
   const module = await server.module('SLEEPING01');
   const answer = await ask('POST', '/v1/device/wake', headers, { device_id: 'SLEEPING01' });
@@ -241,7 +241,7 @@ test('an operator sends an online device a message, and sees its acknowledgement
   await clearDevices(server, ['SLEEPING01']);
 });
 
-test('a device that does not sleep is not woken, and the operator is told why', async () => {
+test('a device that does not sleep is not woken, and the operator sees the reason', async () => {
   const headers = await logIn(localToken());
   const wake = (device_id: string): Promise<Answer> => ask('POST', '/v1/device/wake', headers, { device_id });
   const asleep = await wake('TESTDEVICE01');
@@ -253,7 +253,7 @@ test('a device that does not sleep is not woken, and the operator is told why', 
   assert.equal((await ask('POST', '/v1/device/wake', headers, {})).status, 400);
 });
 
-test('a server whose console is off has neither the page nor the figures', async (t) => {
+test('a server without a console has neither the page nor the figures', async (t) => {
   const other = await startDrivenServer({ overrides: ['ops.console=false'] });
   t.after(() => other.stop());
   const statusOf = async (path: string): Promise<number> =>

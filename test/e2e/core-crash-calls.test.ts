@@ -1,4 +1,4 @@
-/** Calls whose core is killed: their media processes hold the legs, and bring them to the next core. Source: scale-out.md, Edges. */
+/** Calls whose core is killed: media processes keep the legs, and hand them to the next core. Source: scale-out.md, Edges. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
@@ -11,11 +11,11 @@ import { siteDevice } from '../support/site-server.ts';
 import { lastFirst } from '../support/temporary-store.ts';
 import { developmentKey } from '../support/wire-call.ts';
 
-/** The longest gap between two pictures that a kill of the core may make. */
+/** Maximum gap between two pictures after a kill of the core. */
 const gapMsMax = 2000;
 const pictureMs = 20;
 
-test('a call with flowing pictures goes on over a killed core, and ends once', async (t) => {
+test('a call with video continues across a killed core, and ends once', async (t) => {
   const settings = [...withMedia, `media.bridge_keys=${developmentKey}`];
   const site = await EdgesSite.open(lastFirst(t), { edges: 1, devices: 2, settings });
   const url = `ws://127.0.0.1:${site.ports.media}`;

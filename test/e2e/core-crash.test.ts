@@ -22,13 +22,13 @@ test('a killed core loses no session, no acknowledged wakeup and no event, and w
   assert.deepEqual([...wakeups.failures, ...queries.failures], []);
 });
 
-test('a core that is killed is followed by its spare, and the spare by another one', async (t) => {
+test('a killed core is replaced by its spare, and the spare by a new one', async (t) => {
   const site = await UpgradeSite.open(lastFirst(t), { edges: 1, devices: 1 });
   const { command } = site.site.server;
-  const spare = await command.logged<{ pid: number }>('a spare core waits');
+  const spare = await command.logged<{ pid: number }>('spare core: ready');
   process.kill(await site.corePid(), 'SIGKILL');
-  const next = await command.logged<{ pid: number }>('the core is up', 2);
+  const next = await command.logged<{ pid: number }>('core: started', 2);
   assert.equal(next.pid, spare.pid);
-  const another = await command.logged<{ pid: number }>('a spare core waits', 2);
+  const another = await command.logged<{ pid: number }>('spare core: ready', 2);
   assert.notEqual(another.pid, spare.pid);
 });

@@ -1,6 +1,6 @@
 /**
- * Requests whose bytes come in several TCP segments, cut at every byte of request line, headers and body: each listener answers
- * them as it answers the whole request. The parser of the API has one exception, `cutsRefusedByOldParser`.
+ * Requests in several TCP segments, cut at every byte of request line, headers and body: each listener answers them like the whole
+ * request. The parser of the API has one exception, `cutsRefusedByOldParser`.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -98,7 +98,7 @@ function opsToken(): string {
   return readFileSync(join(server.dataDirectory, 'ops.token'), 'utf8').trim();
 }
 
-/** Connections at once, so that no limit by address matters. */
+/** Concurrent connections, few enough for every limit per address. */
 const cutsAtOnce = 16;
 
 function statusWhen({ listener, status }: CutRequest, isRefused: boolean): string {
@@ -108,7 +108,7 @@ function statusWhen({ listener, status }: CutRequest, isRefused: boolean): strin
 for (const request of requests) {
   const title = `${request.name} to ${request.listener}`;
 
-  test(`${title} is answered alike wherever it is cut in two`, async () => {
+  test(`${title} is answered alike when cut in two at any byte`, async () => {
     const port = server.ports[request.listener];
     const text = request.text();
     const cuts = Array.from({ length: text.length - 1 }, (_, at) => at + 1);
@@ -127,7 +127,7 @@ for (const request of requests) {
     );
   });
 
-  test(`${title} is answered alike when each byte of its head comes alone`, async () => {
+  test(`${title} is answered alike when its head arrives byte by byte`, async () => {
     const port = server.ports[request.listener];
     const text = request.text();
     const head = text.indexOf('\r\n\r\n') + 4;

@@ -1,4 +1,4 @@
-/** The demo as a process: every step of its story, on a server of its own and on one that runs. */
+/** The demo as a process: every step of its story, on its own server and on a running one. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { LongCommand, runCli } from '../support/cli-process.ts';
 import { freeListens, settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
-/** What has to be said, in this order. */
+/** Expected output, in this order. */
 const steps: readonly RegExp[] = [
   /server +no server runs on \S+, so one starts for this story/,
   /server +device DEMO-\w+ and bridge DEMO-BRIDGE-\w+ added for this story/,
@@ -49,7 +49,7 @@ function assertStory(said: string): void {
   }
 }
 
-test('the demo tells the whole story on a server of its own, and saves a picture', { skip }, async (t) => {
+test('the demo shows the whole story on its own server, and saves a picture', { skip }, async (t) => {
   const directory = temporaryDirectory(t);
   const args = ['demo', '--data-dir', join(directory, 'data'), '--pictures', directory];
   const { exitCode, stdout, stderr } = await runCli(args);
@@ -60,14 +60,14 @@ test('the demo tells the whole story on a server of its own, and saves a picture
   assert.deepEqual(jpegSize(jpeg), { width: 74, height: 100 });
 });
 
-/** The registry, as it is exported. */
+/** The exported registry. */
 async function registered(directory: string): Promise<unknown> {
   const { stdout } = await runCli(['registry', 'export', '--data-dir', directory]);
   return JSON.parse(stdout);
 }
 
 test(
-  'the demo plays on a server that runs, each step as an object, and leaves nothing there',
+  'the demo plays on a running server, reports each step as an object, and leaves nothing there',
   { skip },
   async (t) => {
     const directory = join(temporaryDirectory(t), 'data');

@@ -27,9 +27,9 @@ function startEdge(t: Ending, scene: EdgeProcessScene, options: StartOptions = {
   return new LongCommand(t, ['edge', ...place, ...settings]);
 }
 
-const away = 'not linked to the core; retrying';
+const away = 'core: not linked; retrying';
 
-test('it is ready once its core has answered, holds sessions without a native module, and drains them when it is stopped', async (t) => {
+test('an edge is ready once its core has answered, holds sessions without a native module, and drains them at a stop', async (t) => {
   const scene = await EdgeProcessScene.open(t);
   const edge = startEdge(t, scene);
   const { listeners } = await edge.logged<{ listeners: { sleep: string } }>('ready');
@@ -47,7 +47,7 @@ test('it is ready once its core has answered, holds sessions without a native mo
   assert.equal((await scene.sessions.endedSessions())[0]?.reason, 'drain');
 });
 
-test('it says once why it has no link to its core, and that it has one again; its sockets stay', async (t) => {
+test('an edge logs once why it has no link to its core, and when it has one again; its sockets stay', async (t) => {
   const scene = await EdgeProcessScene.open(t);
   const edge = startEdge(t, scene);
   await edge.logged('ready');
@@ -55,9 +55,9 @@ test('it says once why it has no link to its core, and that it has one again; it
   await scene.loseCore();
   await edge.logged(away);
   await scene.newCore();
-  const { sessions } = await edge.logged<{ sessions: number }>('linked to the core', 2);
+  const { sessions } = await edge.logged<{ sessions: number }>('core: linked', 2);
   assert.equal(sessions, 1);
-  // Behind the sessions that it brings.
+  // Sent after the resumed sessions.
   await scene.logIn('TESTDEVICE02');
   assert.equal(await scene.sessions.connection().wake(null), 'written');
   assert.equal((await peer.read(8)).length, 8);
@@ -67,14 +67,14 @@ test('it says once why it has no link to its core, and that it has one again; it
   assert.equal(new Set(faults).size, faults.length, 'each fault once');
 });
 
-test('another key, and a name that another edge has, are refused with a sentence on both sides', async (t) => {
+test('a wrong key, and a duplicate name, are refused with a sentence on both sides', async (t) => {
   const scene = await EdgeProcessScene.open(t);
   const keyFile = join(temporaryDirectory(t), 'other.key');
   writeFileSync(keyFile, randomBytes(32));
   const stranger = startEdge(t, scene, { keyFile });
   const { fault } = await stranger.logged<{ fault: string }>(away);
   assert.match(fault, /it has another key: give both ends the same key file/);
-  await scene.logged(/the port of the edges: .* has another key for the link/);
+  await scene.logged(/edge port: .* has another key for the link/);
   assert.equal(await stranger.stop('SIGTERM'), 0);
   assert.ok(!stranger.lines.some((line) => line.includes('"msg":"ready"')));
 
@@ -82,10 +82,10 @@ test('another key, and a name that another edge has, are refused with a sentence
   const second = startEdge(t, scene, { port: 0 });
   const refusal = await second.logged<{ fault: string }>(away);
   assert.match(refusal.fault, /the core sent this edge away: another edge named north is linked/);
-  await scene.logged(/an edge was declined: another edge named north is linked/);
+  await scene.logged(/edge: declined: another edge named north is linked/);
 });
 
-test('what is missing or taken is named', async (t) => {
+test('a missing setting and an address in use are named', async (t) => {
   const none = await runCli(['edge']);
   assert.deepEqual([none.exitCode, none.stderr.includes('an edge needs --core')], [2, true]);
   const wrong = await runCli(['edge', '--core', 'nowhere', '--key-file', 'edge.key']);
@@ -102,7 +102,7 @@ test('what is missing or taken is named', async (t) => {
   assert.match(taken.stderr, /cannot listen on 127\.0\.0\.1:\d+: in use, or not an address of this machine/);
 });
 
-/** A server that edges elsewhere may come to, and the command line of one of them. */
+/** A server with a port for edges elsewhere, and the command line of such an edge. */
 async function openSite(t: Ending): Promise<{ readonly site: EdgesSite; readonly edge: readonly string[] }> {
   const keyFile = join(temporaryDirectory(t), 'edge.key');
   writeFileSync(keyFile, randomBytes(32), { mode: 0o600 });
@@ -113,7 +113,7 @@ async function openSite(t: Ending): Promise<{ readonly site: EdgesSite; readonly
   return { site, edge };
 }
 
-test('a server that is stopped leaves edges elsewhere their sessions; a controller is given the servers that are live', async (context) => {
+test('a stopped server leaves edges elsewhere their sessions; a controller receives the live sleep servers', async (context) => {
   const t = lastFirst(context);
   const { site, edge } = await openSite(t);
   const own = `127.0.0.1:${site.ports.sleep}`;

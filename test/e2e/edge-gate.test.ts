@@ -44,7 +44,7 @@ async function isLinked(edge: SceneEdge): Promise<void> {
 test('a local edge is linked over a Unix socket that only this user can open', async (t) => {
   const scene = new EdgeScene();
   const socketPath = join(temporaryDirectory(t), 'edges.sock');
-  // A core that was killed left its own there.
+  // A killed core has left its socket file.
   writeFileSync(socketPath, '');
   await gateOf(t, scene, { socketPath }).listen();
   assert.equal(statSync(socketPath).mode & 0o777, 0o600);
@@ -60,14 +60,14 @@ test('a local edge is linked over a Unix socket that only this user can open', a
   );
 });
 
-test('a path that no socket can have is refused with a sentence', async (t) => {
+test('a path that is too long for a socket is refused with a sentence', async (t) => {
   const socketPath = join(temporaryDirectory(t), 'nowhere', 'edges.sock');
   await assert.rejects(gateOf(t, new EdgeScene(), { socketPath }).listen(), {
     message: /^cannot listen for edges on .*edges\.sock: /,
   });
 });
 
-test('a key that is too short is refused with a sentence', async (t) => {
+test('a short key is refused with a sentence', async (t) => {
   const keyFile = join(temporaryDirectory(t), 'edges.key');
   writeFileSync(keyFile, 'short');
   const elsewhere = { address: { host: '127.0.0.1', port: 0 }, keyFile };

@@ -1,6 +1,5 @@
 /**
- * Edges as processes of their own: they hold the sockets, whatever becomes of the core and of each other. Source:
- * scale-out.md, Edges; sleep-wire.md.
+ * Edges as separate processes: they keep the sockets when the core or another edge fails. Source: scale-out.md, Edges; sleep-wire.md.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,11 +9,11 @@ import { EdgeProcessScene } from '../support/edge-process-scene.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { certificateShown, noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
-test('an edge that is full leaves modules to another one; where all are full a device may replace its session', async (t) => {
+test('a full edge leaves modules to another one; when all are full a device may still replace its session', async (t) => {
   const scene = await EdgeProcessScene.open(t, { max_sessions: 2 });
   await scene.startEdge('edge-1');
   await scene.startEdge('edge-2');
-  // A module that comes between the last login and the word that others have room is refused as busy, and tries again.
+  // A module that connects before the full edge knows that others have room is refused as busy, and retries.
   for (const device of ['A', 'B', 'C', 'D']) while ((await scene.tryLogin(device)) !== 'OK');
   assert.deepEqual(
     scene.edges.map(({ sessions }) => sessions),
@@ -26,7 +25,7 @@ test('an edge that is full leaves modules to another one; where all are full a d
   assert.equal(await scene.tryLogin('A'), 'OK');
 });
 
-test('an order of the core drains an edge, which leaves its port and listens again for the next core', async (t) => {
+test('an order of the core drains an edge, which closes its port and listens again for the next core', async (t) => {
   const scene = await EdgeProcessScene.open(t);
   const edge = await scene.startEdge('edge-1');
   const { peer } = await scene.logIn();
@@ -52,11 +51,11 @@ function isListenedOn(port: number): Promise<boolean> {
   });
 }
 
-/** In later Nodes more of the program itself is resident, which all processes share. */
+/** Later versions of Node keep more of the program itself resident, which all processes share. */
 const residentMebibytesMax = process.version.startsWith('v20.') ? 60 : 75;
 
 test(
-  'an edge reads its certificate again by an order of the core, and says why it cannot',
+  'an edge reloads its certificate on an order of the core, and reports a failure',
   { skip: noOpenssl },
   async (t) => {
     const certificate = new TestCertificate(temporaryDirectory(t));
@@ -76,7 +75,7 @@ test(
 const isLinux = process.platform === 'linux';
 
 test(
-  'an edge is small, has no native module, and nothing of its environment that it does not need',
+  'an edge is small, and has no native module and no needless environment variable',
   { skip: !isLinux },
   async (t) => {
     process.env['REVEILLE_TEST_SECRET'] = 'not for edges';

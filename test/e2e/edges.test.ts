@@ -1,6 +1,5 @@
 /**
- * A server whose sleep connections are held by edges, as real processes. The kernel chooses the edge of a connection, so the
- * tests ask which edge has it.
+ * A server with edges as real processes. The kernel chooses the edge of a connection, so the tests ask which edge has it.
  */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -19,12 +18,12 @@ const devices = 24;
 const ending = lastFirst({ after });
 const site = await EdgesSite.open(ending, { edges: 2, devices });
 
-/** Every device that does not sleep logs in. Resolves when the store has the logins. */
+/** Logs in every device without a sleep session. Resolves when the store has the logins. */
 async function sleep(modules: Map<number, SleepingModule>): Promise<void> {
   const awake = Array.from({ length: devices }, (_, device) => device).filter(
     (device) => !modules.has(device),
   );
-  // At once: the kernel spreads them over the edges.
+  // Concurrently: the kernel balances them over the edges.
   await Promise.all(
     awake.map(async (device) => {
       const module = await site.module(device);
@@ -42,7 +41,7 @@ async function wakes(modules: ReadonlyMap<number, SleepingModule>): Promise<void
   }
 }
 
-/** The name of the edge that holds the most sessions. */
+/** Name of the edge with the most sessions. */
 async function fullest(): Promise<string> {
   return (await sessionsOf('edge-0')) > (await sessionsOf('edge-1')) ? 'edge-0' : 'edge-1';
 }
@@ -57,7 +56,7 @@ function isOfSleep({ type }: ToldEvent): boolean {
 
 const modules = new Map<number, SleepingModule>();
 
-test('a server with edges says once that it is ready, and shows its processes', async () => {
+test('a server with edges logs ready once, and shows its processes', async () => {
   const ready = site.server.command.lines.filter((line) => line.includes('"msg":"ready"'));
   assert.deepEqual(
     ready.map((line) => (JSON.parse(line) as { edges: number }).edges),
@@ -79,7 +78,7 @@ test('a server with edges says once that it is ready, and shows its processes', 
   );
 });
 
-test('a device that an edge holds is queried and woken as any other', async () => {
+test('a device at an edge is queried and woken like any other', async () => {
   await sleep(modules);
   assert.equal((await sessionsOf('edge-0')) + (await sessionsOf('edge-1')), devices);
   assert.equal(await sessionsOf('core'), 0);
@@ -107,7 +106,7 @@ test('the metrics count the sessions, connections and logins at the edges', asyn
   );
 });
 
-test('a login at an edge that is refused has its reason for operators, and one word for the device', async () => {
+test('a login refused at an edge has a reason for operators, and one word for the device', async () => {
   const refused = (deviceId: string): Promise<void> =>
     assert.rejects(
       SleepingModule.connect(site.ports.sleep, { deviceId, secret: 'another secret' }),
@@ -157,7 +156,7 @@ test('a wakeup to an edge that hangs is answered 50402, and the edge is replaced
   await sleep(modules);
 });
 
-test('a controller of a killed core is told as offline before the next core serves', async () => {
+test('a controller of a killed core has its offline event before the next core serves', async () => {
   const { next } = await readEvents(site.api, 'latest', 1);
   const controller = await site.controller(0);
   const { pid } = await site.process('core');
@@ -175,7 +174,7 @@ test('a controller of a killed core is told as offline before the next core serv
   );
 });
 
-test('sessions that no edge brings to the next core end as node_lost, unless their device is back', async () => {
+test('sessions that no edge resumes at the next core end as node_lost, unless their device is back', async () => {
   const { next } = await readEvents(site.api, 'latest', 1);
   const names = ['core', 'edge-0', 'edge-1'];
   const before = await Promise.all(names.map((name) => site.process(name)));
@@ -210,7 +209,7 @@ test('a stop ends every session in order, and leaves neither a process nor a soc
 });
 
 test(
-  'SIGHUP takes a new certificate to the edges, and a killed supervisor ends everything',
+  'SIGHUP reloads the certificate of the edges, and a killed supervisor ends all processes',
   { skip: noOpenssl },
   async (t) => {
     const certificate = new TestCertificate(temporaryDirectory(t));
@@ -233,7 +232,7 @@ test(
   },
 );
 
-test('workers are refused with a word on edges, and a media process has no edges', async () => {
+test('the option for workers is refused with a hint on edges, and a media process has no edges', async () => {
   const data = ['data.dir=/nonexistent'];
   for (const [options, sentence] of [
     [['--processes', '2'], /a server is one process, and --processes is gone: --edges N/],
@@ -246,7 +245,7 @@ test('workers are refused with a word on edges, and a media process has no edges
   }
 });
 
-test('a second SIGTERM ends a server with edges at once, whatever its core does', async (t) => {
+test('a second SIGTERM ends a server with edges at once, even if its core hangs', async (t) => {
   const other = await EdgesSite.open(t, { edges: 1, devices: 1 });
   const module = await other.module(0);
   process.kill((await other.process('core')).pid, 'SIGSTOP');

@@ -28,7 +28,7 @@ after(() => server.stop());
 
 interface RegistryScene extends CommandScene {
   readonly server: TestServer;
-  /** The entry as an operator reads it. Rejects when there is none. */
+  /** The entry as shown to operators. Rejects when there is none. */
   readonly found: (kind: 'device' | 'product' | 'webhook', id: string) => Promise<Record<string, unknown>>;
 }
 
@@ -54,7 +54,7 @@ async function registryScene(t: Ending): Promise<RegistryScene> {
   return { ...scene, server, found };
 }
 
-test('an application and its product are added, shown and, when nothing refers to them any more, removed, each a line of the audit log', async (t) => {
+test('an application and its product are added, shown and removed once unreferenced, each with a line in the audit log', async (t) => {
   const { run, output, server } = await registryScene(t);
   await run('application', 'add', 'new', '--name', 'another');
   await run('product', 'add', 'bell', '--app', 'new');
@@ -98,7 +98,7 @@ test('an application without products keeps its access keys until they are remov
   await run('application', 'remove', 'new');
 });
 
-test('an entry that is there is replaced only when that is asked for, and a product keeps its defaults', async (t) => {
+test('an existing entry is replaced only with --replace, and a product keeps its defaults', async (t) => {
   const scene = await registryScene(t);
   const adding = ['product', 'add', 'doorbell', '--app', '2818153'];
   await assert.rejects(scene.run(...adding), {
@@ -113,7 +113,7 @@ test('an entry that is there is replaced only when that is asked for, and a prod
   assert.deepEqual((await scene.found('product', 'doorbell'))['defaults'], { heartbeat_s: 60 });
 });
 
-test('what is missing is named, with the list of its kind', async (t) => {
+test('a missing entry is named, with the list of its kind', async (t) => {
   const { run } = await registryScene(t);
   const cases: readonly [kind: string, args: readonly string[]][] = [
     ['application', ['product', 'add', 'bell', '--app', 'none']],
@@ -132,13 +132,13 @@ test('what is missing is named, with the list of its kind', async (t) => {
     });
 });
 
-test('an empty id is refused by the name of its field', async (t) => {
+test('an empty id is refused with the name of its field', async (t) => {
   const { run } = await registryScene(t);
   await assert.rejects(run('product', 'remove', ''), { name: 'CommandError', message: /^product_id: / });
   await assert.rejects(run('application', 'remove', ''), { name: 'CommandError', message: /^app_id: / });
 });
 
-test('a device is changed in what is named, and its fresh secret is shown once', async (t) => {
+test('only the named fields of a device change, and its new secret is shown once', async (t) => {
   const { run, output, found } = await registryScene(t);
   const id = 'TESTDEVICE01';
   await run('device', 'set', id, '--expires-at', '2030-01-01', '--label', 'site=north');
@@ -166,7 +166,7 @@ test('a device is changed in what is named, and its fresh secret is shown once',
   assert.deepEqual(await found('device', id), back);
 });
 
-test('a device is added with a secret that is made and shown, and once more only with --replace', async (t) => {
+test('a device is added with a generated secret, which is shown, and again only with --replace', async (t) => {
   const { run, output } = await registryScene(t);
   const secretOf = (): string => (output.json as { device: { secret: string } }).device.secret;
   const adding = ['device', 'add', 'NEW', '--product', 'doorbell'];
@@ -203,7 +203,7 @@ test('an access key is rotated and revoked', async (t) => {
   });
 });
 
-test('a webhook is added with a secret that is made, and removed by its URL', async (t) => {
+test('a webhook is added with a generated secret, and removed by its URL', async (t) => {
   const { run, output, found, server } = await registryScene(t);
   await run('webhook', 'add', url, '--app', '2818153', '--type', 'device.signal.online');
   const { webhook } = output.json as { webhook: { secret: string } };

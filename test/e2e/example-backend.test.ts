@@ -39,15 +39,15 @@ interface PushAnswer {
   readonly text: string;
 }
 
-/** Faults of a push, each of which must be refused. */
+/** Faults of a push, all of which must be refused. */
 interface PushSpoil {
   readonly timestampS?: number;
   readonly signature?: string;
-  /** Instead of the envelope. */
+  /** Replaces the envelope. */
   readonly body?: string;
-  /** Instead of the message. */
+  /** Replaces the message. */
   readonly message?: string;
-  /** Instead of the mini program's own. */
+  /** Replaces the mini program's id. */
   readonly appId?: string;
   readonly encodingAesKey?: string;
 }
@@ -61,7 +61,7 @@ class SimulatedMessagingApp {
     this.#options = options;
   }
 
-  /** Asks whether the address is the backend's, as the console does. */
+  /** Verifies the address of the backend, as the platform's console does. */
   verify(echo: string, spoil: PushSpoil = {}): Promise<PushAnswer> {
     const timestamp = timestampOf(spoil);
     const signature = spoil.signature ?? signPush(this.#options.token, timestamp, nonce);
@@ -69,7 +69,7 @@ class SimulatedMessagingApp {
     return answerOf(fetch(`${this.#options.url}?${query.toString()}`));
   }
 
-  /** Tells the backend that a phone stands in a room and waits for a device. */
+  /** Notifies the backend that a phone in a room waits for a device. */
   push(call: PhoneCall, spoil: PushSpoil = {}): Promise<PushAnswer> {
     const { token, encodingAesKey, appId } = this.#options;
     const message = spoil.message ?? jsonMessage(call);
@@ -164,7 +164,7 @@ const environment = {
   PUSH_LISTEN: '127.0.0.1:0',
 };
 
-/** A doorbell with a small screen, as it reports itself. */
+/** Capabilities of a doorbell with a small screen. */
 const doorbell = { down_video_mt: 'mjpeg', screen_width: 160, screen_height: 100, audio_rate: 16_000 };
 
 type Step = Readonly<Record<string, unknown>>;
@@ -230,7 +230,7 @@ async function joinOf(controller: SignalController): Promise<{ peer_id: string; 
   return payload as { peer_id: string; token: string };
 }
 
-test('a phone calls a device that sleeps: it rings once, the device is woken, told and connected', async () => {
+test('a phone calls a sleeping device: the backend rings once, wakes, notifies and connects it', async () => {
   const device = 'SLEEPING01';
   const call = phoneCall(device);
   await (await server.controller(device, { media: doorbell })).close();
@@ -270,7 +270,7 @@ test('a phone calls a device that sleeps: it rings once, the device is woken, to
   await Promise.all([controller.close(), module.close(), bridge.close()]);
 });
 
-test('a device that is not ours to call does not ring, and one without a connection is given up', async () => {
+test('a foreign device does not ring, and the call of an unconnected one is given up', async () => {
   for (const device of ['NOBODY01', 'FOREIGN01', 'EXPIRED01']) {
     const call = phoneCall(device);
     assert.deepEqual(await app.push(call), refused);
@@ -282,7 +282,7 @@ test('a device that is not ours to call does not ring, and one without a connect
   assert.equal(stepsOf(call).filter((name) => name === 'message.refused').length, 3);
 });
 
-test('a push that is not signed, not about now or not encrypted for us starts nothing, and learns nothing', async () => {
+test('an unsigned, outdated or wrongly encrypted push starts nothing, and its answer reveals nothing', async () => {
   const nowS = Math.floor(Date.now() / 1000);
   const call = phoneCall('TESTDEVICE01');
   for (const spoil of [
@@ -314,7 +314,7 @@ test('the address is verified by its echo, and another event is answered success
 
 const absent = spawnSync('openssl', ['version']).status !== 0;
 
-test('the push by hand of the README calls a device', { skip: absent && 'no openssl here' }, async () => {
+test('the manual push of the README calls a device', { skip: absent && 'no openssl here' }, async () => {
   const controller = await server.controller('TESTDEVICE01', { autoAcknowledge: true });
   const { PATH = '' } = process.env;
   const env = { PATH, ...environment, DEVICE_ID: 'TESTDEVICE01', PUSH_URL: url };
@@ -328,7 +328,7 @@ test('the push by hand of the README calls a device', { skip: absent && 'no open
   await controller.close();
 });
 
-test('without what it needs it says what is missing, and ends with 2', async (t) => {
+test('with missing settings it names them, and exits with 2', async (t) => {
   const { PUSH_TOKEN: _, ...rest } = environment;
   const { code, stderr } = await startBackend(t, rest).ended;
   assert.equal(code, 2);

@@ -1,11 +1,11 @@
-/** Exits with code 3, in the midst of a transaction of its own or of a thread. Run with a directory and `main` or `thread`. */
+/** Exits with code 3 within its own transaction or that of a thread. Arguments: a directory, and `main` or `thread`. */
 import { join } from 'node:path';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { Environment } from '../../src/storage/lmdb/environment.ts';
 
 const [directory = '', where] = process.argv.slice(2);
 
-/** Both files, as a server has them: the thread's own is not the first that the process opens. */
+/** Opens both files as a server does: the thread's file is not the first of the process. */
 function transact(name: string, act: () => void): void {
   const environment = new Environment(join(directory, name));
   const table = environment.table<number>('numbers');
@@ -16,7 +16,7 @@ function transact(name: string, act: () => void): void {
 }
 
 if (!isMainThread) {
-  // Stands still within the transaction, as a thread that is busy there.
+  // Blocks within the transaction, as a busy thread would.
   transact('thread.mdb', () => {
     parentPort?.postMessage('within');
     Atomics.wait(new Int32Array(workerData as SharedArrayBuffer), 0, 0);

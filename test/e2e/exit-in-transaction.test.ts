@@ -1,4 +1,4 @@
-/** A process that ends while its store writes, as one does that meets a fatal error. Source: docs/adr/0020, the package's writer thread. */
+/** A process that ends while its store writes, for example by a fatal error. Source: docs/adr/0020, the package's writer thread. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

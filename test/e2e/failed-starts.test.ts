@@ -1,4 +1,4 @@
-/** Starts that fail, as processes: each ends by itself, not with 0, and names the setting and the file or address. */
+/** Failing starts, as processes: each exits with an error that names the setting and the file or address. */
 import assert from 'node:assert/strict';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ import { findFreePort } from '../support/free-port.ts';
 import { serveArguments, settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 
-/** What it says on standard error; asserts that it ended with 1. */
+/** Standard error; asserts exit code 1. */
 async function failedStart(t: Ending, overrides: readonly string[], ...options: string[]): Promise<string> {
   const data = join(temporaryDirectory(t), 'data');
   const { exitCode, stdout, stderr } = await runCli([
@@ -26,7 +26,7 @@ async function failedStart(t: Ending, overrides: readonly string[], ...options: 
   return stderr;
 }
 
-test('a certificate that is not there: alone, and with edges', async (t) => {
+test('a missing certificate: without and with edges', async (t) => {
   for (const options of [[], ['--edges', '1']]) {
     const said = await failedStart(
       t,
@@ -39,7 +39,7 @@ test('a certificate that is not there: alone, and with edges', async (t) => {
   }
 });
 
-test('a port that somebody has', async (t) => {
+test('a port in use', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());
   await new Promise((resolve) => other.once('listening', resolve));
@@ -50,7 +50,7 @@ test('a port that somebody has', async (t) => {
   }
 });
 
-test('a sleep port that another program has got before the edge listens', async (t) => {
+test('a sleep port that another program binds before the edge listens', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());
   await new Promise((resolve) => other.once('listening', resolve));
@@ -69,7 +69,7 @@ test('a sleep port that another program has got before the edge listens', async 
     'log.level=error',
     'sleep.edges=1',
   ];
-  // Without the checks of the command, which find the port at another moment.
+  // Skips the checks of the command, which would find the port in use.
   const site = new SiteSupervisor(loadSettings({ env: {}, overrides }), {
     clock: new SystemClock(),
     log: new FakeLog(),
@@ -82,7 +82,7 @@ test('a sleep port that another program has got before the edge listens', async 
   });
 });
 
-test('a media process alone, which would find out only when its server is there', async (t) => {
+test('a separate media process, which would fail only once its server is reachable', async (t) => {
   const key = join(temporaryDirectory(t), 'link.key');
   writeFileSync(key, 'k'.repeat(32), { mode: 0o600 });
   const said = await failedStart(
@@ -99,7 +99,7 @@ test('a media process alone, which would find out only when its server is there'
   assert.match(said, /^media\.tls_cert_file: \/nope\.crt: no such file or directory\n/);
 });
 
-test('what is found only on the way leaves no process behind', async (t) => {
+test('a failure during the start leaves no process behind', async (t) => {
   const registry = join(temporaryDirectory(t), 'registry.json');
   writeFileSync(registry, '{"devices": [{"device_id": 5}]}');
   assert.match(await failedStart(t, [`registry.file=${registry}`]), /registry\.json/);
@@ -108,7 +108,7 @@ test('what is found only on the way leaves no process behind', async (t) => {
   assert.match(await failedStart(t, [`calls.token_keys_file=${keys}`]), /token-keys\.json/);
 });
 
-test('a store that is damaged: alone, and with edges', async (t) => {
+test('a damaged store: without and with edges', async (t) => {
   for (const options of [[], ['--edges', '1']]) {
     const data = join(temporaryDirectory(t), 'data');
     await openStore(data).close();

@@ -1,4 +1,4 @@
-/** The registry of a start on an empty store: none, unless it is asked for. Source: running.md, Data. */
+/** Registry of a start on an empty store: none, unless requested. Source: running.md, Data. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,9 +24,9 @@ async function start(t: Ending, args: readonly string[], env: NodeJS.ProcessEnv 
 }
 
 const ready = (...reasons: string[]): unknown => [200, { ready: true, reasons }];
-const isEmptyLine = (line: string): boolean => line.includes('the registry is empty');
+const isEmptyLine = (line: string): boolean => line.includes('registry: empty');
 
-test('a configured server on an empty store makes no secret, says so, and is cured by an import or by SIGHUP', async (t) => {
+test('a configured server on an empty store creates no secret, reports it, and is fixed by an import or SIGHUP', async (t) => {
   const folder = temporaryDirectory(t);
   const registry = join(folder, 'registry.json');
   const settings = join(folder, 'settings.json');
@@ -49,19 +49,19 @@ test('a configured server on an empty store makes no secret, says so, and is cur
   assert.equal(imported.exitCode, 0, imported.stderr);
   assert.deepEqual(await byImport.reasons(), ready());
   process.kill(byHangup.server.pid ?? 0, 'SIGHUP');
-  await byHangup.server.logged('registry imported', 2);
+  await byHangup.server.logged('registry import: done', 2);
   assert.deepEqual(await byHangup.reasons(), ready());
 });
 
-test('a server with edges on an empty store shows the secrets of the demo registry once, by --demo alone', async (t) => {
+test('a server with edges on an empty store shows the secrets of the demo registry once, only with --demo', async (t) => {
   const folder = temporaryDirectory(t);
   const asked = await start(t, ['--edges', '1', '--demo', '--data-dir', join(folder, 'a')]);
   assert.deepEqual(await asked.reasons(), ready());
-  await asked.server.logged('the console is there');
+  await asked.server.logged('console: ready');
   assert.equal(await asked.server.stop('SIGTERM'), 0);
   assert.equal(asked.server.stderr.match(/secret key +\S+/g)?.length, 1);
   const again = await start(t, ['--demo', '--data-dir', join(folder, 'a')]);
-  await again.server.line((line) => line.includes('--demo makes nothing: the registry is not empty'));
+  await again.server.line((line) => line.includes('--demo: created nothing: the registry is not empty'));
   assert.doesNotMatch(again.server.stderr, /secret key/);
   const empty = await start(t, ['--edges', '1', '--data-dir', join(folder, 'b')]);
   assert.deepEqual(await empty.reasons(), ready('registry_empty'));

@@ -1,7 +1,6 @@
 /**
- * One connection that sends as fast as the server reads, of every kind we could think of: it is closed before it has sent
- * much, and a sleeping module and a caller beside it notice nothing. What it costs the others is measured by
- * `npm run bench -- hostile`.
+ * A connection that sends as fast as the server reads, of every known kind, is closed before it has sent much, and a sleeping module and
+ * a backend are not affected. `npm run bench -- hostile` measures the cost for others.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -9,7 +8,7 @@ import type { RefusedAnswer } from '../../src/gateways/admin/refused-route.ts';
 import { flood, floodKinds } from '../support/floods.ts';
 import { startTestSite } from '../support/test-site.ts';
 
-/** Far more than any bound of the server's, and than it reads while a close is on its way. */
+/** Far more than any limit of the server, and than it reads while it closes. */
 const bytesMax = 256 * 1024 * 1024;
 
 const rate = 'limits.device_logins_per_second=1';
@@ -24,7 +23,7 @@ for (const [where, flooded, kinds] of [
   const { api } = flooded;
   const module = await flooded.module('SLEEPING01');
   for (const kind of kinds)
-    test(`${kind.name}${where}, without end: the connection is closed, and nobody else notices`, async () => {
+    test(`${kind.name}${where}, without end: the connection is closed, and others are not affected`, async () => {
       let isAsleep = true;
       void module.closed.then(() => (isAsleep = false));
       const flooding = flood(kind, { ...flooded.ports, ...device }, { bytesMax });
@@ -38,7 +37,7 @@ for (const [where, flooded, kinds] of [
     });
 }
 
-test('a controller that floods is told 4429, and its session ends as flood', async () => {
+test('a controller that floods receives 4429, and its session ends as flood', async () => {
   const heartbeats = floodKinds.find(({ name }) => name === 'heartbeats of a controller');
   assert.ok(heartbeats !== undefined);
   await flood(heartbeats, { ...site.ports, ...device }, { bytesMax });
@@ -54,7 +53,7 @@ for (const [kind, where, flooded] of [
   ['module', ' at an edge', edgeSite],
   ['controller', '', site],
 ] as const)
-  test(`two ${kind}s${where} with one id are busy beyond their rate, and are one conflict: nobody else notices`, async () => {
+  test(`two ${kind}s${where} with one id are busy beyond their rate, and are one conflict: others are not affected`, async () => {
     const { api } = flooded;
     const deviceId = 'SLEEPING02';
     const connection = kind === 'module' ? 'sleep' : 'signal';

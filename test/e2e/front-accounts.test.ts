@@ -1,4 +1,4 @@
-/** The account of the same requests, in metrics and in the request log, is the same with fronts as without. */
+/** Metrics and request log count the same requests alike with and without fronts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -52,7 +52,7 @@ function linesOf({ log }: TestServer): readonly Line[] {
   return log.lines.filter(({ message }) => / (?:answered|refused)$/.test(message)) as unknown as Line[];
 }
 
-/** Refusals are accounted a turn behind their answers. */
+/** Refusals are counted a turn after their answers. */
 async function accounted(server: TestServer): Promise<void> {
   const startedMs = performance.now();
   const total = (counts: readonly string[]): number =>
@@ -65,7 +65,7 @@ async function accounted(server: TestServer): Promise<void> {
   }
 }
 
-/** `ms` of each line is compared with the time that its caller saw, and omitted. */
+/** Compares `ms` of each line with the time measured by the caller, and omits it. */
 async function accountWith(fronts: number): Promise<object> {
   const overrides = [`api.fronts=${fronts}`, 'log.requests=all'];
   const server = await startTestServer({ overrides });
@@ -103,12 +103,12 @@ function withoutId(key: string, value: unknown): unknown {
 }
 
 const serverTime = /\d{8}T\d{6}Z/;
-/** Milliseconds by which a line may differ from the time that the caller measures. */
+/** Allowed difference between a line and the measured time, milliseconds. */
 const roundingMs = 2;
-/** A timer counts from the start of its turn of the loop: a busy process may end the wait of 1 s early. */
+/** Timers count from the start of a turn, so a busy process may end the wait of 1 s early. */
 const waitedMsMin = 500;
 
-test('metrics and the request log have the same account with fronts as without', async () => {
+test('metrics and request log are the same with and without fronts', async () => {
   const without = (await accountWith(0)) as { readonly counts: readonly string[] };
   assert.ok(without.counts.length >= requests.length);
   assert.deepEqual(await accountWith(2), without);

@@ -11,7 +11,7 @@ import { certificateShown, noOpenssl, TestCertificate } from '../support/test-ce
 import { testCredentials, writeTestRegistry } from '../support/test-server.ts';
 
 const skip = process.platform === 'linux' ? false : 'a port has several fronts on Linux alone';
-/** The kernel spreads them: each front has some of them. */
+/** The kernel balances them, so that each front has some. */
 const connections = 12;
 const { appId } = testCredentials.all;
 
@@ -26,18 +26,18 @@ async function openSite(t: Ending, ...settings: readonly string[]): Promise<Site
 
 const site = await openSite({ after });
 
-/** Connections that both fronts have, as a backend keeps them. */
+/** Kept connections of a backend, distributed over both fronts. */
 function connect(credential: SigningCredential): readonly ApiClient[] {
   return Array.from({ length: connections }, () => site.newApi(credential));
 }
 
-/** The codes that they are answered, each once. */
+/** Distinct codes of their answers. */
 async function codesOf(apis: readonly ApiClient[]): Promise<readonly unknown[]> {
   const answers = await Promise.all(apis.map((api) => api.connectivity('SLEEPING01')));
   return [...new Set(answers.map(({ json }) => json.code))];
 }
 
-/** Resolves, when the change is answered, to the credential that it made. */
+/** Resolves with the created credential when the change is answered. */
 async function change(action: string, body: object): Promise<SigningCredential> {
   const { credential } = await site.ops<{ credential?: Made }>(`/v1/credential/${action}`, 'POST', body);
   return { accessKeyId: credential?.access_key_id ?? '', secretKey: credential?.secret_key ?? '', appId };
@@ -91,7 +91,7 @@ interface RegistryFile {
   readonly credentials: { access_key_id: string; secret_key: string; revoked: boolean }[];
 }
 
-/** Writes another registry file. Resolves to its text. */
+/** Writes another registry file. Resolves with its text. */
 async function changeFile(act: (file: RegistryFile) => void): Promise<string> {
   const path = join(site.directory, 'registry.json');
   const registry = JSON.parse(await readFile(path, 'utf8')) as RegistryFile;
@@ -120,7 +120,7 @@ test('an imported registry is in force at every front: a new secret of an access
   assert.deepEqual(await codesOf(connect(renewed)), [0]);
 });
 
-test('a registry file that SIGHUP reads again is in force at every front', { skip }, async () => {
+test('a registry file reloaded by SIGHUP is in force at every front', { skip }, async () => {
   const apis = connect(testCredentials.reader);
   assert.deepEqual(await codesOf(apis), [0]);
   await changeFile((registry) => (entryOf(registry, testCredentials.reader).revoked = true));
@@ -130,7 +130,7 @@ test('a registry file that SIGHUP reads again is in force at every front', { ski
 });
 
 test(
-  'a renewed certificate is shown by every front, and a broken one changes nothing',
+  'every front uses a renewed certificate, and a broken one changes nothing',
   { skip: skip || noOpenssl },
   async (t) => {
     const certificate = new TestCertificate(temporaryDirectory(t));
@@ -143,12 +143,12 @@ test(
     assert.deepEqual(await shown(), ['first']);
     certificate.use('second');
     process.kill(site.pid, 'SIGHUP');
-    await site.server.command.logged('certificate replaced');
+    await site.server.command.logged('certificate: replaced');
     assert.deepEqual(await shown(), ['second']);
     certificate.spoil();
     process.kill(site.pid, 'SIGHUP');
     const { listener, reason } = await site.server.command.logged<Record<string, string>>(
-      'certificate not reloaded; the one in force stays',
+      'certificate: not reloaded; the previous one stays in force',
     );
     assert.deepEqual([listener, typeof reason], ['api', 'string']);
     assert.deepEqual(await shown(), ['second']);

@@ -1,4 +1,4 @@
-/** A server with fronts begins and ends as one without: its addresses, and the answers of a stop. */
+/** A server with fronts starts and stops like one without: its addresses, and the answers of a stop. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -33,19 +33,19 @@ test('a free port is the same for every front, and is logged with their number',
   for (const { status } of await Promise.all(asked)) assert.equal(status, 200);
 });
 
-test('a stop answers every wait at once, and ends its connection with the answer', { skip }, async (t) => {
+test('a stop answers every long poll at once, and closes its connection', { skip }, async (t) => {
   const site = await openSite(t);
   const apis = Array.from({ length: callers }, () => site.newApi());
   await Promise.all(apis.map((api) => api.connectivity(siteDevice(0))));
   const waits = apis.map((api) => api.call({ path: '/v1/events', query: 'after=latest&wait=30' }));
-  // Its answer comes when all of them are written.
+  // It is answered when all of them are written.
   await site.newApi().connectivity(siteDevice(0));
   assert.equal(await site.stop(), 0);
   for (const { json, headers } of await Promise.all(waits))
     assert.deepEqual([json.code, headers.connection], [0, 'close']);
 });
 
-test('a port of another program is refused with the sentence of a server without fronts', async (t) => {
+test('a port in use is refused with the same sentence as without fronts', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());
   await once(other, 'listening');

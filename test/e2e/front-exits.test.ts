@@ -1,4 +1,4 @@
-/** A server with fronts that exits out of order: its exit code is its own, and no thread of a front aborts it. */
+/** A server with fronts that exits on an error keeps its exit code: no front thread aborts it. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,12 +6,12 @@ import { test, type TestContext } from 'node:test';
 import { SiteServer, siteDevice, siteRegistry, until } from '../support/site-server.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
-/** One of them is asked to leave each second. */
+/** Ends one session a second. */
 const devices = 12;
 
 const skip = process.platform === 'linux' ? false : 'a port has several fronts on Linux alone';
 
-/** Loaded by every process and thread of the server: a signal is a fault of the core. */
+/** Loaded by every process and thread of the server: a signal causes a fault of the core. */
 const preload = `data:text/javascript,${encodeURIComponent(`
   import { isMainThread, threadId, workerData } from 'node:worker_threads';
   const channel = new BroadcastChannel('faults');
@@ -52,12 +52,12 @@ test('a core with fronts that are stuck meets a fatal error and is killed', { sk
   assert.doesNotMatch(server.command.stderr, /open handles/);
 });
 
-test('a second SIGTERM ends a server with fronts as the signal does', { skip }, async (t) => {
+test('a second SIGTERM ends a server with fronts by the signal', { skip }, async (t) => {
   const site = await openSite(t);
   await Promise.all(Array.from({ length: devices }, (_, device) => site.module(device)));
   process.kill(site.pid, 'SIGTERM');
   const events = { path: '/v1/events', query: 'limit=100' };
-  // The next one keeps its session for a second more: nothing is written meanwhile.
+  // The next device keeps its session for a second more, so nothing is written meanwhile.
   await until(
     () => site.api.call(events),
     ({ text }) => text.includes('device.sleep.offline'),

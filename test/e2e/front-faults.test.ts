@@ -1,4 +1,4 @@
-/** Fronts of a real server that fail: each breaks connections of its own alone, and another one has its place. */
+/** Failing fronts of a real server: each breaks only its own connections, and is replaced. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const skip = process.platform === 'linux' ? false : 'a port has several fronts on Linux alone';
 const callers = 16;
-/** By which the test has one front of the server fail. */
+/** Signal that makes one front fail. */
 const faults = { throws: 'SIGWINCH', hangs: 'SIGPWR' } as const;
 
-/** Loaded by every process and thread of the server: a signal is a fault in the front that started last. */
+/** Loaded by every process and thread of the server: a signal causes a fault in the newest front. */
 const preload = `data:text/javascript,${encodeURIComponent(`
   import { isMainThread, threadId, workerData } from 'node:worker_threads';
   if (isMainThread && process.argv.includes('serve') || workerData?.perAddressMax !== undefined) {
@@ -48,7 +48,7 @@ const isServed = async (api: ApiClient): Promise<boolean> =>
 
 for (const [fault, signal] of Object.entries(faults))
   test(
-    `a front that ${fault} is replaced, and callers of the other one notice nothing`,
+    `a front that ${fault} is replaced, and the other one is not affected`,
     { skip },
     async (t) => {
       const site = await openSite(t);
@@ -62,7 +62,7 @@ for (const [fault, signal] of Object.entries(faults))
         ),
       );
       process.kill(site.pid, signal);
-      const line = await site.server.command.line((said) => said.includes('has ended and is replaced'));
+      const line = await site.server.command.line((said) => said.includes('API front: ended'));
       assert.match(line, fault === 'throws' ? /a fault of the test/ : /its loop has not turned for 5 s/);
       assert.deepEqual(
         await Promise.all(apis.map(isServed)),

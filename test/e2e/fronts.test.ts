@@ -1,4 +1,4 @@
-/** The API's suites once more, against a server whose API has fronts: codes, order of checks, limits and bodies are the same. */
+/** The API's test suites against a server with fronts: codes, order of checks, limits and bodies are the same. */
 import { describe } from 'node:test';
 import { everyServer } from '../support/test-server.ts';
 

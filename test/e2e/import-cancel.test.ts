@@ -29,9 +29,9 @@ test('an import is off when it is cancelled, or its connection goes, before the 
 
   const first = await HeldStore.hold(directory, 'registry');
   const interrupted = importing();
-  await server.logged('registry import begins', 2);
+  await server.logged('registry import: started', 2);
   const ended = interrupted.stop('SIGINT');
-  await server.logged('registry import cancelled by who asked for it');
+  await server.logged('registry import: cancelled by its caller');
   await first.release();
   assert.equal(await ended, 1);
   assert.match(
@@ -42,11 +42,11 @@ test('an import is off when it is cancelled, or its connection goes, before the 
 
   const second = await HeldStore.hold(directory, 'registry');
   const killed = importing();
-  await server.logged('registry import begins', 3);
+  await server.logged('registry import: started', 3);
   await killed.stop('SIGKILL');
-  await server.logged('registry import cancelled by who asked for it', 2);
+  await server.logged('registry import: cancelled by its caller', 2);
   await second.release();
-  await server.logged('registry not imported; nothing changed', 2);
+  await server.logged('registry import: failed; nothing changed', 2);
   assert.equal(await countDevices(directory), 2);
 
   assert.equal(await server.stop('SIGTERM'), 0);

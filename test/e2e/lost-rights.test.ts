@@ -57,7 +57,7 @@ interface Present {
   readonly leg: DeviceLeg;
 }
 
-async function comeInto(deviceId: string): Promise<Present> {
+async function connectAll(deviceId: string): Promise<Present> {
   const [module, controller] = [await server.module(deviceId), await server.controller(deviceId)];
   const { token } = await issueCall(server, { device_id: deviceId });
   return { module, controller, leg: await connectDevice(server, token) };
@@ -127,8 +127,8 @@ const ways: readonly { readonly name: string; readonly change: () => Promise<unk
 ];
 for (const { name, change } of ways)
   test(`a device loses its sessions, its call and its leg when ${name}; another keeps its own`, async () => {
-    const present = await comeInto(device);
-    const other = await comeInto(bystander);
+    const present = await connectAll(device);
+    const other = await connectAll(bystander);
     await losesAll(present, change);
     await restore();
     await wake(bystander);
@@ -152,7 +152,7 @@ class Reader {
     this.entry = entry;
   }
 
-  static async come(): Promise<Reader> {
+  static async open(): Promise<Reader> {
     const { appId: app_id } = testCredentials.all;
     const made = await opsOf(server).change('/v1/credential/create', { app_id });
     return new Reader((made as { readonly credential: CredentialEntry }).credential);
@@ -200,7 +200,7 @@ const lost: readonly {
 ];
 for (const { name, change, code } of lost)
   test(`a reader whose credential ${name} while it waited is told no event, but ${code}`, async () => {
-    const reader = await Reader.come();
+    const reader = await Reader.open();
     const answer = await reader.waitThrough(() => change(reader));
     assert.deepEqual([answer.status, answer.json.code], [code === 40105 ? 401 : 200, code], answer.text);
     if (code === 40105) assert.equal(answer.json['message'], 'unknown or revoked credential');
@@ -208,7 +208,7 @@ for (const { name, change, code } of lost)
   });
 
 test('who waits for an outcome with a credential that was revoked meanwhile is not told it', async () => {
-  const [reader, module] = [await Reader.come(), await server.module(device)];
+  const [reader, module] = [await Reader.open(), await server.module(device)];
   const woken = await server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': 'the-wakeup' } });
   assert.equal(woken.status, 202);
   const waiting = reader.ask('/v1/device/wakeup-request', 'request_id=the-wakeup&wait=30');

@@ -46,7 +46,7 @@ async function startServer(
     ...overrides,
   ]);
   const { address } = await server.command.logged<{ address: string }>(
-    'waiting for a media process elsewhere',
+    'media port: listening for media processes elsewhere',
   );
   return { directory, keyFile, server, gate: address };
 }
@@ -71,7 +71,7 @@ async function mediaUrl(media: LongCommand, which = 1): Promise<string> {
   return `ws://${listeners.media}`;
 }
 
-const isUp = 'a media process is linked';
+const isUp = 'media process: linked';
 
 /** One that needs no decoder goes from its issuance to a frame. */
 async function playCall(
@@ -103,7 +103,7 @@ test('devices are told where a media process elsewhere listens, once it has said
   const { device, bridge } = await playCall(t, scene, url, another);
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
   assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
-  await media.logged('the link to the server has ended');
+  await media.logged('server: link ended');
   assert.equal(await media.stop('SIGTERM'), 0);
 });
 
@@ -112,7 +112,7 @@ test('a media process outlives its server, and comes to the next one', async (t)
   const media = startMedia(t, scene);
   await mediaUrl(media);
   await scene.server.command.stop('SIGKILL');
-  await media.logged('the link to the server has ended');
+  await media.logged('server: link ended');
   const next = await startServer(t, scene.directory, scene.keyFile, scene.gate);
   await playCall(t, next, await mediaUrl(media, 2));
   assert.equal(await next.server.command.stop('SIGTERM'), 0);
@@ -123,12 +123,12 @@ test('a second one is sent away, is told why, and takes over when the first is g
   const first = startMedia(t, scene);
   await mediaUrl(first);
   const second = startMedia(t, scene);
-  const { fault } = await second.logged<{ fault: string }>('not linked to the server; it is tried again');
+  const { fault } = await second.logged<{ fault: string }>('server: not linked; retrying');
   assert.equal(
     fault,
     'the server sent this media process away: as many media processes as its media.processes allows are linked: 1',
   );
-  await scene.server.command.line((line) => line.includes('one more media process came and was sent away'));
+  await scene.server.command.line((line) => line.includes('media process: declined'));
   await first.stop('SIGKILL');
   await playCall(t, scene, await mediaUrl(second));
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
@@ -161,7 +161,7 @@ test('two media processes elsewhere share the calls, each tells its own address,
 
   await processes[urls.indexOf(url)]?.stop('SIGKILL');
   await Promise.all(legs.map(({ closed }) => closed));
-  await scene.server.command.logged('the link to a media process has ended');
+  await scene.server.command.logged('media process: link ended');
   await assert.rejects(DeviceLeg.connect({ url: two.url, token }), elsewhere);
   await mediaUrl(new LongCommand(t, serveMedia(scene, new URL(url).host)));
   await showFrame(...(await open()));
@@ -171,7 +171,7 @@ test('two media processes elsewhere share the calls, each tells its own address,
 test('one with another key, or whose port is taken, does not serve, and both sides say why', async (t) => {
   const scene = await open(t);
   const media = startMedia(t, { gate: scene.gate, keyFile: newKey(scene.directory, 'other.key') });
-  const { fault } = await media.logged<{ fault: string }>('not linked to the server; it is tried again');
+  const { fault } = await media.logged<{ fault: string }>('server: not linked; retrying');
   assert.match(fault, /another key: give both ends the same media\.link_key_file/);
   await scene.server.command.line((line) => line.includes('has another key for the link'));
   assert.equal(await media.stop('SIGTERM'), 0);
@@ -180,7 +180,7 @@ test('one with another key, or whose port is taken, does not serve, and both sid
   const { exitCode, stderr } = await runCli(serveMedia(scene, taken));
   assert.deepEqual([exitCode, stderr.includes(`cannot listen on ${taken}`)], [1, true]);
   const { err } = await scene.server.command.logged<{ err: { message: string } }>(
-    'a media process came and does not listen',
+    'media process: connected but does not listen',
   );
   assert.match(err.message, /cannot listen on/);
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);

@@ -132,12 +132,12 @@ test('an idle bridge that floods with refusals is closed, and nobody else', asyn
 
 test('the log of the server says of what a leg sent too much', async () => {
   const { media } = await scene.server.command.logged<{ media: { fault: string } }>(
-    'a leg sent too much and was closed',
+    'media leg: closed: it sent too much',
   );
   assert.match(media.fault, tooMany('texts'));
 });
 
 function nobodyDied(): void {
-  const died = scene.server.command.lines.filter((line) => line.includes('the media process died'));
+  const died = scene.server.command.lines.filter((line) => line.includes('media process: died'));
   assert.deepEqual(died, []);
 }

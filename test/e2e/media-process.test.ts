@@ -32,7 +32,7 @@ test('a stop closes legs in order, whoever never asks or never answers its close
   await readHead(unwakeable);
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
   assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
-  assert.ok(!scene.server.command.lines.some((line) => line.includes('is killed')));
+  assert.ok(!scene.server.command.lines.some((line) => line.includes('; killed')));
   await processGone(pid);
   await Promise.all([idler.gone, unwakeable.gone]);
 });
@@ -87,7 +87,7 @@ test('a media process that hangs is killed and replaced, and its call goes on', 
   t.after(() => tryKill(pid));
   await device.closed;
   await mediaChild(server, 2);
-  const death = await server.command.logged<MediaDeath>('the media process died; it is started again');
+  const death = await server.command.logged<MediaDeath>('media process: died; restarting');
   const { how, why } = death;
   assert.deepEqual([death.pid, how, why.slice(0, 32)], [pid, 'SIGKILL', 'the media process was silent for']);
   const again = await DeviceLeg.connect({ url, token });

@@ -36,7 +36,7 @@ async function openTwo(t: Ending): Promise<Scene> {
   const scene = await openMediaScene(t, ['media.processes=2']);
   const pids = new Map<string, number>();
   for (const which of [1, 2]) {
-    const up = 'the media process is up';
+    const up = 'media process: started';
     const { pid, port } = await scene.server.command.logged<{ pid: number; port: number }>(up, which);
     pids.set(`ws://127.0.0.1:${port}`, pid);
   }
@@ -63,7 +63,7 @@ function isAt(url: string): object {
 }
 
 /** A leg that comes again and again, until it is let in. */
-async function comesAgain<Leg>(connect: () => Promise<Leg>): Promise<Leg> {
+async function reconnect<Leg>(connect: () => Promise<Leg>): Promise<Leg> {
   for (;;)
     try {
       return await connect();
@@ -128,14 +128,14 @@ test('of two media processes one dies: its calls come back, those of the other g
   assert.equal((await scene.api.wake({ device_id: asleep.deviceId })).status, 202);
   await module.nextPacket();
   await Promise.all(lostLegs.map((leg) => leg.closed));
-  const again = await comesAgain(() => DeviceLeg.connect({ url: lost.url, token: lost.token }));
-  const back = await comesAgain(() => BridgeLeg.connect({ url: lost.url, key, session: lost.session }));
+  const again = await reconnect(() => DeviceLeg.connect({ url: lost.url, token: lost.token }));
+  const back = await reconnect(() => BridgeLeg.connect({ url: lost.url, key, session: lost.session }));
   await showFrame(again, back);
   const shown = device.counts.videoFrames;
   bridge.frame(untouchedFrame());
   await seesFrames(device, shown + 1);
   assert.ok(isUndisturbed);
-  const died = 'the media process died; it is started again';
+  const died = 'media process: died; restarting';
   assert.equal(scene.server.command.lines.filter((line) => line.includes(died)).length, 1);
 });
 

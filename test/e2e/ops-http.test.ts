@@ -23,7 +23,7 @@ before(async () => {
 after(() => server.stop());
 
 /** The server has read what was sent before it: both are answered in one process, in the order they came. */
-async function settle(): Promise<void> {
+async function awaitServer(): Promise<void> {
   assert.equal((await fetch(`http://${host}/livez`)).status, 200);
 }
 
@@ -172,7 +172,7 @@ test('a body that is not whole in time ends its connection, also behind an answe
   second.send(request('GET /livez'));
   assert.match(await second.read(12), /^HTTP\/1\.1 200/);
   second.send(halfLogin);
-  await settle();
+  await awaitServer();
   server.clock.advance(opsRequestMsMax);
   await Promise.all([first.gone, second.gone]);
   for (const peer of [first, second]) peer.socket.destroy();
@@ -182,9 +182,9 @@ test('an upload of an operator has the time that it needs', async () => {
   const peer = await connect();
   const type = 'Content-Type: application/x-ndjson';
   peer.send(request('POST /v1/registry/import', authorization, type, 'Content-Length: 4', last));
-  await settle();
+  await awaitServer();
   server.clock.advance(60 * opsRequestMsMax);
-  await settle();
+  await awaitServer();
   peer.send('null');
   const [answer] = await answersOf(peer);
   assert.equal(answer?.status, 200);

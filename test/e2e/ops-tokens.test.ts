@@ -48,7 +48,7 @@ test('a viewer asks everything and changes nothing, nor watches a call', async (
     /is a viewer/,
   );
   assert.equal(linesInFile(server.dataDirectory).length, before, 'a viewer cannot fill the audit log');
-  const refused = server.log.lines.find(({ message }) => message.startsWith('a viewer asked'));
+  const refused = server.log.lines.find(({ message }) => message.startsWith('ops: change refused'));
   assert.deepEqual(refused?.fields, {
     operator: 'viola',
     from: '127.0.0.1',

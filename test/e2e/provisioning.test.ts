@@ -38,14 +38,14 @@ function add(devices: readonly unknown[], call: ApiCall = {}): Promise<ApiAnswer
   });
 }
 
-async function told(devices: readonly unknown[], call: ApiCall = {}): Promise<readonly Told[]> {
+async function addAll(devices: readonly unknown[], call: ApiCall = {}): Promise<readonly Told[]> {
   const answer = await add(devices, call);
   assert.deepEqual([answer.status, answer.json.code], [200, 0], answer.text);
   return answer.json.data?.['devices'] as readonly Told[];
 }
 
 async function addOne(device: object): Promise<Told> {
-  const [one] = await told([device]);
+  const [one] = await addAll([device]);
   assert.ok(one);
   return one;
 }
@@ -137,7 +137,7 @@ test('the same entry again makes no secret and no event; another one for the dev
 });
 
 test('each entry has a code of its own, and those that are right are added', async () => {
-  const answers = await told([
+  const answers = await addAll([
     { device_id: 'EACH-1', ...doorbell },
     { device_id: 'EACH-2', product_id: 'foreign' },
     { device_id: 'EACH-3', product_id: 'nobody has it' },
@@ -169,7 +169,7 @@ test('each entry has a code of its own, and those that are right are added', asy
 
 test('a listing is paged in the order of ids, by product, prefix and labels, and shows no secret', async () => {
   const ids = ['PAGE-a', 'PAGE-b', 'PAGE-\u00e9', 'PAGE-\ud83d\ude00'];
-  await told(ids.map((device_id) => ({ device_id, ...doorbell, labels: { of: device_id } })));
+  await addAll(ids.map((device_id) => ({ device_id, ...doorbell, labels: { of: device_id } })));
   const seen: string[] = [];
   let next: string | null = '';
   while (next !== null) {
@@ -329,7 +329,7 @@ test('an application has at most devices_max devices, and learns that of those b
     device_id: `SQUAT-${i}`,
     ...doorbell,
   }));
-  const answers = await told(news);
+  const answers = await addAll(news);
   assert.deepEqual(
     answers.map(({ code }) => code),
     [...Array.from({ length: devicesMax - own }, () => 0), 42901],

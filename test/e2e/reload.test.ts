@@ -39,7 +39,7 @@ test('after SIGHUP a revoked key is refused and a new device known; a broken fil
 
   await writeFile(file, JSON.stringify({ ...registry, devices: [{ device_id: '' }] }));
   process.kill(pid, 'SIGHUP');
-  await command.line((line) => line.includes('registry not imported; nothing changed'));
+  await command.line((line) => line.includes('registry import: failed; nothing changed'));
   assert.equal((await api.connectivity('NEW01')).json.code, 0);
   const woken = await api.wake({ device_id: 'SLEEPING01' });
   assert.equal(woken.status, 202, 'the session felt nothing');

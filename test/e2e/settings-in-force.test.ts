@@ -73,7 +73,7 @@ test('beside a running server its settings are shown, not those of this shell', 
   assert.equal(changed.settings['sleep']?.['max_sessions'], 50_000);
   process.kill(command.pid ?? 0, 'SIGHUP');
   const { settings } = await command.logged<{ settings: string[] }>(
-    'changed settings take effect at a restart',
+    'settings: changed; they take effect at a restart',
   );
   assert.deepEqual(settings, ['sleep.max_sessions', 'auth.clock_window_s']);
   assert.match(

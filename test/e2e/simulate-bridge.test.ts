@@ -36,7 +36,7 @@ function startBridge(t: Ending, ...more: string[]): LongCommand {
   return new LongCommand(t, bridgeArgs(...more));
 }
 
-async function told(bridge: LongCommand, event: string): Promise<Said> {
+async function nextEvent(bridge: LongCommand, event: string): Promise<Said> {
   const line = await bridge.line((text) => (JSON.parse(text) as Said)['event'] === event);
   return JSON.parse(line) as Said;
 }
@@ -92,13 +92,13 @@ test(
   { skip },
   async (t) => {
     const bridge = startBridge(t);
-    await told(bridge, 'connected');
+    await nextEvent(bridge, 'connected');
     const { device, headers, sizes, until } = await joinCall(await issue());
     await until(() => sizes.length >= 10 && headers.some(({ kind }) => kind === 'audio'));
     assert.deepEqual([...new Set(sizes)], ['132x100'], '320x240 in a screen of 160x100');
-    assert.deepEqual((await told(bridge, 'playing'))['format'], 'h264');
+    assert.deepEqual((await nextEvent(bridge, 'playing'))['format'], 'h264');
     device.hangup();
-    await told(bridge, 'call_over');
+    await nextEvent(bridge, 'call_over');
     assert.equal(await bridge.stop('SIGINT'), 0);
     const summary = JSON.parse(bridge.lines.at(-1) ?? '') as Said;
     const { sent } = summary['bridge'] as { sent: Said };
@@ -115,11 +115,11 @@ test(
     const directory = temporaryDirectory(t);
     const film = ['--film', writeFilm(directory), '--size', '240x320', '--duration', '60'];
     const bridge = startBridge(t, ...film);
-    await told(bridge, 'connected');
+    await nextEvent(bridge, 'connected');
     const { device, sizes, until } = await joinCall(await issue());
     await until(() => sizes.length > 3);
     assert.deepEqual([...new Set(sizes)], ['74x100']);
-    assert.equal((await told(bridge, 'playing'))['frames_per_second'], 15);
+    assert.equal((await nextEvent(bridge, 'playing'))['frames_per_second'], 15);
     device.hangup();
     assert.equal(await bridge.stop('SIGINT'), 0);
     const letter = join(directory, 'letter.txt');

@@ -36,7 +36,7 @@ function startCall(t: Ending, ...more: string[]): LongCommand {
   return new LongCommand(t, ['simulate', '--call', device, '--json', '--data-dir', directory, ...more]);
 }
 
-async function told(command: LongCommand, isWanted: (said: Said) => boolean): Promise<Said> {
+async function nextReport(command: LongCommand, isWanted: (said: Said) => boolean): Promise<Said> {
   return JSON.parse(await command.line((line) => isWanted(JSON.parse(line) as Said))) as Said;
 }
 
@@ -51,7 +51,7 @@ test(
   { skip },
   async (t) => {
     const call = startCall(t, '--video', 'mjpeg', '--uplink', 'h264');
-    const { session } = await told(call, isConnected);
+    const { session } = await nextReport(call, isConnected);
     const { calls } = await jsonOf('calls', 'list', '--device', device);
     const [listed] = calls as readonly Said[];
     assert.deepEqual(
@@ -60,8 +60,8 @@ test(
     );
     const { page } = await jsonOf('calls', 'watch');
     assert.match((page as { url: string }).url, /^http:.*\/watch\?ticket=/);
-    await told(call, (said) => Number(flow(said, 'device', 'received')['frames_per_second']) > 0);
-    const figures = await told(call, (said) => Number(flow(said, 'bridge', 'received')['frames']) > 0);
+    await nextReport(call, (said) => Number(flow(said, 'device', 'received')['frames_per_second']) > 0);
+    const figures = await nextReport(call, (said) => Number(flow(said, 'bridge', 'received')['frames']) > 0);
     const received = flow(figures, 'bridge', 'received');
     assert.deepEqual([received['format'], received['size']], ['h264', '320x240']);
     assert.equal(await call.stop('SIGINT'), 0);
@@ -91,13 +91,13 @@ test(
       '--data-dir',
       directory,
     ]);
-    await told(bridge, ({ event }) => event === 'connected');
+    await nextReport(bridge, ({ event }) => event === 'connected');
     const call = startCall(t);
-    await told(call, ({ who, what }) => who === 'bridge' && what === 'has taken the call');
-    const { session } = await told(call, isConnected);
+    await nextReport(call, ({ who, what }) => who === 'bridge' && what === 'has taken the call');
+    const { session } = await nextReport(call, isConnected);
     assert.equal((await cli('calls', 'end', String(session))).exitCode, 0);
     assert.equal(await call.ended, 0);
-    await told(call, ({ state, reason }) => state === 'ended' && reason === 'cancelled');
+    await nextReport(call, ({ state, reason }) => state === 'ended' && reason === 'cancelled');
     const { bridges } = await jsonOf('registry', 'list', 'bridges');
     assert.deepEqual(
       (bridges as readonly { bridge_id: string }[]).map(({ bridge_id: id }) => id),

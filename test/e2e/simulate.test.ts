@@ -31,7 +31,7 @@ const { directory, listeners, cli } = await openScene(lastFirst({ after }));
 type Said = Readonly<Record<string, unknown>>;
 
 /** The first object of this event that a simulation with `--json` said, or says. */
-async function told(fleet: LongCommand, event: string, isWanted: (said: Said) => boolean): Promise<Said> {
+async function findEvent(fleet: LongCommand, event: string, isWanted: (said: Said) => boolean): Promise<Said> {
   const line = await fleet.line((text) => {
     const said = JSON.parse(text) as Said;
     return said['event'] === event && isWanted(said);
@@ -51,15 +51,15 @@ test('three devices come online, sleep, and are woken through the API; the numbe
     '--json',
     `--data-dir=${directory}`,
   ]);
-  const outcome = await told(fleet, 'outcome', ({ status }) => status === 'completed');
+  const outcome = await findEvent(fleet, 'outcome', ({ status }) => status === 'completed');
   assert.equal(outcome['already_online'], false);
   const wokeAfterMs = Number(outcome['woke_after_ms']);
   assert.ok(wokeAfterMs >= 50, `${wokeAfterMs} ms`);
   const woken = outcome['device_id'];
   const isThis = (said: Said): boolean => said['device_id'] === woken;
-  assert.equal((await told(fleet, 'wake', isThis))['packet'], '983b16f8f39c0000');
-  assert.ok(Number((await told(fleet, 'awake', isThis))['took_ms']) >= 50);
-  const figures = await told(fleet, 'figures', (said) => said['accepted_to_online'] !== null);
+  assert.equal((await findEvent(fleet, 'wake', isThis))['packet'], '983b16f8f39c0000');
+  assert.ok(Number((await findEvent(fleet, 'awake', isThis))['took_ms']) >= 50);
+  const figures = await findEvent(fleet, 'figures', (said) => said['accepted_to_online'] !== null);
   const stages = ['offline', 'booting', 'online', 'asleep'].map((stage) => Number(figures[stage]));
   assert.equal(
     stages.reduce((sum, count) => sum + count),
@@ -76,17 +76,17 @@ test('three devices come online, sleep, and are woken through the API; the numbe
 test('a wake that is waited for says when the device is online again; one that is kicked out of its sleep starts again', async (t) => {
   const args = ['simulate', '--devices', '1', '--online-for', '1', '--json', '--data-dir', directory];
   const fleet = new LongCommand(t, args);
-  await told(fleet, 'asleep', () => true);
+  await findEvent(fleet, 'asleep', () => true);
   const { exitCode, stdout } = await cli('wake', 'DEMO-DOORBELL-1', '--wait');
   assert.equal(exitCode, 0, stdout);
   assert.match(
     stdout,
     /being woken: the packet left at .*\n +request id .*\nDEMO-DOORBELL-1: online again after \d+ ms/,
   );
-  await told(fleet, 'figures', ({ asleep, sleep_logins: logins }) => asleep === 1 && logins === 2);
+  await findEvent(fleet, 'figures', ({ asleep, sleep_logins: logins }) => asleep === 1 && logins === 2);
   assert.equal((await cli('device', 'kick', 'DEMO-DOORBELL-1')).exitCode, 0);
-  await told(fleet, 'trouble', ({ reason }) => /closed/.test(String(reason)));
-  await told(fleet, 'figures', ({ sleep_logins: logins }) => logins === 3);
+  await findEvent(fleet, 'trouble', ({ reason }) => /closed/.test(String(reason)));
+  await findEvent(fleet, 'figures', ({ sleep_logins: logins }) => logins === 3);
   assert.equal(await fleet.stop('SIGINT'), 0);
   assert.equal((JSON.parse(fleet.lines.at(-1) ?? '') as Said)['wakes'], 1, 'nobody woke it the second time');
 });
@@ -124,7 +124,7 @@ test(
     const fleets = [play(), play(...named, '--prefix=DEMO-DOORBELL-2', '--ca', certificate.certFile)];
     const distrusted = cli('simulate', ...named, '--duration=1', '--json');
     for (const fleet of fleets) {
-      await told(fleet, 'asleep', () => true);
+      await findEvent(fleet, 'asleep', () => true);
       assert.equal(await fleet.stop('SIGINT'), 0);
       assert.equal((JSON.parse(fleet.lines.at(-1) ?? '') as Said)['errors'], 0);
     }

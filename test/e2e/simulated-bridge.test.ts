@@ -16,7 +16,7 @@ interface TakenLeg {
   readonly socket: WebSocket;
   /** Messages that it sent, in order: texts as they are, frames as bytes. */
   readonly received: readonly (string | Buffer)[];
-  say(text: object): void;
+  send(text: object): void;
   /** Resolves when it has sent so many. */
   whenReceived(count: number): Promise<void>;
 }
@@ -56,7 +56,7 @@ class LegListener {
   }
 
   /** The next leg that comes. Call it before it does. */
-  async take(): Promise<TakenLeg> {
+  async nextLeg(): Promise<TakenLeg> {
     const [socket, request] = (await once(this.#legs, 'connection')) as [WebSocket, IncomingMessage];
     const received: (string | Buffer)[] = [];
     let note: () => void = () => undefined;
@@ -68,7 +68,7 @@ class LegListener {
       request,
       socket,
       received,
-      say: (text) => socket.send(JSON.stringify(text)),
+      send: (text) => socket.send(JSON.stringify(text)),
       async whenReceived(count) {
         while (received.length < count) await new Promise<void>((resolve) => (note = resolve));
       },
@@ -134,16 +134,16 @@ function state(word: string, reason: string | null = null): object {
 /** To the moment at which it rings. */
 async function ringing(coming: Promise<TakenLeg>): Promise<TakenLeg> {
   const leg = await coming;
-  leg.say({ type: 'assign', session: 's-1' });
+  leg.send({ type: 'assign', session: 's-1' });
   await leg.whenReceived(1);
-  leg.say(start);
+  leg.send(start);
   await leg.whenReceived(2);
   return leg;
 }
 
 async function openCall(t: Ending, habits: Habits = {}) {
   const listener = await LegListener.open(t);
-  const coming = listener.take();
+  const coming = listener.nextLeg();
   const scene = openBridge(listener, habits);
   const running = scene.bridge.run();
   const leg = await ringing(coming);
@@ -153,12 +153,12 @@ async function openCall(t: Ending, habits: Habits = {}) {
 test('it rings, says that the phone has joined when the device accepts, and plays to the end', async (t) => {
   const { bridge, leg, running, played } = await openCall(t);
   assert.deepEqual(textsOf(leg), [{ type: 'accept' }, { type: 'state', state: 'ringing' }]);
-  leg.say(state('attempting'));
+  leg.send(state('attempting'));
   await leg.whenReceived(4);
   assert.deepEqual(textsOf(leg).at(-1), { type: 'state', state: 'connected' });
   assert.equal(String(leg.received.at(-1)), 'first');
-  leg.say({ type: 'key_frame_wanted' });
-  leg.say(state('ended', 'hangup_device'));
+  leg.send({ type: 'key_frame_wanted' });
+  leg.send(state('ended', 'hangup_device'));
   leg.socket.close(1000, 'ended');
   await running;
   assert.deepEqual(played, ['play', 'key', 'stop']);
@@ -167,8 +167,8 @@ test('it rings, says that the phone has joined when the device accepts, and play
 
 test('after its call it connects anew, and waits for the next', async (t) => {
   const { listener, leg, running, bridge } = await openCall(t, { calls: 2 });
-  const coming = listener.take();
-  leg.say(state('ended', 'rejected'));
+  const coming = listener.nextLeg();
+  leg.send(state('ended', 'rejected'));
   leg.socket.close(1000, 'ended');
   const next = await ringing(coming);
   assert.equal(next.request.url, '/media/v1/bridge');
@@ -183,7 +183,7 @@ test('a call that came to another bridge, or whose connection is lost, is over f
     (leg: TakenLeg) => leg.socket.terminate(),
   ]) {
     const { leg, running, played } = await openCall(t);
-    leg.say(state('attempting'));
+    leg.send(state('attempting'));
     await leg.whenReceived(4);
     part(leg);
     await running;
@@ -193,13 +193,13 @@ test('a call that came to another bridge, or whose connection is lost, is over f
 
 test('a session that is named is come for at once', async (t) => {
   const listener = await LegListener.open(t);
-  const coming = listener.take();
+  const coming = listener.nextLeg();
   const { bridge, played } = openBridge(listener, { session: 's-9' });
   const running = bridge.run();
   const leg = await coming;
   assert.equal(leg.request.url, '/media/v1/bridge?session=s-9');
-  leg.say(start);
-  leg.say(state('connected'));
+  leg.send(start);
+  leg.send(state('connected'));
   await leg.whenReceived(2);
   assert.deepEqual(textsOf(leg), [{ type: 'state', state: 'ringing' }]);
   leg.socket.close(1000, 'ended');
@@ -220,7 +220,7 @@ test('a device that says nothing is answered by the clock', async (t) => {
 
 test('stopped in a call it hangs up; stopped while it is idle it goes', async (t) => {
   const { bridge, leg, running, played } = await openCall(t, { calls: Infinity });
-  leg.say(state('attempting'));
+  leg.send(state('attempting'));
   await leg.whenReceived(4);
   bridge.stop();
   await leg.whenReceived(5);
@@ -230,7 +230,7 @@ test('stopped in a call it hangs up; stopped while it is idle it goes', async (t
   await running;
 
   const listener = await LegListener.open(t);
-  const coming = listener.take();
+  const coming = listener.nextLeg();
   const idle = openBridge(listener);
   const idling = idle.bridge.run();
   await coming;
@@ -266,7 +266,7 @@ test('who is not let in at first is told what to do, and does not try again', as
 
 test('a key that is revoked ends it, and says so', async (t) => {
   const { leg, running, played } = await openCall(t, { calls: Infinity });
-  leg.say(state('attempting'));
+  leg.send(state('attempting'));
   await leg.whenReceived(4);
   leg.socket.close(4401, 'revoked');
   await assert.rejects(running, /revoked/);
@@ -275,7 +275,7 @@ test('a key that is revoked ends it, and says so', async (t) => {
 
 test('what the listener did not understand, or cannot do, is told', async (t) => {
   const { leg, running, told } = await openCall(t);
-  leg.say({ type: 'error', message: 'the state is …' });
+  leg.send({ type: 'error', message: 'the state is …' });
   leg.socket.close(1000, 'ended');
   await running;
   assert.ok(told.includes('trouble: the listener says: the state is …'));

@@ -34,7 +34,7 @@ test('who meets a damaged page is answered 50301, the rest is served, and the ne
   assert.deepEqual([(await wake(site.api, lost)).status, await codeOf(other)], [503, 0]);
   await wakeAgain();
   const told = await site.server.command.logged<{ file: string; advice: string }>(
-    'the store is damaged: what lies there cannot be read, the rest is served',
+    'store: damaged; its unreadable pages are not served, the rest is',
   );
   assert.equal(told.file, join(directory, 'registry.mdb'));
   assert.match(told.advice, /reveille restore/);
@@ -53,7 +53,7 @@ test('who meets a damaged page is answered 50301, the rest is served, and the ne
   await assert.rejects(site.module(newcomer), /busy/);
   await wakeAgain();
   const refused = await site.server.command.logged<{ advice: string }>(
-    'the store refuses writes; tried again every second',
+    'store: refuses writes; retrying every second',
   );
   assert.match(refused.advice, /reveille restore/);
   await wakeAgain();

@@ -1,6 +1,6 @@
 /**
  * A store whose disk takes nothing, by a limit on the files of a real server process: who sleeps is woken, it says so in
- * every place where an operator looks, and goes on by itself. Source: docs/alerts.md, When the store takes nothing.
+ * every place where an operator looks, and goes on by itself. Source: docs/alerts.md, When the store refuses writes.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -30,8 +30,8 @@ function emptyDisk(site: SiteServer): void {
   limitProcess(site.pid, 'fsize', 'unlimited');
 }
 
-const refuses = 'the store refuses writes; tried again every second';
-const takesAgain = 'the store takes writes again';
+const refuses = 'store: refuses writes; retrying every second';
+const takesAgain = 'store: accepts writes again';
 
 function logged(site: SiteServer, message: string): number {
   return site.server.command.lines.filter((line) => line.includes(`"msg":"${message}"`)).length;
@@ -57,7 +57,7 @@ test(
     assert.deepEqual(await site.readiness(), { status: 503, text: '{"ready":false,"reasons":["store"]}' });
     const doctor = await runCli(['doctor', '--data-dir', site.directory]);
     assert.equal(doctor.exitCode, 1);
-    assert.match(doctor.stdout, /^fail +server .*not ready \(store\); the store takes no changes: look at/m);
+    assert.match(doctor.stdout, /^fail +server .*not ready \(store\); the store refuses writes: check/m);
     const codeOf = async (deviceId: string): Promise<number | undefined> =>
       (await site.api.connectivity(deviceId)).json.code;
     assert.equal(await codeOf('SLEEPING02'), 0);

@@ -1,6 +1,6 @@
 /**
  * A memory map that cannot grow, by a limit on the address space of a real server process: LMDB would end the process. Source:
- * docs/alerts.md, When the store takes nothing.
+ * docs/alerts.md, When the store refuses writes.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ test(
     const limit = (bytes: number | 'unlimited'): void => limitProcess(site.pid, 'as', bytes);
     limit(Number(usedKibibytes) * 1024 + leftBytes);
     const { command } = site.server;
-    const isRefused = (): boolean => command.lines.some((line) => line.includes('the store refuses writes'));
+    const isRefused = (): boolean => command.lines.some((line) => line.includes('store: refuses writes'));
     let woken = 0;
     // That there is no limit was believed for a second.
     for (; !isRefused(); woken += 1) {
@@ -32,14 +32,14 @@ test(
       await asleep.nextPacket();
     }
     const refused = await command.logged<{ err: { message: string }; advice: string }>(
-      'the store refuses writes; tried again every second',
+      'store: refuses writes; retrying every second',
     );
     assert.match(refused.err.message, /memory map is full/);
     assert.match(refused.advice, /LimitAS/);
     assert.equal((await site.readiness()).text, '{"ready":false,"reasons":["store"]}');
 
     limit('unlimited');
-    await command.logged('the store takes writes again');
+    await command.logged('store: accepts writes again');
     assert.equal((await site.readiness()).status, 200);
     const reader = new EventReader(site.api);
     for (let told = 0; told < woken;)

@@ -1,6 +1,6 @@
 /**
  * A data directory on a read-only file system, in a mount namespace of the test's own: a start says what to do, and a running
- * server refuses operators and serves the rest. Source: docs/alerts.md, When the store takes nothing.
+ * server refuses operators and serves the rest. Source: docs/alerts.md, When the store refuses writes.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';

@@ -75,11 +75,11 @@ test('an upgrade ends a connection that was idle as it began with its next answe
   // Else the library would have closed it before, while a slow machine loads the release.
   const keptAlive = setInterval(() => void caller.connectivity(siteDevice(0)), 3000);
   process.kill(site.pid, 'SIGUSR2');
-  await command.logged('the new release has loaded', 3).finally(() => clearInterval(keptAlive));
+  await command.logged('upgrade: new release loaded', 3).finally(() => clearInterval(keptAlive));
   await wait(2500);
   const { status, headers } = await caller.connectivity(siteDevice(0));
   assert.deepEqual([status, headers.connection, caller.connectionsMade], [200, 'close', 1]);
-  await command.logged('the new release serves', 3);
+  await command.logged('upgrade: new release serves', 3);
 });
 
 test('a release that does not start, or has wrong settings, leaves the old one serving', async () => {

@@ -46,7 +46,7 @@ test("the secrets of a webhook's URL are in an export with secrets and nowhere e
   assert.equal(failed.delivered, false);
   assert.match(String(receiver.received[0]?.headers['authorization']), /^Basic /);
   await (await server.module('SLEEPING01')).close();
-  const isLogged = (): boolean => JSON.stringify(server.log.lines).includes('webhook switched off');
+  const isLogged = (): boolean => JSON.stringify(server.log.lines).includes('webhook: switched off');
   while (!isLogged()) await ops.ask('/v1/webhook/list', new URLSearchParams());
 
   const { token } = await ops.change<{ token: string }>('/v1/ops-tokens/create', {

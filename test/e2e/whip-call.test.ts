@@ -52,7 +52,7 @@ function changeSession(
 
 /** By force; resolves when the next one is up, on the same port. */
 async function endMediaProcess({ server: { command } }: MediaScene): Promise<void> {
-  const isUp = (line: string): boolean => line.includes('"msg":"the media process is up"');
+  const isUp = (line: string): boolean => line.includes('"msg":"media process: started"');
   const first = await command.line(isUp);
   process.kill((JSON.parse(first) as { readonly pid: number }).pid, 'SIGKILL');
   await command.line((line) => isUp(line) && line !== first);

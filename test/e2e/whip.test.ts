@@ -171,8 +171,8 @@ test('an offer that cannot be answered here, and a client that is answered and d
   assert.deepEqual(
     scene.log.lines.map(({ message, fields }) => [message, fields]),
     [
-      ['a WebRTC connection was not made', { fault: 'because of unmade' }],
-      ['a leg sent too much and was closed', { fault: 'because of flood' }],
+      ['WebRTC: connection not established', { fault: 'because of unmade' }],
+      ['media leg: closed: it sent too much', { fault: 'because of flood' }],
     ],
   );
 });

@@ -6,9 +6,9 @@ import type { Evidence } from './evidence.ts';
 
 /** Of faults that a run brings about itself: a disk that refuses, NATS that is away, and a node that is back before its lease is over. */
 const expectedErrors = [
-  /^the store refuses writes/,
-  /^stopping without what the store refuses/,
-  /^the store of the webhooks refuses writes/,
+  /^store: refuses writes/,
+  /^stopping: \d+ changes are lost/,
+  /^webhook store: refuses writes/,
   /^two processes have the node name/,
 ];
 

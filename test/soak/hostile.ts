@@ -105,7 +105,7 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
   await Promise.all(visits);
   if (lost > 0) complaints.push(`${lost} sessions were lost`);
   complaints.push(...[querier, newcomers, call, assault, memory].flatMap((each) => each.judge()));
-  const restarts = server.command.lines.filter((line) => /died|is replaced/.test(line));
+  const restarts = server.command.lines.filter((line) => /died|replacing it/.test(line));
   if (restarts.length > 0) complaints.push(`restarted: ${restarts.join('; ')}`);
   assault.end();
   complaints.push(...(await judgePictures(server)));

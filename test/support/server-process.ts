@@ -55,5 +55,5 @@ export interface MediaChild {
 }
 
 export function mediaChild({ command }: ServerProcess, which = 1): Promise<MediaChild> {
-  return command.logged<MediaChild>('the media process is up', which);
+  return command.logged<MediaChild>('media process: started', which);
 }

@@ -76,7 +76,7 @@ export class UpgradeSite {
   /** By a signal to the process that was started. `which`: it is the first upgrade of the site, or a later one. */
   async upgrade(which = 1): Promise<Upgraded> {
     process.kill(this.site.pid, 'SIGUSR2');
-    return this.site.server.command.logged<Upgraded>('the new release serves', which);
+    return this.site.server.command.logged<Upgraded>('upgrade: new release serves', which);
   }
 
   async corePid(): Promise<number> {

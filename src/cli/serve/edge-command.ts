@@ -57,7 +57,7 @@ async function serveEdge(context: CommandContext, given: EdgeOptions): Promise<v
   if (edge.advertise.length === 0 && reachableHere(edge.listen).host !== edge.listen.host)
     log.warn(
       { told: formatListenAddress(edge.listen) },
-      'controllers are told a sleep server that nobody can connect to: set edge.advertise',
+      'sleep server: its advertised address is a wildcard that no device can connect to; set edge.advertise',
     );
   const key = await readLinkKey(keyFile, 'edge.key_file').catch(refuseStart);
   process.env[msgpackWithoutNative] = 'true';

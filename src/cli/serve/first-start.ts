@@ -33,7 +33,7 @@ export async function seedFirstStart(
     );
   if (!hasStore(dataDirectory) || (await isEmpty(dataDirectory)))
     return seedStore({ clock, dataDirectory }, demoEntries);
-  if (isAsked) log.warn({}, '--demo makes nothing: the registry is not empty');
+  if (isAsked) log.warn({}, '--demo: created nothing: the registry is not empty');
   return null;
 }
 

@@ -150,7 +150,7 @@ class Core {
   }
 
   abandoned(): void {
-    if (!this.#isEnding) this.#logging.log.error({}, 'the supervisor is gone; this process stops');
+    if (!this.#isEnding) this.#logging.log.error({}, 'supervisor: link ended; stopping');
     this.end(true);
   }
 
@@ -158,7 +158,7 @@ class Core {
   refused(error: unknown, failureBefore: string | null): void {
     this.#isEnding = true;
     if (failureBefore?.endsWith(messageOf(error)) !== true)
-      this.#logging.log.error({ err: error }, 'the core cannot start');
+      this.#logging.log.error({ err: error }, 'core: cannot start');
     this.#logging.flushNow();
   }
 

@@ -111,7 +111,7 @@ export function onHangup(reload: () => void): void {
 export function logConsole({ log }: Pick<Logging, 'log'>, endLine = endErrorLine): void {
   const toLog = (...said: unknown[]): void => {
     endLine();
-    log.warn({ said: said.map(messageOf).join(' ') }, 'a library reports a fault');
+    log.warn({ said: said.map(messageOf).join(' ') }, 'library: reported a fault');
   };
   console.error = toLog;
   console.warn = toLog;
@@ -148,7 +148,10 @@ function emptyCoreDumps(log: Log): void {
   try {
     writeFileSync('/proc/self/coredump_filter', '0');
   } catch (error) {
-    log.warn({ error: messageOf(error) }, 'a core dump would hold secrets and pictures: forbid it');
+    log.warn(
+      { error: messageOf(error) },
+      'core dumps: memory cannot be excluded: a dump would hold secrets and pictures; disable core dumps',
+    );
   }
 }
 
@@ -163,7 +166,7 @@ export function announceConsole(
     log.info(
       // Settings of the command line may be secrets, which no log may have: the directory is enough.
       { url, login: reveilleCommand('token create NAME --role operator', [['--data-dir', data.dir]]) },
-      'the console is there',
+      'console: ready',
     );
 }
 

@@ -72,7 +72,7 @@ export class RegistryReview<Item> {
     } catch (error) {
       this.#log.error(
         { err: error },
-        'cannot re-check sessions and calls after a registry change: registry unreadable',
+        'sessions and calls: not checked after a registry change: registry unreadable',
       );
       return 'over';
     }

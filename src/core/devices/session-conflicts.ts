@@ -68,7 +68,7 @@ export class SessionConflicts {
     const latest = [...new Set(addresses)];
     log.warn(
       { device_id: deviceId, connection, replacements: count, addresses: latest },
-      'connections of one device keep replacing each other',
+      'device: its connections keep replacing each other',
     );
     refusedLogins.recordConflict(connection, deviceId, count, latest);
     const data = { connection, replacements: count };

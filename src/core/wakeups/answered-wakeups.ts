@@ -55,7 +55,7 @@ export class AnsweredWakeups {
       code: reply.code,
       reason: reply.message.slice(0, refusalReasonCharactersMax),
     });
-    if (hasLine && deviceId !== null) this.#log.debug(named, 'device of a refused wakeup');
+    if (hasLine && deviceId !== null) this.#log.debug(named, 'wakeup refused: the device');
   }
 }
 

@@ -1,15 +1,14 @@
-/** An edge as a child of its machine's supervisor: the values that pass between them. */
+/** An edge as a child of its supervisor: the values sent between them. */
 import type { SleepSettings } from '../settings.ts';
 
 export interface EdgeChildKind {
   readonly task: {
-    /** Unique among the edges of the core. */
     readonly name: string;
     readonly sleep: SleepSettings;
-    /** The Unix socket, or the named pipe, of the core. */
+    /** Unix socket or named pipe of the core. */
     readonly corePath: string;
   };
-  /** It connects to its core, which knows the rest. */
+  /** Empty: the core receives the rest over the link. */
   readonly ready: object;
   readonly order: never;
   readonly report: never;

@@ -1,6 +1,6 @@
 /**
- * An edge as a process: the sleep port and its end of the link to the core, which it connects to again whenever the link has ended.
- * Sockets stay while the core is away. It listens once a core has answered it. Source: scale-out.md, Edges.
+ * An edge process: the sleep port, and a link to the core that is reconnected whenever it ends. Sockets stay open while the core is
+ * away. It listens once a core has answered it. Source: scale-out.md, Edges.
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -18,29 +18,28 @@ import { SleepListener } from '../listener.ts';
 import type { SleepSettings } from '../settings.ts';
 import type { SleepPort } from '../sleep-sockets.ts';
 
-/** Without a link it connects again after so long, at first and at most. Callers wait for a core of this machine. */
+/** Delay before a reconnect, milliseconds: first and maximum. Backends wait for a core of this machine, so it is shorter there. */
 const connectMs = { shared: { msMin: 50, msMax: 100 }, own: { msMin: 50, msMax: 1000 } };
-/** Faults of one time without a link in the log. */
+/** Maximum number of distinct faults logged while there is no link. */
 const faultsMax = 10;
 
 export interface EdgeProcessSettings {
   /** Unique among the edges of the core. */
   readonly name: string;
   readonly sleep: SleepSettings;
-  /** `shared`: with the other edges of this machine, whose core is here too. */
+  /** `shared`: with the other edges of this machine, where the core runs too. */
   readonly port: SleepPort;
 }
 
 export interface EdgeProcessDeps {
   readonly clock: Clock;
   readonly progress: LoopProgress;
-  /** Null: the core writes the lines of this edge to its own. */
+  /** Null: the core writes the log lines of this edge. */
   readonly log: Log | null;
-  /** The version of this program. */
   readonly release: string;
-  /** Resolves to a new stream to the core; rejects with a sentence. */
+  /** Resolves with a new stream to the core; rejects with a sentence. */
   connect(): Promise<Duplex>;
-  /** Each time it begins to accept modules. */
+  /** Called each time it begins to accept modules. */
   onListening(address: ListenAddress): void;
 }
 
@@ -54,17 +53,17 @@ export class EdgeProcess {
   #failed: (error: unknown) => void = () => undefined;
   #linkEnded: (fault: string | null) => void = () => undefined;
   #listener: SleepListener;
-  /** `idle`: no core has answered yet. `drained`: the port was closed in order, and the next core has another one opened. */
+  /** `idle`: no core has answered yet. `drained`: the port was drained; the next core has it opened again. */
   #stage: 'idle' | 'listening' | 'drained' = 'idle';
-  /** Resolves with the number of sessions that are left. */
+  /** Resolves with the number of sessions still open. */
   #drained: Promise<number> | null = null;
   #isLinked = false;
   #isStopping = false;
   #isOver = false;
-  /** Faults in the log since it was linked last: each stands there once. */
+  /** Faults logged since the last link: each is logged once. */
   readonly #faults = new Set<string>();
 
-  /** Throws when TLS is asked for and its files are not in order. */
+  /** Throws when the TLS files are invalid. */
   constructor(settings: EdgeProcessSettings, deps: EdgeProcessDeps) {
     const { clock, progress, release } = deps;
     const { name, sleep, port } = settings;
@@ -94,7 +93,7 @@ export class EdgeProcess {
     this.#listener = this.#newListener();
   }
 
-  /** Resolves when it was stopped. Rejects, with a sentence, when it cannot listen. */
+  /** Resolves after `stop`. Rejects, with a sentence, when it cannot listen. */
   async run(): Promise<void> {
     void this.#keepLinked();
     try {
@@ -109,16 +108,23 @@ export class EdgeProcess {
   reloadTls(): void {
     const reason = this.#reloadTls();
     if (reason !== null)
-      this.#log.error({ reason, listener: 'sleep' }, 'certificate not reloaded; the one in force stays');
+      this.#log.error(
+        { reason, listener: 'sleep' },
+        'certificate: not reloaded; the previous one stays in force',
+      );
   }
 
-  /** Closes its port and, at the rate of its settings, its sessions; then it ends. */
+  /** Closes its port, drains its sessions at the configured rate, and ends. */
   async stop(): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
     const { drain_per_second: perSecond, drain_deadline_ms: deadlineMs } = this.#settings.sleep;
     const left = await this.#drain(perSecond, deadlineMs);
-    if (left > 0) this.#log.warn({ left, listener: 'sleep' }, 'sessions left to the kernel');
+    if (left > 0)
+      this.#log.warn(
+        { left, listener: 'sleep' },
+        'drain: sessions left at the deadline; closed with the process',
+      );
     this.#over();
   }
 
@@ -136,7 +142,7 @@ export class EdgeProcess {
     }
   }
 
-  /** Resolves, when there is no link any more, with the reason: a sentence. */
+  /** Resolves when the link has ended, with the reason as a sentence. */
   async #linkOnce(): Promise<string> {
     try {
       const stream = await this.#deps.connect();
@@ -152,17 +158,17 @@ export class EdgeProcess {
     }
   }
 
-  /** The core itself sees the links of its own edges. */
+  /** Logged only by an edge with its own log: a core logs the links of its local edges. */
   #reportFault(fault: string): void {
     if (this.#faults.has(fault) || this.#faults.size >= faultsMax) return;
     this.#faults.add(fault);
-    this.#deps.log?.warn({ fault }, 'not linked to the core; retrying');
+    this.#deps.log?.warn({ fault }, 'core: not linked; retrying');
   }
 
   #linked(release: string): void {
     this.#isLinked = true;
     this.#faults.clear();
-    this.#deps.log?.info({ core: release, sessions: this.#end.sessionCount }, 'linked to the core');
+    this.#deps.log?.info({ core: release, sessions: this.#end.sessionCount }, 'core: linked');
     void this.#listen();
   }
 

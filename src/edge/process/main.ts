@@ -1,6 +1,6 @@
 /**
- * An edge of a core on the same machine: a child of the server's supervisor, on whose sleep port it accepts as a worker of
- * `node:cluster`. It ends by its supervisor's word, and with it. Source: scale-out.md, Edges; running.md, Stopping.
+ * An edge on the machine of its core: a child of the server's supervisor that accepts on the sleep port as a `node:cluster` worker.
+ * It ends on the supervisor's order, and with the supervisor. Source: scale-out.md, Edges; running.md, Stopping.
  */
 import { followParent } from '../../lib/children/parent-end.ts';
 import { connectLocally } from '../../lib/link/local-socket.ts';
@@ -11,7 +11,7 @@ import { SystemClock } from '../../lib/system-clock.ts';
 import { EdgeProcess } from './edge.ts';
 import type { EdgeChildKind } from './child-kind.ts';
 
-// It has no reader any more when the supervisor has died first.
+// Without this, a write fails after the supervisor has died.
 process.stderr.on('error', () => undefined);
 // Without a listener, SIGUSR1 opens Node's inspector.
 process.on('SIGUSR1', () => undefined);

@@ -108,7 +108,7 @@ export class Authenticator {
   }
 
   #unavailable(error: unknown): AuthenticationFailure {
-    this.#deps.log.error({ err: error }, 'a signature cannot be verified');
+    this.#deps.log.error({ err: error }, 'signature: cannot be verified; answered as unavailable');
     return 'unavailable';
   }
 }

@@ -111,7 +111,7 @@ export class Dispatcher implements CallDispatcher {
       telemetry.authFailure(reason);
       return fail({ code: 40105, message, data: null });
     } catch (error) {
-      log.error({ err: error }, 'a signature cannot be verified');
+      log.error({ err: error }, 'signature: cannot be verified; answered as unavailable');
       return fail(unverified(route));
     }
   }
@@ -125,7 +125,7 @@ export class Dispatcher implements CallDispatcher {
   }
 
   #fault(route: Route, call: AdmittedCall, error: unknown): Reply {
-    this.#deps.log.error({ err: error, request_id: call.requestId.id }, 'a request failed');
+    this.#deps.log.error({ err: error, request_id: call.requestId.id }, 'request: failed; answered 50000');
     return this.#settle(route, call, refuse(refusal(50000)));
   }
 

@@ -141,7 +141,10 @@ export class Pipeline {
     try {
       return route.parse(request, this.#deps.rules);
     } catch (error) {
-      this.#deps.log.error({ err: error, request_id: request.requestId.id }, 'a request failed');
+      this.#deps.log.error(
+        { err: error, request_id: request.requestId.id },
+        'request: failed; answered 50000',
+      );
       return null;
     }
   }

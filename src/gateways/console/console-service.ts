@@ -60,7 +60,7 @@ export class ConsoleService {
       refusals.record('login', from);
       return refuseRequest(reply, 401, 'no such token: that of ops.token, or of an operator, is needed');
     }
-    log.info({ operator: session.operator.name, from }, 'logged in to the console');
+    log.info({ operator: session.operator.name, from }, 'console: operator logged in');
     return setCookie(reply, caller, secret, consoleSessionMsMax / 1000).send(encodeKnown(session));
   }
 

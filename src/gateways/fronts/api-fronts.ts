@@ -212,7 +212,7 @@ export class ApiFronts {
     } catch (error) {
       this.#deps.log.error(
         { err: error },
-        'changed credentials cannot be read: the fronts of the API keep those before',
+        'API fronts: changed credentials cannot be read; fronts keep the previous ones',
       );
       return null;
     }
@@ -245,7 +245,10 @@ export class ApiFronts {
 
   async #end(front: Front, reason: string, loss?: FrontLoss): Promise<void> {
     if (await front.end(reason, loss)) return;
-    this.#deps.log.error({ front: front.name, reason }, 'a front of the API is stuck and cannot be ended');
+    this.#deps.log.error(
+      { front: front.name, reason },
+      'API front: stuck and cannot be ended; restarting the core',
+    );
     this.#deps.onStuck();
   }
 

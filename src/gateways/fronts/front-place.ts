@@ -72,10 +72,7 @@ export class FrontPlace {
     if (!this.#deps.isWanted()) return this.#restarts.stop();
     this.losses[front.loss] += 1;
     const waitMs = this.#restarts.died(livedMs > soundMs);
-    log.error(
-      { front: this.name, reason, restart_ms: waitMs },
-      'a front of the API has ended and is replaced',
-    );
+    log.error({ front: this.name, reason, restart_ms: waitMs }, 'API front: ended; replacing it');
     this.#restarts.startAfter(
       waitMs,
       () => void (this.#deps.isWanted() && this.#deps.onNext(this.begin())),

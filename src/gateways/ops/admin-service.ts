@@ -111,7 +111,7 @@ export class AdminService {
       answer.end();
     } catch (error) {
       if (!answer.hasBegun) throw error;
-      this.#deps.log.error({ err: error, path: route.path }, 'an upload failed');
+      this.#deps.log.error({ err: error, path: route.path }, 'upload: failed');
       await answer.send({ error: explainFault(error) });
       answer.end();
     }

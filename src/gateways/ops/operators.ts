@@ -101,7 +101,7 @@ export class Operators {
       await this.open();
       return null;
     } catch (error) {
-      this.#deps.log.error({ err: error }, "operators' tokens not read again; those that are live stay");
+      this.#deps.log.error({ err: error }, "operators' tokens: not reloaded; the current ones stay valid");
       return `operators' tokens: ${messageOf(error)}`;
     }
   }
@@ -137,7 +137,7 @@ export class Operators {
       // Not those that were used again meanwhile.
       for (const [sha256, atS] of uses) if (this.#uses.get(sha256) === atS) this.#uses.delete(sha256);
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'the last use of tokens is not written; tried again at the next');
+      this.#deps.log.error({ err: error }, 'tokens: last use not saved; retried at the next use');
     }
   }
 }

@@ -108,7 +108,7 @@ export class OpsAdmission {
     const name = opsCaller?.operator.name;
     this.#deps.log.warn(
       { operator: name, from: opsCaller?.from, path: routeOptions.url },
-      'a viewer asked for a change, and was refused',
+      'ops: change refused: the operator is a viewer',
     );
     return refuseRequest(reply, 403, `${name} is a viewer and may change nothing`);
   }

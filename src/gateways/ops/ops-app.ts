@@ -110,7 +110,7 @@ function answerError(log: Log, error: FastifyError, request: FastifyRequest, rep
   else if (error instanceof AuditRefusal) void refuseRequest(reply, 503, message);
   // A peer that hung up within a body reads no answer.
   else if (!request.raw.destroyed || request.raw.complete) {
-    log.error({ err: error, path: request.routeOptions.url }, 'a request of the ops listener failed');
+    log.error({ err: error, path: request.routeOptions.url }, 'ops listener: request failed');
     const fault = request.opsCaller === null ? unexplainedFault : explainFault(error);
     void refuseRequest(reply, 500, fault, { Connection: 'close' });
   }

@@ -87,7 +87,7 @@ export class OpsListener {
       {
         requested: (request, response) => this.#receive(request, response),
         answerOf: (fault) => bareAnswers[fault],
-        failed: (error) => deps.log.error({ err: error }, 'the ops listener failed'),
+        failed: (error) => deps.log.error({ err: error }, 'ops listener: failed'),
       },
     );
     // The time of a body is limited where its length is known.

@@ -45,7 +45,7 @@ export class SignalListener {
     const connections = new DeviceConnections<SignalEndReason>(
       deps.clock,
       deps.log,
-      'cannot verify signal logins, or not store them',
+      'signal logins: refused: registry or store unavailable',
     );
     this.#connections = connections;
     this.#deps = deps;
@@ -78,7 +78,7 @@ export class SignalListener {
         },
         upgrading: (request, head) => this.#upgrade(request, head),
         answerOf: refusalOfFault,
-        failed: (error) => deps.log.error({ error: error.message }, 'the signal listener failed'),
+        failed: (error) => deps.log.error({ error: error.message }, 'signal listener: failed'),
       },
     );
   }

@@ -32,8 +32,8 @@ export type MediaLegsSettings = MediaProcessSettings['legs'];
 /** A leg is pinged at one heartbeat, and must have answered by the next. */
 const heartbeatMs = legSilenceMsMax / 2;
 const troubles: Readonly<Record<RtcTrouble, string>> = {
-  flood: 'a leg sent too much and was closed',
-  unmade: 'a WebRTC connection was not made',
+  flood: 'media leg: closed: it sent too much',
+  unmade: 'WebRTC: connection not established',
 };
 
 export interface MediaListenerDeps {
@@ -107,7 +107,7 @@ export class MediaListener {
         upgrading: (request, head) => upgradeHandler.handle(UpgradeRequest.upgrading(request, head)),
         answerOf: (fault) => answerOf(refusalOfFault(fault)),
         closed: () => this.#checkDrained(),
-        failed: (error) => deps.log.error({ error: error.message }, 'the media listener failed'),
+        failed: (error) => deps.log.error({ error: error.message }, 'media listener: failed'),
       },
     );
   }
@@ -202,7 +202,8 @@ export class MediaListener {
   }
 
   #reportSilence(): void {
-    if (this.#reports.silence.pass()) this.#deps.log.error({}, 'legs of calls cannot be judged in time');
+    if (this.#reports.silence.pass())
+      this.#deps.log.error({}, 'media legs: refused: the server did not answer in time');
   }
 
   #report(trouble: RtcTrouble, fault: string): void {

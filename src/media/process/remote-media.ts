@@ -48,7 +48,7 @@ export class RemoteMedia {
       if (typeof linked === 'object') await this.#serve(linked);
       const waitMs = this.#restarts.died(typeof linked === 'object');
       if (typeof linked === 'string' && !this.#isStopping)
-        log.warn({ fault: linked, retry_ms: waitMs }, 'not linked to the server; it is tried again');
+        log.warn({ fault: linked, retry_ms: waitMs }, 'server: not linked; retrying');
       await completesWithin(clock, waitMs, this.#stopped.promise);
     }
   }
@@ -56,7 +56,10 @@ export class RemoteMedia {
   reloadTls(): void {
     const reason = this.#server?.reloadTls() ?? null;
     if (reason !== null)
-      this.#deps.log.error({ reason, listener: 'media' }, 'certificate not reloaded; the one in force stays');
+      this.#deps.log.error(
+        { reason, listener: 'media' },
+        'certificate: not reloaded; the previous one stays in force',
+      );
   }
 
   /** Sends its legs away, and ends. */
@@ -99,7 +102,7 @@ export class RemoteMedia {
     this.#server = server;
     onListening(server.address);
     const fault = await ended;
-    if (!this.#isStopping) log.warn({ fault }, 'the link to the server has ended');
+    if (!this.#isStopping) log.warn({ fault }, 'server: link ended');
     await server.drain();
     this.#server = null;
     await server.close();

@@ -158,7 +158,7 @@ export class TranscoderThread {
     const isFree = !hangs && (await completesWithin(this.#deps.clock, workersStopMsMax, freed));
     if (isFree) await this.#thread.end();
     if (!isFree || this.#abandoned > 0)
-      this.#deps.log.error({}, 'a transcoding thread does not end; it goes with its process');
+      this.#deps.log.error({}, 'transcoding thread: did not stop; ends with its process');
   }
 
   #newThread(): TaskThread {
@@ -177,7 +177,7 @@ export class TranscoderThread {
     this.#thread = this.#newThread();
     this.#watch.restart();
     this.#abandoned += 1;
-    this.#deps.log.warn({}, 'a task took a transcoding thread too long; its other calls move to a new one');
+    this.#deps.log.warn({}, 'transcoding thread: task overdue; its other calls move to a new thread');
     void thread.abandon(overdue, abandoned).then(() => (this.#abandoned -= 1));
   }
 
@@ -204,7 +204,7 @@ export class TranscoderThread {
     const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#faultLoggedMs < faultLogMs) return;
     this.#faultLoggedMs = nowMs;
-    this.#deps.log.error({ err: error }, 'a transcoding thread failed; what it had is lost');
+    this.#deps.log.error({ err: error }, 'transcoding thread: failed; its tasks are lost');
   }
 }
 

@@ -1,4 +1,4 @@
-/** The routes by which operators read and change the registry, devices, wakeups, tokens and keys, whatever the topology. */
+/** Admin routes of the registry, devices, wakeups, tokens and keys, the same for every topology. */
 import { auditRoutes } from '../../gateways/admin/audit-routes.ts';
 import { deviceListRoute } from '../../gateways/admin/device-list-route.ts';
 import { directoryRoutes } from '../../gateways/admin/directory-routes.ts';

@@ -1,4 +1,4 @@
-/** The REST API composed: verification, endpoints, one pipeline. */
+/** Composes the REST API: verification, endpoints, one pipeline. */
 import { pause } from '../../lib/clock.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
@@ -40,27 +40,27 @@ import {
 } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
-/** The parts by which the API issues calls. */
+/** Parts of the call service that the API uses. */
 export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys'>;
 
 export interface ApiDeps extends ServerContext {
   readonly calls: ApiCalls;
-  /** Its port listens already; null: it is opened. */
+  /** A port that listens already; null: `listen` opens one. */
   readonly holding: HoldingApi | null;
 }
 
-/** What answers callers: its listener, and the pipeline behind it. */
+/** The API's listener, and the pipeline behind it. */
 export class Api {
   readonly #port: ApiPort | ApiFronts;
   readonly #context: ApiDeps;
   readonly #dispatcher: Dispatcher;
   readonly #verifier: SignatureVerifier;
-  /** Each answer ends its connection. */
+  /** True: each answer ends its connection. */
   readonly #isDraining: () => boolean;
   readonly #readers: Readers;
   isLeaving = false;
 
-  /** Throws when TLS is asked for and its files are not in order. */
+  /** Throws when the TLS files are invalid. */
   private constructor(context: ApiDeps, verifier: SignatureVerifier) {
     const { settings, clock, log, connections } = context;
     this.#isDraining = () => this.isLeaving || context.isDraining();
@@ -80,7 +80,6 @@ export class Api {
     this.#readers = readers;
   }
 
-  /** Rejects when it cannot be put together. */
   static async compose(context: ApiDeps): Promise<Api> {
     const verifier = await startVerifier(context.settings, context.log);
     try {
@@ -91,50 +90,50 @@ export class Api {
     }
   }
 
-  /** Resolves to the real address. Rejects when it cannot be had, or is another server's. */
+  /** Resolves with the bound address. Rejects when it cannot be bound, or another server has it. */
   async listen(): Promise<string> {
     if (this.#port.address === null) await this.#port.listen();
     this.#serve();
     return this.#port.address ?? '';
   }
 
-  /** Throws or rejects, and changes nothing, when the files of the certificate are not in order. */
+  /** Throws or rejects, and changes nothing, when the certificate files are invalid. */
   reloadTls(): void | Promise<void> {
     return this.#port.reloadTls();
   }
 
-  /** For a drain: who waits for an event, an outcome or a device is answered now. */
+  /** For a drain: answers pending long polls for events, outcomes and devices now. */
   endWaits(): void {
     this.#readers.outcomes.wakeAll();
     this.#readers.events.wakeAll();
     this.#readers.wakings.wakeAll();
-    void this.#tellDraining();
+    void this.#announceDraining();
   }
 
   /**
-   * From now on each answer ends its connection. Resolves when none is left, or the library has closed each on which no request came
-   * meanwhile: none is then closed under a request on its way. False: `stay` was called.
+   * Makes each answer end its connection. Resolves when all are closed, or after the library has closed the idle ones, so that none is
+   * closed while a request is in flight. False: `stay` was called.
    */
   async leave(): Promise<boolean> {
     this.isLeaving = true;
-    await this.#tellDraining();
+    await this.#announceDraining();
     await this.#emptied(keptConnectionMs, () => this.isLeaving);
     return this.isLeaving;
   }
 
   stay(): void {
     this.isLeaving = false;
-    void this.#tellDraining();
+    void this.#announceDraining();
   }
 
   /**
-   * Takes no more connections. Resolves when every request that was taken is answered, those that wait for something at once. A
-   * connection that was accepted has `graceMs` for the request that is on its way.
+   * Stops accepting. Resolves when every accepted request is answered; long polls are answered at once. An accepted connection has
+   * `graceMs` for a request in flight.
    */
   async finish(graceMs = 0): Promise<void> {
     await this.#port.stopListening();
     await this.#emptied(graceMs);
-    // Some come on connections that were accepted.
+    // New long polls may arrive on open connections.
     const stop = this.#context.clock.every(endWaitsMs, () => this.endWaits());
     await this.#port.idle().finally(stop);
   }
@@ -171,7 +170,7 @@ export class Api {
     });
   }
 
-  async #tellDraining(): Promise<void> {
+  async #announceDraining(): Promise<void> {
     if (this.#port instanceof ApiFronts) await this.#port.drain(this.#isDraining());
   }
 
@@ -184,7 +183,7 @@ export class Api {
     return this.#port instanceof ApiFronts ? this.#port.count : this.#context.connections.api.count;
   }
 
-  /** Ends every connection, answered or not. */
+  /** Closes every connection, with or without an answer. */
   async close(): Promise<void> {
     await this.#port.close();
     await this.#verifier.close();
@@ -244,7 +243,7 @@ function applicationLimits({ settings, clock, sharers }: ApiDeps): ApiServices['
   return {
     queries: limit(rates.queries),
     issuances: limit(rates.issuances),
-    // As often as it may begin calls.
+    // The same rate as for beginning calls.
     callEnds: limit(rates.issuances),
     messages: limit(rates.messages),
     eventReads: limit(rates.eventReads),
@@ -253,8 +252,8 @@ function applicationLimits({ settings, clock, sharers }: ApiDeps): ApiServices['
 }
 
 async function startVerifier(settings: Settings, log: Log): Promise<SignatureVerifier> {
-  // Each front verifies by itself.
+  // With fronts, each verifies its own requests.
   if (settings.auth.verification === 'inline' || frontCount(settings) > 0) return inlineVerifier;
-  const onFault = (error: unknown): void => log.error({ err: error }, 'a verification thread failed');
+  const onFault = (error: unknown): void => log.error({ err: error }, 'verification thread: failed');
   return HmacPool.start({ threads: verifierThreads(settings), onFault });
 }

@@ -1,6 +1,6 @@
 /**
- * Calls as the server has them: the live sessions, the bridges that wait for them, the service that admits legs, and the
- * media process before it. Composed before anything listens; `resume` comes before the API is asked, `listen` after.
+ * The call service: live sessions, idle bridges, admission of legs, and media processes. It is composed before anything listens;
+ * `resume` comes before the first API request, `listen` after it.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
@@ -46,17 +46,16 @@ export interface CallServiceDeps {
   readonly registry: RegistryReader;
   readonly records: CallRecords;
   readonly tokenKeys: LiveTokenKeys;
-  /** Of a child; a test has one within its own process. */
+  /** Starts a media process. A test runs it in its own process. */
   readonly startMedia: () => MediaCarrier;
-  /** Media processes that the supervisor of this core starts; null: this server is no core of a site. */
+  /** Media processes started by the supervisor of this core; null: the server has no supervisor. */
   readonly mediaSite: MediaSite | null;
   readonly callDirectory: CallDirectory;
-  /** Through which a bridge wakes the device of its call. */
+  /** For a bridge that wakes the device of its call. */
   readonly wakeups: WakeupDeps;
-  /** Where a bridge's wakeup that is refused leaves its line. */
+  /** Records refused wakeups of bridges. */
   readonly answeredWakeups: AnsweredWakeups;
   readonly callLocator: CallLocator;
-  /** Of the ops listener. */
   opsAddress(): ListenAddress;
 }
 
@@ -131,17 +130,17 @@ export class CallService {
     return new CallPage({ ...this.#pageDeps, files, refusals });
   }
 
-  /** Takes up the calls that the last stop left, and ends those forbidden since. Throws when the store cannot be read. */
+  /** Resumes the calls in the store, and ends those no longer allowed. Throws when the store cannot be read. */
   resume(): void {
     const calls = this.directory.resume();
     if (this.media.whenBrought === undefined) this.bridges.resume();
     else void this.media.whenBrought().then(() => this.bridges.resume());
     this.#stopTurning = this.directory.start();
     this.service.registryChanged();
-    if (calls > 0) this.#log.info({ calls }, 'calls that were live are taken up again');
+    if (calls > 0) this.#log.info({ calls }, 'calls: resumed after the restart');
   }
 
-  /** Closes every leg in order; the calls stay in the store for the next start. Resolves when the media process is gone. */
+  /** Closes all legs; calls stay in the store for the next start. Resolves when the media process has ended. */
   async drain(): Promise<void> {
     this.service.drain();
     await this.media.stop();

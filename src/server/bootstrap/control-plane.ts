@@ -1,6 +1,5 @@
 /**
- * The control plane: the ops listener, webhooks, what changes the registry, calls and the media
- * process. How it opens, drains and closes.
+ * The control plane: ops listener, webhooks, changes of the registry, calls and media processes; how it opens, drains and closes.
  */
 import { join } from 'node:path';
 import { Operators } from '../../gateways/ops/operators.ts';
@@ -36,7 +35,7 @@ export interface ControlPlaneDeps {
   readonly startMedia: CallServiceDeps['startMedia'];
   readonly mediaSite: CallServiceDeps['mediaSite'];
   readonly upgrade: UpgradeControl;
-  /** Written to the log whatever its level. */
+  /** Writes to the log at every log level. */
   readonly announce: Logging['announce'];
 }
 
@@ -46,7 +45,7 @@ export class ControlPlane {
   readonly calls: CallService;
   readonly webhooks: WebhookService;
   readonly tables: RegistryTables;
-  /** Of everything that an operator changes here. */
+  /** Log of operators' changes at this server. */
   readonly audit: AuditLog;
   readonly operators: Operators;
   readonly provisioner: RegistryWriting['provisioner'];
@@ -59,7 +58,7 @@ export class ControlPlane {
   readonly #console: OperatorConsole;
   readonly #alarms: AlarmWatch;
 
-  /** Makes the bearer token where there is none; throws when the data directory cannot be written. */
+  /** Creates the bearer token if missing; throws when the data directory is not writable. */
   constructor(context: ServerContext, deps: ControlPlaneDeps) {
     const { settings, clock, log, registry, records, telemetry, signingKeys } = context;
     const { dataDirectory: directory, tables, startMedia, mediaSite, member } = deps;
@@ -71,7 +70,7 @@ export class ControlPlane {
       clock,
       onRecorded: (line) => deps.announce(line, 'audit'),
       onLost: (line, reason) =>
-        log.error({ audit: line, reason }, 'the result of a change is not in the audit log'),
+        log.error({ audit: line, reason }, 'audit log: result of a change not written'),
     });
     this.operators = new Operators({
       file: new OpsTokenFile(directory),
@@ -121,8 +120,8 @@ export class ControlPlane {
   }
 
   /**
-   * Probes can see a start; the registry comes in before anything happens that a webhook is told. `isLater`: it stays as the
-   * core before this one had it, while devices and callers wait. Resolves to the address of the ops listener.
+   * Opens the ops listener first, so that probes see the start, and imports the registry before the first event of a webhook.
+   * `isLater`: keeps the registry of the previous core, since devices and backends wait. Resolves with the address of the ops listener.
    */
   async recover(isLater: boolean): Promise<string> {
     const { settings, log, readiness, registry } = this.#context;
@@ -134,14 +133,14 @@ export class ControlPlane {
     readiness.watchRegistry(() => hasEntries(registry));
     await this.#writing.start();
     const webhooks = this.webhooks.start();
-    // Callers wait: what is committed meanwhile is delivered behind it. A failure ends this core, and another one starts.
+    // A later core does not wait for webhooks: they deliver its events once started. A failure ends this core, and a new one starts.
     if (!isLater) await webhooks;
     this.#console.start();
     this.#alarms.start();
     return ops;
   }
 
-  /** Takes up the calls of the last stop. Resolves to where media is, once that listens: it takes its time. */
+  /** Resumes calls. Resolves with the address of media once it listens, which may take a while. */
   async startCalls(): Promise<string> {
     const { calls } = this;
     calls.resume();
@@ -149,7 +148,7 @@ export class ControlPlane {
     return formatListenAddress(calls.mediaProcesses.address ?? this.#context.settings.media.listen);
   }
 
-  /** SIGHUP: the registry file again. Never rejects; a failure is logged and changes nothing. Null: no file is set. */
+  /** SIGHUP: imports the registry file again. Never rejects; a failure is logged and changes nothing. Null: no file is set. */
   async importFile(): Promise<ImportResult | null> {
     const { settings, log } = this.#context;
     const { file } = settings.registry;
@@ -161,12 +160,12 @@ export class ControlPlane {
     this.#eventRoutes.endWaits();
   }
 
-  /** Before the records are closed: what the registry has to tell is in them, or told after the next start. */
-  async stopTelling(): Promise<void> {
+  /** Stops publishing registry changes, before the records close: those left are published after the next start. */
+  async stopNotifying(): Promise<void> {
     await this.#writing.stop();
   }
 
-  /** Behind the records: webhooks have seen what was committed last. */
+  /** After the records are closed, so that webhooks have received the last commit. */
   async close(): Promise<void> {
     this.#console.stop();
     await this.#alarms.stop();
@@ -220,7 +219,7 @@ export class ControlPlane {
     return ops;
   }
 
-  /** Another node has changed the registry, and it is here. */
+  /** A registry change of another node was applied here. */
   registryApplied(): void {
     this.webhooks.registryChanged();
     this.#review();
@@ -231,7 +230,7 @@ export class ControlPlane {
     this.registryApplied();
   }
 
-  /** After every change of the registry that may forbid what is under way. */
+  /** After a registry change that may revoke the rights of sessions or calls. */
   #review(): void {
     this.#context.deviceReview.begin();
     this.calls.service.registryChanged();

@@ -1,6 +1,4 @@
-/**
- * The gateways of devices and callers: the sleep and the signal port and the API; how they open, drain and close.
- */
+/** Gateways of devices and backends: sleep port, signal port and API; how they open, drain and close. */
 import { assert } from '../../lib/assert.ts';
 import { completesWithin, type Cancel } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
@@ -29,10 +27,7 @@ export class Gateways {
   #stopSaving: Cancel = () => undefined;
   #api: Api | null = null;
 
-  /**
-   * `core`: edges hold the sleep connections; null: this process does. Throws when TLS is asked for and its files are not in
-   * order.
-   */
+  /** `core`: edges hold the sleep connections; null: this process does. Throws when the TLS files are invalid. */
   constructor(context: ServerContext, core: CoreHandle | null) {
     this.#context = context;
     this.#core = core;
@@ -40,7 +35,7 @@ export class Gateways {
     this.deviceListeners = composeDeviceListeners(context, core);
   }
 
-  /** Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. */
+  /** Resolves with the bound addresses. The API opens after `others`, so that all it needs is in place. */
   async listen(
     calls: ApiCalls,
     others: Promise<unknown>,
@@ -60,69 +55,70 @@ export class Gateways {
     };
   }
 
-  /** The edges of this core, those elsewhere among them. */
+  /** Edges of this core, including those on other machines. */
   edges(): readonly EdgeFacts[] {
     const { sleep } = this.deviceListeners;
     return sleep instanceof EdgeGate ? sleep.edges() : [];
   }
 
-  /** What callers reach; once it listens. */
+  /** Valid once it listens. */
   get api(): Api {
     assert(this.#api !== null, 'the API is composed before it is asked');
     return this.#api;
   }
 
-  /** Its `reloadTls` throws or rejects, and changes nothing, when the files are not in order. */
+  /** `reloadTls` throws or rejects, and changes nothing, when the files are invalid. */
   tlsListener(name: 'api' | 'sleep' | 'signal'): { reloadTls(): void | Promise<void> } {
     return name === 'api' ? this.api : this.deviceListeners[name];
   }
 
-  /** Who waits for an event or an outcome is answered now. */
+  /** Answers pending long polls now. */
   endWaits(): void {
     this.#api?.endWaits();
   }
 
-  /** `isHurried`: nobody would see to it that a drain ends. */
+  /** `isHurried`: skips the drain, since no supervisor is left to end it in time. */
   async drain(isHurried: boolean): Promise<void> {
     if (!isHurried) await Promise.all([this.#drain('sleep'), this.#drain('signal')]);
-    // The deadline left some: their sockets go with the process, their records must not say they are open. Edges elsewhere bring their
-    // sessions to the next core, which ends those that no edge brings.
+    // Sessions left at the deadline: the process closes their sockets; close their records too. Edges elsewhere resume their sessions at
+    // the next core, which ends those that no edge resumes.
     const outlivesServer = this.#context.settings.edges.listen !== null;
     disconnectEverybody(this.#context, 'drain', outlivesServer ? ['signal'] : undefined);
   }
 
   /**
-   * For the next core: ends each HTTP connection with its answer, then signal sessions at the rate of a drain, and accepts none of
-   * these. The rest is served as before. False: `stay` was called meanwhile.
+   * For the next core: closes HTTP connections with their next answer, then drains signal sessions, and accepts no new ones of either.
+   * Everything else is served as before. False: `stay` was called meanwhile.
    */
   async leave(): Promise<boolean> {
     if (!(await this.api.leave())) return false;
     const { settings, log } = this.#context;
     const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings.signal;
     const left = await this.deviceListeners.signal.empty(rate, deadlineMs);
-    if (left > 0) log.warn({ left, listener: 'signal' }, 'sessions left to the kernel');
+    if (left > 0)
+      log.warn({ left, listener: 'signal' }, 'drain: sessions left at the deadline; closed with the process');
     return this.api.isLeaving;
   }
 
-  /** There is no next core: as before `leave`. */
+  /** Reverts `leave`: there is no next core. */
   stay(): void {
     this.api.stay();
     this.deviceListeners.signal.reopen();
   }
 
-  /** Behind `leave`. Resolves when every request that was taken is answered. */
+  /** After `leave`. Resolves when every accepted request is answered. */
   async handOver(): Promise<void> {
     await this.#api?.finish(lastRequestMs);
-    // The drain may have left some. Sleep sessions stay: their edges have them.
+    // The drain may have left signal sessions. Edges keep the sleep sessions.
     disconnectEverybody(this.#context, 'drain', ['signal']);
   }
 
-  /** Resolves when every request that was taken is answered. */
+  /** Resolves when every accepted request is answered. */
   async finish(): Promise<void> {
     await this.#api?.finish();
   }
 
-  /** What was observed is in the records, and no socket is left. */
+  /** Resolves when all observations are recorded and all sockets closed. */
   async close(): Promise<void> {
     const closing = this.#api?.close();
     this.#stopSaving();
@@ -132,7 +128,7 @@ export class Gateways {
     await closing;
   }
 
-  /** The first core says that it serves once every edge does. A later one has edges that may just be coming back. */
+  /** The first core is ready once every edge listens. A later one does not wait: its edges may be reconnecting. */
   async #openGate({ isFirst }: CoreHandle): Promise<void> {
     const { sleep } = this.deviceListeners;
     assert(sleep instanceof EdgeGate, 'a core has a gate');
@@ -147,7 +143,8 @@ export class Gateways {
     const { settings, log } = this.#context;
     const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings[name];
     const left = await this.deviceListeners[name].drain(rate, deadlineMs);
-    if (left > 0) log.warn({ left, listener: name }, 'sessions left to the kernel');
+    if (left > 0)
+      log.warn({ left, listener: name }, 'drain: sessions left at the deadline; closed with the process');
   }
 }
 
@@ -191,7 +188,7 @@ function composeDeviceListeners(context: ServerContext, core: CoreHandle | null)
     mediaUrl: () => context.mediaUrl(null),
     otherSockets: () => connections.othersOf('signal'),
   });
-  // Edges have the descriptors.
+  // With edges, their processes hold the descriptors.
   connections.join('sleep', sleep, core === null ? 0 : Infinity);
   connections.join('signal', signal);
   return { sleep, signal };

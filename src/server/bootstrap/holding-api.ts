@@ -1,4 +1,4 @@
-/** The port of the API, also before its server is there. */
+/** The port of the API, which may listen before its server is ready. */
 import type { Clock } from '../../lib/clock.ts';
 import { tlsFiles } from '../../lib/connections/tls-files.ts';
 import type { Log } from '../../lib/log.ts';
@@ -10,14 +10,14 @@ import { frontCount, parseRules, verificationSettings } from '../config/derived-
 import type { Settings } from '../config/settings-schema.ts';
 import { ListenerConnections } from './listener-connections.ts';
 
-/** The port of a server that is not there yet: once it listens, it holds the requests that come. */
+/** The API port of a server that is not ready yet: it listens, and queues requests. */
 export interface HoldingApi {
   readonly port: ApiPort | ApiFronts;
-  /** Connections of all listeners; the port's are among them. */
+  /** Connections of all listeners, including this port. */
   readonly connections: ListenerConnections;
 }
 
-/** It does not listen yet. Rejects when its certificate is not in order, or a front does not start. */
+/** Does not listen yet. Rejects when the certificate is invalid, or a front does not start. */
 export async function loadApi(settings: Settings, clock: Clock, log: Log): Promise<HoldingApi> {
   const connections = new ListenerConnections(settings);
   const port = apiPort(settings, connections, clock, log);
@@ -25,7 +25,7 @@ export async function loadApi(settings: Settings, clock: Clock, log: Log): Promi
   return { port, connections };
 }
 
-/** Throws when TLS is asked for and its files are not in order. */
+/** Throws when the TLS files are invalid. */
 export function apiPort(
   settings: Settings,
   connections: ListenerConnections,
@@ -34,13 +34,13 @@ export function apiPort(
 ): ApiPort | ApiFronts {
   const { listen, connections_per_address_max: perAddressMax } = settings.api;
   const tls = tlsFiles(settings.api);
-  // The core of a site with edges is succeeded by another one.
+  // With edges, the next core opens the port while this one still has it.
   const sharesPort = settings.sleep.edges > 0;
   const count = frontCount(settings);
   if (count < settings.api.fronts)
     log.info(
       { fronts: count, asked: settings.api.fronts },
-      'this system does not spread the connections of a port: one front has them all',
+      'API fronts: reduced to one: this system does not balance connections of a port',
     );
   if (count === 0) return new ApiPort({ listen, tls, sharesPort }, connections.api, clock);
   const fronts = new ApiFronts({

@@ -1,6 +1,6 @@
 /**
- * The connections of all listeners of a process, counted together, so that none takes the descriptors that another one
- * needs: each listener has a reserved part, and how many all may hold follows from the limit of open files.
+ * Connection budget of all listeners of a process: each has a reserved part, and the total follows from the open file limit, so that no
+ * listener uses up the descriptors that another needs.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { BoundedServer } from '../../lib/connections/bounded-server.ts';
@@ -18,14 +18,13 @@ import type { Settings } from '../config/settings-schema.ts';
 
 type Counted = 'api' | 'ops' | 'sleep' | 'signal';
 
-/** What a listener for devices tells of itself. */
+/** Connection counts of a device listener. */
 interface DeviceListener {
   readonly socketCount: number;
 }
 
 interface HttpCounts {
   readonly count: number;
-  /** Since the start. */
   readonly refused: number;
   readonly evicted: number;
 }
@@ -47,17 +46,17 @@ export class ListenerConnections {
     this.#joinHttp('api', apiConnectionsReserved, () => this.api);
   }
 
-  /** The most that the API's listener may have now. */
+  /** Current maximum of API connections. */
   apiMax(): number {
     return Math.min(this.#apiMax, this.#census.roomOf('api', httpPoolShareMax));
   }
 
-  /** The most that the ops listener may have now. */
+  /** Current maximum of ops connections. */
   opsMax(): number {
     return Math.min(this.#opsMax, this.#census.roomOf('ops', httpPoolShareMax));
   }
 
-  /** In place of `api`: threads of their own have them. */
+  /** Counts of the fronts, which replace those of `api`. */
   joinFronts(fronts: HttpCounts): void {
     this.#joinHttp('api', apiConnectionsReserved, () => fronts);
   }
@@ -69,17 +68,17 @@ export class ListenerConnections {
     });
   }
 
-  /** `reserved`: connections that take nothing from what all share; Infinity: other processes hold them. */
+  /** `reserved`: connections outside the shared budget; Infinity: other processes hold them. */
   join(name: 'sleep' | 'signal', listener: DeviceListener, reserved = 0): void {
     this.#census.join(name, { reserved, count: () => listener.socketCount });
   }
 
-  /** What the other listeners hold of what all share. */
+  /** Connections of the other listeners within the shared budget. */
   othersOf(name: 'sleep' | 'signal'): number {
     return this.#census.othersOf(name);
   }
 
-  /** Open connections by listener, for the metrics. */
+  /** Open connections by listener. */
   counts(): Readonly<Record<string, number>> {
     return this.#census.counts();
   }
@@ -97,7 +96,7 @@ export class ListenerConnections {
           evicted: evicted - (before?.evicted ?? 0),
         };
         if (fresh.refused + fresh.evicted > 0)
-          log.warn({ listener, count, ...fresh }, 'connections are refused or evicted');
+          log.warn({ listener, count, ...fresh }, 'listener: connections refused or evicted: too many');
         logged.set(listener, { count, refused, evicted });
       }
     });

@@ -1,6 +1,6 @@
 /**
- * Lines of the log as people read them: time of day, level, which process, message, then the fields as `key=value`; the
- * stack of an error below. Made of the JSON line, which is redacted already; text from strangers is shown escaped.
+ * Formats log lines for people: time of day, level, process, message, fields as `key=value`; the stack of an error below. Input is the
+ * JSON line, already redacted; untrusted text is escaped.
  */
 import { styleText } from 'node:util';
 import { showable, showableLines } from '../../lib/showable-text.ts';
@@ -17,12 +17,12 @@ const levelStyles: Readonly<Record<string, Style>> = {
   fatal: 'red',
 };
 
-/** Of the longest level. */
+/** Length of the longest level. */
 const levelWidth = 5;
 
 export interface LogTextOptions {
   readonly hasColor: boolean;
-  /** A file is read on another day than it was written. */
+  /** True: shows the date, for files that are read on another day. */
   readonly hasDate: boolean;
 }
 
@@ -31,7 +31,7 @@ export function formatLogLine(line: string, { hasColor, hasDate }: LogTextOption
   const { level, time, process, msg, media, ...rest } = JSON.parse(line) as Fields;
   const paint = (style: Style, text: string): string =>
     hasColor ? styleText(style, text, { validateStream: false }) : text;
-  // A line of the media process came over its link, with its own fields under this name.
+  // Lines of a media process have their own fields under `media`.
   const fields = media === undefined ? rest : isObject(media) ? { ...rest, ...media } : { ...rest, media };
   const sources = [
     ...(typeof process === 'number' ? [`process ${process}`] : []),
@@ -46,12 +46,12 @@ export function formatLogLine(line: string, { hasColor, hasDate }: LogTextOption
   ];
   const { pairs, blocks } = new ShownFields(fields);
   const shown = pairs.map(([key, value]) => ` ${paint('dim', `${showable(key)}=`)}${value}`);
-  // Two spaces end the message.
+  // Two spaces separate the message from the fields.
   const gap = shown.length === 0 ? '' : ' ';
   return `${head.join(' ')}${gap}${shown.join('')}\n${blocks.map(indented).join('')}`;
 }
 
-/** The fields of one line: those of an object under its name and a dot, and texts of several lines apart. */
+/** Fields of one line. Nested fields have dotted names; multi-line texts are shown as blocks. */
 class ShownFields {
   readonly pairs: [key: string, value: string][] = [];
   readonly blocks: string[] = [];
@@ -67,7 +67,7 @@ class ShownFields {
       else this.pairs.push([prefix + name, shownValue(value)]);
   }
 
-  /** Its stack has those of its causes. */
+  /** The stack includes those of its causes. */
   #addError(key: string, { stack, message, ...rest }: ErrorFields): void {
     this.pairs.push([key, shownValue(message)]);
     this.#add(`${key}.`, rest);
@@ -88,7 +88,7 @@ function isError(value: unknown): value is ErrorFields {
   return isObject(value) && typeof value['stack'] === 'string' && typeof value['message'] === 'string';
 }
 
-/** Quoted where its end, or that it is a text, could be mistaken. */
+/** Quotes a value that could otherwise be ambiguous. */
 function shownValue(value: unknown): string {
   const isPlain = typeof value === 'string' && /^[^\s"=]+$/.test(value);
   return showable(isPlain ? value : JSON.stringify(value));

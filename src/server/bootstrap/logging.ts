@@ -1,7 +1,6 @@
 /**
- * The log: one JSON object a line, or a readable line on a terminal, written behind to standard output, so that a slow
- * reader holds up nobody. What could be a secret is redacted by name, at the top and one level down; a request is named by
- * `request_id`.
+ * The log: one JSON object a line, or readable text on a terminal. It is written asynchronously to standard output, so that a slow
+ * reader does not block the server. Fields that may be secrets are redacted by name, at the top level and one below.
  * Source: running.md, Probes, metrics, logs.
  */
 import { isatty } from 'node:tty';
@@ -14,10 +13,10 @@ export type LogSettings = Pick<Settings['log'], 'level' | 'format'>;
 
 export type Logging = Readonly<ReturnType<typeof openLog>>;
 
-/** Bytes that wait for a slow reader; beyond it lines are lost, not memory. */
+/** Bytes buffered for a slow reader; beyond that lines are dropped. */
 const logBytesWaitingMax = 16 * 1024 * 1024;
 
-/** What a pipe takes whole, so that lines of several processes that share one stay lines. */
+/** Size of an atomic write to a pipe, so that lines of several processes do not mix. */
 const sharedWriteBytesMax = 4096;
 
 const standardOutput = 1;
@@ -42,7 +41,7 @@ const secretNames = [
 ];
 
 /**
- * `descriptor` is an open file; unless it is a standard one it is closed with the log. `isShared`: other processes write there, too.
+ * `descriptor`: an open file, closed with the log unless it is a standard one. `isShared`: other processes write to it too.
  */
 export function openLog(
   { level, format }: LogSettings,
@@ -55,13 +54,13 @@ export function openLog(
     maxLength: logBytesWaitingMax,
     ...(isShared && { maxWrite: sharedWriteBytesMax }),
   });
-  // A reader that is gone, of a pipe or of a terminal, takes the log with it, not the server.
+  // When the pipe or terminal closes, the server continues without a log.
   let isReaderGone = false;
   const isTerminal = isatty(descriptor);
   output.on('error', ({ code }: NodeJS.ErrnoException) => {
     const isTerminalGone = isTerminal && code === 'EIO';
     isReaderGone ||= isTerminalGone || code === 'EPIPE';
-    // Pino does the same for a pipe; for a terminal it would try again for ever.
+    // Pino does this for a pipe, but retries a terminal forever.
     if (isTerminalGone) Object.assign(output, { write: () => true, flushSync: () => undefined });
   });
   const logger = pino(
@@ -76,15 +75,15 @@ export function openLog(
   const always = logger.child({}, { level: 'info' });
   return {
     log: bound(logger),
-    /** Written whatever the level: what whoever started the process waits for. */
+    /** Written at every log level: lines that the starter of the process waits for. */
     announce: (fields: object, message: string): void => always.info(fields, message),
-    /** From now on errors only, or all of `level` again. */
+    /** True: logs errors only; false: back to `level`. */
     hush: (isHushed: boolean): void => {
       if (logger.isLevelEnabled('error')) logger.level = isHushed ? 'error' : level;
     },
-    /** For a process that is about to end: blocks until all is written but a write under way, which the exit awaits. */
+    /** For a process that is about to exit: blocks until all is written, except for a write in progress, which the exit awaits. */
     flushNow: (): void => output.flushSync(),
-    /** Resolves when everything is written. Nothing may be logged after it. */
+    /** Resolves when everything is written. Log nothing after it. */
     close: (): Promise<void> =>
       new Promise((resolve) => {
         if (isReaderGone) return resolve();
@@ -95,7 +94,7 @@ export function openLog(
   };
 }
 
-/** People watch a terminal; everything else is read by programs, unless it is asked for otherwise. */
+/** Default: text on a terminal, JSON elsewhere. */
 function formatted(
   output: DestinationStream,
   format: LogSettings['format'],
@@ -106,7 +105,7 @@ function formatted(
   return { write: (line) => output.write(formatLogLine(line, options)) };
 }
 
-/** Pino's methods need their logger; a port's methods stand alone. */
+/** Binds the methods: pino's depend on `this`. */
 function bound(logger: Logger): Log {
   return {
     debug: (fields, message) => logger.debug(fields, message),

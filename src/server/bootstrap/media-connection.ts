@@ -1,7 +1,6 @@
 /**
- * A media process as the rest of the server has it: there or not, whoever started it; on this
- * machine or another one. It is asked and told over its link; while there is none, nobody can be let in, and calls wait as long as
- * they live. Source: calls-and-media.md, The media process.
+ * The server's view of a media process, connected or not, started by this server or elsewhere. Requests go over its link; without a
+ * link no leg is admitted, and calls wait until they expire. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
 import { inTime } from '../../lib/clock.ts';
@@ -18,17 +17,16 @@ import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 
 export interface MediaConnectionDeps extends Omit<ServerEndDeps, 'onHello' | 'onCounts' | 'onEnd'> {
   readonly owner: {
-    /** `instance`: of the process, the same each time that it comes. */
-    came(instance: string): void;
+    /** `instance`: identity of the process, the same at each reconnect. */
+    processConnected(instance: string): void;
     /** About once a second. */
     loadReported(): void;
-    gone(): void;
+    processDisconnected(): void;
   };
 }
 
-/** Where a media process listens, and by which origins it says that clients reach it. */
+/** Addresses of a media process: where it listens, and the origin it advertises. */
 export interface MediaReach extends MediaListening {
-  /** The number of the process. */
   readonly process: number;
 }
 
@@ -43,40 +41,40 @@ export class MediaConnection {
     this.#deps = deps;
   }
 
-  /** Of the server's media processes. */
+  /** Number of this one among the server's media processes. */
   get process(): number {
     return this.#deps.process;
   }
 
-  /** Null: none is there, or it does not listen yet. */
+  /** Null: not connected, or it does not listen yet. */
   get address(): MediaAddress | null {
     return this.#address;
   }
 
-  /** Where the one that is there listens, or the one before it did; null: there was none yet. */
+  /** Address of the connected process, or of the last one; null: none so far. */
   get lastReach(): MediaReach | null {
     return this.#lastReach;
   }
 
-  /** Null: none is there, or it has not said hello yet. */
+  /** Null: not connected, or no hello yet. */
   get instance(): string | null {
     return this.#instance;
   }
 
-  /** SHA-256 of its listener's certificate; null: it takes plain connections. */
+  /** SHA-256 of its listener's certificate; null: no TLS. */
   get certificate(): string | null {
     return this.#end?.counts()?.certificate ?? null;
   }
 
-  /** By one that listens, or may come to. */
+  /** True: a process is connected, listening or about to listen. */
   get isTaken(): boolean {
     return this.#end !== null;
   }
 
   /**
-   * A media process has come, and the one before it is gone. Resolves to where it listens; rejects with what keeps it
-   * from it, and then its link ends. `settings`: those that it was given; null: it has its own. `onEnd`: the link has ended, and every
-   * leg of it is gone; with a sentence of what went wrong, or null when one of the two hung up in order.
+   * Called when a media process connects; the previous one has ended. Resolves with its listen address. Rejects, and ends the link, when
+   * it cannot listen. `settings`: sent to it; null: it has its own. `onEnd`: the link and all its legs have ended; with a sentence about
+   * the fault, or null for an orderly end.
    */
   async attach(
     link: Duplex,
@@ -88,19 +86,19 @@ export class MediaConnection {
       ...this.#deps,
       onHello: (instance) => {
         this.#instance = instance;
-        owner.came(instance);
+        owner.processConnected(instance);
       },
       onCounts: () => owner.loadReported(),
       onEnd: (fault) => {
         this.#detach(end);
-        owner.gone();
+        owner.processDisconnected();
         onEnd(fault);
       },
     });
     this.#end = end;
     this.#address = null;
     try {
-      // A child has a deadline of its supervisor.
+      // For a child the supervisor has a deadline.
       const late = `it did not listen within ${mediaStartMsMax} ms`;
       const listening =
         settings === null ? inTime(this.#deps.clock, mediaStartMsMax, end.listening, late) : end.listening;
@@ -115,12 +113,12 @@ export class MediaConnection {
     }
   }
 
-  /** Null: it has no such session, or there is no media process, or it does not answer. */
+  /** Null: no such session, not connected, or no answer. */
   view(sessionId: SessionId): Promise<MediaView | null> {
     return this.#end?.view(sessionId) ?? Promise.resolve(null);
   }
 
-  /** As of a second ago; null: none takes legs. */
+  /** Up to a second old; null: it accepts no legs. */
   capacity(): MediaCapacity | null {
     const counts = this.#end?.counts() ?? null;
     if (counts === null || this.#address === null) return null;
@@ -133,19 +131,19 @@ export class MediaConnection {
     this.#end?.updateKeys();
   }
 
-  /** Resolves to why it keeps the certificate that it has; null: it has read the files again, or none is there. */
+  /** Resolves with the reason why the old certificate stays; null: reloaded, or not connected. */
   async reloadTls(): Promise<string | null> {
     return (await this.#end?.reloadTls()) ?? null;
   }
 
-  /** It takes no more connections, and ends behind the legs that the leg service closes. Resolves when the link has ended. */
+  /** Stops accepting, and ends once the leg service has closed its legs. Resolves when the link has ended. */
   async drain(): Promise<void> {
     const end = this.#end;
     await end?.drain();
     await end?.end();
   }
 
-  /** Ends the link, and with it the process that has no other. */
+  /** Ends the link, and with it a process that was started by this server. */
   close(): void {
     void this.#end?.end();
   }
@@ -158,9 +156,12 @@ export class MediaConnection {
   }
 }
 
-/** Where one listens that was given its settings they say themselves, but for a free port: it may be in a stranger's hand. */
-function reachOf(settings: MediaProcessSettings | null, told: MediaListening): MediaListening {
-  if (settings === null) return told;
+/** Trusts the settings sent to a child rather than its own report, except for a free port: the process may be compromised. */
+function reachOf(settings: MediaProcessSettings | null, reported: MediaListening): MediaListening {
+  if (settings === null) return reported;
   const { legs, advertise } = settings;
-  return { address: { host: legs.host, port: legs.port === 0 ? told.address.port : legs.port }, advertise };
+  return {
+    address: { host: legs.host, port: legs.port === 0 ? reported.address.port : legs.port },
+    advertise,
+  };
 }

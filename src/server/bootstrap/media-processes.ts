@@ -1,6 +1,6 @@
 /**
- * The media processes of the server, whoever started them: each has a number, its link (media-connection.ts) and an address
- * for devices and people. A call is asked for at the one where it is. Source: calls-and-media.md, The media process.
+ * The server's media processes, started here or elsewhere: each has a number, a link (media-connection.ts) and an address for devices
+ * and people. Requests about a call go to the process that has it. Source: calls-and-media.md, The media process.
  */
 import type { SessionId } from '../../model/ids.ts';
 import type { MediaCapacity } from '../../model/media/media-capacity.ts';
@@ -14,12 +14,12 @@ import { MediaConnection, type MediaConnectionDeps } from './media-connection.ts
 export interface MediaProcessesDeps extends Omit<MediaConnectionDeps, 'process' | 'elsewhere' | 'owner'> {
   readonly settings: Pick<Settings, 'media'>;
   readonly placement: Pick<MediaPlacement, 'find' | 'placeOf' | 'placeOfLeg' | 'loadReported'>;
-  /** What they cannot carry waits there. */
+  /** Holds the calls that no process can carry now. */
   readonly pool: Pick<BridgePool, 'offerAgain' | 'processLost'>;
 }
 
 export class MediaProcesses {
-  /** By their numbers, linked or not. */
+  /** Indexed by their numbers, linked or not. */
   readonly connections: readonly MediaConnection[];
   readonly #deps: MediaProcessesDeps;
 
@@ -29,37 +29,37 @@ export class MediaProcesses {
     this.connections = Array.from({ length: processes }, (_, process) => this.#connectionOf(process));
   }
 
-  /** Of one that takes legs; null: none does. */
+  /** Address of a process that accepts legs; null: none does. */
   get address(): MediaAddress | null {
     return this.connections.find(({ address }) => address !== null)?.address ?? null;
   }
 
-  /** Of each that takes legs, as of a second ago. */
+  /** One for each process that accepts legs, up to a second old. */
   capacity(): readonly MediaCapacity[] {
     return this.connections.flatMap((connection) => connection.capacity() ?? []);
   }
 
-  /** `ws://…` by which devices reach the one where the call is placed by now; null: of any. Null: none has said where it is. */
+  /** `ws://…` of the process where the call is placed; `sessionId` null: of any. Null: no address is known. */
   urlOf(sessionId: SessionId | null): string | null {
     const place = sessionId === null ? null : this.#deps.placement.placeOf(sessionId);
     return mediaUrl(this.#deps.settings, this.#connectionAt(place)?.lastReach ?? null);
   }
 
-  /** `http://…` by which people reach the one where the call is. */
+  /** `http://…` of the process that has the call. */
   originOf(sessionId: SessionId): string {
     const { settings, placement } = this.#deps;
     const nowhere = { process: 0, address: settings.media.listen, advertise: null };
     return mediaOrigin(settings, this.#connectionAt(placement.find(sessionId))?.lastReach ?? nowhere);
   }
 
-  /** Those of all that have said where they are. */
+  /** Origins of all processes with a known address. */
   origins(): readonly string[] {
     return this.connections.flatMap(({ lastReach }) =>
       lastReach === null ? [] : mediaOrigin(this.#deps.settings, lastReach),
     );
   }
 
-  /** Null: no leg of it is connected, or its media process does not answer. */
+  /** Null: no leg is connected, or no answer. */
   view(sessionId: SessionId): Promise<MediaView | null> {
     const place = this.#deps.placement.find(sessionId);
     return this.#connectionAt(place)?.view(sessionId) ?? Promise.resolve(null);
@@ -69,7 +69,7 @@ export class MediaProcesses {
     for (const connection of this.connections) connection.keysChanged();
   }
 
-  /** Resolves to why some keep the certificates that they have; null: none does. */
+  /** Resolves with the reasons why old certificates stay; null: all reloaded. */
   async reloadTls(): Promise<string | null> {
     const reloaded = await Promise.all(this.connections.map((connection) => connection.reloadTls()));
     const problems = new Set(reloaded.filter((problem) => problem !== null));
@@ -87,23 +87,23 @@ export class MediaProcesses {
         return reach === null ? null : mediaUrl(this.#deps.settings, reach);
       },
       owner: {
-        came: (instance) => this.#replace(instance, process),
+        processConnected: (instance) => this.#replace(instance, process),
         loadReported: () => {
           placement.loadReported(process);
           pool.offerAgain(process);
         },
-        gone: () => pool.processLost(process),
+        processDisconnected: () => pool.processLost(process),
       },
     });
   }
 
-  /** One that comes again by another link has lost the one it had, which its server may not know yet. */
+  /** Closes the old connection of a process that reconnects under another number. */
   #replace(instance: string, process: number): void {
     for (const [number, connection] of this.connections.entries())
       if (number !== process && connection.instance === instance) connection.close();
   }
 
-  /** `place` null: one that takes legs, or took some last. */
+  /** `place` null: a process that accepts legs, otherwise the first. */
   #connectionAt(place: number | null): MediaConnection | undefined {
     if (place !== null) return this.connections[place];
     return this.connections.find(({ address }) => address !== null) ?? this.connections[0];

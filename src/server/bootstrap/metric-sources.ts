@@ -1,4 +1,4 @@
-/** The sources of the gauges: parts of this process, of which some come later than the metrics, and some are another's. */
+/** Sources of the gauges. Some parts start after the metrics, and some belong to other processes. */
 import type { CoreSite } from '../site/core-task.ts';
 import { siteProcesses } from '../site/site-route.ts';
 import type { StoreHealth } from './store-health.ts';
@@ -21,7 +21,7 @@ interface SessionCount {
   readonly sessionCount: number;
 }
 
-/** The parts that come later in the order of a start; null: not yet, or another process has it. */
+/** Parts that start later; null: not yet, or in another process. */
 export interface CountedParts {
   deviceListeners: { readonly sleep: SessionCount; readonly signal: SessionCount };
   /** Null: this process holds the sleep connections. */

@@ -1,4 +1,4 @@
-/** The console of the ops listener, where it is on: its page, the sessions of those who have logged in, and its figures. */
+/** The console of the ops listener: its page, login sessions and figures. */
 import { z } from 'zod';
 import type { Cancel } from '../../lib/clock.ts';
 import { loadConsoleAssets } from '../../gateways/console/console-assets.ts';
@@ -25,10 +25,9 @@ export interface OperatorConsoleDeps extends Pick<
 }
 
 export class OperatorConsole {
-  /** Null: it is off. */
   readonly sessions: CookieSessions | null;
   readonly pages: readonly PageRoutes[];
-  /** Also of the page of a call, which is there without a console. */
+  /** Also serves the page of a call, which needs no console. */
   readonly files = new PageFiles(loadConsoleAssets);
   readonly routes: readonly AdminRoute[];
   readonly #figures: FigureHistory | null;
@@ -44,7 +43,7 @@ export class OperatorConsole {
     this.routes = [settingsRoute(deps), ...(this.#figures === null ? [] : [figuresRoute(this.#figures)])];
   }
 
-  /** From now on figures are noted. */
+  /** Starts sampling figures. */
   start(): void {
     if (this.#figures !== null) this.#stopFigures = this.#figures.start();
   }
@@ -56,7 +55,7 @@ export class OperatorConsole {
 
 const figuresQuery = z.strictObject({ after: z.coerce.number().int().nonnegative().default(0) });
 
-/** `GET /v1/figures`: the figures of the last hour, or those behind the `next` of an earlier answer. */
+/** `GET /v1/figures`: figures of the last hour, or those after the `next` of an earlier answer. */
 function figuresRoute(history: FigureHistory): AdminRoute {
   return readRoute('/v1/figures', figuresQuery, async ({ after }) => history.read(after));
 }

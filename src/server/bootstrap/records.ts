@@ -1,6 +1,4 @@
-/**
- * The records of the server’s observations, which it must not forget.
- */
+/** Records of the server’s observations, which must be durable. */
 import { type Clock, completesWithin } from '../../lib/clock.ts';
 import type { EventDraft, EventType } from '../../model/events.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
@@ -29,15 +27,14 @@ export type Records = Readonly<ReturnType<typeof openRecords>>;
 
 export interface RecordsDeps {
   readonly clock: Clock;
-  /** The name of this node, in events. */
   readonly node: string;
   readonly log: Log;
   readonly health: StoreHealth;
-  /** The device's product now; null: there is no such device. What it throws counts as none. */
+  /** The device's current product; null: no such device. Exceptions count as null. */
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
-  /** What transitions come to, and where. */
+  /** Stores the transitions. */
   readonly store: RecordStore;
-  /** Told of every event that is committed. */
+  /** Called for every committed event. */
   readonly onEvent?: (type: EventType) => void;
 }
 
@@ -60,8 +57,8 @@ export function openRecords(
     backlogMax,
     loginsMax: loginsBacklogMax,
     mayAccept: async (failure) => !isDiskFault(failure) || (await probeDisk(environment.directory)) === null,
-    onHealth: (failure) => health.turned(failure),
-    onLogins: (areClosed) => health.loginsTurned(areClosed),
+    onHealth: (failure) => health.healthChanged(failure),
+    onLogins: (areClosed) => health.loginsChanged(areClosed),
   });
   health.count(() => journal.backlog);
   const events = new EventStore(new StoredEvents(state), journal, log);
@@ -91,13 +88,13 @@ export function openRecords(
     wakeups,
     calls: new CallRecordStore(state, journal),
     events,
-    /** An event that changes no record. */
+    /** Appends an event that changes no record. */
     appendEvent: (event: EventDraft): void => bare.write(event.deviceId, { kind: 'events', event }, true),
     /** Changes of the registry, as events. */
     registryEvents: new RegistryEventStore(state, journal),
     /**
-     * Ends as `node_lost`, at the present, the sessions that processes which are gone left open. Resolves, when that is
-     * committed, to how many they were. Rejects when the store cannot be read.
+     * Ends, as `node_lost` at the present time, sessions that ended processes left open. Resolves with their numbers once committed.
+     * Rejects when the store cannot be read.
      */
     async closeSessionsOf(isGone: IsGone) {
       const atMs = clock.wallMs();
@@ -105,9 +102,9 @@ export function openRecords(
       return { signal, sleep: await lost.close('sleep', isGone, atMs) };
     },
     allCommitted: () => journal.allCommitted(),
-    /** The store is far behind: a device that has no session is not let in. */
+    /** True: the store is far behind, and devices without a session are refused. */
     loginsAreClosed: () => journal.loginsAreClosed,
-    /** Resolves when everything written is committed, or the store has refused it for too long. */
+    /** Resolves when all writes are committed, or the store has refused them for too long. */
     async close(): Promise<void> {
       for (const stop of stops) stop();
       const isWhole = await completesWithin(clock, health.stopWaitMsMax, journal.allCommitted());
@@ -123,19 +120,22 @@ function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
   });
 }
 
-/** True: the session, which is open in the store, continues in this process, or may yet. */
-export type GoesOn = (session: SessionId, deviceId: DeviceId, connection: ConnectionKind) => boolean;
+/** True: the session, open in the store, continues in this process or may do so. */
+export type IsContinued = (session: SessionId, deviceId: DeviceId, connection: ConnectionKind) => boolean;
 
 /**
- * Sessions that a crash left open end as lost with their node, and that is committed. `goesOn`: those of earlier processes
- * that this one continues, or may yet.
+ * Ends sessions that a crash left open as `node_lost`. Resolves once committed. `isContinued`: true for sessions of earlier processes
+ * that this one continues, or may continue.
  */
 export async function endOpenSessions(
   { records, log }: Pick<RecordsDeps, 'log'> & { readonly records: Records },
-  goesOn: GoesOn,
+  isContinued: IsContinued,
 ): Promise<void> {
-  // Of an earlier life of the only process that writes this store.
-  const { sleep, signal } = await records.closeSessionsOf((...of) => !goesOn(...of));
+  // Only one process writes this store, so open sessions are from an earlier one.
+  const { sleep, signal } = await records.closeSessionsOf((...of) => !isContinued(...of));
   if (sleep + signal > 0)
-    log.warn({ sleep, signal, reason: 'node_lost' }, 'sessions that the last stop left open are ended');
+    log.warn(
+      { sleep, signal, reason: 'node_lost' },
+      'sessions: closed as node_lost: left open by an earlier process',
+    );
 }

@@ -1,7 +1,6 @@
 /**
- * The registry file coming in: at start, on SIGHUP and uploaded by the command line. On a thread of its own, one
- * transaction, which ends with nothing when who asked for it hangs up or cancels it; afterwards everything that was kept of
- * the old registry is dropped.
+ * Imports the registry file: at the start, on SIGHUP, and uploaded by the command line. An import is one transaction on its own thread;
+ * it is aborted when its caller disconnects or cancels. Afterwards all caches of the registry are dropped.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -32,7 +31,7 @@ export interface RefreshDeps {
   readonly registry: RegistryStore;
   readonly signingKeys: SigningKeyCache;
   readonly log: Log;
-  /** Called after every import, for those who keep something of the registry elsewhere. */
+  /** Called after every import, to drop other caches of the registry. */
   readonly changed: () => void;
 }
 
@@ -40,21 +39,21 @@ const importsRememberedMax = 64;
 
 export class RegistryRefresh {
   readonly #deps: RefreshDeps;
-  /** By the names that callers give their imports; also of those that are over, for a cancellation that comes too late. */
+  /** Switches by import id, including finished imports, for cancellations that come too late. */
   readonly #switches = new LRUCache<string, CommitSwitch>({ max: importsRememberedMax });
 
   constructor(deps: RefreshDeps) {
     this.#deps = deps;
   }
 
-  /** Never rejects: the outcome is in the result, and in the log. */
+  /** Never rejects: failures are in the result and in the log. */
   async import(
     request: Omit<ImportRequest, 'allowShortSecrets'>,
     watch?: ImportWatch,
   ): Promise<ImportResult> {
     const { directory, allowShortSecrets, registry, signingKeys, log, changed } = this.#deps;
     const { file, replace, dryRun = false } = request;
-    log.info({ file, replace, dry_run: dryRun }, 'registry import begins');
+    log.info({ file, replace, dry_run: dryRun }, 'registry import: started');
     const result = await importInWorker(directory, { ...request, allowShortSecrets }, watch);
     if (result.ok && !dryRun) {
       registry.purge();
@@ -63,17 +62,17 @@ export class RegistryRefresh {
       await registry.inForce;
     }
     if (!result.ok)
-      log.error({ file, reason: result.error.message }, 'registry not imported; nothing changed');
+      log.error({ file, reason: result.error.message }, 'registry import: failed; nothing changed');
     else {
       const { sha256, counts, deleted } = encodeImportReport(result.value);
       const { skipped } = result.value;
-      const told = dryRun ? 'registry not imported: a dry run' : 'registry imported';
-      log.info({ file, skipped, sha256, counts, ...(deleted && { deleted }) }, told);
+      const message = dryRun ? 'registry import: checked: dry run; nothing changed' : 'registry import: done';
+      log.info({ file, skipped, sha256, counts, ...(deleted && { deleted }) }, message);
     }
     return result;
   }
 
-  /** `POST /v1/registry/import`, whose body is the file, and the one that cancels it. */
+  /** `POST /v1/registry/import`, whose body is the file, and its cancellation. */
   routes(): (AdminRoute | UploadRoute)[] {
     return [
       {
@@ -93,7 +92,7 @@ export class RegistryRefresh {
     ];
   }
 
-  /** Lines of `{progress}`, as they come in, then one `{result}` or `{error}`. */
+  /** Answers with lines of `{progress}`, then one `{result}` or `{error}`. */
   #upload(query: URLSearchParams, file: string, gone: AbortSignal): Upload {
     const asked = parseImportQuery(query);
     if (!asked.ok) return { lines: new Progress().end(), ended: Promise.resolve(refuse(400, asked.error)) };
@@ -113,7 +112,7 @@ export class RegistryRefresh {
     return { lines: progress, ended };
   }
 
-  /** An import may be cancelled before its file has come in whole, and so before it begins. */
+  /** An import may be cancelled before its file has arrived completely, and so before it begins. */
   #switchOf(importId: string): CommitSwitch {
     const known = this.#switches.get(importId) ?? new CommitSwitch();
     this.#switches.set(importId, known);
@@ -122,15 +121,15 @@ export class RegistryRefresh {
 
   #cancel(commitSwitch: CommitSwitch): boolean {
     const cancelled = commitSwitch.cancel();
-    const told = cancelled
-      ? 'registry import cancelled by who asked for it'
-      : 'too late to cancel a registry import';
-    this.#deps.log.info({}, told);
+    const message = cancelled
+      ? 'registry import: cancelled by its caller'
+      : 'registry import: too late to cancel';
+    this.#deps.log.info({}, message);
     return cancelled;
   }
 }
 
-/** From whoever tells to whoever reads; a slow reader misses all but the latest. */
+/** Passes progress to a reader; a slow reader receives only the latest. */
 class Progress {
   #latest: object | null = null;
   #isOver = false;
@@ -161,7 +160,7 @@ class Progress {
   }
 }
 
-/** The spool file's own name means nothing to who sent it. */
+/** Removes the name of the spool file, which is meaningless to the caller. */
 function lastLine(result: ImportResult): AdminAnswer {
   if (!result.ok) return refuse(409, result.error.message.replace(result.error.file, 'the file'));
   return { result: encodeImportReport(result.value) };

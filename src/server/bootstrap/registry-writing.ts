@@ -1,6 +1,6 @@
 /**
- * The writing of the registry in a process that has a control plane, for operators and applications: entries are put in their
- * order, the other members hear of each, and the log gets its event. Source: cluster.md, Registry.
+ * Writes to the registry by operators and applications, in a process with a control plane: changes are serialized, other members are
+ * notified, and each appends its event to the log. Source: cluster.md, Registry.
  */
 import { assert } from '../../lib/assert.ts';
 import { Provisioner, type ProvisionerDeps } from '../../core/devices/provision-devices.ts';
@@ -15,13 +15,13 @@ export interface RegistryWritingDeps {
   readonly member: Pick<Member, 'registryWritten'>;
   readonly tables: RegistryTables;
   readonly audit: ProvisionerDeps['audit'];
-  /** After every change that an application has made. */
+  /** Called after every change by an application. */
   readonly changed: () => void;
 }
 
 export class RegistryWriting {
   readonly writer: RegistryWriter;
-  /** Carries out what applications ask for their devices. */
+  /** Carries out applications' changes of devices. */
   readonly provisioner: Provisioner;
   readonly #notices: NoticePublisher;
 
@@ -46,7 +46,7 @@ export class RegistryWriting {
     });
   }
 
-  /** Tells the log what was not told yet, and what is written from now on. Behind `prepare` of the member. */
+  /** Publishes pending and future changes as events. Call after `prepare` of the member. */
   start(): Promise<void> {
     return this.#notices.start();
   }

@@ -1,6 +1,6 @@
 /**
- * The addresses of a running server, for the command line beside it: port 0 means that only the server knows. Written
- * when it is ready, removed when it stops; one that was left behind by a crash is told by its process being gone.
+ * Addresses of a running server, for the command line on the same machine; needed since port 0 is only known to the server. Written
+ * when it is ready, removed when it stops. After a crash the file is stale: its process no longer exists.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,9 +9,9 @@ import type { Settings } from '../config/settings-schema.ts';
 
 export interface Runtime {
   readonly pid: number;
-  /** By name, as `host:port`. */
+  /** `host:port` by listener. */
   readonly listeners: Readonly<Record<string, string>>;
-  /** The absolute path of each listener's certificate; left out: it has none. */
+  /** Absolute path of the certificate by listener; absent: no TLS. */
   readonly certFiles: Readonly<Partial<Record<TlsListener, string>>>;
 }
 
@@ -42,7 +42,7 @@ export function removeRuntimeFile(dataDirectory: string): void {
   removeOwn(join(dataDirectory, fileName));
 }
 
-/** Null when no server is ready on this directory. */
+/** Null: no server is ready on this directory. */
 export function readRuntimeFile(dataDirectory: string): Runtime | null {
   try {
     const runtime = JSON.parse(readFileSync(join(dataDirectory, fileName), 'utf8')) as Runtime;

@@ -1,7 +1,6 @@
 /**
- * The parts that the gateways and the control plane of a server have in common: the registry, the records, the devices, and
- * the parts of their requests. It is made in two phases: `openContext` opens the store's part, `joinContext` makes the
- * server a member of those that are one with it. The gateways are in gateways.ts, the rest in control-plane.ts.
+ * Parts shared by the gateways and the control plane: registry, records, devices, and use cases. Built in two phases: `openContext`
+ * opens the parts of the store, `joinContext` joins the cluster, if any. Gateways: gateways.ts; the rest: control-plane.ts.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
@@ -53,29 +52,28 @@ import type { Settings } from '../config/settings-schema.ts';
 import { metricSources, noPartsYet } from './metric-sources.ts';
 import { StoreHealth } from './store-health.ts';
 
-/** The parts of a server before it knows of any other. */
+/** The parts of a server before it joins others. */
 export type OpenContext = Readonly<ReturnType<typeof openContext>>;
 
 export type ServerContext = Readonly<ReturnType<typeof joinContext>>;
 
-/** What records and the context need of a membership; all of it is in membership.ts. */
+/** The part of a membership that records and context use; the whole is in membership.ts. */
 export interface RecordsMembership {
-  /** It counts the events of a log that several have in common. */
+  /** True: it counts the events of a shared log. */
   readonly countsEvents: boolean;
-  /** How this member keeps what is committed. Once. Throws when the store cannot be read. */
+  /** Opens this member's record store. Call once. Throws when the store cannot be read. */
   openRecordStore(state: StateTables, log: Log): RecordStore;
-  /** The records as others have to know them: where there are others, logins are committed when all know them. */
+  /** Wraps the records: in a cluster, a login is committed once all members know it. */
   claimed(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords;
 }
 
 export interface ContextMember {
   readonly peers: Peers;
-  /** How queries see devices that may be at others. */
+  /** Reads devices that may be connected to other members. */
   readonly observe: Observe;
-  /** Null: alone. */
   readonly cluster: ClusterDeps | null;
   readonly callLocator: CallLocator;
-  /** Null: there are no nodes. */
+  /** Null: no cluster. */
   figures(): ClusterFigures | null;
 }
 
@@ -83,13 +81,13 @@ interface ContextDeps {
   readonly configured?: ConfiguredSettings;
   readonly clock: Clock;
   readonly log: Log;
-  /** Its supervisor watches the event loop; absent: it has none. */
+  /** Its supervisor watches the event loop; absent: no supervisor. */
   readonly core?: Pick<CoreHandle, 'progress' | 'holding'>;
   readonly tokenKeys: LiveTokenKeys;
   readonly membership: RecordsMembership;
 }
 
-/** The name of this node, in events. */
+/** Name of this node in events. */
 export function nodeName({ cluster }: Pick<Settings, 'cluster'>): string {
   return cluster.node_name ?? hostname();
 }
@@ -138,19 +136,18 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     configured: deps.configured ?? none,
     clock,
     log,
-    /** The name of this node, in events. */
     node,
     readiness,
     signingKeys: new SigningKeyCache(),
     registry,
     records,
-    /** The same, where a login is committed once all members know it. */
+    /** As above, but a login is committed once all members know it. */
     sleepRecords,
     signalRecords,
     deviceIndex,
     deviceSearch: new DeviceSearch({ clock, registry, directory, index: deviceIndex }),
     directory,
-    /** While edges bring them to this core. */
+    /** Sessions that edges have not resumed yet at this core. */
     unclaimed: new UnclaimedSessions({ clock, directory }),
     loginRates: new LoginRates(clock, settings.limits.device_logins_per_second),
     conflicts: new SessionConflicts({
@@ -159,16 +156,14 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
       append: (event) => records.appendEvent(event),
       refusedLogins,
     }),
-    /** The logins that were refused here. */
     refusedLogins,
-    /** The calls that are kept here. */
     callDirectory,
     /** Members that have ended. */
     endedCalls,
-    /** To be begun after every change of the registry. */
+    /** Begins after every change of the registry. */
     deviceReview: deviceReview({ clock, registry, directory, log }),
     watch,
-    /** The counts of `telemetry`. */
+    /** Exposition of `telemetry`. */
     metrics,
     telemetry: metrics,
     progress: metrics.progress,
@@ -177,21 +172,21 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     answeredWakeups: new AnsweredWakeups(clock, log, requestLog),
     requestLog,
     messages: new AnswerMemory<MessageAnswer>(clock, messagesKnownMax),
-    /** The same of messages that wake their device first. */
+    /** As above, for messages that wake their device first. */
     wakings: new AnswerMemory<MessageAnswer>(clock, messagesKnownMax),
     connections,
     own,
-    /** True while it is being stopped: nothing new is begun. */
+    /** True while the server drains: no new work begins. */
     isDraining: readiness.isDraining,
-    /** True while the store refuses writes: what waits for a commit is not answered in time. */
+    /** True while the store refuses writes: requests that need a commit cannot be answered in time. */
     storeRefuses: () => health.refuses,
     /**
-     * `ws://host:port` or `wss://host:port`, by which devices reach the media listener that is to have the call, null: of any
-     * call; null: none is known.
+     * `ws://host:port` or `wss://host:port` of the media listener for the call; `sessionId` null: for any call. Null: none is
+     * known.
      */
     mediaUrl: (sessionId: SessionId | null): string | null =>
       own.calls?.mediaProcesses.urlOf(sessionId) ?? mediaUrl(settings, null),
-    /** Sound formats that the media processes of this server can encode; null: not known. */
+    /** Sound formats that the media processes can encode; null: unknown. */
     soundEncoders: () => soundEncodersOf(own.calls?.mediaProcesses.capacity() ?? []),
   };
 }
@@ -200,7 +195,7 @@ export function joinContext(open: OpenContext, member: ContextMember) {
   const { clock, settings, own, telemetry, callDirectory } = open;
   const { peers, observe, cluster, callLocator } = member;
   own.member = member;
-  /** Members that share what an application may do; at least 1. */
+  /** Members that share the rate limits of an application; at least 1. */
   const sharers = (): number => peers.alive().length;
   return {
     ...open,
@@ -211,7 +206,7 @@ export function joinContext(open: OpenContext, member: ContextMember) {
     sharers,
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), sharers),
     issued: new IssuedCalls(clock, (issued) => peers.notify('everybody', issued)),
-    /** The ends of calls that backends and controllers ask for. */
+    /** Ends calls on behalf of backends and controllers. */
     callEnds: callEnds(open, member),
     rejections: new CallRejections({ directory: callDirectory, callLocator, telemetry }),
   };

@@ -1,4 +1,4 @@
-/** The figures of what a server has one of, as a scrape of its metrics asks for them: none blocks the loop or waits for long. */
+/** Figures that a server has once, read at a scrape: none blocks the loop or waits for long. */
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { completesWithin, type Clock } from '../../lib/clock.ts';
@@ -14,16 +14,16 @@ export interface LiveFiguresDeps {
   readonly clock: Clock;
   readonly store: Pick<Store, 'directory' | 'registry' | 'state'>;
   readonly registry: Pick<RegistryStore, 'counts'>;
-  /** May never be answered. */
+  /** May never resolve. */
   readonly webhookBacklog: () => Promise<Result<WebhookFigures, unknown>>;
 }
 
-/** A disk or a thread that hangs leaves its figures out, and the scrape goes on. */
+/** A scrape omits figures of a disk or thread that hangs for longer, milliseconds. */
 const figureMsMax = 1000;
 
 export class LiveFigures implements ServerFigures {
   readonly #deps: LiveFiguresDeps;
-  /** Of the scrape under way, whose gauges all ask for it. */
+  /** The request of the current scrape, shared by its gauges. */
   #asking: Promise<WebhookFigures | null> | null = null;
 
   constructor(deps: LiveFiguresDeps) {

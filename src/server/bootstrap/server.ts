@@ -1,6 +1,6 @@
 /**
- * A server: its parts in the order they are put together, and how it stops. Nothing listens for devices or callers until the
- * store is open, the registry is in, and what a crash left open is closed.
+ * A server: composition of its parts, start and stop. It accepts devices and requests only after the store is open, the registry is
+ * imported, and sessions left open by a crash are closed.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { assert } from '../../lib/assert.ts';
@@ -27,13 +27,13 @@ import type { ListenerName, Settings } from '../config/settings-schema.ts';
 export interface ServerDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** Left out: a child. */
+  /** Default: a child process. */
   readonly startMedia?: () => MediaCarrier;
-  /** Sources of the settings; absent: none, as in a test. */
+  /** Sources of the settings. Default: none. */
   readonly configured?: ConfiguredSettings;
-  /** Writes to the log whatever its level; left out: as what is of interest. */
+  /** Writes to the log at every level. Default: level info. */
   readonly announce?: Logging['announce'];
-  /** The core of a site with edges has it; absent: this process holds the sleep connections. */
+  /** Present in the core of a site with edges; absent: this process holds the sleep connections. */
   readonly core?: CoreHandle;
 }
 
@@ -41,7 +41,7 @@ export type RunningServer = Omit<Server, 'recover' | 'listen' | 'close'>;
 
 export type StartServer = typeof startServer;
 
-/** Rejects, with everything closed again, when a part cannot start; the error is a sentence for the operator. */
+/** Rejects, with everything closed again, when a part cannot start. The error is a sentence for the operator. */
 export async function startServer(settings: Settings, deps: ServerDeps): Promise<RunningServer> {
   const membership = await becomeMember(settings, deps);
   try {
@@ -52,11 +52,11 @@ export async function startServer(settings: Settings, deps: ServerDeps): Promise
   }
 }
 
-/** Rejects with a sentence when the others cannot be sought. */
+/** Rejects with a sentence when it cannot join the cluster. */
 async function becomeMember(settings: Settings, { clock, log }: ServerDeps): Promise<Membership> {
   const { nats_url: url } = settings.cluster;
   if (url === null) return new AloneMembership();
-  // Loaded only here: a server without a cluster runs without the client of NATS.
+  // Loaded on demand: a server without a cluster needs no NATS client.
   const { NodeMembership } = await import('../membership/node-membership.ts');
   return NodeMembership.open(settings, url, { clock, log, node: nodeName(settings) });
 }
@@ -96,9 +96,9 @@ class Server {
   readonly #gateways: Gateways;
   readonly #upgrade: UpgradeControl;
   readonly #certificates: CertificatesInForce;
-  /** True: edges may hold sessions of a core before this one. */
+  /** True: edges may hold sessions of a previous core. */
   readonly #awaitsSessions: boolean;
-  /** True: a core of this site has served before this one, and has filled the registry. */
+  /** True: a previous core has served this site, and has filled the registry. */
   readonly #isLater: boolean;
   readonly #timers: Cancel[] = [];
   #listeners: Readonly<Record<ListenerName, string>> | null = null;
@@ -145,8 +145,7 @@ class Server {
   }
 
   /**
-   * The registry comes in, the other members are joined, and what a crash left open is closed. Resolves to the address of the ops
-   * listener.
+   * Imports the registry, joins the cluster, and closes sessions left open by a crash. Resolves with the address of the ops listener.
    */
   async recover(): Promise<string> {
     logOpened(this.#store, this.#context.log);
@@ -157,7 +156,7 @@ class Server {
     return ops;
   }
 
-  /** Devices and callers are let in. */
+  /** Opens the gateways for devices and backends. */
   async listen(ops: string): Promise<this> {
     const { watch, readiness, log, clock, connections, settings } = this.#context;
     this.#timers.push(watch.start(), connections.start(clock, log));
@@ -173,18 +172,18 @@ class Server {
     return this;
   }
 
-  /** Real addresses, by name, once it listens. */
+  /** Bound addresses by listener, once it listens. */
   get listeners(): Readonly<Record<ListenerName, string>> {
     assert(this.#listeners !== null, 'a server has addresses once it listens');
     return this.#listeners;
   }
 
-  /** For who measures it from within. */
+  /** For benchmarks in the same process. */
   get records(): ServerContext['records'] {
     return this.#context.records;
   }
 
-  /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
+  /** SIGHUP: reloads the registry file, keys, tokens and certificates. Never rejects; a part that fails is logged and unchanged. */
   async reload(): Promise<void> {
     await recordReload({
       context: this.#context,
@@ -199,17 +198,17 @@ class Server {
     await recordUpgrade(this.#controlPlane.audit, this.#context, this.#upgrade);
   }
 
-  /** For a successor: see `Gateways`. False: `stay` was called meanwhile. */
+  /** Prepares for the next core: see `Gateways`. False: `stay` was called meanwhile. */
   leave(): Promise<boolean> {
     return this.#gateways.leave();
   }
 
-  /** The successor is gone: as before `leave`. */
+  /** Reverts `leave`: the next core has failed. */
   stay(): void {
     this.#gateways.stay();
   }
 
-  /** Answers what was asked, commits and closes; edges keep the sleep sessions. */
+  /** Answers open requests, commits and closes; edges keep the sleep sessions. */
   async handOver(): Promise<void> {
     this.#controlPlane.endWaits();
     await this.#gateways.handOver();
@@ -217,7 +216,7 @@ class Server {
     this.#context.log.info({}, 'handed over');
   }
 
-  /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
+  /** SIGTERM: drains, commits, closes. `isHurried`: ends all sessions at once. */
   async stop(isHurried = false): Promise<void> {
     const { readiness, directory, log } = this.#context;
     readiness.set('draining');
@@ -231,14 +230,14 @@ class Server {
     log.info({}, 'stopped');
   }
 
-  /** Everything that was opened; what was acknowledged is in the store before it closes. */
+  /** Closes all parts. Acknowledged changes are in the store before it closes. */
   async close(): Promise<void> {
     this.#context.deviceReview.stop();
     this.#controlPlane.calls.close();
     for (const stop of this.#timers.splice(0)) stop();
     await this.#gateways.close();
     await this.#member.close();
-    await this.#controlPlane.stopTelling();
+    await this.#controlPlane.stopNotifying();
     await this.#context.records.close();
     await this.#controlPlane.close();
     await this.#membership.hangUp();

@@ -1,7 +1,6 @@
 /**
- * The health of the store, as operators are told it: in the log once for each change, in readiness, and as gauges. A store that
- * refuses writes heals by itself; one that is damaged is restored, and after LMDB's panic the server is started again. Source:
- * docs/alerts.md.
+ * Reports the health of the store to operators: in the log once per change, in readiness, and as gauges. A store that refuses writes
+ * recovers by itself; a damaged one must be restored; after a panic of LMDB the server must be restarted. Source: docs/alerts.md.
  */
 import type { Log } from '../../lib/log.ts';
 import type { Environment } from '../../storage/lmdb/environment.ts';
@@ -25,21 +24,21 @@ const faultsOfFiles = {
   damaged: {
     reason: 'store_damaged',
     advice: damagedAdvice,
-    message: 'the store is damaged: what lies there cannot be read, the rest is served',
+    message: 'store: damaged; its unreadable pages are not served, the rest is',
   },
   panic: {
     reason: 'store_panic',
     advice: panicAdvice,
     message:
-      'the disk failed the store at its first pages: until a new start nothing of this file is read or written',
+      'store: the disk failed at its first pages; this file is neither read nor written until a restart',
   },
 } as const;
 
 export class StoreHealth {
   readonly #deps: StoreHealthDeps;
-  /** Each file is told once for each of its faults. */
+  /** Files already reported, by kind of fault. */
   readonly #files = { damaged: new Set<string>(), panic: new Set<string>() };
-  /** Why writes are refused; null: they are not. */
+  /** The fault for which writes are refused; null: none. */
   #refusal: StoreFault | null = null;
   #waiting: () => number = () => 0;
 
@@ -47,12 +46,12 @@ export class StoreHealth {
     this.#deps = deps;
   }
 
-  /** Of one file of the store. */
+  /** Reports faults of a file of the store. */
   watch(environment: Pick<Environment, 'path' | 'onFault'>): void {
     environment.onFault((error) => this.foundFault(error, environment.path, faultOf(error)));
   }
 
-  /** Somebody could not read a page of the file, each time, or LMDB has panicked. */
+  /** A page of the file is unreadable at each attempt, or LMDB has panicked. */
   foundFault(error: unknown, file: string, fault: StoreFault): void {
     const kind = fault === 'panic' ? 'panic' : 'damaged';
     if (this.#files[kind].has(file)) return;
@@ -62,22 +61,22 @@ export class StoreHealth {
     this.#deps.log.error({ err: error, file, advice }, message);
   }
 
-  /** Pages of a file cannot be read. */
+  /** True: pages of a file cannot be read. */
   get isDamaged(): boolean {
     return this.#files.damaged.size > 0;
   }
 
-  /** `waiting`: changes in memory that the store has not taken. */
+  /** `waiting`: number of changes in memory, not yet committed. */
   count(waiting: () => number): void {
     this.#waiting = waiting;
   }
 
-  /** What is written waits in memory. */
+  /** True: writes wait in memory. */
   get refuses(): boolean {
     return this.#refusal !== null;
   }
 
-  /** Milliseconds for which a stop waits for the store: not at all for one that takes nothing more of this process. */
+  /** Milliseconds for which a stop waits for the store; 0 after a panic, which only a restart ends. */
   get stopWaitMsMax(): number {
     return this.#refusal === 'panic' ? 0 : stopBacklogMsMax;
   }
@@ -87,13 +86,13 @@ export class StoreHealth {
     return { refuses: this.refuses || panic.size > 0, damagedFiles: damaged.size, waiting: this.#waiting() };
   }
 
-  /** Why the store refuses writes; null: it takes them again. */
-  turned(failure: unknown): void {
+  /** `failure`: why the store refuses writes; null: it accepts them again. */
+  healthChanged(failure: unknown): void {
     const { log, readiness } = this.#deps;
     this.#refusal = failure === null ? null : faultOf(failure);
     if (this.#refusal === null) {
       readiness.clear('store');
-      log.info({}, 'the store takes writes again');
+      log.info({}, 'store: accepts writes again');
       return;
     }
     readiness.set('store');
@@ -102,27 +101,27 @@ export class StoreHealth {
     log.error({ err: failure, advice }, refusalOf(this.#refusal));
   }
 
-  loginsTurned(areClosed: boolean): void {
+  loginsChanged(areClosed: boolean): void {
     const { log } = this.#deps;
     if (areClosed)
       log.error(
         { waiting_max: loginsBacklogMax },
-        'too many changes wait for the store: devices without a session are refused as busy',
+        'store: too many changes wait for it; logins of devices without a session are refused as busy',
       );
-    else log.info({}, 'the store has caught up: devices may log in again');
+    else log.info({}, 'store: caught up; all logins are admitted again');
   }
 
-  /** The server stops, and the store still refuses. */
+  /** Logs a stop while the store refuses writes. */
   stopsWithoutStore(): void {
-    const message = `stopping without ${this.#waiting()} changes that the store refuses to take: they are lost`;
+    const message = `stopping: ${this.#waiting()} changes are lost: the store refuses writes`;
     this.#deps.log.error({ waited_ms: this.stopWaitMsMax, means: lossMeans }, message);
   }
 }
 
 function refusalOf(fault: StoreFault): string {
-  if (fault === 'panic') return 'the store refuses writes until the server is started again';
-  return 'the store refuses writes; tried again every second';
+  if (fault === 'panic') return 'store: refuses writes; restart the server';
+  return 'store: refuses writes; retrying every second';
 }
 
 const lossMeans =
-  'backends are not told of these logins, ends, wakeups and calls; devices log in again; changes of the registry are told after the next start';
+  'backends receive no events of these logins, ends, wakeups and calls; devices log in again; registry changes are announced after the next start';

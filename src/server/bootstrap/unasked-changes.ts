@@ -1,6 +1,6 @@
 /**
- * The changes that no token stands behind, with their lines in the audit log: the import of the registry file at the start, and
- * signals to the server.
+ * Changes without an operator: the import of the registry file at the start, and signals to the server. They have lines in the audit
+ * log too.
  */
 import { resolve } from 'node:path';
 import { messageOf } from '../../lib/result.ts';
@@ -23,7 +23,7 @@ interface RegistryFilling {
   readonly audit: AuditLog;
 }
 
-/** The registry at the start, from its file where one is set. Rejects when the file cannot come in, or with an AuditRefusal. */
+/** Imports the registry file at the start, if one is set. Rejects when the import fails, or with an AuditRefusal. */
 export async function fillRegistry(
   { settings, registry, log }: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
   { refresh, audit }: RegistryFilling,
@@ -39,11 +39,11 @@ export async function fillRegistry(
   if (registry.isEmpty())
     log.warn(
       { data_dir: resolve(settings.data.dir) },
-      'the registry is empty: nobody can call and no device can log in; check the data directory, or see reveille registry import --help',
+      'registry: empty: no backend and no device can log in; check the data directory, or see reveille registry import --help',
     );
 }
 
-/** The registry file, of a core that serves already. Never rejects; a failure is logged and changes nothing. */
+/** Imports the registry file into a serving core. Never rejects; a failure is logged and changes nothing. */
 export async function importLate(
   context: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
   filling: RegistryFilling,
@@ -52,18 +52,21 @@ export async function importLate(
   try {
     await fillRegistry(context, filling);
   } catch (error) {
-    context.log.error({ reason: messageOf(error) }, 'the registry stays as the core before had it');
+    context.log.error(
+      { reason: messageOf(error) },
+      'registry import: failed; the registry stays as the previous core left it',
+    );
   }
 }
 
 interface Reloaded {
   /** Null: no registry file is set. */
   readonly imported: ImportResult | null;
-  /** Failed parts, a sentence each. */
+  /** One sentence for each failed part. */
   readonly problems: readonly string[];
 }
 
-/** SIGHUP: the registry file, operators' tokens, certificates and the keys of call tokens are read again. Never rejects. */
+/** SIGHUP: reloads the registry file, operators' tokens, certificates and token keys. Never rejects. */
 export async function recordReload(parts: ReloadedParts): Promise<void> {
   const { settings, log } = parts.context;
   const { file } = settings.registry;
@@ -87,7 +90,7 @@ interface ReloadedParts {
   readonly certificates: CertificatesInForce;
 }
 
-/** Each part is reloaded by itself: one that fails leaves in force what was. Never rejects. */
+/** Reloads each part separately: one that fails stays as it was. Never rejects. */
 async function reloadAll(parts: ReloadedParts): Promise<Reloaded> {
   const { controlPlane, certificates, context } = parts;
   const imported = await controlPlane.importFile();
@@ -98,25 +101,26 @@ async function reloadAll(parts: ReloadedParts): Promise<Reloaded> {
   if (context.settings.media.process === 'elsewhere') found.push(await reloadElsewhere(parts));
   found.push(await context.tokenKeys.reload());
   const { names, problem } = settingsAwaitingRestart(context.configured);
-  if (names.length > 0) context.log.warn({ settings: names }, 'changed settings take effect at a restart');
-  if (problem !== null)
-    context.log.warn({ reason: problem }, 'a restart would fail: the settings are not in order');
+  if (names.length > 0)
+    context.log.warn({ settings: names }, 'settings: changed; they take effect at a restart');
+  if (problem !== null) context.log.warn({ reason: problem }, 'settings: invalid; a restart would fail');
   const problems = found.filter((problem) => problem !== null);
   if (problems.length === 0) context.log.info({}, 'reloaded');
-  else context.log.error({ problems }, 'reloaded in part; each part that failed stays as it was');
+  else context.log.error({ problems }, 'reload: incomplete; each failed part stays as it was');
   return { imported, problems };
 }
 
-/** The files are on the other machine, so of its certificates only the fingerprints are known. */
+/** The certificate files are on the other machine, so only the fingerprints are known here. */
 async function reloadElsewhere({ controlPlane, context: { log } }: ReloadedParts): Promise<string | null> {
   const { mediaProcesses } = controlPlane.calls;
   const reason = await mediaProcesses.reloadTls();
   const fingerprints = mediaProcesses.connections.map(({ certificate }) => certificate);
-  if (reason === null) log.info({ listener: 'media', fingerprints }, 'certificates in force elsewhere');
+  if (reason === null)
+    log.info({ listener: 'media', fingerprints }, 'certificates: in force at the media processes elsewhere');
   else
     log.error(
       { listener: 'media', fingerprints, reason },
-      'certificate not reloaded; the one in force stays',
+      'certificate: not reloaded; the previous one stays in force',
     );
   return reason === null ? null : `media certificate: ${reason}`;
 }
@@ -154,7 +158,7 @@ function reloadOutcome({ imported, problems }: Reloaded): AuditOutcome {
   return problems.length === 0 ? outcome : { ...outcome, result: 'failed', reason: problems.join('; ') };
 }
 
-/** Also of a command on a store at rest. */
+/** Also used by commands on the store of a stopped server. */
 export function importOutcome(imported: ImportResult): AuditOutcome {
   if (!imported.ok) return { result: 'refused', reason: imported.error.message };
   const { skipped } = imported.value;
@@ -173,7 +177,7 @@ function intentOf(operator: 'start' | 'signal', action: AuditAction, ids: AuditI
   return { operator, role: null, from: `pid ${process.pid}`, action, ids };
 }
 
-/** A registry that cannot be read is another fault. */
+/** An unreadable registry counts as not empty: that is another fault. */
 export function hasEntries(registry: Pick<ServerContext['registry'], 'isEmpty'>): boolean {
   try {
     return !registry.isEmpty();

@@ -1,7 +1,7 @@
 /**
- * The webhooks of a cluster: they are delivered by the node whose turn it is, and only by it. When the turn comes, the
- * delivery store that the last one kept is taken over before anything is sent; when it ends, sending ends at once. The other nodes
- * tell operators where to ask. Source: events.md, Webhooks; cluster.md, Events.
+ * Webhooks of a cluster: only the node that holds the lease delivers them. It loads the delivery store of the previous holder before it
+ * sends anything, and stops sending at once when it loses the lease. The other nodes name the holder to operators.
+ * Source: events.md, Webhooks; cluster.md, Events.
  */
 import type { WebhookLease } from '../../cluster/membership/webhook-lease.ts';
 import type { NatsDeliveryStore } from '../../cluster/records/nats-delivery-store.ts';
@@ -23,15 +23,15 @@ export type WebhookLeaderElectionDeps = Omit<WebhooksDeps, 'replicateDeliveries'
   readonly log: Log;
   readonly events: Pick<EventLog, 'head' | 'follow'>;
   readonly deliveries: Pick<NatsDeliveryStore, 'load' | 'keep'>;
-  /** True: the leader cannot be known now. */
+  /** True: the holder cannot be known now. */
   readonly isCutOff: () => boolean;
-  /** Made with what it is to call when the turn comes and goes. */
-  readonly turns: (told: { onGained: () => void; onLost: () => void }) => WebhookLeadership;
+  /** Creates the lease. Callbacks: gained and lost. */
+  readonly turns: (callbacks: { onGained: () => void; onLost: () => void }) => WebhookLeadership;
 };
 
-/** The log here may be behind what the last holder had delivered: so long it is waited for. */
+/** Maximum wait until the local log reaches the previous holder's cursor, milliseconds. */
 const logMsMax = 10_000;
-/** A turn that could not be begun is tried again after this, while it lasts. */
+/** Retry interval of a failed start while the lease is held, milliseconds. */
 const retryMs = 3000;
 
 export class WebhookLeaderElection implements WebhookService {
@@ -39,7 +39,7 @@ export class WebhookLeaderElection implements WebhookService {
   readonly #deps: WebhookLeaderElectionDeps;
   readonly #turns: WebhookLeadership;
   #webhooks: Webhooks | null = null;
-  /** One change of turns after the other. */
+  /** Serializes gains and losses of the lease. */
   #changing: Promise<void> = Promise.resolve();
   #cancelRetry: Cancel = () => undefined;
 
@@ -52,7 +52,7 @@ export class WebhookLeaderElection implements WebhookService {
     this.routes = webhookRoutes(this);
   }
 
-  /** Once the members that live are known. */
+  /** Call once the live members are known. */
   start(): void {
     this.#turns.start();
   }
@@ -61,7 +61,7 @@ export class WebhookLeaderElection implements WebhookService {
     this.#webhooks?.registryChanged();
   }
 
-  /** Resolves when this node delivers no more, and another may. */
+  /** Resolves when this node has stopped delivering and released the lease. */
   async stop(): Promise<void> {
     this.#change(async () => {
       this.#cancelRetry();
@@ -90,7 +90,7 @@ export class WebhookLeaderElection implements WebhookService {
 
   #change(act: () => Promise<void>): void {
     this.#changing = this.#changing.then(act).catch((error: unknown) => {
-      this.#deps.log.error({ err: error }, 'the webhooks could not be begun or ended; tried again');
+      this.#deps.log.error({ err: error }, 'webhooks: cannot start or stop on this node; retrying');
       this.#cancelRetry = this.#deps.clock.after(retryMs, () => this.#change(() => this.#begin()));
     });
   }
@@ -108,9 +108,9 @@ export class WebhookLeaderElection implements WebhookService {
     });
     await webhooks.start();
     this.#webhooks = webhooks;
-    // What changed while it started, too.
+    // The registry may have changed during the start.
     webhooks.registryChanged();
-    log.info({ cursor }, 'this node delivers the webhooks now');
+    log.info({ cursor }, 'webhooks: this node delivers them now');
   }
 
   async #end(): Promise<void> {
@@ -120,7 +120,7 @@ export class WebhookLeaderElection implements WebhookService {
     await webhooks?.abandon();
   }
 
-  /** Resolves when the log here has come to `cursor`, or will not. */
+  /** Resolves when the local log has reached `cursor`, or after the maximum wait. */
   async #reached(cursor: number): Promise<void> {
     const { events, clock } = this.#deps;
     if (events.head >= cursor) return;

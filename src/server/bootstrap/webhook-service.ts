@@ -1,4 +1,4 @@
-/** The webhooks as the server has them: told of every commit, asked by operators. The work is done on their own thread. */
+/** Webhooks as the server sees them: notified of every commit, queried by operators. Delivery runs on its own thread. */
 import type { Clock } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
@@ -17,22 +17,22 @@ export interface WebhooksDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
-  /** A page of this file of the store cannot be read, each time, or LMDB has panicked. */
+  /** A page of the file is unreadable at each attempt, or LMDB has panicked. */
   readonly onFault: (file: string, reason: string, fault: StoreFault) => void;
   readonly events: Pick<EventLog, 'head' | 'follow'>;
-  /** Of a store that this process has open. */
+  /** Data directory of the store, which this process has open. */
   readonly dataDirectory: string;
-  /** Whether they may go to loopback, private and other special addresses. */
+  /** True: webhooks may go to loopback, private and other special addresses. */
   readonly allowLocal: boolean;
-  /** Keeps every change of their delivery store where another node finds it, before it counts; by default there is no other. */
+  /** Replicates each change of the delivery store to other nodes before it takes effect. Default: none. */
   readonly replicateDeliveries?: (changes: readonly HookChanges[]) => Promise<void>;
-  /** Their delivery store, before the thread has it; a simulation has it in memory. */
+  /** Opens the delivery store before the thread does. Default: on disk; a simulation has it in memory. */
   readonly openTables?: () => WebhookTables;
-  /** A test has a thread that it can make die. */
+  /** Default: a real thread. */
   readonly startWorker?: NonNullable<WebhookThreadDeps['startWorker']>;
 }
 
-/** The webhooks, to the server: this node's, or those of several nodes that deliver in turn. */
+/** Webhooks of this node, or of a cluster with one delivering node. */
 export interface WebhookService extends Pick<WebhookThread, 'ask'> {
   readonly routes: readonly AdminRoute[];
   start(): Promise<void> | void;
@@ -44,7 +44,7 @@ export class Webhooks implements WebhookService {
   readonly routes: readonly AdminRoute[];
   readonly #events: WebhooksDeps['events'];
   readonly #thread: WebhookThread;
-  /** A head was posted in this turn of the loop; the next one waits for the end of it. */
+  /** True: the head was posted in this turn; the next post waits until its end. */
   #isPosted = false;
   #unfollow = (): void => undefined;
 
@@ -67,12 +67,12 @@ export class Webhooks implements WebhookService {
   }
 
   /**
-   * Resolves when they are served; rejects when the thread cannot be started. Call it with the registry in, and before
-   * anything happens that a webhook is to be told of.
+   * Resolves when delivery runs; rejects when the thread cannot start. Call it after the registry was imported, and before the first
+   * event of a webhook.
    */
   async start(): Promise<void> {
     await this.#thread.start();
-    // What was committed while it started, too.
+    // Events may have been committed during the start.
     this.#notifyHead();
     this.#unfollow = this.#events.follow(() => this.#notifyHead());
   }
@@ -83,26 +83,24 @@ export class Webhooks implements WebhookService {
     return this.#thread.ask<Kind>(question);
   }
 
-  /** After every change of a webhook, or of a product's applications. */
+  /** Call after every change of a webhook, or of a product's applications. */
   registryChanged(): void {
     this.#thread.post({ kind: 'registry-changed', head: this.#events.head });
   }
 
-  /**
-   * Resolves when the thread is gone; attempts under way have some seconds. What was not delivered comes after the next start.
-   */
+  /** Resolves when the thread has ended; pending attempts have some seconds. The rest is delivered after the next start. */
   async stop(): Promise<void> {
     this.#unfollow();
     await this.#thread.stop();
   }
 
-  /** At once, whatever is under way. */
+  /** Ends the thread at once. */
   async abandon(): Promise<void> {
     this.#unfollow();
     await this.#thread.abandon();
   }
 
-  /** At once, for the first commit of a turn of the loop; once more at its end, where there were more. Nobody without a hook. */
+  /** Posts the head at the first commit of a turn, and once more at its end after further commits. Without a hook it posts nothing. */
   #notifyHead(): void {
     if (this.#isPosted || !this.#thread.hasHooks) return;
     this.#isPosted = true;

@@ -1,8 +1,8 @@
-/** The environment that a server gives to its child processes. */
+/** The environment of child processes. */
 
 /**
- * The variables that Node and the libraries behind it read, and no more: the rest of the server's environment, secrets
- * among it, is none of its business. Its settings are its task.
+ * Variables that Node and its libraries read. A child gets no other part of the server's environment, which may hold secrets; its
+ * settings are in its task.
  */
 const environmentNames: ReadonlySet<string> = new Set([
   'PATH',
@@ -17,13 +17,13 @@ const environmentNames: ReadonlySet<string> = new Set([
   'LD_PRELOAD',
   'DYLD_LIBRARY_PATH',
   'MALLOC_ARENA_MAX',
-  // Windows has these; its names have no case.
+  // For Windows, where names are case-insensitive.
   'SYSTEMROOT',
   'TEMP',
   'TMP',
 ]);
 
-/** Set to `true`, msgpackr loads no native module: it reads this variable as it loads. */
+/** Set to `true`, it keeps msgpackr from loading its native module. */
 export const msgpackWithoutNative = 'MSGPACKR_NATIVE_ACCELERATION_DISABLED';
 
 export function childEnvironment(): NodeJS.ProcessEnv {

@@ -1,16 +1,16 @@
-/** The process of a child: its command, its stream, and its end with its last words. Source: scale-out.md, Edges. */
+/** The process of a child: its command, its stream, and its end with its last output. Source: scale-out.md, Edges. */
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
 import { childDescriptor } from '../../lib/children/child-messages.ts';
 import { type Clock, completesWithin } from '../../lib/clock.ts';
 
-/** A process that was started, and the supervisor's end of its stream. */
+/** A started process, with the supervisor's end of its stream. */
 export interface ChildFork {
   readonly channel: Duplex;
   readonly pid: number | null;
-  /** Resolves, once, when it is gone: how it ended, in a few words. */
+  /** Resolves when it has ended: how, in a few words. */
   readonly ended: Promise<string>;
-  /** Ends it where it stands, also when it is stopped. */
+  /** Kills it with SIGKILL, which also ends a stopped process. */
   kill(): void;
 }
 
@@ -21,7 +21,7 @@ interface EndOptions {
   readonly overdue: () => void;
 }
 
-/** Resolves when the child is gone: by itself, `ending` within `msMax`, or killed, which `overdue` logs. */
+/** Resolves when the child has ended: by itself within `msMax`, or killed after `overdue` was called. */
 export async function endOrKill(
   child: Pick<ChildFork, 'ended' | 'kill'>,
   { clock, msMax, ending, overdue }: EndOptions,
@@ -32,12 +32,12 @@ export async function endOrKill(
   await child.ended;
 }
 
-/** The end of the child's output that is kept. */
+/** Characters kept from the end of the child's output. */
 const lastWordsCharactersMax = 1000;
 
 /**
- * The command that runs Node with `args`; on Linux a shell runs the lines of `preparation` first. A process that still loads
- * cannot see that its parent has died, and may hang there: the kernel then sends it SIGHUP, which a loaded child ignores.
+ * The command that runs Node with `args`; on Linux a shell runs `preparation` first. A process that is still loading cannot notice the
+ * death of its parent, so the kernel then sends it SIGHUP; a loaded child ignores that signal.
  */
 export function nodeCommand(args: readonly string[], preparation = ''): [command: string, args: string[]] {
   if (process.platform !== 'linux') return [process.execPath, [...args]];
@@ -48,8 +48,8 @@ exec "$@"`;
 }
 
 /**
- * A child of Node's, by `spawn`, `fork` or `cluster.fork`, whose `stdio` has a pipe at `childDescriptor`. Outputs that are
- * pipes are read, and their end is kept as its last words. Throws when the machine had no process to give.
+ * Wraps a child of `spawn`, `fork` or `cluster.fork` whose `stdio` has a pipe at `childDescriptor`. Reads its piped outputs, and keeps
+ * their end. Throws when the process could not be created.
  */
 export function forkOf(child: ChildProcess): ChildFork {
   const ended = endOf(child);
@@ -57,16 +57,16 @@ export function forkOf(child: ChildProcess): ChildFork {
   return { channel, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
 }
 
-/** Throws when there is none: Node could not open the descriptors. */
+/** Throws when there is no stream: Node could not open the descriptors. */
 export function streamAt(child: ChildProcess, descriptor: number): Duplex {
   const stream = child.stdio?.[descriptor] ?? null;
   if (stream === null) throw new Error('no process can be started: too many open files');
-  // An early end shows on the stream itself, once its owner listens.
+  // The owner of the stream notices an early end once it listens.
   stream.on('error', () => undefined);
   return stream as Duplex;
 }
 
-/** Resolves behind the end of its output. Never rejects. */
+/** Resolves after the end of its output. Never rejects. */
 function endOf(child: ChildProcess): Promise<string> {
   const outputs = [child.stdout, child.stderr].filter((output): output is Readable => Boolean(output));
   let words = '';

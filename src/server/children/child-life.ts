@@ -1,6 +1,6 @@
 /**
- * One life of a child process: start, hello, task, ready, end. A child that says no hello in time, is not ready in time, or
- * shows no life for 5 s is killed. Source: scale-out.md, Edges.
+ * One run of a child process: start, hello, task, ready, end. A child without a hello or `ready` in time, or without a heartbeat for 5 s,
+ * is killed. Source: scale-out.md, Edges.
  */
 import {
   childBounds,
@@ -17,28 +17,28 @@ import type { ChildFork } from './child-fork.ts';
 
 export interface LifeOptions {
   readonly clock: Clock;
-  /** Name of the kind of child in sentences: `media process`. */
+  /** Kind of child, for sentences: `media process`. */
   readonly name: string;
-  /** From its start to its hello, and from its task to the time when it serves. */
+  /** Limit for start to hello, and for task to ready, each. */
   readonly startMsMax: number;
 }
 
 export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFork> {
   readonly fork: Fork;
-  /** Why it ended, in a few words; `fork.ended` has the signal or exit code. */
+  /** Reason of its end, in a few words; `fork.ended` has the signal or exit code. */
   readonly ended: Promise<string>;
-  /** Resolves when it says hello. */
+  /** Resolves at its hello. */
   readonly loaded: Promise<void>;
   readonly #options: LifeOptions;
   readonly #link: Link<ToChild<Kind>, FromChild<Kind>>;
   #loaded: () => void = () => undefined;
   #release: string | null = null;
   #stage: 'waiting' | 'starting' | 'up' = 'waiting';
-  /** Counted, so that a supervisor that stood still kills no child. */
+  /** Heartbeats are counted, so that a supervisor that was suspended kills no child. */
   #startingHeartbeats = 0;
   #isReady: (facts: Kind['ready']) => void = () => undefined;
   #reported: (report: Kind['report']) => void = () => undefined;
-  /** The reason that it gave, or ours to kill it; null: there is none. */
+  /** Reason reported by the child, or reason of the kill; null: none. */
   #why: string | null = null;
 
   constructor(fork: Fork, options: LifeOptions) {
@@ -55,7 +55,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
       bounds: {
         ...childBounds,
         helloMsMax: startMsMax,
-        // A start may be one long turn: a store is opened.
+        // A start may block the loop for long, for example to open a store.
         get silenceMsMax() {
           return isUp() ? childBounds.silenceMsMax : startMsMax;
         },
@@ -63,7 +63,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
       language: childLanguage<FromChild<Kind>>(),
       received: (message) => this.#received(message),
       heartbeat: () => this.#heartbeat(),
-      // Without its stream it gets no order, and it may hang in native code. A death breaks the stream, too, and has its own words.
+      // Without its stream a child receives no orders, and may hang in native code. If it died, `fork.ended` has the reason.
       ended: (fault, how) => this.kill(how === 'fault' ? fault : null),
     });
     this.#link.send({ kind: 'hello', version: childVersion });
@@ -75,7 +75,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     return this.fork.pid;
   }
 
-  /** The version of its program; null: it has not said hello. */
+  /** Version of its program; null: no hello yet. */
   get release(): string | null {
     return this.#release;
   }
@@ -84,7 +84,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     return this.#stage === 'up';
   }
 
-  /** Call it once. Resolves when the child serves; rejects when it has ended before, with the reason. */
+  /** Call once. Resolves when the child is ready; rejects with the reason when it ends before. */
   begin(task: Kind['task'], reported: (report: Kind['report']) => void): Promise<Kind['ready']> {
     this.#stage = 'starting';
     this.#reported = reported;
@@ -95,18 +95,18 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     });
   }
 
-  /** A child that is gone gets none. */
+  /** Ignored after the child has ended. */
   order(order: Kind['order']): void {
     this.#link.send({ kind: 'order', order });
   }
 
-  /** Orders it to end; a child that is not loaded is killed. */
+  /** Orders it to end; kills a child that is not loaded. */
   stop(): void {
     if (this.#release === null) this.kill();
     else this.#link.send({ kind: 'stop' });
   }
 
-  /** `why`: a sentence, of which the first is kept; null: the signal says enough. */
+  /** `why`: a sentence, of which the first is kept; null: the signal is reason enough. */
   kill(why: string | null = null): void {
     this.#why ??= why;
     this.fork.kill();
@@ -143,7 +143,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
   }
 }
 
-/** Children that have not said hello: they cannot see the end of this process, and are killed then. */
+/** Children before their hello: they would not notice the end of this process, so they are killed with it. */
 const loading = new Set<{ kill(): void }>();
 process.on('exit', () => {
   for (const child of loading) child.kill();

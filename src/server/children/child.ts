@@ -1,6 +1,6 @@
 /**
- * A child process under its supervisor, over all its lives. After its first start a death is followed by another start: at
- * once, or with back-off when it died soon after a start. Source: scale-out.md, Edges.
+ * A supervised child process. After its first start it is restarted whenever it dies: at once, or with back-off when it died soon after
+ * a start. Source: scale-out.md, Edges.
  */
 import type { ChildKind } from '../../lib/children/child-messages.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -10,45 +10,43 @@ import { messageOf } from '../../lib/result.ts';
 import { endOrKill, type ChildFork } from './child-fork.ts';
 import type { ChildLife } from './child-life.ts';
 
-/** `down`: there is no process. */
+/** `down`: no process. */
 export type ChildState = 'starting' | 'up' | 'stopping' | 'down';
 
 export interface ChildFacts {
   readonly state: ChildState;
-  /** Null: it is down. */
   readonly pid: number | null;
-  /** The version of its program; null: it has not said hello. */
+  /** Version of its program; null: no hello yet. */
   readonly release: string | null;
-  /** Starts after the first one. */
   readonly restarts: number;
-  /** Wall milliseconds of its start; null: it is down. */
+  /** Wall milliseconds of its start; null: down. */
   readonly sinceMs: number | null;
 }
 
 export interface ChildOptions<Kind extends ChildKind, Fork extends ChildFork> {
   readonly clock: Clock;
   readonly log: Log;
-  /** Name of the kind of child in sentences: `media process`. */
+  /** Kind of child, for sentences: `media process`. */
   readonly name: string;
   /** Fields of every log line about it. */
   readonly fields: object;
   readonly restartMs: { readonly min: number; readonly max: number };
-  /** Throws when the machine has no process to give. */
+  /** Throws when the process could not be created. */
   readonly launch: () => ChildLife<Kind, Fork>;
-  /** The task of a new life. `last`: facts of the life that served last; null: there was none. `failure`: as `#failure`. */
+  /** Task of a new process. `last`: facts of the process that was ready last; null: none. `failure`: as `#failure`. */
   readonly task: (
     life: ChildLife<Kind, Fork>,
     last: Kind['ready'] | null,
     failure: string | null,
   ) => Kind['task'];
   readonly reported?: (report: Kind['report']) => void;
-  /** It has died, after it had served; it is started again unless this call stops it. `why`: a few words or a sentence. */
+  /** Called when a ready child has died; it is restarted unless this call stops it. `why`: a few words or a sentence. */
   readonly died?: (why: string) => void;
   /** Called when its facts change. */
   readonly changed?: () => void;
 }
 
-/** One that lived so long died of something else than its start. */
+/** A process that lived this long did not die of its start. */
 const soundLifeMs = 5000;
 
 export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = ChildFork> {
@@ -58,14 +56,14 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
   #startedMs = 0;
   #starts = 0;
   #last: Kind['ready'] | null = null;
-  /** Sentence of the last start, which failed: the log has it; null: it did not. */
+  /** Reason of the last start if it failed; already logged. Null: it succeeded. */
   #failure: string | null = null;
   #isStopping = false;
 
   constructor(options: ChildOptions<Kind, Fork>) {
     const { clock, restartMs } = options;
     this.#options = options;
-    // The first death has no wait: peers reconnect at once.
+    // No delay after the first death: peers reconnect at once.
     this.#restarts = new Restarts(clock, { immediate: 1, msMin: restartMs.min, msMax: restartMs.max });
   }
 
@@ -80,7 +78,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     return { state, pid, release, restarts, sinceMs };
   }
 
-  /** Resolves when it serves. Rejects when it has ended before, with a sentence for the operator; it is not started again then. */
+  /** Resolves when it is ready. Rejects with a sentence for the operator when it ends before; it is not restarted then. */
   async start(): Promise<Kind['ready']> {
     const { clock, name, launch, task } = this.#options;
     this.#starts += 1;
@@ -102,14 +100,14 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     return facts;
   }
 
-  /** The life that serves; null: none does. */
+  /** The process that is ready; null: none. */
   get life(): ChildLife<Kind, Fork> | null {
     return this.#life?.isUp === true ? this.#life : null;
   }
 
   /**
-   * `successor`, which has begun, is this child from now on; its death is followed by another start. The life before it ends by
-   * itself. `serving`: as returned by its `begin`.
+   * Replaces the process by `successor`, which has begun and is restarted from now on. The old process ends by itself.
+   * `serving`: as returned by its `begin`.
    */
   succeed(successor: ChildLife<Kind, Fork>, serving: Promise<Kind['ready']>): void {
     this.#startedMs = this.#options.clock.monotonicMs();
@@ -122,17 +120,17 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     );
   }
 
-  /** A child that is down gets none. */
+  /** Ignored while it is down. */
   order(order: Kind['order']): void {
     this.#life?.order(order);
   }
 
-  /** It is started again. `why`: a sentence for the log; null: the signal says enough. */
+  /** Kills it, and it is restarted. `why`: a sentence for the log; null: the signal is reason enough. */
   kill(why: string | null): void {
     this.#life?.kill(why);
   }
 
-  /** Ends it for good: `drain` if it serves, then the order; killed after `msMax`. Resolves when it is gone. */
+  /** Ends it without a restart: `drain` if it is ready, then the order; killed after `msMax`. Resolves when it has ended. */
   async stop(msMax: number, drain: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     this.#startNoMore();
     const life = this.#life;
@@ -148,12 +146,11 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
       clock,
       msMax,
       ending: stopping(),
-      overdue: () =>
-        log.warn({ ...fields, pid: life.pid }, `the ${name} does not stop by itself and is killed`),
+      overdue: () => log.warn({ ...fields, pid: life.pid }, `${name}: did not stop in time; killed`),
     });
   }
 
-  /** Kills it for good. */
+  /** Kills it without a restart. */
   close(): void {
     this.#startNoMore();
     this.#life?.kill();
@@ -164,7 +161,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     this.#last = facts;
     this.#failure = null;
     const startMs = Math.round(clock.monotonicMs() - this.#startedMs);
-    log.info({ ...fields, pid: life.pid, ...facts, start_ms: startMs }, `the ${name} is up`);
+    log.info({ ...fields, pid: life.pid, ...facts, start_ms: startMs }, `${name}: started`);
     this.#changed();
   }
 
@@ -184,7 +181,7 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     const livedMs = Math.round(clock.monotonicMs() - this.#startedMs);
     const waitMs = this.#restarts.died(livedMs >= soundLifeMs);
     const death = { ...fields, pid, why, how, lived_ms: livedMs, restart_ms: waitMs };
-    log.error(death, `the ${name} died; it is started again`);
+    log.error(death, `${name}: died; restarting`);
     this.#restarts.startAfter(
       waitMs,
       async () => void (await this.start()),
@@ -192,12 +189,12 @@ export class SupervisedChild<Kind extends ChildKind, Fork extends ChildFork = Ch
     );
   }
 
-  /** A child that cannot start is started again every few seconds: its reason is logged once. */
+  /** A child that cannot start is retried every few seconds; each reason is logged once. */
   #notStarted(error: unknown, nextMs: number): void {
     const { log, name, fields } = this.#options;
     const failure = messageOf(error);
     if (failure !== this.#failure)
-      log.error({ ...fields, err: error, restart_ms: nextMs }, `the ${name} cannot be started`);
+      log.error({ ...fields, err: error, restart_ms: nextMs }, `${name}: cannot start; will retry`);
     this.#failure = failure;
   }
 

@@ -1,17 +1,17 @@
-/** An edge as a child of the server's supervisor: how it is started. Source: scale-out.md, Edges. */
+/** Starts an edge as a child of the server's supervisor. Source: scale-out.md, Edges. */
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
 import { childEnvironment, msgpackWithoutNative } from './child-environment.ts';
 import { forkOf, type ChildFork } from './child-fork.ts';
 
-/** Half of V8's young generation, which would grow in a storm of logins to 16 MiB, in Node 24 to 64. */
+/** Half of V8's young generation. Default: up to 16 MiB in a storm of logins, with Node 24 up to 64. */
 const semiSpaceMebibytesMax = 4;
 
 /**
- * Throws when the machine has no process to give. It is a worker of `node:cluster` without its scheduling: where the system spreads
- * connections over sockets each edge listens by itself, else all of them accept from one socket, which stays open here
- * as long as one edge listens. It ends with this process.
+ * A worker of `node:cluster` without its scheduling: where the kernel balances connections over sockets, each edge listens by itself;
+ * otherwise all accept from one socket, which stays open here as long as an edge listens. It ends with this process. Throws when the
+ * process could not be created.
  */
 export function startEdgeChild(): ChildFork {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
@@ -19,13 +19,13 @@ export function startEdgeChild(): ChildFork {
     exec: fileURLToPath(moduleBeside('../../edge/process/main', import.meta.url)),
     args: [],
     execArgv: [`--max-semi-space-size=${semiSpaceMebibytesMax}`, ...process.execArgv],
-    // Its input, its last words, the channel of node:cluster, and the stream to its supervisor.
+    // Input, outputs, the channel of node:cluster, and the stream to the supervisor.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
   });
   return forkOf(cluster.fork(environmentOfEdge()).process);
 }
 
-/** Node adds it to the environment of this process, from which it takes what is undefined here. */
+/** `cluster.fork` adds these to the environment of this process; undefined removes a variable. */
 function environmentOfEdge(): NodeJS.ProcessEnv {
   const given = childEnvironment();
   const names = Object.keys(process.env);

@@ -1,6 +1,6 @@
 /**
- * A media process as a child of the server or of its supervisor: how it is started, and what it is given. Source:
- * calls-and-media.md, The media process.
+ * Starts a media process as a child of the server or of its supervisor, with bounded resources.
+ * Source: calls-and-media.md, The media process.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { totalmem } from 'node:os';
@@ -11,9 +11,8 @@ import { mediaHeapMebibytesMax, mediaMemoryShareMax } from '../../model/media/de
 import { childEnvironment } from './child-environment.ts';
 import { forkOf, nodeCommand, streamAt, type ChildFork } from './child-fork.ts';
 
-/** A media process that is there, or is being started. */
+/** A media process that was started. */
 export interface MediaCarrier extends ChildFork {
-  /** The link of its legs. */
   readonly link: Duplex;
 }
 
@@ -22,16 +21,16 @@ const linkDescriptor = 3;
 const oomScore = 500;
 
 /**
- * Throws when the machine has no process to give. The link is a pair of sockets: nobody else can reach it, and it ends with
- * either of the two. The child's output is no log of ours, but the last words of it and its libraries: the end of it is kept.
- * It holds nothing of the server: closeInherited in media/process/main.ts.
+ * The link is a pair of sockets: no other process can reach it, and it ends with either end. The child's output is not logged; its end is
+ * kept as the reason of a crash. The child closes inherited descriptors: closeInherited in media/process/main.ts. Throws when the
+ * process could not be created.
  */
 export function startMediaChild(): MediaCarrier {
   const child = spawnMedia('pipe');
   return { ...forkOf(child), link: streamAt(child, linkDescriptor) };
 }
 
-/** The same without a link: it connects to its core by itself. */
+/** As above, without a link: it connects to its core by itself. */
 export function startSiteMedia(): ChildFork {
   return forkOf(spawnMedia('ignore'));
 }
@@ -41,17 +40,17 @@ function spawnMedia(link: 'pipe' | 'ignore'): ChildProcess {
   const args = [`--max-old-space-size=${mediaHeapMebibytesMax}`, ...process.execArgv, file];
   return spawn(...nodeCommand(args, memoryBound()), {
     env: childEnvironment(),
-    // Its input, its last words, the link, and the stream to its supervisor.
+    // Input, outputs, the link, and the stream to the supervisor.
     stdio: ['ignore', 'pipe', 'pipe', link, 'pipe'],
-    // Out of the terminal's reach: what Ctrl-C ends, and in which order, is the server's affair.
+    // Detached from the terminal: on Ctrl-C the server decides the order in which processes end.
     detached: true,
   });
 }
 
 /**
- * The heap has a bound, and on Linux the writable memory, which a shell sets before it becomes Node: Node cannot bound itself.
- * A bound of the whole address space would say nothing, since V8 reserves 76 GB that it never writes. Where memory is short
- * all the same, the kernel is to end this process and not the server. Limits of the operator's own are kept if they are less.
+ * Limits the heap, and on Linux the writable memory; a shell sets that limit, since Node cannot. A limit of the address space is useless:
+ * V8 reserves 76 GB that it never writes. When memory is short all the same, the kernel kills this process rather than the server.
+ * Lower limits of the operator are kept.
  */
 function memoryBound(): string {
   const kibibytesMax = Math.floor((memoryBytes() * mediaMemoryShareMax) / 1024);
@@ -59,7 +58,7 @@ function memoryBound(): string {
 ulimit -d ${kibibytesMax} 2>/dev/null`;
 }
 
-/** Memory of the machine, or of the container that this process runs in. */
+/** Memory of the machine or the container, bytes. */
 function memoryBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Infinity);
 }

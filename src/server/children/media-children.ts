@@ -1,7 +1,6 @@
 /**
- * Media processes as children of whoever supervises them: as many as the settings say. A child is started
- * again on the same port, so that the calls it carried find it where it was; no other child notices. Source:
- * calls-and-media.md, The media process.
+ * Media processes as children of a supervisor, in the number of the settings. A child is restarted on the same port, so that its calls
+ * find it again; other children are not affected. Source: calls-and-media.md, The media process.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
@@ -18,15 +17,15 @@ export type MediaLife<Fork extends ChildFork> = ChildLife<MediaChildKind, Fork>;
 export interface MediaChildrenDeps<Fork extends ChildFork> {
   readonly clock: Clock;
   readonly log: Log;
-  /** Throws when the machine has no process to give. */
+  /** Throws when the process could not be created. */
   readonly launch: () => Fork;
-  /** The task of the process with this number, whose life has begun. */
+  /** Task of the process with this number. */
   readonly task: (
     process: number,
     settings: MediaProcessSettings,
     life: MediaLife<Fork>,
   ) => MediaChildKind['task'];
-  /** Called when the facts of one have changed. */
+  /** Called when the facts of a process change. */
   readonly changed?: () => void;
 }
 
@@ -41,12 +40,12 @@ export class MediaChildren<Fork extends ChildFork> {
     );
   }
 
-  /** By the numbers of the processes. */
+  /** Indexed by the numbers of the processes. */
   facts(): readonly ChildFacts[] {
     return this.#children.map(({ facts }) => facts);
   }
 
-  /** Resolves when all serve. If one cannot listen, none goes on: rejects with a sentence for the operator. */
+  /** Resolves when all are ready. If one cannot listen, all are ended, and it rejects with a sentence for the operator. */
   async start(): Promise<void> {
     try {
       await Promise.all(this.#children.map((child) => child.start()));
@@ -56,7 +55,7 @@ export class MediaChildren<Fork extends ChildFork> {
     }
   }
 
-  /** `drain`: sends the legs of the process with this number away. Resolves when all are gone. */
+  /** `drain`: closes the legs of the process with this number. Resolves when all have ended. */
   async stop(drain: (process: number) => Promise<void>): Promise<void> {
     await Promise.all(
       this.#children.map((child, process) => child.stop(mediaStopMsMax, () => drain(process))),

@@ -1,6 +1,6 @@
 /**
- * Media processes that connect to the server by themselves: those of its site, each by a socket of its own, and those of other
- * machines, by one gate. Each may come late, go, and come again. Source: calls-and-media.md, The media process; scale-out.md, Edges.
+ * Media processes that connect to the server: those of its site, each over its own socket, and those of other machines, at one port.
+ * Each may connect late, disconnect and reconnect. Source: calls-and-media.md, The media process; scale-out.md, Edges.
  */
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -23,7 +23,7 @@ import { edgesBackMsMax, edgesBringMsMax } from '../site/site-limits.ts';
 export interface MediaLinksDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** One for each that may come. */
+  /** One for each expected media process. */
   readonly connections: readonly MediaConnection[];
 }
 
@@ -42,16 +42,16 @@ abstract class MediaLinks {
     await completesWithin(clock, mediaStopMsMax, drained);
   }
 
-  /** Ends the links: media processes of a site keep their legs, and connect to the next core. */
+  /** Ends the links. Media processes of a site keep their legs, and connect to the next core. */
   close(): void {
     this.#shut();
     for (const connection of this.deps.connections) connection.close();
   }
 
-  /** No more links are accepted. */
+  /** Stops accepting links. */
   protected abstract stopListening(): void;
 
-  /** `settings`: as of `MediaConnection.attach`. Resolves to whether it listens; never rejects. */
+  /** `settings`: as for `MediaConnection.attach`. Resolves with true once it listens, false if it cannot. Never rejects. */
   protected async attach(
     connection: MediaConnection,
     link: Duplex,
@@ -65,16 +65,12 @@ abstract class MediaLinks {
     }
     try {
       const address = await connection.attach(link, settings, (fault) => {
-        if (!this.#isShut)
-          log.warn({ media_process: process, fault }, 'the link to a media process has ended');
+        if (!this.#isShut) log.warn({ media_process: process, fault }, 'media process: link ended');
       });
-      log.info(
-        { media_process: process, address: formatListenAddress(address) },
-        'a media process is linked',
-      );
+      log.info({ media_process: process, address: formatListenAddress(address) }, 'media process: linked');
       return true;
     } catch (error) {
-      log.error({ media_process: process, err: error }, 'a media process came and does not listen');
+      log.error({ media_process: process, err: error }, 'media process: connected but does not listen');
       return false;
     }
   }
@@ -85,20 +81,20 @@ abstract class MediaLinks {
   }
 }
 
-/** The site of a core, for its media processes. */
+/** The part of a core's site that concerns media processes. */
 export interface MediaSite {
-  /** By their numbers. */
+  /** Indexed by process number. */
   readonly mediaSockets: readonly string[];
-  /** False: media processes hold legs of the core before this one. */
+  /** False: media processes hold legs of a previous core. */
   readonly isFirst: boolean;
 }
 
-/** The media processes of a site, which its supervisor starts: each connects again when a core comes back, with the legs that it has. */
+/** Media processes started by the supervisor of a site. Each reconnects to a new core, and keeps its legs. */
 export class SiteMedia extends MediaLinks {
   readonly #settings: Settings;
   readonly #site: MediaSite;
   readonly #servers: Server[] = [];
-  /** Resolved when the process with their number has brought its legs, and listens. */
+  /** Resolved, by process number, when the process has sent its legs and listens. */
   readonly #brought: readonly Deferred<void>[];
   readonly #allBrought: Promise<unknown>;
 
@@ -110,12 +106,12 @@ export class SiteMedia extends MediaLinks {
     this.#allBrought = Promise.all(this.#brought.map(({ promise }) => promise));
   }
 
-  /** Resolves when all have brought the legs of their calls, or need not be waited for any longer. */
+  /** Resolves when all have sent their legs, or after the maximum wait. */
   async whenBrought(): Promise<void> {
     if (!this.#site.isFirst) await completesWithin(this.deps.clock, edgesBringMsMax, this.#allBrought);
   }
 
-  /** A core that comes back serves without a media process that is late. */
+  /** A later core does not wait for its media processes. */
   async start(): Promise<void> {
     const { clock, connections } = this.deps;
     for (const connection of connections) {
@@ -132,14 +128,14 @@ export class SiteMedia extends MediaLinks {
   }
 
   async #welcome(connection: MediaConnection, link: Duplex): Promise<void> {
-    // The process before it is dead; its end may not have been read yet.
+    // The previous process is dead, but its end may not have been read yet.
     if (connection.isTaken) connection.close();
     const own = mediaChildSettings(this.#settings, connection.process);
     if (await this.attach(connection, link, own)) this.#brought[connection.process]?.resolve();
   }
 }
 
-/** The gate by which media processes on other machines come, as many at once as `media.processes` says, known by the key that they share with the server. */
+/** The port for media processes on other machines: at most `media.processes`, authenticated by a pre-shared key. */
 export class MediaGate extends MediaLinks {
   readonly #settings: LinkPort;
   #listener: PskListener | null = null;
@@ -149,18 +145,18 @@ export class MediaGate extends MediaLinks {
     this.#settings = settings;
   }
 
-  /** Resolves when one may come; rejects, with a sentence for the operator, when none can. */
+  /** Resolves when it listens; rejects with a sentence for the operator when it cannot. */
   async start(): Promise<void> {
     const { clock, log } = this.deps;
     const refusals = new Throttle(clock);
     const refused = (sentence: string): void => {
-      if (refusals.pass()) log.warn({}, `the gate of the media process: ${sentence}`);
+      if (refusals.pass()) log.warn({}, `media port: ${sentence}`);
     };
     const welcome = (link: Duplex): void => this.#welcome(link);
     const names = { listen: 'media.link_listen', key: 'media.link_key_file' };
     this.#listener = await listenForLinks(this.#settings, names, mediaPsk, clock, welcome, refused);
     const waitsAt = formatListenAddress({ ...this.#settings.address, port: this.#listener.port });
-    log.info({ address: waitsAt }, 'waiting for a media process elsewhere');
+    log.info({ address: waitsAt }, 'media port: listening for media processes elsewhere');
   }
 
   protected stopListening(): void {
@@ -172,7 +168,7 @@ export class MediaGate extends MediaLinks {
     const connection = connections.find(({ isTaken }) => !isTaken);
     if (connection !== undefined) return void this.attach(connection, link, null);
     const { length: processes } = connections;
-    log.warn({ processes }, 'one more media process came and was sent away: media.processes are linked');
+    log.warn({ processes }, 'media process: declined: media.processes are already linked');
     declineMedia(
       link,
       clock,

@@ -1,6 +1,6 @@
 /**
- * The media processes of a server, by its settings: its children, those of its supervisor, some elsewhere that connect to the
- * gate, or none. Source: calls-and-media.md, The media process.
+ * The media processes of a server, as configured: its own children, children of its supervisor, processes elsewhere that connect, or
+ * none. Source: calls-and-media.md, The media process.
  */
 import { assert } from '../../lib/assert.ts';
 import { MediaGate, SiteMedia, type MediaLinksDeps, type MediaSite } from './media-links.ts';
@@ -9,20 +9,20 @@ import { MediaChildren } from './media-children.ts';
 import type { MediaCarrier } from './media-child.ts';
 
 export interface MediaSupply {
-  /** Resolves when calls that are taken up have the legs that media processes bring; absent: none brings any. */
+  /** Resolves when media processes have sent their legs, which resumed calls need. Absent: they have no legs at a start. */
   whenBrought?(): Promise<void>;
-  /** Resolves when there is a media process, or one may connect; rejects, with a sentence for the operator, when none can. */
+  /** Resolves when a media process runs, or may connect; rejects with a sentence for the operator when that fails. */
   start(): Promise<void>;
-  /** Once the legs have been told to go: resolves when it is gone. */
+  /** Call after the legs were closed. Resolves when the media processes have ended. */
   stop(): Promise<void>;
-  /** At once, whatever it does. */
+  /** Ends them at once. */
   close(): void;
 }
 
 export interface MediaSupplyDeps extends MediaLinksDeps {
-  /** Throws when the machine has no process to give. */
+  /** Throws when the process could not be created. */
   readonly startMedia: () => MediaCarrier;
-  /** Media processes that the supervisor of this core starts; null: this server is no core of a site. */
+  /** Media processes started by the supervisor of this core; null: the server has no supervisor. */
   readonly mediaSite: MediaSite | null;
 }
 
@@ -37,26 +37,26 @@ export function mediaSupply(settings: Settings, deps: MediaSupplyDeps): MediaSup
   return new MediaGate({ address, keyFile }, deps);
 }
 
-/** Without a media process calls are issued, and nobody can be let in to them. */
+/** Without a media process, calls are issued but admit no legs. */
 const nothing: MediaSupply = {
   start: () => Promise.resolve(),
   stop: () => Promise.resolve(),
   close: () => undefined,
 };
 
-/** Each with the link of its legs at a descriptor of its own. Its legs are gone with its link. */
+/** Children, each with a link at its own descriptor. Legs end with the link. */
 function linkedChildren(
   settings: Settings,
   { clock, log, connections, startMedia: launch }: MediaSupplyDeps,
 ): MediaSupply {
-  /** Settled when legs can come to the present lives. */
+  /** Pending until the running processes accept legs. */
   const linked: Promise<unknown>[] = [];
   const children = new MediaChildren(settings, {
     clock,
     log,
     launch,
     task: (process, own, life) => {
-      // It may hang in native code; without its link it is nothing.
+      // A process without its link is useless, and may hang in native code.
       const link = connections[process]?.attach(life.fork.link, own, (fault) => life.kill(fault));
       link?.catch(() => undefined);
       linked[process] = link ?? Promise.resolve();

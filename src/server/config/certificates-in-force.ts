@@ -1,4 +1,4 @@
-/** The certificates of the TLS listeners: the one that each shows now, which a reload replaces only where the listener accepts it, and it has not expired. */
+/** The certificate in force at each TLS listener. A reload replaces it unless the new one is invalid or expired. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
@@ -25,14 +25,14 @@ export class CertificatesInForce {
     return [...this.#shown.keys()];
   }
 
-  /** By listener, in Unix seconds. */
+  /** Unix seconds by listener. */
   expiriesS(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#shown].map(([name, { expiresMs }]) => [name, expiresMs / 1000]));
   }
 
   /**
-   * `reload` has the listener read its files again; it throws, or resolves to a sentence, where the listener keeps what it
-   * has. Resolves to that sentence with the listener's name; null: it is reloaded. Logs the certificate in force.
+   * `reload`: reloads the files of the listener; throws, or resolves with a sentence, if the old certificate stays. Resolves with that
+   * sentence and the listener's name; null: reloaded. Logs the certificate in force.
    */
   async reload(name: ListenerName, reload: () => Promise<string | null>): Promise<string | null> {
     const reason = this.#findExpiry(name) ?? (await reload().catch(messageOf));
@@ -48,14 +48,14 @@ export class CertificatesInForce {
     };
     if (reason === null) {
       const isSame = certificate?.fingerprint256 === before?.certificate.fingerprint256;
-      this.#log.info(inForce, isSame ? 'certificate reloaded, and the same' : 'certificate replaced');
+      this.#log.info(inForce, isSame ? 'certificate: reloaded; unchanged' : 'certificate: replaced');
       return null;
     }
-    this.#log.error({ ...inForce, reason }, 'certificate not reloaded; the one in force stays');
+    this.#log.error({ ...inForce, reason }, 'certificate: not reloaded; the previous one stays in force');
     return `${name} certificate: ${reason}`;
   }
 
-  /** The sentence for a file whose certificate has expired, which no client would accept; null: it has not, or cannot be read. */
+  /** A sentence for an expired certificate, which no client would accept; null: not expired, or unreadable. */
   #findExpiry(name: ListenerName): string | null {
     const found = this.#read().get(name);
     if (found === undefined || found.expiresMs > this.#clock.wallMs()) return null;

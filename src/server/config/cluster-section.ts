@@ -1,4 +1,4 @@
-/** The settings of nodes that are one server. Source: cluster.md; what it leaves open is chosen here. */
+/** Settings of the nodes of a cluster. Source: cluster.md; this file chooses the rest. */
 import { z } from 'zod';
 import { section, setting, optionalText } from '../../model/settings-values.ts';
 
@@ -12,23 +12,23 @@ export const clusterSection = section({
   nats_url: setting(
     z.string(serversExpected).refine(areServers, serversExpected).nullable(),
     null,
-    'The NATS servers that nodes share, comma separated, nats:// or tls://; nothing: no cluster.',
+    'NATS servers of the cluster, comma separated, nats:// or tls://; nothing: no cluster.',
   ),
   nats_credentials: setting(
     optionalText('the path of a credentials file'),
     null,
-    'The credentials for NATS, read again at every connection; nothing: those in the URL.',
+    'File with the credentials for NATS, read at every connection; nothing: those in the URL.',
     true,
   ),
   nats_ca: setting(
     optionalText('the path of a PEM file'),
     null,
-    "Authorities of NATS's certificates, over TLS always; nothing: those of the system.",
+    'File with the certificate authorities of NATS, which enforces TLS; nothing: those of the system.',
   ),
   nats_prefix: setting(
     z.string(prefixExpected).regex(/^[A-Za-z0-9_-]{1,64}$/, prefixExpected),
     'reveille',
-    'Prefix of all subjects, streams and buckets; clusters that share a NATS have one each.',
+    'Prefix of all subjects, streams and buckets; unique for each cluster at the same NATS.',
   ),
   node_name: setting(
     z
@@ -36,12 +36,12 @@ export const clusterSection = section({
       .regex(/^[^\p{Cc}]{1,255}$/u, nameExpected)
       .nullable(),
     null,
-    'The name of this node in events, unique in its cluster; nothing: the host name.',
+    'Name of this node in events, unique in its cluster; nothing: the host name.',
   ),
   replicas: setting(
     z.number(replicasExpected).refine((count) => [1, 3, 5].includes(count), replicasExpected),
     1,
-    'Copies that NATS keeps of each stream and bucket: 1, 3 or 5, on as many servers.',
+    'Replicas of each stream and bucket in NATS: 1, 3 or 5, on as many servers.',
   ),
 });
 

@@ -1,6 +1,5 @@
 /**
- * Values that follow from the settings: numbers in the form that the layers below take, values made of two of them, and the
- * part of each that one edge of several has.
+ * Values derived from the settings: settings in the form of the layers below, combinations of several, and the share of one edge.
  */
 import type { AuthenticatorSettings } from '../../gateways/api/authenticator.ts';
 import type { ParseRules } from '../../gateways/api/route.ts';
@@ -23,7 +22,7 @@ import {
 } from '../../lib/connections/listen-address.ts';
 import { tlsFiles } from '../../lib/connections/tls-files.ts';
 
-/** Of a child's, or of one that is served alone. */
+/** Settings of a media process: a child, or one served alone. */
 export function mediaProcessSettings(settings: Pick<Settings, 'media'>): MediaProcessSettings {
   const { media } = settings;
   return {
@@ -46,7 +45,7 @@ export function mediaProcessSettings(settings: Pick<Settings, 'media'>): MediaPr
   };
 }
 
-/** A range of ports goes before the one port. */
+/** A range of ports takes precedence over one port. */
 function webrtcSettings(media: Settings['media']): MediaProcessSettings['webrtc'] {
   const { rtc_port: port, rtc_port_range: range } = media;
   return {
@@ -56,7 +55,7 @@ function webrtcSettings(media: Settings['media']): MediaProcessSettings['webrtc'
   };
 }
 
-/** Of one of the children of this machine, which share its processors and listen beside each other. */
+/** Settings of one child of this machine: children share its CPUs, and listen on consecutive ports. */
 export function mediaChildSettings(settings: Settings, process: number): MediaProcessSettings {
   const whole = mediaProcessSettings(settings);
   const { legs, webrtc } = whole;
@@ -69,13 +68,13 @@ export function mediaChildSettings(settings: Settings, process: number): MediaPr
 
 type UdpPorts = NonNullable<MediaProcessSettings['webrtc']>['ports'];
 
-/** Of a range all take the ports that are free; of one port each has its own. */
+/** Children share a range; without one, each has its own port. */
 function portsOfChild(ports: UdpPorts, process: number): UdpPorts {
   if (ports === null || ports.first !== ports.last) return ports;
   return { first: ports.first + process, last: ports.last + process };
 }
 
-/** As the Link of an answer has it. Source: RFC 9725, 4.6. */
+/** Value of a Link header. Source: RFC 9725, 4.6. */
 function iceServerLink(server: string): string {
   const [url = '', username, credential] = server.split(' ');
   const link = `<${url}>; rel="ice-server"`;
@@ -83,7 +82,7 @@ function iceServerLink(server: string): string {
   return `${link}; username="${username}"; credential="${credential}"; credential-type="password"`;
 }
 
-/** Seconds of its rate that a device or an application may use at once, where no burst is set. */
+/** Default burst of a device, in seconds of its rate. */
 const deviceBurstSeconds = 3;
 const applicationBurstSeconds = 2;
 
@@ -96,14 +95,13 @@ export function wakeupLimitSettings({ wakeup }: Settings): WakeupLimitSettings {
   };
 }
 
-/** Of the issuance of calls. */
 export function issuingSettings({
   calls,
 }: Settings): Pick<CallCredentialsDeps, 'requireBridge' | 'addressInPeerId'> {
   return { requireBridge: calls.require_bridge, addressInPeerId: calls.address_in_peer_id };
 }
 
-/** The rates at which one application may call, by kind of request; null: unlimited. */
+/** Rate limits of one application by kind of request; null: unlimited. */
 export function callRates({ limits }: Settings) {
   const rate = (perSecond: number | null): Rate | null =>
     perSecond === null ? null : applicationRate(perSecond, null);
@@ -120,14 +118,14 @@ function applicationRate(perSecond: number, burst: number | null): Rate {
   return { perSecond, burst: burst ?? burstOf(perSecond, applicationBurstSeconds) };
 }
 
-/** Never below one: a bucket that holds less than a token never gives one. */
+/** At least 1: a bucket smaller than one token never grants any. */
 function burstOf(perSecond: number, seconds: number): number {
   return Math.max(1, perSecond * seconds);
 }
 
 const threadsMax = 4;
 
-/** Threads of a media process on this machine that decode, scale and encode: children share the processors. */
+/** Transcoding threads of a media process on this machine; children share the CPUs. */
 export function mediaThreads(
   { media }: Pick<Settings, 'media'>,
   processors: number = availableParallelism(),
@@ -136,43 +134,41 @@ export function mediaThreads(
   return media.workers > 0 ? media.workers : Math.max(1, Math.floor((processors - 1) / sharers));
 }
 
-/** Threads of the verification pool: one processor is the main loop's. */
+/** Threads of the verification pool: one CPU is left for the main loop. */
 export function verifierThreads({ auth }: Settings, processors: number = availableParallelism()): number {
   return auth.threads > 0 ? auth.threads : Math.min(threadsMax, Math.max(1, processors - 1));
 }
 
-/** What is known of where a media process is. */
+/** The known address of a media process. */
 interface KnownReach {
-  /** Its number. */
   readonly process: number;
-  /** With its real port. */
   readonly address: ListenAddress;
-  /** The origins that its own settings say, comma separated; null: none. */
+  /** Origins from its own settings, comma separated; null: none. */
   readonly advertise: string | null;
 }
 
-/** For people: an origin such as `https://media.example:8083`, without a slash at its end. */
+/** Origin for people, such as `https://media.example:8083`, without a trailing slash. */
 export function mediaOrigin(settings: Pick<Settings, 'media'>, reach: KnownReach): string {
   return urlOf('http', mediaReach(settings, reach));
 }
 
 /**
- * For devices: `ws://host:port` or `wss://host:port` of a media listener of this server. Null: it has none, or nobody has
- * said where it is. `told`: where the media process last said that it listens, null when it has not yet.
+ * URL for devices: `ws://host:port` or `wss://host:port` of a media listener. Null: there is none, or its address is unknown.
+ * `reported`: the address that the media process reported last; null: none yet.
  */
-export function mediaUrl(settings: Pick<Settings, 'media'>, told: KnownReach | null): string | null {
+export function mediaUrl(settings: Pick<Settings, 'media'>, reported: KnownReach | null): string | null {
   const { process, listen, advertise } = settings.media;
   if (process === 'none') return null;
   const listens = { process: 0, address: listen, advertise: null };
-  const known = told ?? (process === 'child' && listen.port > 0 ? listens : null);
+  const known = reported ?? (process === 'child' && listen.port > 0 ? listens : null);
   if (known === null && advertise === null) return null;
   const reach = mediaReach(settings, known ?? listens);
-  // Where it listens a media process elsewhere has said, and it may be no host.
+  // A media process elsewhere reported this address, which may be no valid host.
   const isOrigin = (advertise ?? known?.advertise ?? null) !== null || parseOrigin(reach.authority) !== null;
   return isOrigin ? urlOf('ws', reach) : null;
 }
 
-/** The settings of the server go first: of children they have one origin for each. */
+/** The server's settings take precedence; they have one origin for each child. */
 function mediaReach({ media }: Pick<Settings, 'media'>, reach: KnownReach): ReachableOrigin {
   const { advertise, process, tls_cert_file: certFile } = media;
   const set = parseOrigins(advertise ?? reach.advertise ?? '') ?? [];
@@ -187,10 +183,10 @@ function urlOf(scheme: 'http' | 'ws', { isSecure, authority }: ReachableOrigin):
   return `${scheme}${isSecure === true ? 's' : ''}://${authority}`;
 }
 
-/** With real ports. */
+/** Listen addresses with real ports. */
 export type RealListeners = Readonly<Record<ListenerName, ListenAddress>>;
 
-/** With the ports of these addresses where the settings ask for a free one. */
+/** Replaces ports 0 by the ports of `listeners`. */
 export function withListeners(settings: Settings, listeners: RealListeners): Settings {
   const at = (name: ListenerName): ListenAddress => {
     const { host, port } = settings[name].listen;
@@ -207,7 +203,7 @@ export function withListeners(settings: Settings, listeners: RealListeners): Set
   };
 }
 
-/** One of the edges of this machine: rates and handshakes are divided among them; the core counts the sessions of all. */
+/** Settings of one edge of this machine: rates and handshakes are divided among the edges; the core limits the sessions of all. */
 export function edgeSleepSettings({ sleep }: Settings): Settings['sleep'] {
   const share = (whole: number): number => Math.ceil(whole / sleep.edges);
   return {
@@ -218,7 +214,7 @@ export function edgeSleepSettings({ sleep }: Settings): Settings['sleep'] {
   };
 }
 
-/** Settings by which parameters of the API are read. */
+/** Settings for the parsing of API parameters. */
 export function parseRules({ calls, registry }: Settings): ParseRules {
   return {
     mixedFormats: calls.mixed_formats,
@@ -230,7 +226,7 @@ export function verificationSettings({ auth }: Settings): AuthenticatorSettings 
   return { windowMs: auth.clock_window_s * 1000, explainMismatch: auth.explain_mismatch };
 }
 
-/** One front has all connections on a system that does not spread those of a port over its listeners. */
+/** 1 on a system that does not balance connections over the listeners of a port. */
 export function frontCount({ api }: Settings, platform = process.platform): number {
   return platform === 'linux' ? api.fronts : Math.min(api.fronts, 1);
 }

@@ -1,6 +1,5 @@
 /**
- * The settings of edges on other machines: `edges` at the core that they connect to, `edge` at each of them. Source:
- * scale-out.md, Edges; what it leaves open is chosen here.
+ * Settings of edges on other machines: `edges` at the core, `edge` at each edge. Source: scale-out.md, Edges; this file chooses the rest.
  */
 import { z } from 'zod';
 import {
@@ -21,11 +20,11 @@ const gateSettings = section({
   key_file: setting(
     optionalText('the path of a file'),
     null,
-    'Key of the link, at least 32 bytes, that the core and its edges on other machines share.',
+    'File with the pre-shared key of the link to edges on other machines, at least 32 bytes.',
   ),
 });
 
-/** Edges are known by the key. */
+/** Edges authenticate by the key, so the port requires it. */
 export const edgesSection = gateSettings.superRefine(({ listen, key_file: file }, context) => {
   if (listen !== null && file === null)
     refuse(
@@ -39,11 +38,11 @@ const nameForm = /^[\w.-]{1,64}$/;
 const nameExpected = 'a name of 1 to 64 letters, digits, dots, - and _, or nothing';
 
 export const edgeSection = section({
-  core: setting(listenAddress.nullable(), null, 'For reveille edge: the edges.listen of its core.'),
+  core: setting(listenAddress.nullable(), null, 'For reveille edge: edges.listen of its core.'),
   key_file: setting(
     optionalText('the path of a file'),
     null,
-    'For reveille edge: the key of the link, as edges.key_file of its core.',
+    'For reveille edge: file with the key of edges.key_file at its core.',
   ),
   name: setting(
     z.string(nameExpected).regex(nameForm, nameExpected).nullable(),
@@ -58,6 +57,6 @@ export const edgeSection = section({
   advertise: setting(
     addressList,
     [],
-    'For reveille edge: the addresses by which devices reach it, in place of sleep.advertise; empty: the address listened on.',
+    'For reveille edge: addresses by which devices reach it, in place of sleep.advertise; empty: the listening address.',
   ),
 });

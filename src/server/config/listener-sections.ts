@@ -1,6 +1,6 @@
 /**
- * The settings of the API and of the ops listener. Those of the listeners for devices stand with them. Source: running.md;
- * what it leaves open is chosen here.
+ * Settings of the API and of the ops listener. Device listeners have their settings in their own folders. Source: running.md; this file
+ * chooses the rest.
  */
 import { frontsMax } from '../../model/http-limits.ts';
 import { opsConnectionsReserved } from '../../model/limits.ts';
@@ -20,17 +20,17 @@ export const apiSection = section({
   fronts: setting(
     wholeNumber(0, frontsMax),
     0,
-    'Threads that take requests and check them, each with a share of connections_max; 0: the main thread does, and auth.verification says where.',
+    'Threads that receive and check requests, each with a share of connections_max. 0: the main thread does, with verification as in auth.verification.',
   ),
   connections_max: setting(
     wholeNumber(1, 1_000_000),
     10_000,
-    'Connections at once; the limit of open files and the sessions of devices may lower it, to 256 at the least. Beyond it the oldest silent connection of the address with the most yields.',
+    'Maximum connections. The open file limit and the sessions of devices may lower it, to no less than 256. When full, the oldest idle connection of the busiest address is closed.',
   ),
   connections_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Once half of the connections are taken: connections of one address (IPv6: one /64) of the last 12 s without a valid signature, at most a quarter of all. Beyond it the oldest silent one yields, else the newcomer is closed. 0, as it must be behind a proxy: no such bound.',
+    'Maximum connections of one address (IPv6: one /64), opened in the last 12 s without a valid signature, at most a quarter of all; enforced once half of all connections are in use. When exceeded, the oldest idle one is closed, otherwise the new one. 0: no limit; required behind a proxy.',
   ),
   ...tlsSettings,
 }).superRefine(pairedTlsFiles);
@@ -39,26 +39,26 @@ export const opsSection = section({
   listen: setting(
     listenAddress,
     '127.0.0.1:8090',
-    'Listening address of probes, metrics and administration; never public.',
+    'Listening address of probes, metrics and administration. Do not make it public.',
   ),
   hosts: setting(
     textList('a list of host names'),
     [],
-    'Names by which the listener may be addressed, beyond loopback and the host listened on.',
+    'Host names accepted in requests, besides loopback and the listening host.',
   ),
   console: setting(
     onOff,
     true,
-    'The console, a page for operators at /console, and the figures of the last hour.',
+    'Enables the console, a page for operators at /console, and the figures of the last hour.',
   ),
   connections_max: setting(
     wholeNumber(1, 10_000),
     opsConnectionsReserved,
-    'Connections at once; 64 of them are reserved.',
+    'Maximum connections; descriptors for 64 are reserved.',
   ),
   connections_per_address_max: setting(
     wholeNumber(0, 10_000),
     32,
-    'Connections of one address (IPv6: one /64) that have shown no token; one more closes the oldest. 0, as it must be behind a proxy: no such bound.',
+    'Maximum connections of one address (IPv6: one /64) without a valid token; one more closes the oldest. 0: no limit; required behind a proxy.',
   ),
 });

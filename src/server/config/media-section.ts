@@ -1,6 +1,5 @@
 /**
- * The settings of the media processes and of their listeners. Source: running.md and calls-and-media.md; what they leave open is
- * chosen here.
+ * Settings of the media processes and their listeners. Source: running.md and calls-and-media.md; this file chooses the rest.
  */
 import type { z } from 'zod';
 import { sourceSideMax } from '../../model/limits.ts';
@@ -31,70 +30,75 @@ const mediaSettings = section({
   advertise: setting(
     optionalOrigins('host:port or an origin such as wss://media.example:8083'),
     null,
-    'Address by which devices and people reach the media listener; without a scheme, that of the listener; of several children one for each, comma separated; nothing: the address listened on.',
+    'Address by which devices and people reach the media listener. Without a scheme, that of the listener applies. With several children: one for each, comma separated. Nothing: the listening address.',
   ),
-  bridge_keys: setting(bearerKeyList(), [], 'Development keys that make a bridge of any application.', true),
+  bridge_keys: setting(
+    bearerKeyList(),
+    [],
+    'Keys for development: each makes a bridge of any application.',
+    true,
+  ),
   legs_max: setting(
     wholeNumber(1, 1_000_000),
     4000,
-    "Legs, idle bridges and viewers at once, two fifths of them of one application's devices or of one bridge at most; beyond it an idle bridge yields, or the answer is 503.",
+    'Maximum legs, idle bridges and viewers; at most two fifths of them for devices of one application or for one bridge. When full, an idle bridge is closed, or the answer is 503.',
   ),
   handshakes_max: setting(
     wholeNumber(1, 1_000_000),
     1000,
-    'Connections without a valid credential at once; beyond it the oldest of the address that has the most yields.',
+    'Maximum connections without a valid credential. When full, the oldest of the busiest address is closed.',
   ),
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     250,
-    'The same of one address (IPv6: one /64); beyond it the oldest yields once it has had 2 s; 0, as it must be behind a proxy: no such bound.',
+    'Maximum connections of one address (IPv6: one /64) without a valid credential. When exceeded, the oldest is closed once it has had 2 s. 0: no limit; required behind a proxy.',
   ),
   max_fps: setting(
     wholeNumber(1, framesPerSecondMax),
     15,
-    "Frames per second, at most, of a phone's video and of pictures.",
+    "Maximum frames per second of a phone's video and of pictures.",
   ),
   cors_origins: setting(
     textList('a list of origins such as https://app.example, or *'),
     ['*'],
-    'Origins of the pages that may use the WebRTC resources; *: all.',
+    'Origins of web pages that may use the WebRTC resources; *: all.',
   ),
   ice_servers: setting(
     iceServerList(),
     [],
-    'STUN and TURN servers for WebRTC clients: a URL each, for TURN with user name and password, such as turn:turn.example:3478 user password.',
+    'STUN and TURN servers for WebRTC clients, as URLs; for TURN with user name and password: turn:turn.example:3478 user password.',
     true,
   ),
   webrtc: setting(
     onOff,
     true,
-    'Devices and people may connect by WebRTC; off without the package node-datachannel.',
+    'Devices and people may connect by WebRTC. Needs the package node-datachannel.',
   ),
   rtc_port: setting(
     wholeNumber(1, 65_535).nullable(),
     null,
-    'UDP port of all WebRTC connections; nothing: the number of the port listened on.',
+    'UDP port of all WebRTC connections; nothing: the number of the listening port.',
   ),
   rtc_port_range: setting(
     optionalPortRange,
     null,
-    'UDP ports such as 40000-40999, one for each WebRTC connection, in place of one for all.',
+    'UDP ports, such as 40000-40999: one for each WebRTC connection, instead of one for all.',
   ),
   rtc_advertise: setting(
     addressesOnly,
     [],
-    'IP addresses by which WebRTC clients reach the media process, if not its own.',
+    'IP addresses by which WebRTC clients reach the media process; empty: its own.',
   ),
-  rtc_peers_max: setting(wholeNumber(1, 100_000), 500, 'WebRTC connections at once; another is refused.'),
+  rtc_peers_max: setting(wholeNumber(1, 100_000), 500, 'Maximum WebRTC connections; more are refused.'),
   process: setting(
     oneOf('child', 'elsewhere', 'none'),
     'child',
-    'The media process: a child of the server, one elsewhere that connects to media.link_listen, or none.',
+    'Where media processes run: as children of the server, elsewhere (they connect to media.link_listen), or none.',
   ),
   processes: setting(
     wholeNumber(1, 16),
     1,
-    'Media processes that share the calls: children, each listening one port above the last, or those that may connect to media.link_listen.',
+    'Number of media processes that share the calls: children, which listen on consecutive ports, or processes that may connect to media.link_listen.',
   ),
   link_listen: setting(
     listenAddress.nullable(),
@@ -104,30 +108,34 @@ const mediaSettings = section({
   link_server: setting(
     listenAddress.nullable(),
     null,
-    'For serve --only media: the media.link_listen of its server.',
+    'For serve --only media: media.link_listen of its server.',
   ),
   link_key_file: setting(
     optionalText('the path of a file'),
     null,
-    'Key of the link, at least 32 bytes, that a server and its media process elsewhere share.',
+    'File with the pre-shared key of the link to media processes elsewhere, at least 32 bytes.',
   ),
   workers: setting(
     wholeNumber(0, 256),
     0,
-    'Threads of each media process; 0: one less than there are processors, divided among the children.',
+    'Threads of each media process; 0: one less than the number of CPUs, divided among the children.',
   ),
   load_max: setting(
     numberBetween(0.05, 1),
     0.85,
-    "Share of the workers' time that calls may take; a call beyond it is refused.",
+    "Maximum share of the workers' time that calls may reserve; a call beyond it is refused.",
   ),
-  quality: setting(wholeNumber(1, 100), 80, 'JPEG quality, on the scale of libjpeg.'),
+  quality: setting(wholeNumber(1, 100), 80, 'JPEG quality, as defined by libjpeg.'),
   frame_width_max: setting(
     wholeNumber(16, sourceSideMax),
     1920,
-    'Pixels of the long side of a source frame; a larger one is dropped before it is decoded.',
+    'Maximum pixels of the long side of a source frame; larger frames are dropped before decoding.',
   ),
-  frame_height_max: setting(wholeNumber(16, sourceSideMax), 1080, 'The same of its short side.'),
+  frame_height_max: setting(
+    wholeNumber(16, sourceSideMax),
+    1080,
+    'Maximum pixels of the short side of a source frame.',
+  ),
   ...tlsSettings,
 });
 
@@ -139,7 +147,7 @@ export const mediaSection = mediaSettings
 
 type MediaSettings = z.output<typeof mediaSettings>;
 
-/** Several children listen one above the other, each also for WebRTC where that has one port. */
+/** Several children listen on consecutive ports, for WebRTC too if it has one port. */
 function portsForAll(given: MediaSettings, context: z.core.$RefinementCtx): void {
   const { process, processes, listen, rtc_port: rtcPort } = given;
   if (process !== 'child') return;
@@ -151,7 +159,7 @@ function portsForAll(given: MediaSettings, context: z.core.$RefinementCtx): void
 
 const portMax = 65_535;
 
-/** A call is at one of the processes, so that an address has to name one. `link_server`: these are the settings of one of them. */
+/** Each process needs its own address, since a call is at one of them. `link_server`: settings of a single process. */
 function originForEach(given: MediaSettings, context: z.core.$RefinementCtx): void {
   const { process, processes, advertise, link_server: server } = given;
   const origins = parseOrigins(advertise ?? '');
@@ -164,7 +172,7 @@ function originForEach(given: MediaSettings, context: z.core.$RefinementCtx): vo
   refuse(context, ['advertise'], expected);
 }
 
-/** A server that waits for its media process has a place and a key to wait with. */
+/** A server with media processes elsewhere needs an address and a key for their links. */
 function linkedElsewhere(given: MediaSettings, context: z.core.$RefinementCtx): void {
   const { process, link_listen: listen, link_key_file: keyFile } = given;
   if (process !== 'elsewhere') return;

@@ -1,7 +1,7 @@
 /**
- * The ports of a site with edges, chosen before any of its processes is started. The system would let another server share a
- * port too, without a word, so a port in use is found here. Port 0 becomes a free one, the same for every process and for the
- * next core. Source: scale-out.md, Edges.
+ * Ports of a site with edges, chosen before its processes start. With shared ports the kernel would silently accept another server on the
+ * same port, so a port in use is detected here. Port 0 becomes a free port, the same for all processes and for the next
+ * core. Source: scale-out.md, Edges.
  */
 import { randomInt } from 'node:crypto';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -10,33 +10,33 @@ import { withListeners, type RealListeners } from './derived-settings.ts';
 import { cannotListen, type ListenAddress } from '../../lib/connections/listen-address.ts';
 
 /**
- * Until a process listens, a second or two later, nobody holds the port: those from which the kernel gives ports to
- * connections (32768 up on Linux) would be gone by then now and then.
+ * The chosen port is unbound for a second or two, until a process listens. Ports from the kernel's ephemeral range (32768 up on Linux)
+ * could be taken meanwhile.
  */
 const freePortMin = 20_000;
 const freePortMax = 32_767;
 const freePortTriesMax = 20;
 
-/** The settings with a free port for each port 0. Rejects like `settlePorts`. */
+/** Replaces each port 0 in the settings by a free port. Rejects like `reservePorts`. */
 export async function withRealPorts(settings: Settings): Promise<Settings> {
   const wantsFreePorts = listenerNames.some((name) => settings[name].listen.port === 0);
-  return wantsFreePorts ? withListeners(settings, await settlePorts(settings)) : settings;
+  return wantsFreePorts ? withListeners(settings, await reservePorts(settings)) : settings;
 }
 
-/** Rejects with a sentence that names the first address that cannot be had. */
-export async function settlePorts(settings: Settings): Promise<RealListeners> {
+/** Rejects with a sentence about the first address that cannot be bound. */
+export async function reservePorts(settings: Settings): Promise<RealListeners> {
   const held: Server[] = [];
   try {
     const settled: [ListenerName, ListenAddress][] = [];
-    for (const name of listenerNames) settled.push([name, await settle(settings, name, held)]);
+    for (const name of listenerNames) settled.push([name, await reservePort(settings, name, held)]);
     return Object.fromEntries(settled) as unknown as RealListeners;
   } finally {
-    // All at once: no two of them may be given the same.
+    // Close them together, so that no port is chosen twice.
     await Promise.all(held.map(closed));
   }
 }
 
-async function settle(settings: Settings, name: ListenerName, held: Server[]): Promise<ListenAddress> {
+async function reservePort(settings: Settings, name: ListenerName, held: Server[]): Promise<ListenAddress> {
   const { listen } = settings[name];
   if (!hasOwnListener(settings, name)) return listen;
   try {
@@ -48,7 +48,7 @@ async function settle(settings: Settings, name: ListenerName, held: Server[]): P
   }
 }
 
-/** On a port that nobody has. Rejects when `host` is not an address of this machine. */
+/** Listens on an unused port. Rejects when `host` is not an address of this machine. */
 async function listeningSomewhere(host: string): Promise<Server> {
   for (let tries = 1; tries < freePortTriesMax; tries++) {
     const server = await listening({ host, port: randomInt(freePortMin, freePortMax + 1) }).catch(() => null);

@@ -1,8 +1,8 @@
 /**
- * Risks in the settings that an operator should know before they matter: listeners that are open too wide, and files with
- * secrets that other users of this machine can read, write or replace. A writer of the registry file makes devices and
- * credentials, a reader of a key can pose as the server. The data directory is closed at every start, so its files are not
- * checked. A group may read, because that is how keys are handed to a service; it may not write.
+ * Warns of risks in the settings: listeners open to other machines, and files with secrets that other users of this machine can read,
+ * write or replace. Write access to the registry file creates devices and credentials; read access to a key allows to impersonate the
+ * server. Files in the data directory are not checked, since every start restricts its mode. A group may read, because services often
+ * receive keys that way, but not write.
  */
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -12,47 +12,46 @@ import { formatListenAddress, isLoopback } from '../../lib/connections/listen-ad
 import { mediaUrl } from './derived-settings.ts';
 import { settingKeys } from './settings.ts';
 
-/** To listen on them is to listen on every address; none of them is one to connect to. */
+/** Wildcards: servers listen on them, but no client can connect to them. */
 const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** Warns once, at the start. */
 export function reportRisks(
   { api, sleep, signal, media, ops, registry, webhooks }: Settings,
   log: Log,
 ): void {
   if (!isLoopback(api.listen) && api.tls_cert_file === null)
-    log.warn({ listener: 'api' }, 'signed calls come from beyond this machine without TLS');
+    log.warn({ listener: 'api' }, 'api: accepts requests from other machines without TLS');
   if (!isLoopback(signal.listen) && signal.tls_cert_file === null)
-    log.warn({ listener: 'signal' }, 'controllers connect from beyond this machine without TLS');
+    log.warn({ listener: 'signal' }, 'signal: accepts controllers from other machines without TLS');
   if (!isLoopback(media.listen) && media.tls_cert_file === null)
-    log.warn({ listener: 'media' }, 'tokens and bridge keys come from beyond this machine without TLS');
+    log.warn({ listener: 'media' }, 'media: accepts tokens and bridge keys from other machines without TLS');
   if (media.bridge_keys.length > 0)
     log.warn(
       { keys: media.bridge_keys.length },
-      'development keys make a bridge of any application: media.bridge_keys',
+      'media.bridge_keys: set: each key is a bridge of every application; for development only',
     );
   if (anyAddress.has(sleep.listen.host) && sleep.advertise.length === 0)
     log.warn(
       { told: formatListenAddress(sleep.listen) },
-      'controllers are told a sleep server that nobody can connect to: set sleep.advertise',
+      'sleep server: its advertised address is a wildcard that no device can connect to; set sleep.advertise',
     );
   if (media.process === 'child' && anyAddress.has(media.listen.host) && media.advertise === null)
     log.warn(
       { told: mediaUrl({ media }, { process: 0, address: media.listen, advertise: null }) },
-      'devices are told a media listener that only this machine can connect to: set media.advertise',
+      'media: its advertised address is reachable from this machine only; set media.advertise',
     );
   if (media.process === 'elsewhere' && media.advertise === null)
-    log.warn({}, 'devices may not be told where the media process elsewhere listens: set media.advertise');
+    log.warn({}, 'media: the address of the media process elsewhere may be unknown; set media.advertise');
   if (!isLoopback(ops.listen))
-    log.warn({ listener: 'ops' }, 'probes and metrics are open to more than this machine');
+    log.warn({ listener: 'ops' }, 'ops: probes and metrics are reachable from other machines');
   if (registry.allow_short_secrets)
-    log.warn({}, 'secrets may be short enough to be guessed: registry.allow_short_secrets');
+    log.warn({}, 'registry.allow_short_secrets: set: short secrets can be guessed');
   if (webhooks.allow_local)
-    log.warn({}, 'webhooks may go to loopback and private addresses: webhooks.allow_local');
+    log.warn({}, 'webhooks.allow_local: set: webhooks may reach loopback and private addresses');
 }
 
 export interface SecretFile {
-  /** The setting that names it. */
+  /** Setting with its path. */
   readonly name: string;
   readonly path: string;
 }
@@ -71,10 +70,10 @@ const secretFiles: ReadonlySet<string> = new Set([
   'edge.key_file',
   'cluster.nats_credentials',
 ]);
-/** The key of every certificate. */
+/** Name of the key setting in each section with TLS. */
 const tlsKey = 'tls_key_file';
 
-/** Those that are named. */
+/** Secret files named in the settings. */
 export function secretFilesOf(settings: Settings): SecretFile[] {
   return settingKeys
     .filter(({ name, key }) => secretFiles.has(name) || key === tlsKey)
@@ -90,7 +89,7 @@ const readByAllBit = 0o004;
 const passBits = 0o011;
 const stickyBit = 0o1000;
 
-/** The worst exposure of each file. One that is missing or unreadable is reported by the code that needs it. */
+/** The worst exposure of each file. Missing or unreadable files are reported by the code that needs them. */
 export function findExposedFiles(files: readonly SecretFile[]): ExposedFile[] {
   if (process.platform === 'win32') return [];
   return files.flatMap((file) => {
@@ -99,7 +98,7 @@ export function findExposedFiles(files: readonly SecretFile[]): ExposedFile[] {
   });
 }
 
-/** Warns at the start and at every reload; for the token keys LiveTokenKeys does, which reads them. */
+/** Warns at the start and at every reload. LiveTokenKeys does so for the token keys. */
 export function reportExposedFiles(settings: Settings, log: Log): void {
   const files = secretFilesOf(settings).filter(({ name }) => name !== tokenKeysFile);
   for (const { name, path, found, advice } of findExposedFiles(files))
@@ -123,7 +122,7 @@ function exposureOf(path: string): Omit<ExposedFile, keyof SecretFile> | null {
   return null;
 }
 
-/** False: one of the directories above is its owner's alone. */
+/** False: a parent directory is accessible to its owner only. */
 function letsOthersPass(directory: string): boolean {
   const above = dirname(directory);
   return ((modeOf(directory) ?? 0) & passBits) !== 0 && (above === directory || letsOthersPass(above));

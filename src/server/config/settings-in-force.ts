@@ -1,6 +1,6 @@
 /**
- * The value of each setting that a server works with, where that is not the configured one, and the cause: the machine
- * allows less, another setting gives it, or several nodes share it.
+ * Values in force that differ from the configured ones, with the reason: a limit of the machine, another setting, or several nodes that
+ * share the value.
  */
 import { availableParallelism, hostname } from 'node:os';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
@@ -21,10 +21,10 @@ export interface InForce {
 }
 
 export interface Surroundings {
-  /** The limit of open files of a process. */
+  /** Open file limit of a process. */
   readonly openFilesMax: number;
   readonly processors: number;
-  /** Nodes that share what an application may do; at least 1. */
+  /** Nodes that share the rate limits of an application; at least 1. */
   readonly sharers: number;
 }
 
@@ -34,7 +34,7 @@ export function surroundings(sharers = 1): Surroundings {
 
 type Entry = [name: string, inForce: InForce];
 
-/** By `section.key`; only those whose value in force is another than that of `settings`. */
+/** By `section.key`; only settings whose value in force differs from `settings`. */
 export function findInForce(settings: Settings, around: Surroundings): ReadonlyMap<string, InForce> {
   return new Map([
     ...boundByFiles(settings, around),
@@ -44,11 +44,11 @@ export function findInForce(settings: Settings, around: Surroundings): ReadonlyM
   ]);
 }
 
-/** The descriptors that are not kept for other work bound whatever holds a socket. */
+/** The open file limit, less the reserved descriptors, bounds everything that holds a socket. */
 function boundByFiles(settings: Settings, { openFilesMax }: Surroundings): Entry[] {
   const room = boundSessions(Infinity, openFilesMax, descriptorsReserved);
   const pool = Math.floor(room * httpPoolShareMax);
-  // Each edge has the limit for itself.
+  // Each edge is a process with its own limit.
   const sleepRoom = room * Math.max(1, settings.sleep.edges);
   const media = settings.media.process === 'child' ? room : Infinity;
   const bounds = {
@@ -68,7 +68,7 @@ function boundByFiles(settings: Settings, { openFilesMax }: Surroundings): Entry
   );
 }
 
-/** 0 asks for as many as there are processors. */
+/** 0: derived from the number of CPUs. */
 function threadsOf(settings: Settings, { processors }: Surroundings): Entry[] {
   const { api, auth, media } = settings;
   const entries: Entry[] = [];
@@ -90,7 +90,7 @@ function threadsOf(settings: Settings, { processors }: Surroundings): Entry[] {
   return entries;
 }
 
-/** Set for an application, and divided among the nodes. */
+/** Rate limits of an application, divided among the nodes. */
 const sharedRates = [
   'wakeup.application_per_second',
   'limits.queries_per_second',
@@ -100,7 +100,7 @@ const sharedRates = [
   'limits.provisionings_per_second',
 ];
 
-/** A burst that is not set follows from its rate, and the nodes share what an application may do. */
+/** Default bursts follow from the rates, and nodes share the limits of an application. */
 function ratesOf(settings: Settings, { sharers }: Surroundings): Entry[] {
   const { wakeup } = settings;
   const { device, application } = wakeupLimitSettings(settings);

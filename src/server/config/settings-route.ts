@@ -1,6 +1,6 @@
 /**
- * The settings of a server as operators see them: each with its value in force, its source, why another value than the
- * configured one is in force, and what a restart would change. `GET /v1/settings` on the ops listener, and `reveille config`.
+ * Settings for operators: each with its value in force, its source, the reason if it differs from the configured value, and the value
+ * after a restart. `GET /v1/settings` on the ops listener, and `reveille config`.
  */
 import { statSync } from 'node:fs';
 import { z } from 'zod';
@@ -22,28 +22,28 @@ import type { Settings } from './settings-schema.ts';
 export interface SettingJson {
   /** `section.key`. */
   readonly name: string;
-  /** In force. */
+  /** Value in force. */
   readonly value: unknown;
   readonly origin: SettingOrigin;
-  /** Its default has been changed. */
+  /** True: differs from the default. */
   readonly changed: boolean;
-  /** The value that it was given, where another one is in force, and why. */
+  /** Configured value, present if another one is in force, with the reason. */
   readonly configured?: unknown;
   readonly reason?: string;
-  /** The value that it would have after a restart, where its source has changed since the start. */
+  /** Value after a restart, present if its source has changed since the start. */
   readonly after_restart?: unknown;
   readonly description: string;
 }
 
 export interface SettingsJson {
   readonly settings: readonly SettingJson[];
-  /** The settings file, absolute; null: none. */
+  /** Absolute path of the settings file; null: none. */
   readonly file: string | null;
-  /** Why the file as it is now would end a restart; null: it would not. */
+  /** The reason why a restart would fail with the current file; null: it would not. */
   readonly file_problem: string | null;
 }
 
-/** `settings`: those that the server was started with. */
+/** `settings`: from the start of the server. */
 export interface SettingsSeen {
   readonly settings: Settings;
   readonly configured: ConfiguredSettings;
@@ -80,7 +80,7 @@ export function listSettings({ settings, configured, sharers = () => 1 }: Settin
   return { settings: listed, file: configured.file, file_problem: problem };
 }
 
-/** Names of settings that a restart would change, and why a restart would fail. */
+/** Names of settings that a restart would change, and the reason if a restart would fail. */
 export function settingsAwaitingRestart(configured: ConfiguredSettings): {
   readonly names: readonly string[];
   readonly problem: string | null;
@@ -95,7 +95,7 @@ export function settingsAwaitingRestart(configured: ConfiguredSettings): {
 
 type Values = ReturnType<typeof encodeSettings>;
 
-/** The settings that a start now would have. A pipe cannot be read twice, so its settings are those of the start. */
+/** Settings of a start now. A pipe cannot be read twice, so its settings are those of the start. */
 function readAgain({ settings, sources, file }: ConfiguredSettings): {
   readonly next: Values;
   readonly problem: string | null;
@@ -109,7 +109,7 @@ function readAgain({ settings, sources, file }: ConfiguredSettings): {
   }
 }
 
-/** The settings of a start differ from those given in the ports of listeners only. */
+/** Reason for listener ports, the only settings that a start changes. */
 const startReason = 'the address that the server got at its start';
 
 function isSame(one: unknown, other: unknown): boolean {

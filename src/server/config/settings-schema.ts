@@ -1,8 +1,7 @@
 /**
- * Every setting with its default, its bounds and its description: the one schema behind the file, the
- * environment, the flags, `config/default.json` and `docs/reference/settings.md`. Names are `section.key`; a section is one
- * word, so that `REVEILLE_SECTION_KEY` is never ambiguous. Source: running.md, Settings; the limits are those of
- * decisions.md and sleep-wire.md.
+ * Every setting with default, limits and description: the schema of the file, the environment, the flags, `config/default.json` and
+ * `docs/reference/settings.md`. Names are `section.key`; a section is one word, so that `REVEILLE_SECTION_KEY` is unambiguous.
+ * Source: running.md, Settings; limits: decisions.md and sleep-wire.md.
  */
 import { z } from 'zod';
 import { clusterSection } from './cluster-section.ts';
@@ -61,12 +60,12 @@ const auth = section({
   clock_window_s: setting(
     wholeNumber(1, 3600),
     300,
-    'Difference allowed between X-Tg-Date and the time of the server.',
+    'Maximum difference between X-Tg-Date and the clock of the server.',
   ),
   explain_mismatch: setting(
     onOff,
     true,
-    'The answer to a wrong signature of a known credential shows what the server computed.',
+    'Answers to a wrong signature of a known credential show the values that the server computed.',
   ),
 });
 
@@ -75,33 +74,37 @@ const wakeup = section({
   device_burst: setting(
     burst.nullable(),
     null,
-    'Wakeups of one device at once after a quiet time; nothing: 3 seconds of its rate.',
+    'Burst of wakeups of one device; nothing: 3 seconds of its rate.',
   ),
   application_per_second: setting(rate, 200, 'Wakeups per second of one application.'),
   application_burst: setting(
     burst.nullable(),
     null,
-    'Wakeups of one application at once after a quiet time; nothing: 2 seconds of its rate.',
+    'Burst of wakeups of one application; nothing: 2 seconds of its rate.',
   ),
-  in_flight_max: setting(wholeNumber(1, 1_000_000), 2000, 'Wakeups of this node whose write is under way.'),
+  in_flight_max: setting(
+    wholeNumber(1, 1_000_000),
+    2000,
+    'Maximum wakeups of this node with a pending write.',
+  ),
   replay_max: setting(
     wholeNumber(1, 10_000_000),
     1_000_000,
-    'Signatures of wakeups remembered, in memory, while their date is within the window; full is 42901.',
+    'Maximum wakeup signatures in memory, each kept while its date is within the window; when full, wakeups are answered 42901.',
   ),
   known_max: setting(
     wholeNumber(1, 1_000_000_000),
     20_000_000,
-    'Wakeups and request ids of repeats whose outcome is remembered, in the store, for 24 hours; full is 42901.',
+    'Maximum wakeups and request ids of repeats whose outcome the store keeps for 24 hours; when full, wakeups are answered 42901.',
   ),
 });
 
 const events = section({
-  retention_days: setting(numberBetween(0.01, 3650), 7, 'Age at which the event log forgets an event.'),
+  retention_days: setting(numberBetween(0.01, 3650), 7, 'Age at which an event expires from the log, days.'),
   retained_max: setting(
     wholeNumber(1000, 1_000_000_000),
     10_000_000,
-    'Events the log keeps; the oldest are forgotten beyond it.',
+    'Maximum events in the log; the oldest expire first.',
   ),
 });
 
@@ -109,32 +112,32 @@ const calls = section({
   assign: setting(
     oneOf('issuance', 'device'),
     'issuance',
-    'An idle bridge is asked to take a call when its credentials are issued, or when its device connects.',
+    'When a call is offered to an idle bridge: when its credentials are issued, or when its device connects.',
   ),
   require_bridge: setting(
     onOff,
     false,
-    'Issuance is answered 50301 while no bridge of the application is idle; else the call waits for one.',
+    'Issuance is answered 50301 while the application has no idle bridge; false: the call waits for one.',
   ),
   wake_device: setting(
     onOff,
     true,
-    'A bridge that connects to a call whose device sleeps wakes it, once a call.',
+    'A bridge that connects to a call wakes its device if it sleeps, once per call.',
   ),
   mixed_formats: setting(
     oneOf('allow', 'refuse'),
     'allow',
-    'A call with unlike up_video_mt and down_video_mt; refuse: it is answered 40003.',
+    'Calls with different up_video_mt and down_video_mt; refuse: answered 40003.',
   ),
   address_in_peer_id: setting(
     onOff,
     false,
-    'The peer_id of call credentials names the media listener, too, as x_media.',
+    'The peer_id of call credentials includes the media listener as x_media.',
   ),
   token_keys_file: setting(
     optionalText('the path of a JSON file'),
     null,
-    'Keys that sign the tokens of calls, made at first need; nothing: token-keys.json in the data directory.',
+    'File with the keys that sign call tokens, created on first use; nothing: token-keys.json in the data directory.',
   ),
 });
 
@@ -142,7 +145,7 @@ const webhooks = section({
   allow_local: setting(
     onOff,
     false,
-    "Webhooks may go to loopback, private and other special addresses; never to a cloud's metadata.",
+    "Webhooks may go to loopback, private and other special addresses, but never to a cloud's metadata service.",
   ),
 });
 
@@ -150,17 +153,17 @@ const log = section({
   level: setting(
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     'info',
-    'Lines below this level are not written, except `ready`.',
+    'Minimum level of log lines; `ready` is always written.',
   ),
   format: setting(
     oneOf('auto', 'json', 'text'),
     'auto',
-    'JSON, or text for people; auto: text on a terminal, else JSON.',
+    'Format of log lines; auto: text on a terminal, otherwise JSON.',
   ),
   requests: setting(
     oneOf('off', 'refused', 'all'),
     'refused',
-    'Requests of the API that leave a line; a refused wakeup always does.',
+    'API requests that are logged; refused wakeups always are.',
   ),
 });
 
@@ -184,7 +187,7 @@ export const settingsSchema = z
     cluster: clusterSection,
     log,
   })
-  // Edges serve one core; the nodes of a cluster are several. Only a core that has edges waits for more of them.
+  // Edges belong to one core, so a cluster has none. Only a core with local edges accepts edges elsewhere.
   .superRefine(({ sleep: { edges }, edges: { listen }, cluster }, context) => {
     const expected = (message: string): void => refuse(context, ['sleep', 'edges'], message);
     if (edges === 0 && listen !== null)
@@ -194,14 +197,14 @@ export const settingsSchema = z
   })
   .readonly();
 
-/** Sections that have a listener. */
+/** Sections with a listener. */
 export const listenerNames = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
 export type ListenerName = (typeof listenerNames)[number];
 
-/** Read-only all the way down, in the type and in memory. */
+/** Deeply read-only, in the type and in memory. */
 export type Settings = z.output<typeof settingsSchema>;
 
-/** The server listens there itself: for media only where its media process is a child. */
+/** True: the server opens this listener; for media only with child processes. */
 export function hasOwnListener({ media }: Settings, name: ListenerName): boolean {
   return name !== 'media' || media.process === 'child';
 }

@@ -1,6 +1,6 @@
 /**
- * The settings by name: the list of them, read from the schema once, and their values, read at the start: file, environment
- * over it, flags over both, one schema over all. All mistakes are reported at once, each by the name it was given under.
+ * Settings by name, from the schema, and their values, loaded at the start: file, overridden by environment, overridden by flags, then
+ * validated. All problems are reported together, each with the name under which the value was given.
  * Source: running.md, Settings.
  */
 import { resolve } from 'node:path';
@@ -49,12 +49,12 @@ export const settingKeys: readonly SettingKey[] = sections.flatMap(([section, { 
 
 type SettingValues = Record<string, Record<string, unknown>>;
 
-/** In the form of a file, with secrets. */
+/** In the form of a settings file, with secrets. */
 export function encodeSettings(settings: Settings): SettingValues {
   return settingsSchema.encode(settings);
 }
 
-/** For people: secrets are masked, and passwords in URLs. */
+/** Masks secrets, and passwords in URLs. */
 export function maskSetting({ isSecret }: SettingKey, value: unknown): unknown {
   return isSecret ? mask(value) : maskUserInfo(value);
 }
@@ -66,12 +66,12 @@ function mask(value: unknown): unknown {
   return value === null ? null : masked;
 }
 
-/** A URL may have a token, or a user and a password, before its host, and there may be several URLs. */
+/** Masks a token, or user and password, before the host of each URL. */
 export function maskUserInfo(value: unknown): unknown {
   return typeof value === 'string' ? replaceUserInfo(value, `${masked}@`) : value;
 }
 
-/** Unusable settings: each problem is one line that names its setting. The process exits 2. */
+/** Invalid settings: each problem is one line that names its setting. The process exits with 2. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -86,17 +86,17 @@ export interface SettingsSources {
   /** Path of a JSON file; absent: none. */
   readonly file?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** `section.key=value` each, the last of the same key counts. */
+  /** `section.key=value` each; the last of a key applies. */
   readonly overrides?: readonly string[];
 }
 
 export type SettingOrigin = 'default' | 'file' | 'environment' | 'flag';
 
-/** Settings, and where they came from. */
+/** Settings, and their sources. */
 export interface ConfiguredSettings {
   readonly settings: Settings;
   readonly sources: SettingsSources;
-  /** The absolute path of the settings file; null: none. */
+  /** Absolute path of the settings file; null: none. */
   readonly file: string | null;
   /** By `section.key`; absent: its default. */
   readonly origins: ReadonlyMap<string, SettingOrigin>;
@@ -105,7 +105,7 @@ export interface ConfiguredSettings {
 interface Given {
   readonly value: unknown;
   readonly source: SettingOrigin;
-  /** The place it was given at, for problems. */
+  /** Place of the value, for problems. */
   readonly origin: string;
 }
 
@@ -121,10 +121,10 @@ export function loadConfigured(sources: SettingsSources): ConfiguredSettings {
   sheet.readEnvironment(sources.env);
   sheet.readOverrides(sources.overrides ?? []);
   const file = sources.file === undefined ? null : resolve(sources.file);
-  return { settings: sheet.settle(), sources, file, origins: sheet.origins };
+  return { settings: sheet.validate(), sources, file, origins: sheet.origins };
 }
 
-/** Variables of the command line, which are no settings. */
+/** Variables of the command line; not settings. */
 const commandVariables: ReadonlySet<string> = new Set([
   'REVEILLE_PROFILE',
   'REVEILLE_ACCESS_KEY_ID',
@@ -135,7 +135,7 @@ const commandVariables: ReadonlySet<string> = new Set([
 const byName = new Map(settingKeys.map((setting) => [setting.name, setting]));
 const byVariable = new Map(settingKeys.map((setting) => [setting.variable, setting]));
 
-/** The values given so far, and their problems. */
+/** Values read so far, and their problems. */
 class SettingsSheet {
   readonly #given = new Map<string, Given>();
   readonly #problems: string[] = [];
@@ -162,7 +162,7 @@ class SettingsSheet {
       const setting = byVariable.get(variable);
       if (linkValue.test(text) || (setting === undefined && linkName.test(variable))) links.push(variable);
       else if (setting === undefined) this.#unknown(variable, variable, [...byVariable.keys()]);
-      else this.#giveText(setting, text, 'environment', `${variable} (${setting.name})`);
+      else this.#setText(setting, text, 'environment', `${variable} (${setting.name})`);
     }
     if (links.length === 0) return;
     const names = links.join(', ');
@@ -177,11 +177,11 @@ class SettingsSheet {
       const setting = byName.get(name);
       if (setting === undefined) this.#unknown(`--set ${name}`, name, [...byName.keys()]);
       else if (text === undefined) this.#problems.push(`--set ${name}: expected ${name}=value`);
-      else this.#giveText(setting, text, 'flag', `--set ${name}`);
+      else this.#setText(setting, text, 'flag', `--set ${name}`);
     }
   }
 
-  settle(): Settings {
+  validate(): Settings {
     const sections: Record<string, Record<string, unknown>> = {};
     for (const name of sectionNames) sections[name] = {};
     for (const { name, section, key } of settingKeys)
@@ -212,7 +212,7 @@ class SettingsSheet {
     }
   }
 
-  #giveText({ name, schema }: SettingKey, text: string, source: SettingOrigin, origin: string): void {
+  #setText({ name, schema }: SettingKey, text: string, source: SettingOrigin, origin: string): void {
     this.#given.set(name, { value: readText(schema, text), source, origin });
   }
 
@@ -229,16 +229,16 @@ class SettingsSheet {
   }
 }
 
-/** Kubernetes gives each pod such variables of every Service: for one named `reveille`, REVEILLE_PORT=tcp://10.0.0.1:8080. */
+/** Kubernetes sets such variables for every Service: for one named `reveille`, REVEILLE_PORT=tcp://10.0.0.1:8080. */
 const linkName = /_SERVICE_(?:HOST$|PORT$|PORT_)|_PORT_\d{1,5}_(?:TCP|UDP|SCTP)/;
 const linkValue = /^(?:tcp|udp|sctp):\/\//;
 
-/** A parser quotes what it could not read, which may be a secret. */
+/** Removes the excerpt that a parser quotes, which may contain a secret. */
 function withoutExcerpt(message: string): string {
   return message.replace(/,? (?:\.\.\.)?".*$/s, '');
 }
 
-/** The word fewest edits away, probably the one that was meant. `words` are not empty; of equally near ones the first. */
+/** The word with the smallest edit distance; the first of equal ones. `words`: not empty. */
 function closestWord(given: string, words: readonly string[]): string {
   let closest = '';
   let fewest = Infinity;
@@ -251,7 +251,7 @@ function closestWord(given: string, words: readonly string[]): string {
   return closest;
 }
 
-/** Characters to add, drop or change; row by row, each from the one before. */
+/** Levenshtein distance, computed row by row. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let line = 0; line < from.length; line++) {

@@ -1,6 +1,5 @@
 /**
- * Checks before a server starts: files that settings name, and addresses that somebody else has.
- * A start asks for all of it at once, before it opens anything, and the doctor asks the same.
+ * Checks before a server opens anything: files named in the settings, and addresses in use. `reveille doctor` runs the same checks.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
@@ -11,17 +10,16 @@ import { descriptorsReserved } from '../../model/limits.ts';
 import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
 import { hasOwnListener, listenerNames, type Settings } from './settings-schema.ts';
 
-/** One thing that is wrong. */
 export interface StartProblem {
-  /** As it is given: `sleep.tls_key_file`. */
+  /** Name of the setting: `sleep.tls_key_file`. */
   readonly setting: string;
-  /** What is wrong, with the file or address. */
+  /** The fault, with the file or address. */
   readonly reason: string;
 }
 
 const withTls = ['api', 'sleep', 'signal', 'media'] as const;
 
-/** Files that cannot be read or are not what they should be, in the order of the settings. */
+/** Unreadable or invalid files, in the order of the settings. */
 export function findFileProblems(settings: Settings): StartProblem[] {
   const problems = withTls.flatMap((section) => findTlsProblems(section, settings[section]));
   const { registry, calls, media, edges, edge, cluster } = settings;
@@ -35,14 +33,14 @@ export function findFileProblems(settings: Settings): StartProblem[] {
   };
   for (const [setting, path] of Object.entries(files))
     if (path !== null) problems.push(...findReadProblem(setting, path));
-  // Made at first need.
+  // Created on first use.
   const tokenKeys = calls.token_keys_file;
   if (tokenKeys !== null)
     problems.push(...findReadProblem('calls.token_keys_file', tokenKeys).filter((one) => !one.isAbsent));
   return problems.map(({ setting, reason }) => ({ setting, reason }));
 }
 
-/** `limit`: of open files. None is left for a session: such a server would say ready and let no device in. */
+/** `limit`: of open files. A server without descriptors for sessions would report ready, but admit no device. */
 export function findLimitProblems(limit = readOpenFilesLimit()): StartProblem[] {
   if (boundSessions(1, limit, descriptorsReserved) > 0) return [];
   const reason =
@@ -56,11 +54,11 @@ export interface ListenerCertificate {
   readonly setting: string;
   readonly path: string;
   readonly certificate: X509Certificate;
-  /** Wall clock. */
+  /** Wall milliseconds. */
   readonly expiresMs: number;
 }
 
-/** The certificates that our listeners show, as far as they can be read. */
+/** Readable certificates of the listeners. */
 export function readListenerCertificates(settings: Settings): ListenerCertificate[] {
   return withTls.flatMap((section) => {
     const path = settings[section].tls_cert_file;
@@ -71,7 +69,7 @@ export function readListenerCertificates(settings: Settings): ListenerCertificat
   });
 }
 
-/** Addresses that cannot be listened on; a port that is free now may be taken a moment later. */
+/** Addresses that cannot be bound now; a free port may be taken a moment later. */
 export async function findAddressProblems(settings: Settings): Promise<StartProblem[]> {
   const problems: StartProblem[] = [];
   for (const section of listenerNames) {
@@ -82,7 +80,7 @@ export async function findAddressProblems(settings: Settings): Promise<StartProb
   return problems;
 }
 
-/** Resolves to the address and what is wrong with it; null: it can be listened on. */
+/** Resolves with a sentence about the address; null: it can be bound. */
 export function findListenProblem(listen: ListenAddress): Promise<string | null> {
   const probe = createServer();
   const address = formatListenAddress(listen);
@@ -98,11 +96,10 @@ interface TlsPaths {
 }
 
 interface FileProblem extends StartProblem {
-  /** There is no such file. */
   readonly isAbsent: boolean;
 }
 
-/** Both are given or neither: the schema sees to it. */
+/** Both or neither are set: the schema ensures it. */
 function findTlsProblems(
   section: string,
   { tls_cert_file: certFile, tls_key_file: keyFile }: TlsPaths,
@@ -122,7 +119,6 @@ function findTlsProblems(
   return problems;
 }
 
-/** At most one. */
 function findReadProblem(setting: string, path: string): FileProblem[] {
   try {
     accessSync(path, constants.R_OK);
@@ -137,14 +133,14 @@ function wrong(setting: string, reason: string): FileProblem {
   return { setting, reason, isAbsent: false };
 }
 
-/** The system's own words for what it refused. */
+/** The system's message. */
 function wordsOf(error: NodeJS.ErrnoException): string {
   if (error.code === 'EADDRINUSE') return 'in use by another program, or by a server that runs already';
   if (error.code === 'EADDRNOTAVAIL') return 'not an address of this machine';
   return getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;
 }
 
-/** Null: it cannot be read, or holds nothing of the kind. */
+/** Null: unreadable, or no such PEM object. */
 function readPem<Value>(path: string, parse: (pem: Buffer) => Value): Value | null {
   try {
     return parse(readFileSync(path));

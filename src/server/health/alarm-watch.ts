@@ -1,6 +1,6 @@
 /**
- * The alarms of this process, judged every 15 s without a Prometheus: the rules of the alerts, the reasons of `/readyz`, and
- * those checks of the doctor that a running server can make. `GET /v1/alarms` on the ops listener answers them.
+ * Alarms of this server, evaluated every 15 s without Prometheus: the alert rules, the reasons of `/readyz`, and the checks of the doctor
+ * that a running server can make. `GET /v1/alarms` on the ops listener returns them.
  */
 import { z } from 'zod';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -25,13 +25,13 @@ import { reasonsInWords } from './unready-reasons.ts';
 export interface AlarmsAnswer {
   readonly node: string;
   readonly version: string;
-  /** ISO 8601: the start of the core. */
+  /** Start of the core, ISO 8601. */
   readonly started_at: string;
-  /** `healthy`, or how many alarms fire and which. */
+  /** `healthy`, or number and names of the firing alarms. */
   readonly health: string;
-  /** The firing ones first. */
+  /** Firing before pending. */
   readonly alarms: readonly AlarmJson[];
-  /** The latest first. */
+  /** Newest first. */
   readonly resolved: readonly AlarmJson[];
 }
 
@@ -40,7 +40,7 @@ export interface AlarmJson extends Pick<Alarm, 'name' | 'of' | 'state' | 'found'
   /** ISO 8601. */
   readonly since: string;
   readonly resolved_at: string | null;
-  /** Null: `found` says it. */
+  /** Null: see `found`. */
   readonly meaning: string | null;
   readonly cure: string | null;
 }
@@ -56,7 +56,7 @@ export interface AlarmWatchDeps {
   readonly readiness: Pick<Readiness, 'isReady' | 'reasons'>;
 }
 
-/** An operator has ordered them. */
+/** Reasons that an operator caused, so no alarm. */
 const ordered: ReadonlySet<string> = new Set(['starting', 'draining']);
 
 export class AlarmWatch {
@@ -79,23 +79,26 @@ export class AlarmWatch {
   start(): void {
     const { clock } = this.#deps;
     const check = (): void => void (this.#checking = this.#checking.then(() => this.#check()));
-    this.#timers = [clock.every(alarmsEveryMs, () => void this.#note()), clock.every(checksEveryMs, check)];
+    this.#timers = [
+      clock.every(alarmsEveryMs, () => void this.#observe()),
+      clock.every(checksEveryMs, check),
+    ];
     check();
-    void this.#note();
+    void this.#observe();
   }
 
-  /** Resolves when nothing is read any more. */
+  /** Resolves when the checks have ended. */
   async stop(): Promise<void> {
     for (const cancel of this.#timers) cancel();
     await this.#checking;
   }
 
-  async #note(): Promise<void> {
-    await this.#figures.note();
+  async #observe(): Promise<void> {
+    await this.#figures.record();
     this.#judge();
   }
 
-  /** Never rejects. The store says by itself when its disk takes nothing: no file is written to it. */
+  /** Never rejects. Writes no probe file: the store itself reports a disk that refuses writes. */
   async #check(): Promise<void> {
     const { settings, configured, clock, dataDirectory, log } = this.#deps;
     const nowMs = clock.wallMs();
@@ -106,7 +109,7 @@ export class AlarmWatch {
         ...checkFiles(settings, configured.file ?? undefined, nowMs),
       ];
     } catch (error) {
-      log.warn({ err: error }, 'the machine cannot be checked for alarms');
+      log.warn({ err: error }, 'alarms: the machine cannot be checked; will retry');
     }
   }
 

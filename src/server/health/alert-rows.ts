@@ -1,4 +1,4 @@
-/** The rows of docs/alerts.md, which comes with the package: the meaning of each alert, and its cure. */
+/** Rows of docs/alerts.md, which is part of the package: meaning and cure of each alert. */
 import { readFile } from 'node:fs/promises';
 
 export interface AlertRow {
@@ -8,7 +8,7 @@ export interface AlertRow {
 
 const page = new URL('../../../docs/alerts.md', import.meta.url);
 
-/** By the alert. Empty where the page is missing. Code stays between backticks, links become their text. */
+/** By name of the alert; empty if the page is missing. Keeps backticks, and replaces links by their text. */
 export async function readAlertRows(): Promise<ReadonlyMap<string, AlertRow>> {
   const text = await readFile(page, 'utf8').catch(() => '');
   const rows = text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));

@@ -1,4 +1,4 @@
-/** Checks of the data directory: ours alone, with room on its disk; and for the doctor a store without damage. */
+/** Checks of the data directory: owner and mode, free space on its disk, and for the doctor an undamaged store. */
 import { accessSync, constants, existsSync, statSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
@@ -11,16 +11,16 @@ import { storeFileNames, StoreOpenError } from '../../storage/lmdb/store-format.
 import { damageWalkOfDoctorMsMax } from '../../storage/lmdb/store-limits.ts';
 import { failing, inMegabytes, megabyte, ok, warn, type Finding } from './finding.ts';
 
-/** Damage ends the checks of the store: reading on would end this process. */
+/** The checks stop at damage: reading further would crash this process. */
 export async function checkDirectory(directory: string, freeOf = freeBytesOf): Promise<Finding[]> {
   const found = await checkRoom(directory, freeOf);
   if (found.some(({ state, check }) => state === 'fail' && check === placeCheck)) return found;
-  // Of a store that is being written a long look would keep every page as it was.
+  // Skip a store in use: a long read transaction would keep all its old pages.
   if (!hasStore(directory) || livingPid(directory) !== null) return found;
   return [...found, await checkDamage(directory)];
 }
 
-/** The directory and its disk. `probe`: as `probeDisk`. */
+/** Checks the directory and its disk. `probe`: as `probeDisk`. */
 export async function checkRoom(
   directory: string,
   freeOf = freeBytesOf,
@@ -42,19 +42,19 @@ async function checkDamage(directory: string): Promise<Finding> {
   return ok(damageCheck, found);
 }
 
-/** Whether the store may be opened in this process. */
+/** True: the store may be opened in this process. */
 export function isOpenable(findings: readonly Finding[]): boolean {
   return findings.every(
     ({ check, state }) => state !== 'fail' || (check !== damageCheck && check !== placeCheck),
   );
 }
 
-/** A backup may be made beside the store, and LMDB writes a page again before it frees the old one. */
+/** Room for a backup on the same disk, and for pages that LMDB copies before it frees the old ones. */
 const roomFactor = 3;
 const roomBytesMin = 1000 * megabyte;
 const roomBytesTooLow = 100 * megabyte;
 
-/** Of the nearest directory that is there. */
+/** Checks the disk of the nearest existing parent directory. */
 async function checkDisk(
   directory: string,
   freeOf: typeof freeBytesOf,
@@ -76,7 +76,7 @@ async function checkDisk(
   }
 }
 
-/** Null: it takes what is written. */
+/** Null: writes succeed. */
 async function findRefusal(directory: string, probe: typeof probeDisk): Promise<Finding | null> {
   const refusal = await probe(directory);
   if (refusal === null) return null;

@@ -1,12 +1,12 @@
-/** Checks of files that settings name: with secrets open to others, unusable, or a certificate that ends. */
+/** Checks of files named in the settings: exposed secrets, invalid files, and certificates that expire. */
 import { findExposedFiles, secretFilesOf, type SecretFile } from '../config/risks.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { findFileProblems, readListenerCertificates } from '../config/start-checks.ts';
 import { failing, ok, warn, type Finding } from './finding.ts';
 
 /**
- * Checks that other users of this machine can neither read nor write files with secrets outside of the data directory.
- * `file`: the one with the settings; undefined: there is none.
+ * Checks that other users of this machine can neither read nor write secret files outside of the data directory.
+ * `file`: the settings file; undefined: none.
  */
 export function checkFiles(settings: Settings, file: string | undefined, nowMs: number): Finding[] {
   const check = 'secret files';
@@ -28,7 +28,7 @@ export function checkFiles(settings: Settings, file: string | undefined, nowMs: 
 const dayMs = 86_400_000;
 const expiryWarningDays = 30;
 
-/** Certificates of our listeners that can be read. */
+/** Checks readable certificates of the listeners. */
 function checkExpiry(settings: Settings, nowMs: number): Finding[] {
   return readListenerCertificates(settings).map(({ setting, path, expiresMs }) => {
     const days = Math.floor((expiresMs - nowMs) / dayMs);

@@ -1,9 +1,9 @@
-/** The finding of one check: how it is, what was found and the next thing to do. */
+/** The result of a check: state, finding and next step. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warn' | 'fail';
   readonly found: string;
-  /** The next thing to do; null where all is well. */
+  /** Next step; null if nothing is wrong. */
   readonly advice: string | null;
 }
 

@@ -1,6 +1,5 @@
 /**
- * Checks of the machine that a server runs on, by numbers that cost nothing to read: the doctor asks for them before a start,
- * and a running server for its alarms.
+ * Checks of the machine by values that are cheap to read, used by the doctor before a start, and by a running server for its alarms.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { listenSockets } from '../../edge/sleep-sockets.ts';
@@ -12,18 +11,18 @@ import { readAddressSpaceLimit } from '../../storage/lmdb/map-room.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
 
-/** The numbers of a machine that decide whether it is good enough. */
+/** Values of a machine that the checks use. */
 export interface Machine {
   readonly nodeVersion: string;
-  /** The soft limit of open files. */
+  /** Soft limit of open files. */
   readonly openFilesMax: number;
-  /** The most bytes that the kernel buffers of one TCP connection; null: this system does not say. */
+  /** Maximum receive buffer of a TCP connection, bytes; null: unknown on this system. */
   readonly receiveBufferMax: number | null;
-  /** The most connections that the kernel holds for one listening socket; null: this system does not say. */
+  /** Maximum accept queue of a listening socket; null: unknown on this system. */
   readonly acceptQueueMax: number | null;
-  /** The kernel gives the new connections of a socket that stops listening to another one on its port; null: this system does not say. */
+  /** True: the kernel moves pending connections of a closing socket to another one on its port. Null: unknown on this system. */
   readonly migratesConnections: boolean | null;
-  /** The limit of the address space, bytes. */
+  /** Address space limit, bytes. */
   readonly addressSpaceMax: number;
 }
 
@@ -49,10 +48,10 @@ export function checkMachineLimits(settings: Settings, nowMs: number, machine: M
   ];
 }
 
-/** This release was not there before. */
+/** An earlier clock is wrong: this release is newer. */
 const releasedMs = Date.UTC(2026, 0);
 
-/** Signatures are dated: with a wrong clock every request is refused. */
+/** Signatures have dates: with a wrong clock every request is refused. */
 function checkClock(nowMs: number): Finding {
   const found = new Date(nowMs).toISOString();
   return nowMs < releasedMs
@@ -60,7 +59,7 @@ function checkClock(nowMs: number): Finding {
     : ok('clock', found);
 }
 
-/** `wanted`: the setting. */
+/** `wanted`: from the settings. */
 function checkOpenFiles(wanted: number, limit: number): Finding {
   const bounded = boundSessions(wanted, limit, descriptorsReserved);
   const found = `the limit of ${limit} leaves room for ${bounded} sleep sessions`;
@@ -69,7 +68,7 @@ function checkOpenFiles(wanted: number, limit: number): Finding {
   return bounded === 0 ? failing('open files', found, advice) : warn('open files', found, advice);
 }
 
-/** The store's memory map grows with it, and takes more of the address space than of memory. */
+/** The store's memory map grows with it, and needs address space more than memory. */
 function checkAddressSpace(limitBytes: number): Finding[] {
   if (limitBytes === Infinity) return [];
   const found = `limited to ${inMegabytes(limitBytes)}: a store that grows to it takes no changes`;
@@ -84,7 +83,7 @@ function readReceiveBufferMax(): number | null {
   return Number(readFileSync(receiveBuffersFile, 'latin1').trim().split(/\s+/).at(-1));
 }
 
-/** The front end's library keeps reading one socket as long as its reads are full. See docs/adr/0022. */
+/** The HTTP library reads a socket as long as its reads are full, so the buffer bounds its turn. See docs/adr/0022. */
 function checkReceiveBuffers({ api }: Pick<Settings, 'api'>, bytes: number | null): Finding[] {
   if (bytes === null || isLoopback(api.listen)) return [];
   const check = 'receive buffers';
@@ -94,7 +93,7 @@ function checkReceiveBuffers({ api }: Pick<Settings, 'api'>, bytes: number | nul
   return [warn(check, risk, receiveBuffersAdvice)];
 }
 
-/** A connection beyond the accept queue is lost without a word: the kernel answers under SYN cookies, and the server never knows. */
+/** Connections beyond the accept queue are lost silently: with SYN cookies the kernel completes the handshake, unknown to the server. */
 function checkAcceptQueue(
   { sleep }: Pick<Settings, 'sleep'>,
   { nodeVersion, acceptQueueMax }: Machine,
@@ -114,7 +113,7 @@ function readMigration(): boolean | null {
   return existsSync(migrationFile) ? readFileSync(migrationFile, 'latin1').trim() === '1' : null;
 }
 
-/** The cores of an upgrade, and fronts, share the port of the API. */
+/** During an upgrade two cores share the port of the API, and fronts always do. */
 function checkMigration(
   { api, sleep }: Pick<Settings, 'api' | 'sleep'>,
   migrates: boolean | null,

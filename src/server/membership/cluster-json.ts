@@ -1,8 +1,8 @@
-/** `GET /v1/cluster` on the ops listener, as it is written. */
+/** JSON of `GET /v1/cluster` on the ops listener. */
 import { memberKnowledgeMsMax, shownState, type MemberStatus } from '../../model/cluster.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 
-/** `read` never rejects. `ageMs`: of what is known of the others; null: nothing is. */
+/** `read` never rejects. `ageMs`: age of the knowledge about other members; null: none. */
 export function clusterRoute(
   read: () => Promise<readonly MemberJson[]>,
   ageMs: () => number | null = () => 0,
@@ -16,22 +16,22 @@ export function clusterRoute(
 }
 
 export interface ClusterJson {
-  /** Age of what this member knows of the others, milliseconds; null: it has not heard of them yet. */
+  /** Age of the knowledge about other members, milliseconds; null: none yet. */
   readonly age_ms: number | null;
-  /** True: the knowledge is too old: members may have come or gone. */
+  /** True: the knowledge is outdated: members may have joined or left. */
   readonly stale: boolean;
   readonly members: readonly MemberJson[];
 }
 
 /** Times are wall milliseconds. */
 export interface MemberJson extends ReturnType<typeof memberJson> {
-  /** The process id of the member that answers. */
+  /** Process id of the answering member. */
   readonly pid?: number;
 }
 
 export function memberJson(status: MemberStatus) {
   return {
-    /** `silent`: its last sign of life is too old. */
+    /** `silent`: its lease is too old. */
     state: shownState(status),
     member: status.member,
     node: status.node,
@@ -39,11 +39,11 @@ export function memberJson(status: MemberStatus) {
     started_at_ms: status.startedAtMs,
     sleep_sessions: status.sleepSessions,
     signal_sessions: status.signalSessions,
-    /** Changes that are on their way to the others. */
+    /** Changes not yet published to other members. */
     outbox_length: status.outboxLength,
-    /** Events of the log that it has not seen yet. */
+    /** Events of the log not yet received by it. */
     event_lag: status.eventLag,
-    /** Milliseconds since its last sign of life: what else is said of it is as of then. */
+    /** Milliseconds since its last lease renewal; the other fields are as old. */
     lease_age_ms: status.leaseAgeMs,
   };
 }

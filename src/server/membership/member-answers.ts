@@ -1,6 +1,5 @@
 /**
- * The answers of this server to the other members: for its devices as any member gives, for the calls that it keeps, and the
- * wakeups that it knows. Source: cluster.md.
+ * Answers to other members: about devices and wakeups of this server, and the calls that it keeps. Source: cluster.md.
  */
 import { fail } from '../../lib/result.ts';
 import { refusal } from '../../model/codes.ts';
@@ -30,33 +29,33 @@ export function memberAnswers(context: ServerContext): PeerHost {
           ? fail(refusal(50301))
           : issueCallCredentials(issuingDeps(context, own.calls), order),
       'find-call': ({ sessionId }) => (own.calls === null ? null : findCall(own.calls, sessionId)),
-      'held-devices': ({ sought }) => heldHere(context, sought),
+      'held-devices': ({ sought }) => findHeldDevices(context, sought),
       wakeups: ({ requestId, deviceId }) => wakeupsKnownTo(context, requestId, deviceId),
     },
   });
 }
 
-/** Null also where its media listener is not known. */
+/** Null: no such call, or the address of its media listener is unknown. */
 function findCall({ directory, mediaProcesses }: CallService, sessionId: SessionId): PeerAnswer<'find-call'> {
   const appId = directory.find(sessionId)?.appId ?? null;
   const mediaUrl = appId === null ? null : mediaProcesses.urlOf(sessionId);
   return appId === null || mediaUrl === null ? null : { appId, mediaUrl };
 }
 
-/** None where the store cannot be read. */
-async function heldHere(
+/** Empty when the store cannot be read. */
+async function findHeldDevices(
   { deviceSearch, log }: ServerContext,
   sought: SoughtDevices,
 ): Promise<PeerAnswer<'held-devices'>> {
   try {
     return await deviceSearch.find(sought);
   } catch (error) {
-    log.error({ err: error }, 'devices cannot be searched for an operator');
+    log.error({ err: error }, 'device search: store unreadable; answered without devices');
     return [];
   }
 }
 
-/** None where the store cannot be read. */
+/** Empty when the store cannot be read. */
 function wakeupsKnownTo(
   context: ServerContext,
   requestId: RequestId,
@@ -66,7 +65,7 @@ function wakeupsKnownTo(
   try {
     return findOwnWakeups({ answeredWakeups, wakeupRecords: records.wakeups }, requestId, deviceId);
   } catch (error) {
-    log.error({ err: error }, 'wakeups cannot be read for an operator');
+    log.error({ err: error }, 'wakeup search: store unreadable; answered without wakeups');
     return { wakeups: [], refused: [] };
   }
 }
@@ -80,7 +79,7 @@ export async function provisionHere(
   try {
     return await own.provisioner.carryOut(request);
   } catch (error) {
-    log.error({ err: error }, 'what a change of devices is about cannot be read');
+    log.error({ err: error }, 'provisioning: devices not changed: registry unreadable');
     return fail(registryUnavailable);
   }
 }

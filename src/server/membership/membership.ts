@@ -1,7 +1,6 @@
 /**
- * The place of a server among others that are one server with it. Alone is a cluster of one: it is the member that this file
- * has, and a node (node-member.ts) extends it. A membership says how records are written before the store is open;
- * `join` makes a member of what is open then. Source: cluster.md.
+ * Membership of a server in a cluster. A standalone server is a cluster of one: `Member` in this file, which a node (node-member.ts)
+ * extends. A membership defines how records are written before the store is open; then `join` creates the member. Source: cluster.md.
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { callsHere, type CallLocator } from '../../core/ports/call-locator.ts';
@@ -20,7 +19,7 @@ import type {
   RecordsMembership,
   ServerContext,
 } from '../bootstrap/server-context.ts';
-import { endOpenSessions, type GoesOn } from '../bootstrap/records.ts';
+import { endOpenSessions, type IsContinued } from '../bootstrap/records.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from '../bootstrap/webhook-service.ts';
 import type { RecordStore } from '../../storage/journal/committer.ts';
 import { OwnRecords } from '../../storage/journal/own-records.ts';
@@ -29,14 +28,14 @@ import { readVersion } from '../../lib/package-version.ts';
 
 export interface Membership extends RecordsMembership {
   join(open: OpenContext): Member;
-  /** Behind everything else. */
+  /** Disconnects, after everything else has closed. */
   hangUp(): Promise<void>;
 }
 
-/** The control plane, as a member's registry needs it. */
+/** The part of the control plane that a member's registry uses. */
 export interface RegistryOwner {
   readonly tables: RegistryTables;
-  /** Another node has changed the registry, and it is here. */
+  /** A registry change of another node was applied here. */
   registryApplied(): void;
 }
 
@@ -59,7 +58,7 @@ export class AloneMembership implements Membership {
   async hangUp(): Promise<void> {}
 }
 
-/** A server that is the only member, in the order of its start. A node is one that has others (node-member.ts). */
+/** A standalone member. Methods are called in the order of a start. NodeMember (node-member.ts) has other members. */
 export class Member implements ContextMember {
   readonly peers: Peers = noPeers;
   readonly observe: Observe = observeOwn;
@@ -73,7 +72,7 @@ export class Member implements ContextMember {
     this.#life = life;
   }
 
-  /** Operators see all members by them. */
+  /** Routes by which operators see all members. */
   routes({ own, settings }: ServerContext): readonly AdminRoute[] {
     const members = async (): Promise<MemberJson[]> => [{ ...memberJson(this.status()), pid: process.pid }];
     return [clusterRoute(members), siteRoute(own, settings.media.process !== 'none')];
@@ -83,35 +82,35 @@ export class Member implements ContextMember {
     return new Webhooks(deps);
   }
 
-  /** Before this server's own registry comes in. Rejects with a sentence. */
+  /** Called before this server's own registry is imported. Rejects with a sentence. */
   async prepare(_context: ServerContext, _controlPlane: RegistryOwner): Promise<void> {}
 
-  /** Resolves when the others reach it, and it them; before any listener accepts. Rejects with a sentence. */
+  /** Resolves when members can reach each other; called before any listener accepts. Rejects with a sentence. */
   async open(): Promise<void> {}
 
   /**
-   * Ends, and commits the end of, what an earlier life has left open, and watches its wakeups. `goesOn`: of an open session: it
-   * is one of an earlier process that goes on here, or may yet.
+   * Ends sessions left open by an earlier process, commits that, and watches its wakeups. `isContinued`: true for an open session that
+   * this process continues, or may continue.
    */
-  async recover(context: ServerContext, goesOn: GoesOn): Promise<void> {
-    await endOpenSessions(context, goesOn);
+  async recover(context: ServerContext, isContinued: IsContinued): Promise<void> {
+    await endOpenSessions(context, isContinued);
     context.watch.resume();
   }
 
-  /** The calls of the last stop are here. */
+  /** Calls were resumed from the store. */
   callsResumed(): void {}
 
-  /** This server has changed the registry. */
+  /** This server has written to the registry. */
   registryWritten(): void {}
 
   figures(): ClusterFigures | null {
     return null;
   }
 
-  /** It is about to stop. */
+  /** The server begins to drain. */
   draining(): void {}
 
-  /** Ends its answers to other members, before the records are closed. */
+  /** Stops answering other members, before the records are closed. */
   async close(): Promise<void> {}
 
   protected status(): MemberStatus {

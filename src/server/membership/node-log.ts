@@ -1,4 +1,4 @@
-/** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
+/** The event log of a node: own events are published to the shared stream, and all events of the stream are written to its store. */
 import { answeredWithin } from '../../cluster/nats/answered-within.ts';
 import type { EventTail, NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { EventMirror } from '../../cluster/events/event-mirror.ts';
@@ -19,9 +19,9 @@ interface NodeLogDeps {
   readonly log: Log;
   readonly events: EventLog;
   readonly mirror: MirroredLogStore;
-  /** Devices that may be at this node. */
+  /** Maximum number of devices at this node. */
   readonly devicesMax: number;
-  /** Told of every event that has come back, this node's own among them. */
+  /** Called for every event received from the stream, including this node's own. */
   readonly saw: (event: LoggedEvent) => void;
 }
 
@@ -55,12 +55,12 @@ export class NodeLog {
     });
   }
 
-  /** Events that are in the stream and not here yet. */
+  /** Events in the stream that were not received here yet. */
   get lag(): number {
     return this.#mirror.lag;
   }
 
-  /** Whether the stream has come so far. True while NATS cannot tell. Never rejects. */
+  /** True: the stream has reached `sequence`, or NATS does not answer. Never rejects. */
   async reaches(sequence: number): Promise<boolean> {
     try {
       return sequence <= (await answeredWithin(this.#clock, streamLastMsMax, this.#tail.last()));
@@ -69,7 +69,7 @@ export class NodeLog {
     }
   }
 
-  /** The log of all says that the call has ended, as far back as is looked. Rejects while the log here is behind. */
+  /** True: the recent log has the end of the call. Rejects while the local log is behind the stream. */
   async hasEnded(deviceId: DeviceId, sessionId: SessionId): Promise<boolean> {
     const isItsEnd = ({ type, data }: LoggedEvent): boolean =>
       type === 'call.ended' && data.session === sessionId;
@@ -83,7 +83,7 @@ export class NodeLog {
     return false;
   }
 
-  /** Resolves when it is in the stream, once; rejects while NATS is away. */
+  /** Resolves when the event is in the stream, exactly once; rejects while NATS is unreachable. */
   publish(event: OutboxEvent): Promise<void> {
     return this.#stream.publish(event);
   }

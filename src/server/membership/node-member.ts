@@ -1,6 +1,6 @@
 /**
- * A node as a member of its site: the parts that use NATS, put together. They are who else lives and how to reach them, whose
- * devices are whose, the log, the registry, calls and webhooks of all. Source: cluster.md.
+ * A node as a member of its cluster. Composes the parts that use NATS: membership and peers, ownership of devices, event log, registry,
+ * calls and webhooks. Source: cluster.md.
  */
 import { CallRepository } from '../../cluster/records/call-repository.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
@@ -37,7 +37,7 @@ import { NodeLog } from './node-log.ts';
 import { applyRegistryChanges, NodeRegistry } from './node-registry.ts';
 import { nodeWebhooks } from './node-webhooks.ts';
 
-/** Parts that a node does not share. */
+/** Local parts of a node. */
 export interface NodeStore {
   readonly state: StateTables;
   readonly outbox: OutboxStore;
@@ -49,7 +49,7 @@ export interface NodeParts {
   readonly store: NodeStore;
 }
 
-/** Nothing is sought in NATS before `prepare`. */
+/** Uses NATS only from `prepare` on. */
 export class NodeMember extends Member {
   override readonly peers: NatsPeers;
   override readonly observe: Observe;
@@ -60,9 +60,9 @@ export class NodeMember extends Member {
   readonly #members: NatsMembers;
   readonly #ownership: Ownership;
   readonly #log: NodeLog;
-  /** Null: nobody can ask it yet. */
+  /** Null: it does not answer other members yet. */
   #host: PeerHost | null = null;
-  /** Null: it is not sought yet. */
+  /** Null: not opened yet. */
   #registry: NodeRegistry | null = null;
 
   constructor(open: OpenContext, parts: NodeParts, life: OwnLife) {
@@ -151,7 +151,7 @@ export class NodeMember extends Member {
     return nodeWebhooks(this.#parts.link, this.#members, this.#self, deps);
   }
 
-  /** The members that live are known, and what they have of the registry is here, as far as NATS can be reached. */
+  /** Resolves when the live members are known and the registry is mirrored, as far as NATS is reachable. */
   override async prepare(context: ServerContext, controlPlane: RegistryOwner): Promise<void> {
     const { readiness, records, watch, clock, log } = context;
     this.#host = memberAnswers(context);
@@ -211,11 +211,11 @@ export class NodeMember extends Member {
   }
 
   get #hostThere(): PeerHost {
-    assert(this.#host !== null, 'nobody can ask before it is open');
+    assert(this.#host !== null, 'no member can ask before it is open');
     return this.#host;
   }
 
-  /** Without the others a node serves its own devices, and should be sent no callers who ask for others'. */
+  /** An isolated node serves its own devices, but should receive no requests about others'. */
   #missing(): { readonly isReady: boolean; readonly reasons: readonly string[] } {
     const { twin } = this.#members;
     const reasons = [
@@ -226,7 +226,7 @@ export class NodeMember extends Member {
   }
 }
 
-/** The sessions of this node, as their ownership asks for them. */
+/** Sessions of this node, for their ownership. */
 function liveSessions(directory: DeviceDirectory): LiveSessions {
   return {
     find(deviceId, connection) {

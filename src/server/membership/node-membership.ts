@@ -1,4 +1,4 @@
-/** A node among others that share NATS: a server with a store of its own. Source: cluster.md. */
+/** Membership of a node in a cluster over NATS. Each node has its own store. Source: cluster.md. */
 import { randomBytes } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -25,12 +25,12 @@ export interface NodeDeps {
 }
 
 export class NodeMembership implements Membership {
-  /** Who brings an event to the log of all counts it. */
+  /** The node that publishes an event to the shared log counts it. */
   readonly countsEvents = false;
   readonly #link: NodeTransport;
   readonly #claims: PendingClaims;
   readonly #life: OwnLife;
-  /** Null: it is not open yet. */
+  /** Null: not open yet. */
   #store: NodeStore | null = null;
 
   constructor(link: NodeTransport, { clock, node }: Pick<NodeDeps, 'clock' | 'node'>) {
@@ -40,7 +40,7 @@ export class NodeMembership implements Membership {
     this.#life = { member, startedAtMs: clock.wallMs() };
   }
 
-  /** Rejects with a sentence when the URL or the credentials cannot be used; NATS itself may be away. */
+  /** Rejects with a sentence when URL or credentials are invalid; NATS itself may be unreachable. */
   static async open(settings: Settings, url: string, frame: NodeDeps): Promise<NodeMembership> {
     const { cluster, events } = settings;
     const transport = await NatsTransport.open({

@@ -1,4 +1,4 @@
-/** The registry as a node has it: mirrored from the bucket that all nodes share, its own changes on their way there. */
+/** The registry of a node: a mirror of the shared bucket, and publication of its own changes. */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
@@ -15,11 +15,11 @@ export interface NodeRegistryDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly tables: RegistryTables;
-  /** What others have changed is here. Must not throw. */
+  /** Called when changes of other nodes were applied. Must not throw. */
   readonly applied: (changes: AppliedChanges) => void;
 }
 
-/** A start waits so long for what others have; then it goes on with what is here, and the rest comes behind. */
+/** Maximum wait of a start for the mirror, milliseconds; then the server starts with the local copy, and the rest follows. */
 const caughtUpMsMax = 120_000;
 
 export class NodeRegistry {
@@ -52,22 +52,21 @@ export class NodeRegistry {
     return this.#mirror.lag;
   }
 
-  /** Resolves when what others have is here, as far as NATS can be reached: before this node makes changes of its own. */
+  /** Resolves when the mirror is up to date, as far as NATS is reachable. This node makes no changes before. */
   async start(): Promise<void> {
     const { link, log } = this.#deps;
     await this.#store.adopt();
     this.#mirror.start();
-    if (link.isUnavailable)
-      log.warn({}, 'the registry cannot be mirrored now: this node starts with what it has');
+    if (link.isUnavailable) log.warn({}, 'registry mirror: NATS unavailable; starting with the local copy');
     else if (!(await this.#mirror.caughtUp(caughtUpMsMax)))
-      log.warn({ lag: this.lag }, 'the registry is not mirrored yet: this node starts with what it has');
+      log.warn({ lag: this.lag }, 'registry mirror: not caught up; starting with the local copy');
     this.#publisher.start();
     this.#unfollow = link.onChange((isUnavailable) => {
       if (!isUnavailable) this.#publisher.poke();
     });
   }
 
-  /** A change was made here. */
+  /** The registry was changed here. */
   changed(): void {
     this.#store.changed();
   }
@@ -79,7 +78,7 @@ export class NodeRegistry {
   }
 }
 
-/** Another node's changes come into force here: nothing is kept of what was, nobody stays who may not. */
+/** Applies changes of another node: drops caches, and reviews sessions that may have lost their rights. */
 export function applyRegistryChanges(
   context: ServerContext,
   controlPlane: Pick<RegistryOwner, 'registryApplied'>,

@@ -1,4 +1,4 @@
-/** The webhooks of a node: delivered in turn with the others, from a store that all share. Source: cluster.md, Events. */
+/** Webhooks of a node. One node at a time delivers, from a shared delivery store. Source: cluster.md, Events. */
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { NatsDeliveryStore } from '../../cluster/records/nats-delivery-store.ts';
 import { WebhookLease } from '../../cluster/membership/webhook-lease.ts';
@@ -20,9 +20,9 @@ export function nodeWebhooks(
     ...deps,
     isCutOff: () => transport.isUnavailable,
     deliveries: new NatsDeliveryStore({ kv, log, mayWrite: () => lease?.isHeld === true }),
-    turns: (told) => {
+    turns: (callbacks) => {
       lease = new WebhookLease({
-        ...told,
+        ...callbacks,
         kv,
         clock,
         log,

@@ -1,4 +1,4 @@
-/** The messages between the supervisor of a site with edges and its core. Source: scale-out.md, Edges. */
+/** Messages between the supervisor of a site with edges and its core. Source: scale-out.md, Edges. */
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
 import type { HoldingApi } from '../bootstrap/holding-api.ts';
@@ -8,88 +8,87 @@ import type { ChildFacts } from '../children/child.ts';
 import type { RealListeners } from '../config/derived-settings.ts';
 
 export interface CoreTask {
-  /** With real ports: edges listen on them, too, and later cores. */
+  /** Listen addresses with real ports, the same for edges and later cores. */
   readonly listeners: RealListeners;
-  /** The Unix socket or named pipe on which the core accepts edges of this machine. */
+  /** Unix socket or named pipe on which the core accepts edges of this machine. */
   readonly edgeSocket: string;
-  /** The same of the media processes of its supervisor, by their numbers. */
+  /** As above, for the media processes of its supervisor, by their numbers. */
   readonly mediaSockets: readonly string[];
-  /** False: a core has served before, and edges hold its sessions. */
+  /** False: a previous core has served, and edges hold its sessions. */
   readonly isFirst: boolean;
-  /** Sentence of the start before this one, which failed: the log has it; null: it did not. */
+  /** Reason of the previous start if it failed; already logged. Null: it succeeded. */
   readonly failure: string | null;
-  /** True: another core serves. This one reports `prepared`, and waits for orders. */
+  /** True: another core serves. This one reports `prepared` and waits for orders. */
   readonly isSuccessor: boolean;
 }
 
-/** Orders that a core meets of a later release have to stay, or `childVersion` changes. */
+/** Compatibility: a core may receive orders of a later release. Keep them, or change `childVersion`. */
 export type CoreOrder =
   | { readonly kind: 'reload' }
   /** SIGUSR2: the core records it in its audit log, and reports `upgrade`. */
   | { readonly kind: 'upgrade' }
-  /** Sent after every change of one of them. */
+  /** Sent after every change of a child. */
   | { readonly kind: 'children'; readonly children: readonly SiteChild[] }
   | { readonly kind: 'upgrade-state'; readonly state: UpgradeState }
-  /** To the core that serves, which answers with `left`: it closes signal sessions and kept HTTP connections, and serves. */
+  /** To the serving core, which answers `left` once it has closed signal sessions and idle HTTP connections. It still serves. */
   | { readonly kind: 'leave' }
-  /** Its successor is gone: the core serves as before. */
+  /** Its successor has failed: reverts `leave`. */
   | { readonly kind: 'stay' }
-  /** Answers requests under way, closes the store and ends. */
+  /** Answers pending requests, closes the store and ends. */
   | { readonly kind: 'hand-over' }
-  /** To its successor, which answers with `listening`: it holds the requests that come. */
+  /** To the successor, which answers `listening` and queues new requests. */
   | { readonly kind: 'listen' }
-  /** The core before it has ended. */
+  /** To the successor: the previous core has ended. */
   | { readonly kind: 'serve' };
 
 export type CoreReport =
-  /** An operator asks for it. `edges`: they are replaced as well. */
+  /** Requested by an operator. `edges`: replace the edges too. */
   | { readonly kind: 'upgrade'; readonly edges: boolean }
   | { readonly kind: 'prepared'; readonly facts: SuccessorFacts }
   | { readonly kind: 'left' }
   | { readonly kind: 'listening' };
 
-/** A core that could serve in place of another one. */
+/** Facts that decide if a core can replace another. */
 export interface SuccessorFacts {
   readonly storeFormat: number;
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDirectory: string;
-  /** Versions of the link to an edge that it speaks. */
+  /** Supported versions of the link to edges. */
   readonly edgeLinks: readonly number[];
-  /** The same of a media process. */
+  /** Supported versions of the link to media processes. */
   readonly mediaLinks: readonly number[];
 }
 
 export interface UpgradeState {
   readonly isUnderWay: boolean;
-  /** Reason of the last one to fail: a sentence; null: it did not. */
+  /** Sentence about the last upgrade if it failed; null: it succeeded. */
   readonly failure: string | null;
 }
 
-/** Upgrades, as operators ask for them. */
 export interface UpgradeControl {
-  /** Returns at once; fails with a sentence for the operator. `edges`: they are replaced as well. */
+  /** Returns at once; fails with a sentence for the operator. `edges`: replace the edges too. */
   begin(edges: boolean): Result<undefined, string>;
   readonly state: UpgradeState;
 }
 
-/** A child of the supervisor, as the supervisor knows it. */
+/** The supervisor's view of a child. */
 export interface SiteChild extends Pick<ChildFacts, 'state' | 'pid' | 'release' | 'restarts' | 'sinceMs'> {
   /** `core`, or the name of an edge or a media process. */
   readonly name: string;
   readonly kind: 'core' | 'edge' | 'media';
 }
 
-/** The site as its core's server sees it. */
+/** The site as seen by the core's server. */
 export interface CoreHandle extends Pick<CoreTask, 'edgeSocket' | 'mediaSockets' | 'isFirst'> {
-  /** The supervisor watches the event loop by it. */
+  /** The supervisor uses it to watch the event loop. */
   readonly progress: LoopProgress;
   children(): readonly SiteChild[];
   readonly upgrade: UpgradeControl;
-  /** The port of the API, which listens already and holds requests; null: the server opens it. */
+  /** An API port that already listens and queues requests; null: the server opens one. */
   readonly holding: HoldingApi | null;
 }
 
-/** The other processes of a site, as its core knows them. */
+/** The core's view of the other processes of its site. */
 export interface CoreSite {
   edges(): readonly EdgeFacts[];
   children(): readonly SiteChild[];

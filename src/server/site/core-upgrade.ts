@@ -1,6 +1,6 @@
 /**
- * A planned restart of the core: a successor of the release in place is prepared while the core serves; that one ends, and
- * the successor serves. Until the core is ordered to hand over, a failure changes nothing. Source: scale-out.md, Edges;
+ * A planned restart of the core: a successor, of the release on disk, loads while the core serves; then the core hands over and ends.
+ * Until the order to hand over, a failure changes nothing. Source: scale-out.md, Edges;
  * docs/adr/0032-an-upgrade-is-a-planned-restart-of-the-core.md.
  */
 import { inTime, type Clock } from '../../lib/clock.ts';
@@ -19,18 +19,18 @@ export interface CoreUpgradeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly core: Pick<SupervisedChild<CoreChildKind>, 'life' | 'succeed'>;
-  /** A core of the release that serves. */
+  /** A spare core of the serving release. */
   readonly spare: Pick<SpareCore, 'renew'>;
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDirectory: string;
-  /** From the order to leave until it has closed its signal sessions. */
+  /** Limit from the order `leave` until the core has closed its signal sessions. */
   readonly leaveMsMax: number;
-  /** True: the successor listens before the core stops to. */
+  /** True: the successor listens before the core stops listening. */
   readonly sharesPorts: boolean;
   readonly task: CoreTask;
-  /** Starts a core of the release in place. Throws when the machine has no process to give. */
+  /** Starts a core of the release on disk. Throws when the process could not be created. */
   launch(): CoreLife;
-  /** Reports of every core. */
+  /** Receives the reports of both cores. */
   reported(report: CoreReport): void;
 }
 
@@ -40,29 +40,29 @@ export class CoreUpgrade {
   readonly #deps: CoreUpgradeDeps;
   #awaited: Answer['kind'] | null = null;
   #answered: (answer: Answer) => void = () => undefined;
-  /** Has nothing of the core yet; null: there is none, or it has. */
+  /** A successor that has taken over nothing yet; null: none. */
   #successor: CoreLife | null = null;
 
   constructor(deps: CoreUpgradeDeps) {
     this.#deps = deps;
   }
 
-  /** Resolves when the successor serves. Rejects with a sentence; the core serves on then, or is started again. */
+  /** Resolves when the successor serves. Rejects with a sentence; then the old core still serves, or is restarted. */
   async run(): Promise<void> {
     const { log, core } = this.#deps;
     const before = core.life;
     if (before === null) throw new Error('the core is not up: the release in place is started by itself');
-    log.info({}, 'an upgrade begins: the new release is started');
+    log.info({}, 'upgrade: started: loading the new release');
     const { successor, serving } = await this.#prepare(before);
     await this.#handOver(before, successor, serving);
   }
 
-  /** A report of a core that is no request. */
+  /** A report of a core other than a request. */
   report(answer: Answer): void {
     if (answer.kind === this.#awaited) this.#answered(answer);
   }
 
-  /** One that can end here does. */
+  /** Ends an upgrade that has not reached the hand-over. */
   giveUp(): void {
     this.#successor?.kill('the server is being stopped');
   }
@@ -73,11 +73,11 @@ export class CoreUpgrade {
     this.#successor = successor;
     const serving = successor.begin(task, (report) => this.#deps.reported(report));
     try {
-      const gone = Promise.race([serving, goneOf(before)]);
+      const gone = Promise.race([serving, rejectAtDeath(before)]);
       gone.catch(() => undefined);
       const prepared = this.#answer('prepared', successorLoadMsMax, gone);
       this.#check((await prepared).facts);
-      log.info({ pid: successor.pid, version: successor.release }, 'the new release has loaded');
+      log.info({ pid: successor.pid, version: successor.release }, 'upgrade: new release loaded');
       before.order({ kind: 'leave' });
       await this.#answer('left', leaveMsMax, gone);
       if (sharesPorts) await this.#listen(successor, gone);
@@ -101,7 +101,7 @@ export class CoreUpgrade {
       clock,
       msMax: handOverMsMax,
       ending: before.ended,
-      overdue: () => log.warn({ pid: before.pid }, 'the core before does not end by itself and is killed'),
+      overdue: () => log.warn({ pid: before.pid }, 'upgrade: previous core did not stop in time; killed'),
     });
     try {
       if (!sharesPorts) await this.#listen(successor, serving);
@@ -118,7 +118,7 @@ export class CoreUpgrade {
     }
     spare.renew();
     const held_ms = Math.round(clock.monotonicMs() - heldMs);
-    log.info({ pid: successor.pid, version: successor.release, held_ms }, 'the new release serves');
+    log.info({ pid: successor.pid, version: successor.release, held_ms }, 'upgrade: new release serves');
   }
 
   async #listen(successor: CoreLife, gone: Promise<unknown>): Promise<void> {
@@ -127,7 +127,7 @@ export class CoreUpgrade {
     await listening;
   }
 
-  /** Throws a sentence. */
+  /** Throws an error with a sentence for the operator. */
   #check({ storeFormat: format, dataDirectory, edgeLinks, mediaLinks }: SuccessorFacts): void {
     if (format !== storeFormat)
       throw new Error('the new release has another format of the store: stop the server, and start it');
@@ -141,7 +141,7 @@ export class CoreUpgrade {
       );
   }
 
-  /** Rejects when `gone` does, and when there is no such report within `msMax`. */
+  /** Rejects when `gone` does, or without such a report within `msMax`. */
   async #answer<Kind extends Answer['kind']>(
     kind: Kind,
     msMax: number,
@@ -155,6 +155,6 @@ export class CoreUpgrade {
   }
 }
 
-async function goneOf(before: CoreLife): Promise<never> {
+async function rejectAtDeath(before: CoreLife): Promise<never> {
   throw new Error(`the core that serves has died: ${await before.ended}`);
 }

@@ -1,4 +1,4 @@
-/** Children of a site, as its supervisor starts them: the core, the edges and the media processes. Source: scale-out.md, Edges. */
+/** Starts the children of a site: core, edges and media processes. Source: scale-out.md, Edges. */
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
@@ -19,7 +19,7 @@ export interface SiteDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly dataDirectory: string;
-  /** Behind those of Node: the program and its arguments. */
+  /** Program and arguments, after the options of Node. */
   readonly coreArguments: readonly string[];
 }
 
@@ -111,13 +111,13 @@ export function superviseMedia(settings: Settings, parts: SiteParts): MediaChild
 }
 
 /**
- * The same program, with the same settings and outputs. `isSuccessor`: its last words are kept, as the reason why it ended. Throws
- * when the machine has no process to give.
+ * Starts the same program with the same settings and outputs. `isSuccessor`: the end of its error output is kept as the reason of a
+ * failure. Throws when the process could not be created.
  */
 export function startCore(coreArguments: readonly string[], isSuccessor: boolean): ChildFork {
   const command = nodeCommand([...process.execArgv, ...coreArguments]);
   const errors = isSuccessor ? 'pipe' : 'inherit';
-  // The last one is the stream to its supervisor.
+  // The last descriptor is the stream to the supervisor.
   const child = spawn(...command, { stdio: ['ignore', 'inherit', errors, 'ignore', 'pipe'] });
   child.stderr?.pipe(process.stderr, { end: false });
   return forkOf(child);

@@ -1,4 +1,4 @@
-/** `GET /v1/site` on the ops listener, as it is written: the processes of this server. Source: scale-out.md, Edges. */
+/** JSON of `GET /v1/site` on the ops listener: the processes of this server. Source: scale-out.md, Edges. */
 import { z } from 'zod';
 import { readVersion } from '../../lib/package-version.ts';
 import type { EdgeFacts } from '../../edge/sleep-front.ts';
@@ -10,42 +10,40 @@ import type { CoreSite, SiteChild } from './core-task.ts';
 export interface SiteJson {
   /** The core first. */
   readonly processes: readonly SiteProcessJson[];
-  /** Threads of the core that serve the API; empty: it serves it by itself. */
+  /** Threads of the core that serve the API; empty: its main thread does. */
   readonly fronts: readonly FrontJson[];
 }
 
 export interface FrontJson extends Pick<FrontFigures, 'name' | 'connections' | 'utilization' | 'restarts'> {
-  /** `stuck`: its loop does not turn; `down`: it has ended and is started again. */
+  /** `stuck`: its event loop is blocked; `down`: it has ended and will be restarted. */
   readonly state: FrontFigures['state'];
-  /** Calls that wait for the core. */
+  /** Calls waiting for the core. */
   readonly waiting_calls: number;
-  /** Calls that the core has not answered. */
+  /** Calls without an answer of the core. */
   readonly open_calls: number;
-  /** ISO 8601: its start, or its end while it is down. */
+  /** ISO 8601: its start; while it is down, its end. */
   readonly since: string;
 }
 
-/** Null: not known. */
+/** Null: unknown. */
 export interface SiteProcessJson {
   readonly name: string;
   readonly kind: 'core' | 'edge' | 'media';
   /**
-   * `up`: it serves; `starting`, `stopping`, `down`: as its supervisor knows; `away`: its link to the core is cut;
-   * `linked`: an edge that does not listen yet.
+   * `up`: ready; `starting`, `stopping`, `down`: reported by its supervisor; `away`: the link to the core is cut; `linked`: an edge
+   * that does not listen yet.
    */
   readonly state: string;
   readonly pid: number | null;
   readonly release: string | null;
-  /** Sleep sessions that it holds. */
   readonly sleep_sessions: number | null;
   readonly link_delay_ms: number | null;
-  /** Restarts by its supervisor. */
   readonly restarts: number | null;
-  /** ISO 8601: its start. */
+  /** Start, ISO 8601. */
   readonly since: string | null;
 }
 
-/** The parts of a server that know its processes. */
+/** Parts of a server that know its processes. */
 interface SiteParts {
   readonly site: CoreSite | null;
   readonly deviceListeners: { readonly sleep: { readonly sessionCount: number } };
@@ -53,7 +51,6 @@ interface SiteParts {
   readonly fronts: { readonly figures: FrontsFigures } | null;
 }
 
-/** `hasMedia`: the server has media processes. */
 export function siteRoute(parts: SiteParts, hasMedia: boolean): AdminRoute {
   return readRoute('/v1/site', z.strictObject({}), async (): Promise<SiteJson> => {
     const media = hasMedia ? mediaOf(parts) : [];
@@ -62,7 +59,7 @@ export function siteRoute(parts: SiteParts, hasMedia: boolean): AdminRoute {
   });
 }
 
-/** The core, and then its edges. */
+/** The core, followed by its edges. */
 export function siteProcesses(
   parts: Pick<SiteParts, 'site' | 'deviceListeners'>,
 ): readonly SiteProcessJson[] {
@@ -86,12 +83,12 @@ function coreOf({ site, deviceListeners }: Pick<SiteParts, 'site' | 'deviceListe
   };
 }
 
-/** The start of this process, ISO 8601. */
+/** Start of this process, ISO 8601. */
 export function processStart(): string {
   return new Date(performance.timeOrigin).toISOString();
 }
 
-/** Edges of the supervisor, also while they are down, and then edges on other machines. */
+/** Edges of the supervisor, including those that are down, then edges on other machines. */
 function edgesOf(site: CoreSite | null): SiteProcessJson[] {
   if (site === null) return [];
   const facts = site.edges();
@@ -135,7 +132,7 @@ function frontJson({ waitingCalls, openCalls, utilization, sinceMs, ...front }: 
   };
 }
 
-/** By their numbers, whoever starts them. */
+/** Sorted by number, started here or elsewhere. */
 function mediaOf({ calls, site }: SiteParts): SiteProcessJson[] {
   const connections = calls?.mediaProcesses.connections ?? [];
   return connections.map(({ process: number, address }) => {

@@ -1,6 +1,6 @@
 /**
- * The supervisor of a site: its children are one core, the edges of this machine and its media processes. Each is restarted by
- * itself when it dies; the others go on meanwhile. Source: scale-out.md, Edges.
+ * The supervisor of a site: its children are one core, the edges of this machine and its media processes. A child that dies is restarted;
+ * the others keep running. Source: scale-out.md, Edges.
  */
 import { processStopMsMax } from '../../model/limits.ts';
 import type { ChildFork } from '../children/child-fork.ts';
@@ -31,16 +31,15 @@ export class SiteSupervisor {
   readonly #parts: SiteParts;
   readonly #core: SupervisedChild<CoreChildKind>;
   readonly #spareCore: SpareCore;
-  /** By their names. */
+  /** By name. */
   readonly #edges = new Map<string, SupervisedChild<EdgeChildKind>>();
-  /** Null: this machine has none, or others start them. */
+  /** Null: no media processes, or started elsewhere. */
   readonly #media: MediaChildren<ChildFork> | null;
   readonly #upgrade: SiteUpgrade;
   #isStopping = false;
-  /** Null: the site is not being started. */
+  /** Null: no start is in progress. */
   #refuseStart: ((error: Error) => void) | null = null;
 
-  /** `settings`: with real ports. */
   constructor(settings: Settings, deps: SiteDeps) {
     this.#settings = settings;
     const edgeSocket = edgeSocketPath(deps.dataDirectory);
@@ -68,7 +67,7 @@ export class SiteSupervisor {
     });
   }
 
-  /** Resolves when the core serves and every edge accepts; rejects, with a sentence for the operator, when one cannot start. */
+  /** Resolves when the core is ready and every edge accepts; rejects with a sentence for the operator when one cannot start. */
   async start(): Promise<void> {
     const refused = new Promise<never>((_resolve, reject) => (this.#refuseStart = reject));
     try {
@@ -87,7 +86,7 @@ export class SiteSupervisor {
     this.#core.order(order);
   }
 
-  /** The core ends its sessions and calls over the links to the others, so these end behind it. */
+  /** Stops the core first: it needs the links to the others to end sessions and calls. */
   async stop(): Promise<void> {
     const { sleep, signal } = this.#settings;
     this.#isStopping = true;
@@ -100,7 +99,7 @@ export class SiteSupervisor {
     for (const path of [edgeSocket, ...mediaSockets]) removeSocket(path);
   }
 
-  /** At once. */
+  /** Ends all children at once. */
   close(): void {
     this.#spareCore.close();
     for (const child of [this.#core, ...this.#edges.values()]) child.close();
@@ -141,7 +140,7 @@ export class SiteSupervisor {
     }
   }
 
-  /** By the first name that is free. */
+  /** Uses the first free name. */
   #addEdge(): [name: string, edge: SupervisedChild<EdgeChildKind>] {
     let number = 0;
     while (this.#edges.has(`edge-${number}`)) number += 1;
@@ -155,7 +154,7 @@ export class SiteSupervisor {
     this.#core.order({ kind: 'upgrade-state', state: this.#upgrade.state });
   }
 
-  /** An edge listens once its core is there. One that cannot would be started again for ever, and the core would wait for it. */
+  /** During the start, an edge that cannot listen ends the start: it would be restarted forever, and the core would wait for it. */
   #edgeDied(why: string): void {
     if (this.#refuseStart === null) return;
     this.close();
@@ -171,7 +170,7 @@ export class SiteSupervisor {
       ...media.map((facts, process) => siteChild(`media-${process}`, 'media', facts)),
     ];
     this.#core.order({ kind: 'children', children });
-    // A core that has just begun does not know it.
+    // A core that has just started does not know the state.
     this.#reportUpgrade();
   }
 }

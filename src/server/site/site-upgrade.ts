@@ -1,4 +1,4 @@
-/** The upgrade of a site, at its supervisor: its core, and its edges where that is asked for. Source: scale-out.md, Edges. */
+/** Upgrades a site, at its supervisor: the core, and the edges on request. Source: scale-out.md, Edges. */
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { CoreReport, UpgradeState } from './core-task.ts';
@@ -7,9 +7,9 @@ import type { CoreUpgrade } from './core-upgrade.ts';
 export interface SiteUpgradeDeps {
   readonly log: Log;
   upgradeCore(): CoreUpgrade;
-  /** Replaces one edge after another. Rejects with a sentence; edges behind that one stay as they are. */
+  /** Replaces the edges one after another. Rejects with a sentence at the first failure; the remaining edges stay. */
   replaceEdges(): Promise<void>;
-  /** The state is another one. */
+  /** The state has changed. */
   changed(): void;
 }
 
@@ -28,13 +28,13 @@ export class SiteUpgrade {
     return { isUnderWay: this.#running !== null, failure: this.#failure };
   }
 
-  /** A report of a core. A request is passed over while an upgrade is under way. */
+  /** A report of a core. Requests during an upgrade are ignored. */
   report(report: CoreReport): void {
     if (report.kind !== 'upgrade') this.#core?.report(report);
     else if (this.#running === null) this.#begin(report.edges);
   }
 
-  /** For a stop. Resolves when one core serves, or none. */
+  /** For a stop: gives up an upgrade. Resolves when one core is left, or none. */
   async giveUp(): Promise<void> {
     this.#core?.giveUp();
     await this.#upgradingCore.catch(() => undefined);

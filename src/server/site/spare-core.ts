@@ -1,5 +1,5 @@
 /**
- * A core whose code is loaded, which is most of a start: it follows the core that dies. It has no task until then. Source:
+ * A spare core, with its code loaded, which is most of a start. It has no task until it replaces a core that dies. Source:
  * scale-out.md, Edges (2 s at 20 000 sessions, 6 s at 150 000).
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -10,7 +10,7 @@ import { spareCoreDelayMs, spareCoreRetryMs } from './site-limits.ts';
 export interface SpareCoreOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Throws when the machine has no process to give. */
+  /** Throws when the process could not be created. */
   readonly start: () => CoreLife;
 }
 
@@ -24,7 +24,7 @@ export class SpareCore {
     this.#options = options;
   }
 
-  /** Null: there is none, and none is being prepared any more. */
+  /** Hands out the spare, and cancels its preparation; null: none. */
   acquire(): CoreLife | null {
     this.#cancel?.();
     this.#cancel = null;
@@ -33,7 +33,7 @@ export class SpareCore {
     return life;
   }
 
-  /** Starts one after `delayMs` if there is none. */
+  /** Starts a spare after `delayMs` if there is none. */
   prepare(delayMs = spareCoreDelayMs): void {
     if (this.#isClosed || this.#life !== null || this.#cancel !== null) return;
     this.#cancel = this.#options.clock.after(delayMs, () => {
@@ -59,16 +59,16 @@ export class SpareCore {
       const life = start();
       this.#life = life;
       void life.loaded.then(() => {
-        if (this.#life === life) log.info({ pid: life.pid }, 'a spare core waits');
+        if (this.#life === life) log.info({ pid: life.pid }, 'spare core: ready');
       });
       void life.ended.then((why) => {
         if (this.#life !== life) return;
         this.#life = null;
-        log.warn({ pid: life.pid, why, retry_ms: spareCoreRetryMs }, 'the spare core died');
+        log.warn({ pid: life.pid, why, retry_ms: spareCoreRetryMs }, 'spare core: died; will retry');
         this.prepare(spareCoreRetryMs);
       });
     } catch (error) {
-      log.warn({ err: error, retry_ms: spareCoreRetryMs }, 'the spare core cannot be started');
+      log.warn({ err: error, retry_ms: spareCoreRetryMs }, 'spare core: cannot start; will retry');
       this.prepare(spareCoreRetryMs);
     }
   }

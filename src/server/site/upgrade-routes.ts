@@ -1,6 +1,5 @@
 /**
- * The routes of an upgrade: they begin it, and show its state and how the last one ended. Source: scale-out.md, Edges;
- * docs/upgrading.md.
+ * Routes that begin an upgrade, and show its state and the result of the last one. Source: scale-out.md, Edges; docs/upgrading.md.
  */
 import { z } from 'zod';
 import { readVersion } from '../../lib/package-version.ts';
@@ -8,16 +7,16 @@ import { fail, type Result } from '../../lib/result.ts';
 import { changeRoute, readRoute, refuse, type AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { UpgradeControl } from './core-task.ts';
 
-/** As `GET /v1/upgrade` answers it. */
+/** Answer of `GET /v1/upgrade`. */
 export interface UpgradeJson {
-  /** The core's. */
+  /** Process id of the core. */
   readonly pid: number;
   readonly version: string;
   readonly upgrading: boolean;
   readonly failure: string | null;
 }
 
-/** As `POST /v1/upgrade` answers it. */
+/** Answer of `POST /v1/upgrade`. */
 export interface UpgradeBegunJson {
   readonly upgrading: true;
   readonly pid: number;
@@ -47,7 +46,7 @@ export function upgradeRoutes(control: UpgradeControl): AdminRoute[] {
   ];
 }
 
-/** A server that holds its sleep sessions itself: they end with it. */
+/** For a server that holds its own sleep sessions, which would end with it. */
 export function refusedUpgrade(isNode: boolean, sessions: () => number): UpgradeControl {
   const begin = (): Result<never, string> => {
     const closes = `would close the sleep sessions here (${sessions()})`;

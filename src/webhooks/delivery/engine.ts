@@ -103,7 +103,7 @@ export class WebhookEngine {
       for (const hook of gone) this.#forget(hook);
       void this.#writeBuffer.flush().then(() => this.#sweep());
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'webhooks not read from the registry; those known stay');
+      this.#deps.log.error({ err: error }, 'webhooks: registry unreadable; the known ones stay');
     }
     for (const hook of this.#roster.hooks()) this.poke(hook);
   }
@@ -156,10 +156,7 @@ export class WebhookEngine {
       if (hook.fill()) this.#readOnLater(hook);
       this.#turns.add(hook);
     } catch (error) {
-      this.#deps.log.error(
-        { err: error },
-        'the event log cannot be read for a webhook; tried again with the next event',
-      );
+      this.#deps.log.error({ err: error }, 'webhook: event log cannot be read; retried at the next event');
     }
   }
 
@@ -215,7 +212,7 @@ export class WebhookEngine {
     } catch (error) {
       this.#deps.log.error(
         { err: error },
-        'what dropped webhooks have left is not removed; tried again at the next start',
+        'webhooks: leftovers of deleted ones not removed; retried at the next start',
       );
     }
   }

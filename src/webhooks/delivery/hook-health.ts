@@ -118,34 +118,34 @@ export class HookLogger {
   }
 
   circuitOpened({ status, reason }: DeliveryFailure): void {
-    this.#log.warn({ ...this.#name, status, reason }, 'webhook fails; one event at a time is tried');
+    this.#log.warn({ ...this.#name, status, reason }, 'webhook: fails; sending one event at a time');
   }
 
   circuitClosed(): void {
-    this.#log.info(this.#name, 'webhook answers again');
+    this.#log.info(this.#name, 'webhook: answers again');
   }
 
   switchedOff({ status }: DeliveryFailure): void {
-    this.#log.warn({ ...this.#name, status }, 'the receiver wants no more; webhook switched off');
+    this.#log.warn({ ...this.#name, status }, 'webhook: switched off by its receiver');
   }
 
   /** `hadRoom` false: the oldest of the parked was dropped for it. */
   parked({ id }: LoggedEvent, { status, reason }: DeliveryFailure, hadRoom: boolean): void {
     this.#telemetry.webhookDelivery('parked');
     const message = hadRoom
-      ? 'event parked'
-      : 'event parked, and the oldest parked one dropped: there are too many';
+      ? 'webhook: event parked'
+      : 'webhook: event parked; the oldest parked one dropped: too many';
     this.#log.warn({ ...this.#name, event_id: id, status, reason }, message);
   }
 
   /** So many of the log's events, for whomever they were. */
   lost(events: number): void {
     this.#telemetry.webhookDelivery('lost', events);
-    this.#log.warn({ ...this.#name, events }, 'the log has forgotten events before this webhook read them');
+    this.#log.warn({ ...this.#name, events }, 'webhook: events expired from the log before they were read');
   }
 
   missing(sequence: number): void {
     this.#telemetry.webhookDelivery('lost');
-    this.#log.error({ ...this.#name, sequence }, 'a failed event is not in the store');
+    this.#log.error({ ...this.#name, sequence }, 'webhook: failed event not found in the store');
   }
 }

@@ -74,7 +74,7 @@ export class HookRoster {
       if (wanted.size < hooksMax) wanted.set(`${webhook.appId}\n${webhook.url}`, webhook);
       else refused += 1;
     if (refused > 0)
-      this.#deps.log.error({ refused, hooks_max: hooksMax }, 'too many webhooks; some are not served');
+      this.#deps.log.error({ refused, hooks_max: hooksMax }, 'webhooks: too many; some are not served');
     return wanted;
   }
 

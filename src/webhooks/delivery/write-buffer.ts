@@ -169,11 +169,11 @@ export class WriteBuffer {
     const isHealthy = failure === null;
     if (isHealthy === this.#isHealthy) return;
     this.#isHealthy = isHealthy;
-    if (isHealthy) this.#deps.log.info({}, 'the store of the webhooks takes writes again');
+    if (isHealthy) this.#deps.log.info({}, 'webhook store: accepts writes again');
     else
       this.#deps.log.error(
         { err: failure, advice: adviceOf(failure) },
-        'the store of the webhooks refuses writes',
+        'webhook store: refuses writes; retrying',
       );
   }
 }

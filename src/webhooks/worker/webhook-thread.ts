@@ -149,16 +149,13 @@ export class WebhookThread {
     this.#logDeath(failure, waitMs);
     this.#restarts.startAfter(
       waitMs,
-      () => this.#begin(() => this.#deps.log.info({}, 'the thread of the webhooks is back'), again),
+      () => this.#begin(() => this.#deps.log.info({}, 'webhook thread: restarted'), again),
       (error, nextMs) => this.#logDeath(error, nextMs),
     );
   }
 
   #logDeath(error: unknown, waitMs: number): void {
-    this.#deps.log.error(
-      { err: error, restart_ms: waitMs },
-      'the thread of the webhooks died; it is started again',
-    );
+    this.#deps.log.error({ err: error, restart_ms: waitMs }, 'webhook thread: died; restarting');
   }
 
   #received(message: Exclude<FromWebhooks, { readonly kind: 'ready' }>): void {

@@ -123,7 +123,7 @@ export class SoakedServer {
   }
 
   async stop(): Promise<void> {
-    const died = this.#server.command.lines.filter((line) => / died"/.test(line));
+    const died = this.#server.command.lines.filter((line) => /: died/.test(line));
     if (died.length > 0) this.#complain(`a process died: ${died.join('; ')}`);
     const code = await this.#server.command.stop('SIGTERM');
     if (code !== 0) this.#complain(`the server ended with ${String(code)}`);

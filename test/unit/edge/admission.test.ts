@@ -46,7 +46,7 @@ function admission(settings: Partial<AdmissionSettings> = {}): Admission {
   );
 }
 
-/** `count` callers from one address; those that were not turned away. */
+/** Applicants from one address that were not turned away. */
 function apply(to: Admission, address: string, count: number, name = address): Caller[] {
   const callers = Array.from(
     { length: count },
@@ -55,14 +55,14 @@ function apply(to: Admission, address: string, count: number, name = address): C
   return callers.filter((caller) => to.apply(caller));
 }
 
-test('in quiet times a caller is admitted at once', () => {
+test('an idle server admits a connection at once', () => {
   const door = admission();
   apply(door, 'a', 1);
   assert.deepEqual(order, ['a']);
   assert.equal(door.inside, 1);
 });
 
-test('callers over the rate wait and are admitted at the rate, in their order', () => {
+test('connections beyond the rate wait, and are admitted at the rate in their order', () => {
   const door = admission({ accepts_per_second: 10 });
   apply(door, 'a', 4);
   assert.deepEqual(order, ['a0']);
@@ -73,14 +73,14 @@ test('callers over the rate wait and are admitted at the rate, in their order', 
   assert.equal(door.waiting, 0);
 });
 
-test('nobody waiting means no timer', () => {
+test('an empty queue has no timer', () => {
   const door = admission({ accepts_per_second: 10 });
   apply(door, 'a', 3);
   clock.advance(1000);
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('with handshakesMax in progress a caller waits for one to end', () => {
+test('with handshakesMax in progress a connection waits until one ends', () => {
   const door = admission({ handshakes_max: 2 });
   const [first] = apply(door, 'a', 3);
   assert.deepEqual(order, ['a0', 'a1']);
@@ -90,7 +90,7 @@ test('with handshakesMax in progress a caller waits for one to end', () => {
   assert.equal(door.inside, 2);
 });
 
-test('an address at its bound waits while every other is admitted at once', () => {
+test('an address at its limit waits while other addresses are admitted at once', () => {
   const door = admission({ handshakes_per_address_max: 2 });
   apply(door, 'hostile', 400);
   apply(door, 'b', 1);
@@ -98,7 +98,7 @@ test('an address at its bound waits while every other is admitted at once', () =
   assert.deepEqual(order, ['hostile0', 'hostile1', 'b', 'c']);
 });
 
-test('an address at its bound gets one more for each that ends', () => {
+test('an address at its limit gets one place for each handshake that ends', () => {
   const door = admission({ handshakes_per_address_max: 1 });
   const callers = apply(door, 'a', 3);
   for (const caller of callers) door.leave(caller);
@@ -106,7 +106,7 @@ test('an address at its bound gets one more for each that ends', () => {
   assert.equal(door.inside, 0);
 });
 
-test('when the rate is short, addresses take turns', () => {
+test('addresses take turns when the rate is exhausted', () => {
   const door = admission({ accepts_per_second: 10 });
   apply(door, 'crowd', 4);
   apply(door, 'b', 2);
@@ -115,7 +115,7 @@ test('when the rate is short, addresses take turns', () => {
   assert.deepEqual(order, ['crowd0', 'crowd1', 'b0', 'c', 'crowd2', 'b1', 'crowd3']);
 });
 
-test('a full queue turns callers away, and one place less is one caller more', () => {
+test('a full queue turns connections away, and a free place admits one', () => {
   const door = admission({ handshakes_max: 1, admission_queue_max: 4, handshakes_per_address_max: 0 });
   const taken = apply(door, '', 10);
   assert.equal(taken.length, 5);
@@ -125,13 +125,13 @@ test('a full queue turns callers away, and one place less is one caller more', (
   assert.equal(apply(door, '', 3).length, 1);
 });
 
-test('one address gets half of the queue and leaves the rest to others', () => {
+test('one address gets at most half of the queue', () => {
   const door = admission({ handshakes_max: 1, admission_queue_max: 10 });
   assert.equal(apply(door, 'hostile', 100).length, 1 + 5);
   assert.equal(apply(door, 'b', 1).length, 1);
 });
 
-test('who no longer waits is not admitted', () => {
+test('an applicant that has withdrawn is not admitted', () => {
   const door = admission({ handshakes_max: 1 });
   const [first, second] = apply(door, 'a', 3);
   assert(first !== undefined && second !== undefined);
@@ -141,7 +141,7 @@ test('who no longer waits is not admitted', () => {
   assert.deepEqual(order, ['a0', 'a2']);
 });
 
-test('callers that come and go while they wait leave nothing behind', () => {
+test('applicants that withdraw leave nothing behind', () => {
   const door = admission({ handshakes_max: 1, admission_queue_max: 3 });
   apply(door, 'a', 1);
   for (let i = 0; i < 1000; i++) for (const caller of apply(door, `b${i}`, 1)) door.leave(caller);
@@ -149,7 +149,7 @@ test('callers that come and go while they wait leave nothing behind', () => {
   assert.equal(apply(door, 'c', 1).length, 1);
 });
 
-test('after a start the rate ramps from a tenth to all of it', () => {
+test('the rate ramps up from a tenth after a start', () => {
   const door = admission({ accepts_per_second: 100, accept_ramp_s: 10, admission_queue_max: 10_000 });
   apply(door, 'a', 2000);
   clock.advance(1000);
@@ -160,7 +160,7 @@ test('after a start the rate ramps from a tenth to all of it', () => {
   assert(order.length - inRamp >= 99 && order.length - inRamp <= 101);
 });
 
-test('a closed admission admits nobody', () => {
+test('a closed admission admits no connection', () => {
   const door = admission({ handshakes_max: 1 });
   const [first] = apply(door, 'a', 2);
   door.close();
@@ -170,7 +170,7 @@ test('a closed admission admits nobody', () => {
   assert.deepEqual(order, ['a0']);
 });
 
-test('the bound per address is off behind a balancer that does not speak the PROXY protocol', () => {
+test('the limit per address is off behind a balancer without the PROXY protocol', () => {
   const bound = { handshakes_per_address_max: 1, behind_balancer: true };
   const behind = admission(bound);
   apply(behind, 'a', 2);
@@ -188,7 +188,7 @@ function crowded(settings: Partial<AdmissionSettings> = {}): Admission {
   return door;
 }
 
-test('a newcomer takes the place of the oldest handshake of the address that has the most', () => {
+test('a new connection evicts the oldest handshake of the address with the most', () => {
   const door = crowded();
   apply(door, 'a', 1);
   apply(door, 'b', 1);
@@ -202,7 +202,7 @@ test('a newcomer takes the place of the oldest handshake of the address that has
   assert.equal(door.inside, 20);
 });
 
-test('a crowd that keeps coming evicts itself and nobody else', () => {
+test('a crowded address evicts only its own handshakes', () => {
   const door = crowded();
   apply(door, 'a', 1);
   for (let i = 0; i < 100; i++) {
@@ -214,7 +214,7 @@ test('a crowd that keeps coming evicts itself and nobody else', () => {
   assert.ok(!evicted.includes('a'));
 });
 
-test('behind one address a silent handshake yields to a newcomer once its grace is over', () => {
+test('a silent handshake is evicted for a new one of the same address once its grace period is over', () => {
   const door = admission({ handshakes_per_address_max: 2 });
   apply(door, 'nat', 2);
   clock.advance(1999);
@@ -229,7 +229,7 @@ test('behind one address a silent handshake yields to a newcomer once its grace 
   assert.deepEqual(evicted, ['nat0', 'nat1']);
 });
 
-test('equals wait for one another, and do not evict each other before anyone is through', () => {
+test('addresses with equal numbers of handshakes do not evict each other', () => {
   const door = admission({ handshakes_max: 3 });
   const callers = ['a', 'b', 'c', 'd', 'e'].flatMap((address) => apply(door, address, 1));
   assert.deepEqual([order, evicted, door.waiting], [['a', 'b', 'c'], [], 2]);
@@ -237,7 +237,7 @@ test('equals wait for one another, and do not evict each other before anyone is 
   assert.deepEqual([order.slice(3), evicted], [['d', 'e'], []]);
 });
 
-test('a full queue makes room for an address that has fewer in it', () => {
+test('a full queue makes room for an address with fewer applicants', () => {
   const door = crowded({ admission_queue_max: 10, accepts_per_second: 20 });
   order = [];
   evicted = [];
@@ -250,7 +250,7 @@ test('a full queue makes room for an address that has fewer in it', () => {
   assert.ok(order.includes('a'));
 });
 
-test('a closed admission evicts nobody', () => {
+test('a closed admission evicts no handshake', () => {
   const door = crowded();
   door.close();
   apply(door, 'a', 1);

@@ -1,4 +1,4 @@
-/** A core is killed and another takes its place: sessions that the store knows, and those that it does not. */
+/** A core is killed and replaced: sessions that the store has, and sessions that it lacks. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionTicket } from '../../../src/core/ports/device-sessions.ts';
@@ -20,13 +20,13 @@ class Restart {
     return restart;
   }
 
-  /** The store has everything until now; the rest is lost with the core. */
+  /** Commits everything until now; later changes are lost with the core. */
   commit(): void {
     this.#committed = new Map(this.scene.core.sleepRecords.records);
     this.#told = this.scene.core.events.length;
   }
 
-  /** The next core, to which no edge has come back yet. */
+  /** The next core, before any edge has reconnected. */
   async kill(): Promise<EdgeGate> {
     const { core } = this.scene;
     void this.scene.gate.close();
@@ -48,7 +48,7 @@ function edge({ edges }: Restart, number: 1 | 2): SceneEdge {
   return found;
 }
 
-test('a login that was admitted and not committed becomes a recovered one, with an epoch that was never committed', async () => {
+test('an admitted but uncommitted login is recovered with a new epoch', async () => {
   const restart = await Restart.begin();
   const module = await edge(restart, 1).login();
   assert.equal(module.ticket.epoch, 1);
@@ -63,7 +63,7 @@ test('a login that was admitted and not committed becomes a recovered one, with 
   assert.deepEqual(restart.scene.history(), ['opened 1', 'closed 1 peer_closed']);
 });
 
-test('a recovered login replaces the session that the store has open, whichever of their edges comes first', async () => {
+test('a recovered login replaces the open session of the store, in any order of their edges', async () => {
   for (const order of [[1, 2] as const, [2, 1] as const]) {
     const restart = await Restart.begin();
     const older = await edge(restart, 1).login();
@@ -81,7 +81,7 @@ test('a recovered login replaces the session that the store has open, whichever 
   }
 });
 
-test('a login at another edge of the new core is newer than what is brought behind it', async () => {
+test('a login at the new core wins over an older session that another edge resumes later', async () => {
   const restart = await Restart.begin();
   const older = await edge(restart, 1).login();
   restart.commit();
@@ -93,7 +93,7 @@ test('a login at another edge of the new core is newer than what is brought behi
   assert.deepEqual(restart.scene.history(), ['opened 1', 'replaced 2']);
 });
 
-test('a login at the new core is newer than an uncommitted one that had the same epoch', async () => {
+test('a login at the new core wins over an uncommitted one with the same epoch', async () => {
   const restart = await Restart.begin();
   const older = await edge(restart, 1).login();
   const gate = await restart.kill();
@@ -105,7 +105,7 @@ test('a login at the new core is newer than an uncommitted one that had the same
   assert.deepEqual(restart.scene.history(), ['opened 1']);
 });
 
-test('a session whose end was not committed stays open until the core no longer waits for edges', async () => {
+test('a session with an uncommitted end stays open until the core stops waiting for edges', async () => {
   const restart = await Restart.begin();
   const module = await edge(restart, 1).login();
   restart.commit();

@@ -21,10 +21,10 @@ const hello = {
   maxSessions: 3,
 } as const;
 
-/** A peer that speaks to the gate by hand. */
+/** A hand-written peer of the gate. */
 class RawEdge {
   readonly pair = new DuplexPair();
-  /** Messages of the core, greetings as they are. */
+  /** Messages received from the core. */
   readonly read: unknown[] = [];
 
   constructor({ gate }: EdgeScene, isLocal = false) {
@@ -56,7 +56,7 @@ function messages({ core }: EdgeScene): string[] {
   );
 }
 
-test('an edge that is linked is known by what it says of itself, and by the time that a probe takes', async () => {
+test('a linked edge is listed with the facts of its hello, and the round trip of a probe', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge({ advertise: ['sleep.example:8081'] }).link();
   const facts = {
@@ -80,7 +80,7 @@ test('an edge that is linked is known by what it says of itself, and by the time
   assert.deepEqual(scene.gate.address, edge.port.address);
 });
 
-test('a local edge hears whether others of its address have room', async () => {
+test('a local edge is notified when other edges at its address have room', async () => {
   const scene = new EdgeScene();
   const first = await scene.edge().link();
   const second = await scene.edge({ name: 'edge-2', instance: 'instance-2', maxSessions: 1 }).link();
@@ -95,7 +95,7 @@ test('a local edge hears whether others of its address have room', async () => {
   assert.deepEqual([first.port.othersHaveRoom, second.port.othersHaveRoom], [false, true]);
 });
 
-test('the gate waits until so many local edges accept modules', async () => {
+test('the gate waits until the given number of local edges accept modules', async () => {
   const scene = new EdgeScene();
   let isReady = false;
   void scene.gate.whenListening(2).then(() => (isReady = true));
@@ -120,7 +120,7 @@ test('sockets of all edges are added up', async () => {
   assert.equal(scene.gate.socketCount, 6);
 });
 
-test('logins, ends and times that an edge counts are counted by the core, those of a time without a link later', async () => {
+test('the core adds up the counts of an edge, including those from a time without a link', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   edge.end.telemetry.sleepLogin('accepted');
@@ -138,7 +138,7 @@ test('logins, ends and times that an edge counts are counted by the core, those 
   assert.equal(scene.telemetry.count('end reset'), 1);
 });
 
-test('more counts than a message takes cross in several', async () => {
+test('counts beyond the limit of a message are sent in several', async () => {
   const scene = new EdgeScene();
   const edge = scene.edge();
   for (let count = 0; count < 250_000; count += 1) edge.end.telemetry.sleepLogin('busy');
@@ -148,7 +148,7 @@ test('more counts than a message takes cross in several', async () => {
   assert.deepEqual(edge.faults, []);
 });
 
-test('log lines of an edge are written by the core, under its name', async () => {
+test('the core writes the log lines of an edge under its name', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   edge.end.log.warn({ port: 8081 }, 'the port is slow');
@@ -160,7 +160,7 @@ test('log lines of an edge are written by the core, under its name', async () =>
   });
 });
 
-test('a drain is spread over the local edges, at the rate of all together', async () => {
+test('a drain divides its rate among the local edges', async () => {
   const scene = new EdgeScene();
   const elsewhere = await scene.edge({ name: 'far', instance: 'instance-3' }, false).link();
   elsewhere.end.listening(elsewhere.port);
@@ -178,7 +178,7 @@ test('a drain is spread over the local edges, at the rate of all together', asyn
   assert.deepEqual(elsewhere.port.orders, []);
 });
 
-test('a drain counts sessions that are left, of an edge that does not answer too', async () => {
+test('a drain counts sessions still open, including those of an edge that does not answer', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   edge.port.drain = () => new Promise(() => undefined);
@@ -192,7 +192,7 @@ test('a drain counts sessions that are left, of an edge that does not answer too
   assert.equal(left, 1);
 });
 
-test('certificates are read again by every edge, and one that keeps its own is named', async () => {
+test('every edge reloads its certificate, and an edge that fails is named', async () => {
   const scene = new EdgeScene();
   const edges = [scene.edge(), scene.edge({ name: 'edge-2', instance: 'instance-2' })];
   for (const edge of edges) {
@@ -211,17 +211,17 @@ test('certificates are read again by every edge, and one that keeps its own is n
   });
 });
 
-test('a second edge of a name is sent away with a sentence on both sides, and the first keeps its link', async () => {
+test('a second edge of the same name is declined with a sentence on both sides, and the first keeps its link', async () => {
   const scene = new EdgeScene();
   const first = await scene.edge({}, false).link();
   const second = await scene.edge({ instance: 'instance-2' }, false).link();
   const sentence = 'another edge named edge-1 is linked: give each edge a name of its own (edge.name)';
   assert.deepEqual(second.faults, [`the core sent this edge away: ${sentence}`]);
-  assert.equal(messages(scene).at(-1), `an edge was declined: ${sentence}`);
+  assert.equal(messages(scene).at(-1), `edge: declined: ${sentence}`);
   assert.equal((await first.login()).ticket.epoch, 1);
 });
 
-test('an edge that was started again takes the place of the one that is away, whose sessions are lost', async () => {
+test('a restarted edge replaces its predecessor, whose sessions are lost', async () => {
   const scene = new EdgeScene();
   const first = await scene.edge({}, false).link();
   await first.login();
@@ -232,18 +232,18 @@ test('an edge that was started again takes the place of the one that is away, wh
   assert.equal(scene.gate.edges().length, 1);
 });
 
-test('an edge that returns before its core has seen the link end goes on over the new link', async () => {
+test('an edge that reconnects before its core notices the cut link keeps its sessions', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   const module = await edge.login();
   const half = new RawEdge(scene, true);
-  // The same process, over a stream whose predecessor is not at its end yet.
-  await half.send(hello, { kind: 'bring', sessions: [broughtOf(module.ticket)] }, { kind: 'brought' });
+  // The same process reconnects before its previous stream has ended.
+  await half.send(hello, { kind: 'bring', sessions: [resumedSession(module.ticket)] }, { kind: 'brought' });
   assert.deepEqual(scene.history(), ['opened 1']);
   assert.deepEqual([scene.gate.sessionCount, scene.gate.edges().length, half.isCut], [1, 1, false]);
 });
 
-function broughtOf(ticket: {
+function resumedSession(ticket: {
   readonly deviceId: DeviceId;
   readonly sessionId: SessionId;
   readonly epoch: number;
@@ -262,14 +262,14 @@ function broughtOf(ticket: {
   };
 }
 
-test('an edge of another version is told so, and so is the log', async () => {
+test('an edge of an incompatible version is declined, and the log has the reason', async () => {
   const scene = new EdgeScene();
   const edge = new RawEdge(scene);
   await edge.send({ kind: 'raw', value: { kind: 'hello', version: 7, more: true } });
   const sentence =
     'the edge speaks version 7 of the edge link, and this end version 1: run the same release on both';
   assert.deepEqual(edge.read, [{ kind: 'declined', version: 1, sentence }]);
-  assert.equal(messages(scene).at(-1), `an edge was declined: ${sentence}`);
+  assert.equal(messages(scene).at(-1), `edge: declined: ${sentence}`);
 });
 
 for (const [field, value] of Object.entries({
@@ -281,16 +281,16 @@ for (const [field, value] of Object.entries({
   advertise: Array.from({ length: 9 }, () => 'sleep.example:8081'),
   maxSessions: 0,
 }))
-  test(`an edge is told that its hello is out of range in its field ${field}`, async () => {
+  test(`an edge is declined if the field ${field} of its hello is out of range`, async () => {
     const scene = new EdgeScene();
     const edge = new RawEdge(scene);
     await edge.send({ kind: 'raw', value: { ...hello, [field]: value } });
     const sentence = `the hello of the edge is out of range in its field ${field}`;
     assert.deepEqual(edge.read, [{ kind: 'declined', version: 1, sentence }]);
-    assert.equal(messages(scene).at(-1), `an edge was declined: ${sentence}`);
+    assert.equal(messages(scene).at(-1), `edge: declined: ${sentence}`);
   });
 
-test('a core of another version is given up with a sentence', async () => {
+test('an edge ends the link to a core of an incompatible version with a sentence', async () => {
   const scene = new EdgeScene();
   const edge = scene.edge();
   const pair = new DuplexPair();
@@ -303,7 +303,7 @@ test('a core of another version is given up with a sentence', async () => {
   ]);
 });
 
-test('a peer that says no hello is cut, and so is one that falls silent', async () => {
+test('a peer without a hello is cut, and so is one that stops answering', async () => {
   const scene = new EdgeScene();
   const mute = new RawEdge(scene);
   await scene.pass(linkHandshakeMsMax);
@@ -313,10 +313,7 @@ test('a peer that says no hello is cut, and so is one that falls silent', async 
   await silent.send(hello);
   await scene.pass(linkSilenceMsMax);
   assert.equal(silent.isCut, true);
-  assert.equal(
-    messages(scene).at(-1),
-    `the link to an edge has ended: the edge was silent for ${linkSilenceMsMax} ms`,
-  );
+  assert.equal(messages(scene).at(-1), `edge: link ended: the edge was silent for ${linkSilenceMsMax} ms`);
 });
 
 const line = `RVL1 ${Buffer.from('TESTDEVICE01').toString('base64url')} custom 50 0 ${'0'.repeat(64)}`;
@@ -352,7 +349,7 @@ for (const [fault, sent] of wrongs)
     assert.match(messages(scene).at(-1) ?? '', new RegExp(`: the edge ${fault}$`));
   });
 
-test('an edge that writes more log lines than may cross is cut', async () => {
+test('an edge that exceeds the limit of log lines is cut', async () => {
   const scene = new EdgeScene();
   const edge = new RawEdge(scene);
   const said = { kind: 'log', level: 'info', fields: '{}', message: 'a line' } as const;
@@ -361,7 +358,7 @@ test('an edge that writes more log lines than may cross is cut', async () => {
   assert.match(messages(scene).at(-1) ?? '', /the edge sent more than 300 log lines in a second$/);
 });
 
-test('a session that no core has admitted is not taken from an edge', async () => {
+test('the core rejects a session that no core has admitted', async () => {
   const scene = new EdgeScene();
   const edge = new RawEdge(scene);
   const ticket = {
@@ -370,13 +367,13 @@ test('a session that no core has admitted is not taken from an edge', async () =
     epoch: 1,
     secretMark: 4711,
   };
-  await edge.send(hello, { kind: 'bring', sessions: [broughtOf(ticket)] }, brought);
+  await edge.send(hello, { kind: 'bring', sessions: [resumedSession(ticket)] }, brought);
   assert.deepEqual(scene.history(), []);
   assert.equal(scene.gate.sessionCount, 0);
   assert.deepEqual(edge.read.at(-1), [4, 1, 'kicked']);
 });
 
-test('messages about sessions that are not there change nothing', async () => {
+test('messages about unknown sessions change nothing', async () => {
   const scene = new EdgeScene();
   const edge = new RawEdge(scene);
   await edge.send(
@@ -389,7 +386,7 @@ test('messages about sessions that are not there change nothing', async () => {
   assert.deepEqual([edge.isCut, scene.core.events], [false, []]);
 });
 
-test('a gate that is closed lets edges keep their sessions, and takes no other', async () => {
+test('edges keep their sessions when the gate closes, and it accepts no new edge', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   const module = await edge.login();

@@ -12,7 +12,7 @@ function connectionOf({ core }: EdgeScene, deviceId = testDevice) {
   return connection;
 }
 
-test('a login at an edge is admitted by the core, which has its connection', async () => {
+test('the core admits a login at an edge, and has its connection', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   const module = await edge.login();
@@ -22,7 +22,7 @@ test('a login at an edge is admitted by the core, which has its connection', asy
   assert.deepEqual([connectionOf(scene).isOpen, scene.gate.sessionCount], [true, 1]);
 });
 
-test('a wrong proof is denied, and a login that finds no room is busy', async () => {
+test('a wrong proof is denied, and a login at a full server is busy', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   assert.equal((await edge.login({ secret: 'wrong' })).answer, 'denied');
@@ -30,7 +30,7 @@ test('a wrong proof is denied, and a login that finds no room is busy', async ()
   assert.equal(scene.gate.sessionCount, 0);
 });
 
-test('all edges together have no more sessions than the setting says, and none more than it said itself', async () => {
+test('all edges together stay below the setting, and each below its own limit', async () => {
   const scene = new EdgeScene(2);
   for (const deviceId of ['D2', 'D3'] as DeviceId[]) scene.core.registry.addDevice({ deviceId });
   const first = await scene.edge({ name: 'edge-1', maxSessions: 1 }).link();
@@ -79,7 +79,7 @@ test('a session ends at the core with the reason and the last heartbeat of the e
   assert.equal(edge.end.sessionCount + scene.gate.sessionCount, 0);
 });
 
-test('heartbeats cross once a second with the second they came in, those of one that is ahead of time as of now', async () => {
+test('heartbeats are sent once a second with their second, and times in the future count as now', async () => {
   const scene = new EdgeScene();
   scene.core.registry.addDevice({ deviceId: 'D2' as DeviceId });
   const edge = await scene.edge().link();
@@ -122,7 +122,7 @@ test('a wakeup that the edge does not answer is unknown after the write deadline
   await settle();
 });
 
-test('a wakeup under way when the link is cut is unknown, and the next one finds the edge unreachable', async () => {
+test('a pending wakeup is unknown when the link is cut, and the next one finds the edge unreachable', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge({}, false).link();
   const { connection } = await edge.login();
@@ -150,7 +150,7 @@ test('a close by the core reaches the edge, and the connection takes no wakeup a
   assert.deepEqual([connection.closes, edge.end.sessionCount], [['kicked'], 0]);
 });
 
-test('the sessions of a local edge end as lost when its link does', async () => {
+test('sessions of a local edge end as lost when its link ends', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   await edge.login();
@@ -160,7 +160,7 @@ test('the sessions of a local edge end as lost when its link does', async () => 
   assert.deepEqual([linked.isOpen, scene.gate.edges().length], [false, 0]);
 });
 
-test('the sessions of a local edge that is gone end over several turns', async () => {
+test('sessions of a lost local edge end over several turns', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   const devices = Array.from({ length: 250 }, (_, n) => `D${n}` as DeviceId);
@@ -175,7 +175,7 @@ test('the sessions of a local edge that is gone end over several turns', async (
     assert.deepEqual(scene.history(deviceId), ['opened 1', 'closed 1 node_lost']);
 });
 
-test('the sessions of an edge elsewhere outlive a cut link for 10 s, and go on when it returns', async () => {
+test('sessions of an edge elsewhere survive a cut link for 10 s, and continue when it returns', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge({}, false).link();
   const module = await edge.login();
@@ -190,7 +190,7 @@ test('the sessions of an edge elsewhere outlive a cut link for 10 s, and go on w
   assert.equal(await connectionOf(scene).wake(null), 'written');
 });
 
-test('they end as lost when it does not return in time', async () => {
+test('sessions of an edge elsewhere end as lost when it does not return in time', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge({}, false).link();
   await edge.login();
@@ -236,7 +236,7 @@ test('a device that logged in at another edge meanwhile keeps the newer session'
   assert.deepEqual(scene.history(), ['opened 1', 'replaced 2']);
 });
 
-test('a core that was killed and comes back takes up what the edge brings, without an event', async () => {
+test('a restarted core resumes the sessions of an edge without an event', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   scene.core.registry.addDevice({ deviceId: 'D2' as DeviceId });
@@ -273,7 +273,7 @@ test('a session that is kicked while the core adopts it is closed at its edge', 
   assert.deepEqual([gate.sessionCount, edge.end.sessionCount], [0, 0]);
 });
 
-test('an edge brings more sessions than one message holds', async () => {
+test('an edge resumes more sessions than fit into one message', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   const devices = Array.from({ length: 950 }, (_, n) => `D${n}` as DeviceId);
@@ -291,7 +291,7 @@ test('an edge brings more sessions than one message holds', async () => {
   assert.equal(scene.core.events.length, 950);
 });
 
-test('a login while the core is away waits for it, and one that has gone is asked no more', async () => {
+test('a login waits for the core, and is dropped when the module disconnects', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   scene.core.registry.addDevice({ deviceId: 'D2' as DeviceId });
@@ -307,7 +307,7 @@ test('a login while the core is away waits for it, and one that has gone is aske
   assert.deepEqual(scene.history('D2' as DeviceId), []);
 });
 
-test('logins that nobody waits for any more are forgotten while the core is away', async () => {
+test('logins of disconnected modules are dropped while the core is away', async () => {
   const scene = new EdgeScene();
   const edge = scene.edge();
   const module = edge.ask();
@@ -316,11 +316,11 @@ test('logins that nobody waits for any more are forgotten while the core is away
   assert.equal(module.answer, 'busy');
 });
 
-test('a login that was admitted and not answered before the link was cut is asked again', async () => {
+test('an unanswered login is sent again after the link was cut', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge({}, false).link();
   const module = edge.ask();
-  // The question is on its way, and the answer does not arrive.
+  // The request is sent, and the answer is lost.
   await Promise.all([edge.cut(), settle()]);
   await scene.pass(2000);
   await edge.link();
@@ -328,7 +328,7 @@ test('a login that was admitted and not answered before the link was cut is aske
   assert.equal(scene.gate.sessionCount, 1);
 });
 
-test('a session that was called lost comes back as a login that is marked as recovered', async () => {
+test('a session that ended as lost returns as a login marked as recovered', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge({}, false).link();
   const module = await edge.login();
@@ -347,7 +347,7 @@ test('a session that was called lost comes back as a login that is marked as rec
   assert.deepEqual(scene.history().at(-1), 'closed 2 peer_closed');
 });
 
-test('a session is not recovered when its device has logged in since, or may not be here any more', async () => {
+test('a session is not recovered when its device has logged in since, or has lost its right', async () => {
   const scene = new EdgeScene();
   const away = await scene.edge({}, false).link();
   const other = await scene.edge({ name: 'edge-2', instance: 'instance-2' }).link();

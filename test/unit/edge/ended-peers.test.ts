@@ -8,7 +8,7 @@ function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, number) => number);
 }
 
-test('so many peers are ended in a turn, the others in their order in the turns that follow', async () => {
+test('a limited number of peers is ended in a turn, the others in order in later turns', async () => {
   const ended: number[] = [];
   const peers = new EndedPeers<number>((peer) => ended.push(peer));
   const all = numbers(2.5 * sleepEndsPerTurnMax);
@@ -20,7 +20,7 @@ test('so many peers are ended in a turn, the others in their order in the turns 
   assert.deepEqual(ended, all);
 });
 
-test('a peer that comes behind those who wait waits behind them', async () => {
+test('a new peer waits after those already queued', async () => {
   const ended: number[] = [];
   const peers = new EndedPeers<number>((peer) => ended.push(peer));
   const all = numbers(sleepEndsPerTurnMax + 2);
@@ -30,7 +30,7 @@ test('a peer that comes behind those who wait waits behind them', async () => {
   assert.deepEqual(ended, all);
 });
 
-test('a new turn has room again', async () => {
+test('each turn has room again', async () => {
   const ended: number[] = [];
   const peers = new EndedPeers<number>((peer) => ended.push(peer));
   for (const peer of numbers(sleepEndsPerTurnMax)) peers.add(peer);

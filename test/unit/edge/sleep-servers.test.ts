@@ -1,4 +1,4 @@
-/** The sleep servers of a site, and those that one controller is given. */
+/** The sleep servers of a site, and the list for one controller. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EdgeFacts } from '../../../src/edge/sleep-front.ts';
@@ -47,7 +47,7 @@ test('edges that advertise one address are one sleep server', () => {
   assert.deepEqual(sleepServersFor(device(1), liveSleepServers(own, edges)), ['x:1', 'y:1']);
 });
 
-test('an edge that is away or does not listen yet is not given to a controller', () => {
+test('a controller does not receive an edge that is away or does not listen yet', () => {
   const edges = [
     edge({ isLocal: true }),
     edge({ state: 'away', advertise: ['away:1'] }),
@@ -56,7 +56,7 @@ test('an edge that is away or does not listen yet is not given to a controller',
   assert.deepEqual(sleepServersFor(device(1), liveSleepServers(own, edges)), own);
 });
 
-test('a controller is given the addresses of this machine while no edge accepts', () => {
+test('a controller receives the addresses of this machine while no edge accepts', () => {
   assert.deepEqual(liveSleepServers(own, []), [own]);
   assert.deepEqual(liveSleepServers(own, [edge({ state: 'away' })]), [own]);
 });
@@ -74,7 +74,7 @@ test('an edge whose link is cut leaves the list, and returns to it with its next
   assert.deepEqual(live(), [['north:1']]);
 });
 
-test('a controller is given three addresses at most, always the same ones in the same order', () => {
+test('a controller receives at most three addresses, always the same in the same order', () => {
   const given = sleepServersFor(device(1), four);
   assert.equal(given.length, 3);
   assert.deepEqual(sleepServersFor(device(1), [...four].reverse()), given);
@@ -88,7 +88,7 @@ test('devices spread evenly over the sleep servers', () => {
   }
 });
 
-test('a sleep server that goes changes the lists of its own devices alone', () => {
+test('a sleep server that leaves changes only the lists of its own devices', () => {
   for (let number = 0; number < 100; number += 1) {
     const before = sleepServersFor(device(number), four);
     const after = sleepServersFor(device(number), four.slice(1));
@@ -98,7 +98,7 @@ test('a sleep server that goes changes the lists of its own devices alone', () =
   }
 });
 
-test('the further addresses of a sleep server come behind the first addresses of all', () => {
+test('second addresses follow the first addresses of all servers', () => {
   const given = sleepServersFor(device(1), [
     ['a:1', 'a:2'],
     ['b:1', 'b:2'],

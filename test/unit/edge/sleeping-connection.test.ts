@@ -44,7 +44,7 @@ function reasons(): string[] {
   return sessions.ends.map((end) => end.reason);
 }
 
-test('firmware that must be left in peace reads nothing after its login', () => {
+test('a module without reply receives nothing after its login', () => {
   connection.fallAsleep(ticket, false, 0);
   assert.deepEqual(socket.writes, []);
 });
@@ -54,12 +54,12 @@ test('a login is not a heartbeat', () => {
   assert.equal(connection.lastHeartbeatAt, 0);
 });
 
-test('bytes that came with the login line are a heartbeat', () => {
+test('bytes that arrive with the login line are a heartbeat', () => {
   connection.fallAsleep(ticket, false, 1);
   assert.equal(connection.lastHeartbeatAt, Math.floor(clock.wallMs() / 1000));
 });
 
-test('a heartbeat is stamped in whole wall seconds', () => {
+test('a heartbeat is recorded in whole wall seconds', () => {
   connection.fallAsleep(ticket, false, 0);
   clock.advance(1999);
   connection.received(heartbeat);
@@ -75,7 +75,7 @@ test('silence of three intervals ends the session, never early and at most 2 s l
   assert.equal(socket.destroyed, true);
 });
 
-test('every arrival renews the deadline', () => {
+test('every heartbeat renews the deadline', () => {
   connection.fallAsleep(ticket, false, 0);
   for (let i = 0; i < 100; i++) {
     clock.advance(14_000);
@@ -96,7 +96,7 @@ test('a step of the wall clock ends nothing', () => {
   assert.deepEqual(reasons(), []);
 });
 
-test('4 KiB in 10 s is a lively module, one byte more is a flood', () => {
+test('4 KiB in 10 s are accepted, and one byte more is a flood', () => {
   connection.fallAsleep(ticket, false, 0);
   connection.received(Buffer.alloc(4096));
   assert.deepEqual(reasons(), []);
@@ -104,7 +104,7 @@ test('4 KiB in 10 s is a lively module, one byte more is a flood', () => {
   assert.deepEqual(reasons(), ['flood']);
 });
 
-test('the flood window starts anew after 10 s', () => {
+test('the flood window restarts after 10 s', () => {
   connection.fallAsleep(ticket, false, 0);
   for (let i = 0; i < 10; i++) {
     connection.received(Buffer.alloc(4096));
@@ -113,7 +113,7 @@ test('the flood window starts anew after 10 s', () => {
   assert.deepEqual(reasons(), []);
 });
 
-test('an end is told and counted once, whatever comes after it', () => {
+test('an end is reported and counted once, whatever follows', () => {
   connection.fallAsleep(ticket, false, 0);
   connection.received(heartbeat);
   connection.peerEnded();
@@ -142,7 +142,7 @@ test('a peer that hangs up before its login is answered has closed the session, 
   assert.deepEqual(reasons(), ['peer_closed']);
 });
 
-test('what the server closes itself it is not told of, but it is counted', () => {
+test('a close by the server is counted, but not reported back', () => {
   connection.fallAsleep(ticket, false, 0);
   connection.close('replaced');
   connection.failed();
@@ -158,14 +158,14 @@ test('a connection closed by the server while it logs in does not fall asleep', 
   assert.equal(openConnections.size, 0);
 });
 
-test('bytes after the end are no heartbeat', () => {
+test('bytes after the end are not a heartbeat', () => {
   connection.fallAsleep(ticket, false, 0);
   connection.close('kicked');
   connection.received(heartbeat);
   assert.equal(connection.lastHeartbeatAt, 0);
 });
 
-test('OK leaves before a packet is written', async () => {
+test('OK is sent before any packet', async () => {
   connection.fallAsleep(ticket, true, 0);
   const result = connection.wake(null);
   assert.deepEqual(socket.writes, ['OK\n']);
@@ -199,7 +199,7 @@ test('a wakeup on a closed, a destroyed or an ended socket, or of a peer that ha
   assert.deepEqual(socket.writes, []);
 });
 
-test('a peer that takes no packet for 10 s ends as write_stuck, and its wakeups are answered', async () => {
+test('a peer that accepts no packet for 10 s ends as write_stuck, and its wakeups are answered', async () => {
   connection.fallAsleep(ticket, false, 0);
   const result = connection.wake(null);
   for (let i = 0; i < 10; i++) {
@@ -210,7 +210,7 @@ test('a peer that takes no packet for 10 s ends as write_stuck, and its wakeups 
   assert.deepEqual(reasons(), ['write_stuck']);
 });
 
-test('a connection at rest has no timer of its own', async () => {
+test('an idle connection has no timer of its own', async () => {
   connection.fallAsleep(ticket, false, 0);
   const result = connection.wake(null);
   socket.land();

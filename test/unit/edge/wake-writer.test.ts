@@ -23,7 +23,7 @@ beforeEach(() => {
   writer = new WakeWriter(socket, { clock, telemetry, settings }, { end: (reason) => ends.push(reason) });
 });
 
-test('a packet is one write of its 8 bytes, written once its callback has come', async () => {
+test('a packet is one write of 8 bytes, and written once its callback is called', async () => {
   const result = writer.write(first, true);
   assert.deepEqual(socket.writes, ['983b16f8f39c0000']);
   socket.land();
@@ -32,7 +32,7 @@ test('a packet is one write of its 8 bytes, written once its callback has come',
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('a packet that the kernel takes at once arms no timer', async () => {
+test('a packet that the kernel accepts at once needs no timer', async () => {
   socket.takesAtOnce = true;
   const result = writer.write(first, true);
   assert.equal(clock.pendingTimers, 0);
@@ -61,7 +61,7 @@ test('a packet unsent for 10 s ends the session as stuck', () => {
   assert.deepEqual(ends, ['write_stuck']);
 });
 
-test('a packet that leaves late ends nothing and changes no answer', async () => {
+test('a packet that is sent late ends nothing and changes no result', async () => {
   const result = writer.write(first, true);
   clock.advance(5000);
   socket.land();
@@ -71,7 +71,7 @@ test('a packet that leaves late ends nothing and changes no answer', async () =>
   assert.equal(telemetry.count('wakeup write'), 0);
 });
 
-test('a second packet is written when the first has left, not before', async () => {
+test('a second packet is written after the first was sent', async () => {
   const results = [writer.write(first, true), writer.write(second, true)];
   assert.deepEqual(socket.writes, ['983b16f8f39c0000']);
   socket.land();
@@ -81,7 +81,7 @@ test('a second packet is written when the first has left, not before', async () 
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('a packet waits behind other bytes that have not left', async () => {
+test('a packet waits for other unsent bytes', async () => {
   socket.writableLength = 3;
   const result = writer.write(first, true);
   assert.deepEqual(socket.writes, []);
@@ -109,7 +109,7 @@ test('a packet that waited 1 s is refused and never written after', async () => 
   assert.deepEqual(socket.writes, ['983b16f8f39c0000']);
 });
 
-test('a packet that waited and was then begun is unknown 1 s after it was asked for', async () => {
+test('a packet that waited before its write is unknown 1 s after the request', async () => {
   void writer.write(first, true);
   const result = writer.write(second, true);
   clock.advance(600);
@@ -122,13 +122,13 @@ test('a packet that waited and was then begun is unknown 1 s after it was asked 
   assert.deepEqual(ends, ['write_stuck']);
 });
 
-test('beyond the bound on waiting packets a connection is busy', async () => {
+test('a connection with too many waiting packets is busy', async () => {
   void writer.write(first, true);
   for (let i = 0; i < wakeupsWaitingMax; i++) void writer.write(second, true);
   assert.equal(await writer.write(second, true), 'busy');
 });
 
-test('when the connection closes, what has not left is refused though its callback says nothing', async () => {
+test('unsent packets are refused when the connection closes, although the callback reports no error', async () => {
   const results = [writer.write(first, true), writer.write(second, true)];
   writer.abandon();
   socket.land();
@@ -138,7 +138,7 @@ test('when the connection closes, what has not left is refused though its callba
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('when the connection closes, a packet that the kernel has is written', async () => {
+test('a packet in the kernel is written even if the connection closes', async () => {
   socket.takesAtOnce = true;
   const result = writer.write(first, true);
   writer.abandon();
@@ -146,7 +146,7 @@ test('when the connection closes, a packet that the kernel has is written', asyn
   assert.equal(await result, 'written');
 });
 
-test('a stuck packet of a closed connection is forgotten', () => {
+test('a stuck packet of a closed connection is dropped', () => {
   void writer.write(first, true);
   clock.advance(2000);
   writer.abandon();

@@ -1,4 +1,4 @@
-/** The alarms of a server: its rules by the series that prove the alerts of Prometheus, and what becomes of an alarm in time. */
+/** The alarms of a server: its rules, tested with the series of Prometheus' alert tests, and the states of an alarm over time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
@@ -48,15 +48,15 @@ class Scene {
     this.#figures = new FigureHistory({ clock: this.clock, exposition }, alarmFigures);
   }
 
-  async note(): Promise<void> {
-    await this.#figures.note();
+  async record(): Promise<void> {
+    await this.#figures.record();
     this.alarms.observe(judgeRules(this.#figures));
   }
 
-  /** The first note is that of the start. */
+  /** Takes the first sample at the start. */
   async runTo(untilMs: number): Promise<void> {
     while (this.clock.wallMs() <= untilMs) {
-      await this.note();
+      await this.record();
       this.clock.advance(alarmsEveryMs);
     }
   }
@@ -95,7 +95,7 @@ function statesOf(alarms: Alarms): string[] {
   return [...alarms.active, ...alarms.resolved].map(({ of, state }) => `${of} ${state}`);
 }
 
-test('an alarm is pending until it was true for its time, fires since then, and is resolved when it is over', () => {
+test('an alarm is pending for its time, then fires, and is resolved when its condition ends', () => {
   const clock = new DrivenClock();
   const alarms = new Alarms(clock);
   const startMs = clock.wallMs();
@@ -113,7 +113,7 @@ test('an alarm is pending until it was true for its time, fires since then, and 
   assert.deepEqual([over?.sinceMs, over?.resolvedMs], [startMs, startMs + 65_000]);
 });
 
-test('a condition that is over before its time leaves nothing, and counts from the start when it returns', () => {
+test('a condition that ends early leaves no alarm, and restarts its time when it returns', () => {
   const clock = new DrivenClock();
   const alarms = new Alarms(clock);
   alarms.observe([found()]);
@@ -126,7 +126,7 @@ test('a condition that is over before its time leaves nothing, and counts from t
   assert.deepEqual(statesOf(alarms), ['front-0 pending']);
 });
 
-test('each process has an alarm of its own; those that fire stand first, critical ones before warnings', () => {
+test('each process has its own alarm; firing ones are listed first, critical before warning', () => {
   const clock = new DrivenClock();
   const alarms = new Alarms(clock);
   const warning = found({ of: 'b', severity: 'warning', forMs: 0 });
@@ -144,7 +144,7 @@ test('the latest resolved alarms are kept', () => {
   assert.equal(alarms.resolved[0]?.of, `front-${resolvedAlarmsMax + 2}`);
 });
 
-test('an alarm says its value and its limit, with their unit', async () => {
+test('an alarm shows value and limit with their unit', async () => {
   const texts = [
     'reveille_front_utilization{front="front-0"} 0.953',
     'nodejs_eventloop_lag_p99_seconds 0.25',
@@ -153,7 +153,7 @@ test('an alarm says its value and its limit, with their unit', async () => {
     'reveille_store_waiting_changes 60000',
   ];
   const scene = new Scene(() => texts.join('\n'));
-  await scene.note();
+  await scene.record();
   assert.deepEqual(
     scene.alarms.active.map(({ name, of, found: reading }) => `${name} ${of}: ${reading}`),
     [

@@ -1,4 +1,4 @@
-/** The figures of the last hour: what is read of a scrape, and what is kept of it. */
+/** Figures of the last hour: values parsed from a scrape, and samples kept in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figuresEveryMs, figuresKept } from '../../../src/model/console-limits.ts';
@@ -13,7 +13,7 @@ function scene(text: () => string) {
   return { clock, history: new FigureHistory({ clock, exposition: { expose: async () => text() } }) };
 }
 
-test('the figures are those of the metrics, by the label that tells them apart', async () => {
+test('figures are the values of metrics, by their distinguishing label', async () => {
   const metrics = createMetrics(metricSources({ sleepSessions: () => 42 }));
   metrics.wakeup('accepted');
   metrics.httpRequest('connectivity', 200, 0, 0.001);
@@ -30,7 +30,7 @@ test('the figures are those of the metrics, by the label that tells them apart',
   assert.ok((figures.get('memory_bytes') ?? 0) > 1e6);
 });
 
-test('the figures are noted at the start and every 5 s, until that is cancelled', async () => {
+test('figures are sampled at the start and every 5 s until cancelled', async () => {
   let sessions = 0;
   const { clock, history } = scene(() => `reveille_sleep_sessions ${(sessions += 1)}`);
   const cancel = history.start();
@@ -47,21 +47,21 @@ test('the figures are noted at the start and every 5 s, until that is cancelled'
   assert.deepEqual([(atMs[1] ?? 0) - (atMs[0] ?? 0), everyMs], [figuresEveryMs, figuresEveryMs]);
 });
 
-test('an answer has what is behind the next of the one before, and all when the server is another one', async () => {
+test('an answer has the samples after the cursor, and all samples after a restart', async () => {
   const { history } = scene(() => 'reveille_sleep_sessions 5');
-  await history.note();
+  await history.record();
   const first = history.read(0);
-  await history.note();
+  await history.record();
   assert.deepEqual(history.read(first.next).series, { sleep_sessions: [5] });
   assert.deepEqual(history.read(2).at_ms, []);
   assert.equal(history.read(1000).at_ms.length, 2);
 });
 
-test('an hour is kept: the oldest note goes when another one comes', async () => {
+test('samples of an hour are kept, and the oldest is dropped', async () => {
   let count = 0;
   const { clock, history } = scene(() => `reveille_sleep_sessions ${(count += 1)}`);
   for (let notes = 0; notes < figuresKept + 3; notes++) {
-    await history.note();
+    await history.record();
     clock.advance(figuresEveryMs);
   }
   const { series, at_ms: atMs, next } = history.read(0);
@@ -75,24 +75,24 @@ test('an hour is kept: the oldest note goes when another one comes', async () =>
   assert.equal(next, figuresKept + 3);
 });
 
-test('a figure that is not there has no value, one that comes later had none before', async () => {
+test('a missing figure has no value, and a later one has none for earlier samples', async () => {
   const texts = ['reveille_signal_sessions 1', 'reveille_sleep_sessions 2', 'reveille_sleep_sessions Nan'];
   const { history } = scene(() => texts.shift() ?? '');
-  for (let notes = 0; notes < 3; notes++) await history.note();
+  for (let notes = 0; notes < 3; notes++) await history.record();
   assert.deepEqual(history.read(0).series, {
     signal_sessions: [1, null, null],
     sleep_sessions: [null, 2, null],
   });
 });
 
-test('metrics that cannot be read are no note, and the next is taken', async () => {
+test('an unreadable scrape is skipped, and the next one is sampled', async () => {
   let isBroken = true;
   const { history } = scene(() => {
     if (isBroken) throw new Error('planted');
     return 'reveille_sleep_sessions 1';
   });
-  await history.note();
+  await history.record();
   isBroken = false;
-  await history.note();
+  await history.record();
   assert.deepEqual(history.read(0).series, { sleep_sessions: [1] });
 });

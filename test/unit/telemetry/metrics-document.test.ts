@@ -1,4 +1,4 @@
-/** The metrics against the documents: what is declared is described, and what a document names is declared. */
+/** Metrics and documents agree: every declared metric is described, and every metric in a document is declared. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bucketNames } from '../../../src/cluster/nats/nats-names.ts';
@@ -13,7 +13,7 @@ const declared = declaredMetrics().map(({ name }) => name);
 /** In NATS they begin alike. */
 const natsNames = new Set(['events', ...bucketNames].map((name) => `reveille_${name}`));
 
-test('the page of the metrics is what their declarations say', async () => {
+test('the page of the metrics matches their declarations', async () => {
   assert.equal(
     readFromRoot(metricsDocument),
     await writeMetricsDocument(),

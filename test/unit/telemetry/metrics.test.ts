@@ -37,7 +37,7 @@ test('requests are counted by route, status and code, into buckets that add up',
   );
 });
 
-test('counters are there, at zero, before the first of them', async () => {
+test('counters are exposed as zero before the first count', async () => {
   const metrics = metricsOf();
   assert.deepEqual(await samplesOf(metrics, 'reveille_wakeups_total'), [
     'reveille_wakeups_total{outcome="accepted"} 0',
@@ -70,13 +70,13 @@ test('logins, ends, wakeups and refused signatures count by their label, and kee
     assert.ok(text.includes(`${sample}\n`), sample);
 });
 
-test('open sessions are asked for at the scrape', async () => {
+test('open sessions are read at the scrape', async () => {
   assert.deepEqual(await samplesOf(metricsOf({ sleepSessions: () => 7 }), 'reveille_sleep_sessions'), [
     'reveille_sleep_sessions 7',
   ]);
 });
 
-test('the process and its event loop are there, without what walks every socket', async () => {
+test('metrics of the process and its event loop are exposed, without those that walk all sockets', async () => {
   const text = await metricsOf().expose();
   for (const name of [
     'process_resident_memory_bytes',
@@ -125,7 +125,7 @@ const server: ServerFigures = {
   certificateExpiriesS: () => ({ api: 1_800_000_000 }),
 };
 
-test('what a server has one of is read where it is, and has no value in its other processes', async () => {
+test('figures that a server has once have a value in one process only', async () => {
   const text = await metricsOf({ server: () => server }).expose();
   for (const sample of [
     `reveille_build_info{version="${readVersion()}",node="${process.versions.node}"} 1`,
@@ -147,7 +147,7 @@ test('what a server has one of is read where it is, and has no value in its othe
   );
 });
 
-test('a figure that cannot be read has no value, and takes no other with it', async () => {
+test('an unreadable figure has no value, and does not affect others', async () => {
   const broken: ServerFigures = {
     ...server,
     storeMapBytes: () => assert.fail('closed'),
@@ -159,7 +159,7 @@ test('a figure that cannot be read has no value, and takes no other with it', as
   assert.doesNotMatch(text, /^reveille_(?:store_map|disk|webhook(?:s|_backlog|_oldest))/m);
 });
 
-test('fronts have metrics where the API has fronts', async () => {
+test('front metrics have values if the API has fronts', async () => {
   assert.deepEqual(
     (await samplesOf(metricsOf(), 'reveille_front_')).filter(
       (line) => !line.includes('_credentials_seconds'),

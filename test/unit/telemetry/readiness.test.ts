@@ -22,7 +22,7 @@ test('a reason counts once, and others stay when it is cleared', () => {
   assert.ok(readiness.isDraining());
 });
 
-test('a server whose registry is empty is ready, and says so until it has one', () => {
+test('a server with an empty registry is ready, with a reason until it has entries', () => {
   const readiness = new Readiness();
   let hasRegistry = false;
   readiness.watchRegistry(() => hasRegistry);
@@ -35,7 +35,7 @@ test('a server whose registry is empty is ready, and says so until it has one', 
   assert.deepEqual([readiness.isReady, readiness.reasons], [true, []]);
 });
 
-test('a process is ready when all that serve for it are, and it says which part is missing', () => {
+test('a process is ready when all its parts are, and names the missing ones', () => {
   const readiness = new Readiness();
   readiness.clear('starting');
   let isFrontUp = false;

@@ -72,7 +72,7 @@ test('a running server that is not ready fails, with its reasons in words', asyn
   const store = await judged(false, ['store']);
   assert.equal(store?.state, 'fail');
   assert.match(store.found, /is not ready \(store\)/);
-  assert.match(String(store.advice), /the store takes no changes/);
+  assert.match(String(store.advice), /the store refuses writes/);
 });
 
 test('only the listeners that this server would have are looked at', async (t) => {

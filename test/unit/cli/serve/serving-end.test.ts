@@ -17,9 +17,9 @@ test('what a library prints with its stack is one line of the log', (t) => {
   assert.deepEqual(lines, [
     [
       { said: 'In aftercommit callback MDB_MAP_FULL: Environment mapsize limit reached' },
-      'a library reports a fault',
+      'library: reported a fault',
     ],
-    [{ said: 'deprecated' }, 'a library reports a fault'],
+    [{ said: 'deprecated' }, 'library: reported a fault'],
   ]);
   assert.equal(ended, 2, 'what the native part printed before it has a line of its own');
 });

@@ -175,7 +175,7 @@ test('an unreadable registry after a change closes no leg, and is logged', async
     scene.log.lines.map(({ message }) => message),
     [
       'bridges: rights not re-checked: registry unreadable; a revoked bridge may stay connected',
-      'cannot re-check sessions and calls after a registry change: registry unreadable',
+      'sessions and calls: not checked after a registry change: registry unreadable',
     ],
   );
   assert.equal(scene.service.openBridgeLeg(admission, new FakeCallLeg()), null, 'and nobody is opened');

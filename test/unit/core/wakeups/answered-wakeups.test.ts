@@ -62,7 +62,7 @@ test('a refused wakeup is one line at info with its request id, application, cod
     {
       level: 'debug',
       fields: { request_id: 'r-1', app_id: testApp, device_id: testDevice },
-      message: 'device of a refused wakeup',
+      message: 'wakeup refused: the device',
     },
   ]);
 });

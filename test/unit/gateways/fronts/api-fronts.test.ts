@@ -194,7 +194,7 @@ class Scene {
 
   get replacements(): readonly object[] {
     return this.log.lines
-      .filter(({ message }) => message.includes('is replaced'))
+      .filter(({ message }) => message.includes('replacing it'))
       .map(({ fields }) => fields);
   }
 
@@ -323,7 +323,7 @@ test('changed credentials that cannot be read are logged, and the change is answ
   const scene = await Scene.open();
   scene.registry.failure = new Error('the page is damaged');
   await scene.fronts.credentialsChanged([accessKeyId]);
-  assert.match(scene.log.lines.at(-1)?.message ?? '', /^changed credentials cannot be read/);
+  assert.match(scene.log.lines.at(-1)?.message ?? '', /^API fronts: changed credentials cannot be read/);
 });
 
 test('a front whose progress stands for 5 s is ended once, and the other one stays', async () => {

@@ -59,7 +59,7 @@ test('a file that cannot be used leaves who is known, and is said', async (t) =>
   assert.deepEqual(operators.identify(token), alice);
   assert.deepEqual(
     log.lines.map(({ message }) => message),
-    ["operators' tokens not read again; those that are live stay"],
+    ["operators' tokens: not reloaded; the current ones stay valid"],
   );
   await assert.rejects(operators.create({ ...alice, name: 'bob' }), /cannot be used/);
   rmSync(join(directory, 'ops-tokens.json'));

@@ -222,7 +222,7 @@ for (const order of ['die', 'throw'] as const) {
 
     assert.deepEqual(await held, lostFrame);
     assert.match(told(await take(session)) ?? '', order === 'die' ? /^1\.1$/ : /^1\.2$/);
-    assert.deepEqual(scene.errors(), ['a transcoding thread failed; what it had is lost']);
+    assert.deepEqual(scene.errors(), ['transcoding thread: failed; its tasks are lost']);
     assert.deepEqual(scene.wedged, []);
   });
 }
@@ -286,7 +286,7 @@ test('a frame that takes its worker too long is overdue; other calls continue on
   assert.equal(told(await take(beside)), '2.1');
   assert.equal(told(await take(offender)), '1.1');
   assert.deepEqual(scene.wedged, []);
-  assert.ok(scene.log.lines.some(({ message }) => message.includes('move to a new one')));
+  assert.ok(scene.log.lines.some(({ message }) => message.includes('move to a new thread')));
   scene.gate.order('go');
 });
 
@@ -385,7 +385,7 @@ test('closing does not wait for a worker that was abandoned', async () => {
   await abandonOne(1);
   await scene.pool.close();
 
-  assert.deepEqual(scene.errors(), ['a transcoding thread does not end; it goes with its process']);
+  assert.deepEqual(scene.errors(), ['transcoding thread: did not stop; ends with its process']);
   scene.gate.order('go');
 });
 
@@ -441,7 +441,7 @@ test('closing waits no longer than the limit for a worker that does not come to 
 
   await closed;
 
-  assert.deepEqual(scene.errors(), ['a transcoding thread does not end; it goes with its process']);
+  assert.deepEqual(scene.errors(), ['transcoding thread: did not stop; ends with its process']);
   scene.gate.order('go');
   assert.equal(told(await held), '1.1');
 });

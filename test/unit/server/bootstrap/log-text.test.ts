@@ -17,14 +17,14 @@ test('a line has the time of day, the level, the message and the fields', () => 
   assert.equal(shown({ msg: 'stopped' }), '12:04:31.007 INFO  stopped\n');
 });
 
-test('the fields of an object stand under its name, and a text whose end could be mistaken is quoted', () => {
+test('nested fields have dotted names, and ambiguous texts are quoted', () => {
   assert.equal(
     shown({ listeners: { api: '127.0.0.1:8080' }, from: 'pid 7', none: '', ids: ['a', 'b'], msg: 'ready' }),
     '12:04:31.007 INFO  ready  listeners.api=127.0.0.1:8080 from="pid 7" none="" ids=["a","b"]\n',
   );
 });
 
-test('a line of one process of several says which, and so does one of the media process', () => {
+test('a line names its process if there are several, and the media process', () => {
   assert.equal(
     shown({ process: 0, media: { leg: 'device' }, msg: 'leg refused' }),
     '12:04:31.007 INFO  [process 0, media] leg refused  leg=device\n',
@@ -35,7 +35,7 @@ test('a line of one process of several says which, and so does one of the media 
   );
 });
 
-test('the stack of an error stands below its line', () => {
+test('the stack of an error follows its line', () => {
   const err = { type: 'Error', message: 'no space', stack: 'Error: no space\n    at write', code: 'ENOSPC' };
   assert.equal(
     shown({ err, file: 'a', msg: 'not written' }),
@@ -44,7 +44,7 @@ test('the stack of an error stands below its line', () => {
   );
 });
 
-test('no text of a stranger moves or turns anything on the terminal, wherever it stands', () => {
+test('untrusted text cannot control the terminal in any field', () => {
   const hostile = 'x\u001b[2J\u009b\r\n\u202ey';
   const line = shown({
     [hostile]: hostile,
@@ -57,7 +57,7 @@ test('no text of a stranger moves or turns anything on the terminal, wherever it
   assert.deepEqual(below, ['    x\\u001b[2J\\u009b\\u000d', '    \\u202ey', '']);
 });
 
-test('what the media process sends as an error and is none is shown as it is, and ends no server', () => {
+test('a malformed error from the media process is shown as it is, and does not crash the server', () => {
   assert.equal(
     shown({ media: { err: { stack: 'a' } }, msg: 'failed' }),
     '12:04:31.007 INFO  [media] failed  err.stack=a\n',

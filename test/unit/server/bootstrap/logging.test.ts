@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'logging-'));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
-/** The lines that `write` leaves in a log of its own. */
+/** The lines that `write` writes to a separate log. */
 async function linesOf(
   level: LogSettings['level'],
   write: (logging: Logging) => void,
@@ -28,7 +28,7 @@ async function textOf(settings: LogSettings, write: (logging: Logging) => void):
   return readFileSync(path, 'utf8');
 }
 
-/** A terminal that nobody reads shows what is written to it, an escape as ^[. */
+/** A terminal without a reader echoes its input, with escapes as ^[. */
 async function terminalTextOf(settings: LogSettings, write: (logging: Logging) => void): Promise<string> {
   const terminal = openSync('/dev/ptmx', constants.O_RDWR | constants.O_NOCTTY);
   const logging = openLog(settings, terminal);
@@ -71,7 +71,7 @@ test('secrets are redacted by name, at the top and one level down', async () => 
   assert.match(JSON.stringify(line), /"message":"broken"/);
 });
 
-test('lines below the level are not written, an announcement always is', async () => {
+test('lines below the level are not written, but announcements are', async () => {
   const lines = await linesOf('error', ({ log, announce }) => {
     log.debug({}, 'no');
     log.info({}, 'no');
@@ -93,7 +93,7 @@ test('closing writes everything that was logged before it', async () => {
   assert.equal(lines.length, 5000);
 });
 
-test('a process that flushes and exits at once leaves nothing behind', async () => {
+test('a process that flushes and exits at once loses no line', async () => {
   const source = moduleBeside('../../../../src/server/bootstrap/logging', import.meta.url).href;
   const program = `
     import { openLog } from ${JSON.stringify(source)};
@@ -113,7 +113,7 @@ test('a process that flushes and exits at once leaves nothing behind', async () 
 const hasNoTerminal = process.platform === 'linux' ? false : 'only Linux shows what nobody reads';
 
 test(
-  'a terminal gets readable lines by itself, in colour unless NO_COLOR is set',
+  'a terminal shows readable lines by default, in colour unless NO_COLOR is set',
   { skip: hasNoTerminal },
   async (t) => {
     const settings = { level: 'info', format: 'auto' } as const;
@@ -134,7 +134,7 @@ test(
   },
 );
 
-test('text is written to a file when it is asked for: with the date, without colour, and redacted', async () => {
+test('text in a file has the date, no colour, and no secrets', async () => {
   const text = await textOf({ level: 'info', format: 'text' }, ({ log }) =>
     log.info({ token: 'hush', device: { id: 'DOOR-1', secret: 'hush' } }, 'made'),
   );

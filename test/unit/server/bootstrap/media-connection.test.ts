@@ -26,17 +26,17 @@ class GatewaysScene {
   readonly clock = new DrivenClock();
   readonly carrier = new FakeCarrier(this.clock, 100);
   readonly front: MediaConnection;
-  /** What the calls that wait for load were told. */
+  /** Notifications of the owner. */
   readonly told: string[] = [];
-  /** How the link ended. */
+  /** Faults with which links ended. */
   readonly ends: (string | null)[] = [];
 
   constructor() {
     const { service, keys } = new LegServiceScene();
     const owner = {
-      came: (instance: string) => this.told.push(`${instance} has come`),
+      processConnected: (instance: string) => this.told.push(`${instance} has come`),
       loadReported: () => this.told.push('load'),
-      gone: () => this.told.push('gone'),
+      processDisconnected: () => this.told.push('gone'),
     };
     const log = new FakeLog();
     this.front = new MediaConnection({
@@ -56,12 +56,12 @@ class GatewaysScene {
     return this.front.attach(carrier.link, null, (fault) => this.ends.push(fault));
   }
 
-  async settle(): Promise<void> {
+  async awaitTurns(): Promise<void> {
     for (let i = 0; i < 6; i += 1) await turn();
   }
 }
 
-test('without a media process there is nothing to be asked, and nothing fails', async () => {
+test('without a media process all requests have empty answers', async () => {
   const { front } = new GatewaysScene();
   assert.deepEqual([front.address, front.isTaken, front.capacity()], [null, false, null]);
   assert.equal(await front.view('session-1' as SessionId), null);
@@ -71,17 +71,17 @@ test('without a media process there is nothing to be asked, and nothing fails', 
   front.close();
 });
 
-test('one that has come is asked and told, until its link ends', async () => {
+test('a connected media process receives requests and notices until its link ends', async () => {
   const scene = new GatewaysScene();
   const { front, carrier, clock } = scene;
   const attaching = scene.attach();
   assert.deepEqual([front.address, front.isTaken], [null, true]);
-  await scene.settle();
+  await scene.awaitTurns();
   carrier.listen(8083);
   assert.deepEqual(await attaching, { host: '127.0.0.1', port: 8083 });
   assert.deepEqual(front.address, { host: '127.0.0.1', port: 8083 });
   clock.advance(1000);
-  await scene.settle();
+  await scene.awaitTurns();
   const { legs, sessions, workers, engine, soundEncoders } = mediaCounts;
   assert.deepEqual(front.capacity(), {
     process: 0,
@@ -100,70 +100,70 @@ test('one that has come is asked and told, until its link ends', async () => {
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('of one that was given its settings no other place is believed', async () => {
+test('a child cannot report another address than its settings', async () => {
   const scene = new GatewaysScene();
   const { front, carrier } = scene;
   const settings = mediaProcessSettings(loadSettings({ env: {}, overrides: ['media.listen=127.0.0.1:0'] }));
   const attaching = front.attach(carrier.link, settings, () => undefined);
-  await scene.settle();
+  await scene.awaitTurns();
   carrier.listen(8083, '192.0.2.1', 'https://another.example');
   assert.deepEqual(await attaching, { host: '127.0.0.1', port: 8083 });
   const address = { host: '127.0.0.1', port: 8083 };
   assert.deepEqual(front.lastReach, { process: 0, address, advertise: null });
 });
 
-test('its owner is told that it has come, each time that it tells its load, and that it is gone', async () => {
+test('the owner is notified of the connect, of each load report, and of the disconnect', async () => {
   const scene = new GatewaysScene();
   const attaching = scene.attach();
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(scene.told, ['media 100 has come']);
   scene.carrier.listen(8083);
   await attaching;
   assert.deepEqual(scene.told, ['media 100 has come', 'load'], 'it is known when it listens');
   scene.clock.advance(linkHeartbeatMs);
-  await scene.settle();
+  await scene.awaitTurns();
   scene.carrier.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(scene.told, ['media 100 has come', 'load', 'load', 'gone']);
 });
 
-test('one that hangs up in the moment in which it listens is not taken for one that does', async () => {
+test('a media process that disconnects while it begins to listen does not count as listening', async () => {
   const scene = new GatewaysScene();
   const attaching = scene.attach();
-  await scene.settle();
+  await scene.awaitTurns();
   scene.carrier.listen(8083);
   void scene.carrier.end.end();
   await attaching.catch(() => undefined);
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual([scene.front.address, scene.front.isTaken], [null, false]);
 });
 
-test('one that does not listen in time has its link ended', async () => {
+test('the link ends if a media process does not listen in time', async () => {
   const scene = new GatewaysScene();
   const attaching = assert.rejects(scene.attach(), /it did not listen within 20000 ms/);
   for (let ms = 0; ms < mediaStartMsMax; ms += 1000) {
-    await scene.settle();
+    await scene.awaitTurns();
     scene.clock.advance(1000);
   }
   await attaching;
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual([scene.front.isTaken, scene.ends], [false, [null]]);
 });
 
-test('the late end of one takes nothing from the next', async () => {
+test('the late end of an old link does not affect the next', async () => {
   const scene = new GatewaysScene();
   const first = scene.attach();
-  await scene.settle();
+  await scene.awaitTurns();
   scene.carrier.listen(8083);
   await first;
   const next = new FakeCarrier(scene.clock, 101);
   const second = scene.attach(next);
   assert.deepEqual(scene.front.address, null, 'it does not listen yet');
-  await scene.settle();
+  await scene.awaitTurns();
   next.listen(8084);
   await second;
   scene.carrier.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(scene.front.address, { host: '127.0.0.1', port: 8084 });
 });
 
@@ -196,7 +196,11 @@ class GateScene {
   constructor(t: Ending, processes = 1) {
     const { clock, log } = this;
     const { service, keys } = new LegServiceScene();
-    const owner = { came: () => undefined, loadReported: () => undefined, gone: () => undefined };
+    const owner = {
+      processConnected: () => undefined,
+      loadTold: () => undefined,
+      processDisconnected: () => undefined,
+    };
     const progress = new LoopProgress(clock);
     const telemetry = new FakeTelemetry();
     const deps = { clock, log, service, elsewhere: () => null, owner, keys, telemetry, progress };
@@ -217,7 +221,9 @@ class GateScene {
   }
 
   async viewer(): Promise<RemoteMediaPeer> {
-    const { address } = await this.logged<{ address: string }>('waiting for a media process elsewhere');
+    const { address } = await this.logged<{ address: string }>(
+      'media port: listening for media processes elsewhere',
+    );
     const port = Number(address.split(':').at(-1));
     return new RemoteMediaPeer(
       await connectPsk({ host: '127.0.0.1', port, key: this.key }, mediaPsk, this.clock),
@@ -234,23 +240,23 @@ class GateScene {
   }
 }
 
-test('a media process that comes with the key is taken, and its going is told', async (t) => {
+test('a media process with the key is linked, and its end is logged', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
   assert.equal(scene.connection.address, null);
   const viewer = await scene.viewer();
   await viewer.listen();
-  await scene.logged('a media process is linked');
+  await scene.logged('media process: linked');
   assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
   await viewer.end.end();
-  assert.deepEqual(await scene.logged('the link to a media process has ended'), {
+  assert.deepEqual(await scene.logged('media process: link ended'), {
     media_process: 0,
     fault: null,
   });
   assert.equal(scene.connection.isTaken, false);
 });
 
-test('as many as may come are taken, each by its number, and one that goes leaves its number to the next', async (t) => {
+test('media processes are linked up to the limit, and a freed number is reused', async (t) => {
   const scene = new GateScene(t, 2);
   await scene.gate.start();
   const first = await scene.viewer();
@@ -267,24 +273,24 @@ test('as many as may come are taken, each by its number, and one that goes leave
   while (up().includes(null)) await turn();
 });
 
-test('one that cannot listen leaves its place, and its words in the log', async (t) => {
+test('a media process that cannot listen frees its number, and its reason is logged', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
   const viewer = await scene.viewer();
   await viewer.end.started();
   viewer.end.failed('media.listen is taken');
   await viewer.ended;
-  const { err } = await scene.logged<{ err: Error }>('a media process came and does not listen');
+  const { err } = await scene.logged<{ err: Error }>('media process: connected but does not listen');
   assert.equal(err.message, 'media.listen is taken');
   while (scene.connection.isTaken) await turn();
 });
 
-test('a stop lets nobody in any more, drains who is there, and waits no longer than it may', async (t) => {
+test('a stop accepts no new media process, drains the linked ones, and has a maximum wait', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
   const viewer = await scene.viewer();
   await viewer.listen();
-  await scene.logged('a media process is linked');
+  await scene.logged('media process: linked');
   let isStopped = false;
   const stopping = scene.gate.stop().then(() => (isStopped = true));
   while (viewer.process.asked.length === 0) await turn();
@@ -300,19 +306,21 @@ test('a stop whose media process drains ends its link', async (t) => {
   await scene.gate.start();
   const viewer = await scene.viewer();
   await viewer.listen();
-  await scene.logged('a media process is linked');
+  await scene.logged('media process: linked');
   const stopping = scene.gate.stop();
   while (viewer.process.asked.length === 0) await turn();
   viewer.process.drained();
   await stopping;
   assert.equal(await viewer.ended, null);
-  assert.ok(!scene.log.lines.some(({ message }) => message.endsWith('has ended')), 'nobody is missed');
+  assert.ok(!scene.log.lines.some(({ message }) => message.endsWith('link ended')), 'nobody is missed');
 });
 
-test('a port that is taken, and a key that is none, keep it from starting', async (t) => {
+test('a port in use, or an invalid key, fails the start', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
-  const { address } = await scene.logged<{ address: string }>('waiting for a media process elsewhere');
+  const { address } = await scene.logged<{ address: string }>(
+    'media port: listening for media processes elsewhere',
+  );
   const keyFile = join(temporaryDirectory(t), 'link.key');
   const { clock, log, connections } = scene;
   const port = Number(address.split(':').at(-1));

@@ -32,16 +32,16 @@ class ProcessesScene {
   }
 
   /** `pid`: also its identity. */
-  async comes(process: number, pid: number): Promise<FakeCarrier> {
+  async connect(process: number, pid: number): Promise<FakeCarrier> {
     const carrier = new FakeCarrier(this.clock, pid);
     const attached = this.processes.connections[process]?.attach(carrier.link, null, () => undefined);
-    await this.settle();
+    await this.awaitTurns();
     carrier.listen(9000 + process);
     await attached;
     return carrier;
   }
 
-  async settle(): Promise<void> {
+  async awaitTurns(): Promise<void> {
     for (let i = 0; i < 6; i += 1) await turn();
   }
 
@@ -50,12 +50,12 @@ class ProcessesScene {
   }
 }
 
-test('devices are told the media process of their call: the one with the most room, then that of its legs', async () => {
+test('devices receive the media process of their call: first the one with the most room, then that of its legs', async () => {
   const scene = new ProcessesScene();
   const { processes } = scene;
   assert.equal(processes.urlOf(null), 'ws://127.0.0.1:8083', 'before any has come: where it is to listen');
-  await scene.comes(0, 100);
-  await scene.comes(1, 101);
+  await scene.connect(0, 100);
+  await scene.connect(1, 101);
   const [one, two] = [await scene.scene.newCall(), await scene.scene.newCall(orderForRoom('room-2'))];
   const told = new Set([processes.urlOf(one.call), processes.urlOf(two.call)]);
   assert.deepEqual(told, new Set(['ws://127.0.0.1:9000', 'ws://127.0.0.1:9001']));
@@ -64,9 +64,9 @@ test('devices are told the media process of their call: the one with the most ro
   assert.equal(processes.originOf(one.call), 'http://127.0.0.1:9001');
 });
 
-test('a leg that comes to another process than its call is told which', async () => {
+test('a leg at the wrong media process is redirected to that of its call', async () => {
   const scene = new ProcessesScene();
-  const carriers = [await scene.comes(0, 100), await scene.comes(1, 101)] as const;
+  const carriers = [await scene.connect(0, 100), await scene.connect(1, 101)] as const;
   const { call, token } = await scene.scene.newCall();
   assert.equal(scene.scene.directory.connectBridge(call, new FakeCallLeg(1)), true);
   const [here, there] = carriers.map(({ end }) => end.service);
@@ -86,18 +86,18 @@ test('a leg that comes to another process than its call is told which', async ()
     assert.ok(admission.ok);
 });
 
-test('a media process that comes again by another link loses the one it had', async () => {
+test('a media process that reconnects under another number loses its old link', async () => {
   const scene = new ProcessesScene();
-  await scene.comes(0, 100);
-  await scene.comes(1, 100);
-  await scene.settle();
+  await scene.connect(0, 100);
+  await scene.connect(1, 100);
+  await scene.awaitTurns();
   assert.deepEqual([scene.isUp(0), scene.isUp(1)], [false, true]);
 });
 
-test('another one does not', async () => {
+test('a different media process does not replace a link', async () => {
   const scene = new ProcessesScene();
-  await scene.comes(0, 100);
-  await scene.comes(1, 101);
-  await scene.settle();
+  await scene.connect(0, 100);
+  await scene.connect(1, 101);
+  await scene.awaitTurns();
   assert.deepEqual([scene.isUp(0), scene.isUp(1)], [true, true]);
 });

@@ -40,7 +40,7 @@ function opened(t: TestContext, changes: Pick<RecordsDeps, 'onEvent'> = {}) {
   return { store, deps, records: openRecords(store.state, settings, { ...deps, ...own }) };
 }
 
-test('records of both connections and wakeups share one log, and every event of it is counted', async (t) => {
+test('records of connections and wakeups share one log, and every event is counted', async (t) => {
   const counted: EventType[] = [];
   const { records } = opened(t, { onEvent: (type) => counted.push(type) });
   records.sleep.write(device, neverConnected, loginOf());
@@ -59,7 +59,7 @@ test('records of both connections and wakeups share one log, and every event of 
   assert.equal(counted.length, 3);
 });
 
-test('what collects and nobody waits for is committed by an orderly stop', async (t) => {
+test('an orderly stop commits changes that no request waits for', async (t) => {
   const { records } = opened(t);
   const { session } = loginOf();
   const record = { ...neverConnected, epoch: 1, openSession: session };
@@ -72,7 +72,7 @@ test('what collects and nobody waits for is committed by an orderly stop', async
   assert.equal(records.wakeups.find(latestOf('app' as ApplicationId, 'r' as RequestId)), null);
 });
 
-test('a store that refuses makes the node unready, says why, and does not keep it from stopping', async (t) => {
+test('a store that refuses writes makes the node unready with a reason, and does not block a stop', async (t) => {
   const { store, deps, records } = opened(t);
   const { clock, log, readiness } = deps;
   await store.close();
@@ -88,7 +88,7 @@ test('a store that refuses makes the node unready, says why, and does not keep i
   );
 });
 
-test('events are forgotten by the settings, from the start on and until the stop', async (t) => {
+test('events expire as configured, from the start to the stop', async (t) => {
   const { deps, records } = opened(t);
   records.calls.write(device, [], draftOf(device, 1, deps.clock.wallMs()));
   await records.sleep.allCommitted();

@@ -14,7 +14,7 @@ const backlog: WebhookFigures = {
   oldestS: 3,
 };
 
-test('the gauges of one scrape ask the thread of the webhooks once, and do not wait for one that hangs', async (t) => {
+test('the gauges of a scrape query the webhook thread once, and do not wait if it hangs', async (t) => {
   const store = temporaryStore(t);
   const clock = new DrivenClock();
   const hangs = new Promise<never>(() => undefined);
@@ -40,7 +40,7 @@ test('the gauges of one scrape ask the thread of the webhooks once, and do not w
   assert.deepEqual(await figures.webhooks(), backlog);
 });
 
-test('a file of the store that is not there has no size, and the disk is that of the data directory', async (t) => {
+test('a missing file of the store has no size, and the disk is that of the data directory', async (t) => {
   const store = temporaryStore(t);
   const figures = new LiveFigures({
     certificates: { expiriesS: () => ({}) },

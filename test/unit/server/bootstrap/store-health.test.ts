@@ -17,15 +17,15 @@ function watched() {
 const panicked = Object.assign(new Error('MDB_PANIC'), { code: -30_795 });
 const damaged = Object.assign(new Error('MDB_CORRUPTED'), { code: -30_796 });
 
-test('a store that refuses is unready until it takes writes again', () => {
+test('a store that refuses writes is unready until it accepts them again', () => {
   const { health, readiness, log } = watched();
   health.count(() => 7);
-  health.turned(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
+  health.healthChanged(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
   assert.deepEqual(
     [readiness.reasons, health.figures],
     [['store'], { refuses: true, damagedFiles: 0, waiting: 7 }],
   );
-  health.turned(null);
+  health.healthChanged(null);
   assert.deepEqual([readiness.isReady, health.refuses], [true, false]);
   assert.deepEqual(
     log.lines.map(({ level }) => level),
@@ -33,7 +33,7 @@ test('a store that refuses is unready until it takes writes again', () => {
   );
 });
 
-test('a damaged file is told once, and stays a reason until the store is restored', () => {
+test('a damaged file is logged once, and stays a reason until the store is restored', () => {
   const { health, readiness, log, damage } = watched();
   damage(damaged);
   damage(damaged);
@@ -41,32 +41,32 @@ test('a damaged file is told once, and stays a reason until the store is restore
     [readiness.reasons, health.figures.damagedFiles, log.lines.length],
     [['store_damaged'], 1, 1],
   );
-  health.turned(damaged);
-  health.turned(null);
+  health.healthChanged(damaged);
+  health.healthChanged(null);
   assert.deepEqual(readiness.reasons, ['store_damaged']);
 });
 
-test('a panic of LMDB is told once for its file, refuses, and asks for a new start and not for a backup, and no stop waits', () => {
+test('a panic of LMDB is logged once per file, advises a restart instead of a backup, and no stop waits for the store', () => {
   const { health, readiness, log, damage } = watched();
   damage(panicked);
   damage(panicked);
-  health.turned(panicked);
+  health.healthChanged(panicked);
   assert.deepEqual(
     [readiness.reasons, health.figures],
     [['store_panic', 'store'], { refuses: true, damagedFiles: 0, waiting: 0 }],
   );
   assert.equal(health.stopWaitMsMax, 0);
-  health.turned(null);
+  health.healthChanged(null);
   assert.deepEqual([readiness.reasons, health.figures.refuses], [['store_panic'], true]);
   const errors = log.lines.filter(({ level }) => level === 'error').map((line) => JSON.stringify(line));
   assert.equal(errors.length, 2);
   for (const line of errors) assert.match(line, /reveille upgrade/);
 });
 
-test('closed logins, and what a stop loses, are in the log with their numbers', () => {
+test('closed logins and the changes lost by a stop are logged with their numbers', () => {
   const { health, log } = watched();
-  health.loginsTurned(true);
-  health.loginsTurned(false);
+  health.loginsChanged(true);
+  health.loginsChanged(false);
   health.count(() => 7);
   health.stopsWithoutStore();
   assert.deepEqual(
@@ -74,5 +74,5 @@ test('closed logins, and what a stop loses, are in the log with their numbers', 
     ['error', 'info', 'error'],
   );
   assert.match(JSON.stringify(log.lines[0]), new RegExp(`${loginsBacklogMax}`));
-  assert.match(JSON.stringify(log.lines[2]), /stopping without 7 changes that the store refuses to take/);
+  assert.match(JSON.stringify(log.lines[2]), /stopping: 7 changes are lost: the store refuses writes/);
 });

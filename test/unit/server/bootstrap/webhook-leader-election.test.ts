@@ -15,7 +15,7 @@ import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
-/** A thread that is ready at once and ends when it is told to. */
+/** A thread that is ready at once and ends on request. */
 class ReadyWorker extends EventEmitter {
   readonly posted: ToWebhooks['kind'][] = [];
   isTerminated = false;
@@ -117,7 +117,7 @@ class Scene {
   }
 
   async begins(): Promise<void> {
-    await this.until(() => this.log.lines.some(({ message }) => /delivers the webhooks now/.test(message)));
+    await this.until(() => this.log.lines.some(({ message }) => /this node delivers them now/.test(message)));
   }
 }
 
@@ -127,7 +127,7 @@ function hook(number: number, cursor: number): HookChanges {
   return { id: `hook-${number}`, number, record, failed: new Map(), parked: new Map(), parkedTrimmed: 0 };
 }
 
-test('a node whose turn comes takes the shared delivery store over, and nothing of its own stays', async (t) => {
+test('the node that gains the lease loads the shared delivery store, and drops its own', async (t) => {
   const scene = new Scene(t);
   const before = new WebhookTables(scene.directory);
   await new LmdbDeliveryStore(before).commit([hook(1, 3), hook(2, 3)]);
@@ -142,7 +142,7 @@ test('a node whose turn comes takes the shared delivery store over, and nothing 
   await scene.election.stop();
 });
 
-test('nothing is begun before the log here has come to what the last node had delivered', async (t) => {
+test('delivery starts only after the local log has reached the cursor of the last holder', async (t) => {
   const scene = new Scene(t);
   scene.shared = [hook(1, 7)];
   scene.turns.gain();
@@ -154,7 +154,7 @@ test('nothing is begun before the log here has come to what the last node had de
   await scene.election.stop();
 });
 
-test('a log that never comes there is waited for ten seconds', async (t) => {
+test('the wait for the local log ends after ten seconds', async (t) => {
   const scene = new Scene(t);
   scene.shared = [hook(1, 7)];
   scene.turns.gain();
@@ -164,7 +164,7 @@ test('a log that never comes there is waited for ten seconds', async (t) => {
   await scene.election.stop();
 });
 
-test('a turn that cannot be begun is begun three seconds later', async (t) => {
+test('a failed start of delivery is retried after three seconds', async (t) => {
   const scene = new Scene(t);
   scene.failure = new Error('NATS is away');
   scene.turns.gain();
@@ -176,7 +176,7 @@ test('a turn that cannot be begun is begun three seconds later', async (t) => {
   await scene.election.stop();
 });
 
-test('when its turn is over a node ends its thread at once, and says who delivers', async (t) => {
+test('a node that loses the lease ends its thread at once, and names the new holder', async (t) => {
   const scene = new Scene(t);
   scene.turns.gain();
   await scene.begins();
@@ -194,7 +194,7 @@ test('when its turn is over a node ends its thread at once, and says who deliver
   assert.match(blind.error.message, /^NATS does not answer, so it is not known which node/);
 });
 
-test('an orderly stop lets the thread end what it does, and then lets the next node begin', async (t) => {
+test('an orderly stop lets the thread finish, and then releases the lease', async (t) => {
   const scene = new Scene(t);
   scene.turns.gain();
   await scene.begins();

@@ -8,16 +8,16 @@ import { Webhooks } from '../../../../src/server/bootstrap/webhook-service.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 
-/** A thread that is ready at once and keeps what it is told. */
+/** A thread that is ready at once and keeps its messages. */
 class FakeWorker extends EventEmitter {
   readonly posted: ToWebhooks[] = [];
 
   constructor() {
     super();
-    void setImmediate().then(() => this.say({ kind: 'ready' }));
+    void setImmediate().then(() => this.report({ kind: 'ready' }));
   }
 
-  say(message: FromWebhooks): void {
+  report(message: FromWebhooks): void {
     this.emit('message', message);
   }
 
@@ -60,7 +60,7 @@ class Scene {
   }
 }
 
-test('the thread is not told of events while there is no webhook', async () => {
+test('the thread receives no events while there is no webhook', async () => {
   const scene = new Scene();
   await scene.webhooks.start();
   scene.commit(7);
@@ -68,12 +68,12 @@ test('the thread is not told of events while there is no webhook', async () => {
   assert.deepEqual(scene.worker.posted, [{ kind: 'registry-changed', head: 7 }]);
 });
 
-test('with its first webhook the thread is told of what was committed meanwhile, and of all that follows', async () => {
+test('with its first webhook the thread receives earlier and later events', async () => {
   const scene = new Scene();
   await scene.webhooks.start();
   scene.webhooks.registryChanged();
   scene.commit(8);
-  scene.worker.say({ kind: 'hooks', areThere: true });
+  scene.worker.report({ kind: 'hooks', areThere: true });
   await setImmediate();
   scene.commit(9);
   assert.deepEqual(scene.worker.posted, [
@@ -83,11 +83,11 @@ test('with its first webhook the thread is told of what was committed meanwhile,
   ]);
 });
 
-test('with its last webhook gone the thread is told of nothing more', async () => {
+test('after its last webhook was removed the thread receives no more events', async () => {
   const scene = new Scene();
   await scene.webhooks.start();
-  scene.worker.say({ kind: 'hooks', areThere: true });
-  scene.worker.say({ kind: 'hooks', areThere: false });
+  scene.worker.report({ kind: 'hooks', areThere: true });
+  scene.worker.report({ kind: 'hooks', areThere: false });
   await setImmediate();
   scene.commit(9);
   assert.deepEqual(scene.worker.posted, [{ kind: 'head', head: 0 }]);

@@ -25,7 +25,7 @@ class ChildScene {
   readonly log = new FakeLog();
   readonly forks: FakeChild<Kind>[] = [];
   readonly reports: number[] = [];
-  /** States, at each change. */
+  /** States in order of their changes. */
   readonly states: string[] = [];
   readonly child: SupervisedChild<Kind>;
   /** Thrown by the next launch. */
@@ -56,7 +56,7 @@ class ChildScene {
     return this.forks.at(-1) ?? assert.fail('none was started');
   }
 
-  /** One that serves. */
+  /** A child that is ready. */
   async up(): Promise<FakeChild<Kind>> {
     const starting = this.child.start();
     await this.serve();
@@ -66,19 +66,19 @@ class ChildScene {
 
   async serve(): Promise<void> {
     this.last.load();
-    await this.settle();
+    await this.awaitTurns();
     this.last.parent.ready({ port: 8081 });
-    await this.settle();
+    await this.awaitTurns();
   }
 
-  async settle(): Promise<void> {
+  async awaitTurns(): Promise<void> {
     for (let i = 0; i < 6; i += 1) await turn();
   }
 
   async pass(ms: number): Promise<void> {
     for (let leftMs = ms; leftMs > 0; leftMs -= 500) {
       this.clock.advance(Math.min(leftMs, 500));
-      await this.settle();
+      await this.awaitTurns();
     }
   }
 
@@ -96,11 +96,11 @@ class ChildScene {
   }
 }
 
-const died = 'the edge died; it is started again';
+const died = 'edge: died; restarting';
 const silent = 'the edge does not start: the edge was silent for 20000 ms';
-const notStarted = 'the edge cannot be started';
+const notStarted = 'edge: cannot start; will retry';
 
-test('a child is given its task, says that it serves, and its facts are known', async () => {
+test('a child receives its task and reports ready, and its facts are listed', async () => {
   const scene = new ChildScene();
   const { child } = scene;
   assert.deepEqual(child.facts, { state: 'down', pid: null, release: null, restarts: 0, sinceMs: null });
@@ -114,11 +114,11 @@ test('a child is given its task, says that it serves, and its facts are known', 
   const sinceMs = scene.clock.wallMs() - 200;
   assert.deepEqual(child.facts, { state: 'up', pid: 100, release: '1.2.3', restarts: 0, sinceMs });
   const up = { edge: 'edge-1', pid: 100, port: 8081, start_ms: 200 };
-  assert.deepEqual(scene.logged('the edge is up'), [up]);
+  assert.deepEqual(scene.logged('edge: started'), [up]);
   assert.deepEqual(scene.states, ['starting', 'up']);
 });
 
-test('orders and reports cross, those from before the task on', async () => {
+test('orders and reports are delivered, including those sent before the task', async () => {
   const scene = new ChildScene();
   const starting = scene.child.start();
   scene.child.order('first');
@@ -126,11 +126,11 @@ test('orders and reports cross, those from before the task on', async () => {
   await starting;
   scene.child.order('second');
   scene.last.parent.report(7);
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual([scene.last.asked, scene.reports], [['first', 'second'], [7]]);
 });
 
-test('a child without a hello is killed by the deadline, and its start says so', async () => {
+test('a child without a hello is killed at the deadline, and its start rejects', async () => {
   const scene = new ChildScene();
   const starting = assert.rejects(scene.child.start(), {
     message: silent,
@@ -145,10 +145,10 @@ test('a child without a hello is killed by the deadline, and its start says so',
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('a child that served once and then says no hello is tried again, later each time', async () => {
+test('a restarted child without a hello is retried with growing delays', async () => {
   const scene = new ChildScene();
   (await scene.up()).die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(scene.forks.length, 2);
   await scene.pass(startMsMax);
   assert.deepEqual(scene.last.asked, ['killed']);
@@ -169,13 +169,13 @@ test('a child that cannot be started is logged once for each reason', async () =
   const scene = new ChildScene();
   const fails = async (reason: string): Promise<void> => {
     scene.last.load();
-    await scene.settle();
+    await scene.awaitTurns();
     scene.last.fail(reason);
-    await scene.settle();
+    await scene.awaitTurns();
     await scene.pass(2000);
   };
   (await scene.up()).die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   for (const reason of ['the store is damaged', 'the store is damaged', 'the port is taken'])
     await fails(reason);
   await scene.serve();
@@ -190,7 +190,7 @@ test('a child that cannot be started is logged once for each reason', async () =
   );
 });
 
-test('a child that is busy while it starts has the time of a start, and no longer', async () => {
+test('a child may block its loop during a start, up to the limit of a start', async () => {
   const scene = new ChildScene();
   const starting = assert.rejects(scene.child.start(), /it was not ready within 20000 ms/);
   scene.last.load();
@@ -205,11 +205,11 @@ for (const [name, why, end] of [
   ['says why', 'edge.listen is taken', (fork: FakeChild<Kind>) => fork.fail('edge.listen is taken')],
   ['dies', 'exit code 1: its last words', (fork: FakeChild<Kind>) => fork.die('exit code 1: its last words')],
 ] as const)
-  test(`a first start in which the child ${name} rejects with it`, async () => {
+  test(`a first start in which the child ${name} rejects with the reason`, async () => {
     const scene = new ChildScene();
     const starting = assert.rejects(scene.child.start(), { message: `the edge does not start: ${why}` });
     scene.last.load();
-    await scene.settle();
+    await scene.awaitTurns();
     end(scene.last);
     await starting;
     assert.equal(scene.child.facts.state, 'down');
@@ -217,14 +217,14 @@ for (const [name, why, end] of [
     assert.equal(scene.forks.length, 1);
   });
 
-test('a first start without a process to be had rejects with that', async () => {
+test('a first start rejects when no process can be created', async () => {
   const scene = new ChildScene();
   scene.noProcess = new Error('no process can be started: too many open files');
   await assert.rejects(scene.child.start(), { message: 'no process can be started: too many open files' });
   assert.equal(scene.child.facts.state, 'down');
 });
 
-test('a child that shows no life for 5 s is killed and started again at once', async () => {
+test('a child without a heartbeat for 5 s is killed and restarted at once', async () => {
   const scene = new ChildScene();
   const fork = await scene.up();
   await scene.pass(60_000);
@@ -238,29 +238,29 @@ test('a child that shows no life for 5 s is killed and started again at once', a
   assert.equal(scene.forks.length, 2);
 });
 
-test('a child that is busy in one turn shows its progress, and is let live', async () => {
+test('a child in a long turn shows its progress, and is not killed', async () => {
   const scene = new ChildScene();
   const fork = await scene.up();
   fork.isHung = true;
   for (let second = 0; second < 60; second += 1) {
     await scene.pass(1000);
     fork.progress.advance();
-    await scene.settle();
+    await scene.awaitTurns();
   }
   assert.deepEqual(fork.asked, []);
 });
 
-test('a supervisor that stood still takes nobody for dead', async () => {
+test('a suspended supervisor takes no child for dead', async () => {
   const scene = new ChildScene();
   const fork = await scene.up();
   for (let stop = 0; stop < 20; stop += 1) {
     scene.clock.stall(60_000);
-    await scene.settle();
+    await scene.awaitTurns();
   }
   assert.deepEqual(fork.asked, []);
 });
 
-test('a child outlives a supervisor that stands still', async () => {
+test('a child survives a suspended supervisor', async () => {
   const clock = new DrivenClock();
   const fork = new FakeChild<Kind>(clock, 100).load();
   for (let second = 0; second < 600; second += 1) {
@@ -273,18 +273,18 @@ test('a child outlives a supervisor that stands still', async () => {
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('children that die soon after their start are waited for longer each time, up to a bound', async () => {
+test('the restart delay of children that die soon after their start grows up to a limit', async () => {
   const scene = new ChildScene();
   await scene.up();
   for (let death = 0; death < 5; death += 1) {
     scene.last.die('SIGSEGV');
-    await scene.settle();
+    await scene.awaitTurns();
     await scene.pass(Number(scene.logged(died).at(-1)?.['restart_ms']));
     await scene.serve();
   }
   await scene.pass(10_000);
   scene.last.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(
     scene.logged(died).map(({ restart_ms }) => restart_ms),
     [0, 500, 1000, 2000, 2000, 0],
@@ -292,23 +292,23 @@ test('children that die soon after their start are waited for longer each time, 
   assert.equal(scene.child.facts.restarts, 6);
 });
 
-test('an owner hears why a child that served has died, and may stop it then for good', async () => {
+test('the owner receives the reason of a death, and may stop the child without a restart', async () => {
   const scene = new ChildScene();
   const fork = await scene.up();
   scene.onDeath = () => scene.child.close();
   fork.fail('edge.listen is taken');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(scene.deaths, ['edge.listen is taken']);
   await scene.pass(startMsMax);
   assert.equal(scene.forks.length, 1);
 });
 
-test('a restart without a process to be had is tried again', async () => {
+test('a restart is retried when no process can be created', async () => {
   const scene = new ChildScene();
   const fork = await scene.up();
   scene.noProcess = new Error('no process can be started: too many open files');
   fork.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(scene.child.facts.state, 'down');
   assert.equal(scene.logged(notStarted).length, 1);
   await scene.pass(500);
@@ -316,7 +316,7 @@ test('a restart without a process to be had is tried again', async () => {
   assert.equal(scene.child.facts.state, 'up');
 });
 
-test('a stop is an order, and waits for the end', async () => {
+test('a stop sends an order, and waits for the end', async () => {
   const scene = new ChildScene();
   const fork = await scene.up();
   let isDrained = false;
@@ -342,10 +342,10 @@ test('a child that does not stop in time is killed', async () => {
   await scene.pass(1);
   await stopping;
   assert.deepEqual(fork.asked, ['stop', 'killed']);
-  assert.equal(scene.logged('the edge does not stop by itself and is killed').length, 1);
+  assert.equal(scene.logged('edge: did not stop in time; killed').length, 1);
 });
 
-test('a stop kills a child without a hello at once, and forgets one that was to be started', async () => {
+test('a stop kills a child without a hello at once, and cancels a pending restart', async () => {
   const loading = new ChildScene();
   const starting = assert.rejects(loading.child.start(), { message: 'the edge does not start: SIGKILL' });
   await loading.child.stop(stopMsMax);
@@ -354,16 +354,16 @@ test('a stop kills a child without a hello at once, and forgets one that was to 
 
   const waiting = new ChildScene();
   (await waiting.up()).die('SIGSEGV');
-  await waiting.settle();
+  await waiting.awaitTurns();
   waiting.last.die('SIGSEGV');
-  await waiting.settle();
+  await waiting.awaitTurns();
   await waiting.child.stop(stopMsMax);
   await waiting.pass(10_000);
   assert.equal(waiting.forks.length, 2);
   for (const { clock } of [loading, waiting]) assert.equal(clock.pendingTimers, 0);
 });
 
-test('a close kills it at once, and starts nothing', async () => {
+test('a close kills a child at once, without a restart', async () => {
   const scene = new ChildScene();
   const fork = await scene.up();
   scene.child.close();
@@ -393,7 +393,7 @@ for (const [name, message, why] of strangers)
     assert.deepEqual(scene.last.asked, ['killed']);
   });
 
-test('a child in a stranger’s hand is killed for the first message that is none, or is too long', async () => {
+test('a compromised child is killed for its first malformed or oversized message', async () => {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(childBounds.messageBytesMax + 1);
   const messages = ['{', '[]', '{"kind":"hello"}', '{"kind":"__proto__"}'];
@@ -401,13 +401,13 @@ test('a child in a stranger’s hand is killed for the first message that is non
     const scene = new ChildScene();
     const fork = await scene.up();
     fork.pair.there.write(bytes);
-    await scene.settle();
+    await scene.awaitTurns();
     assert.deepEqual(fork.asked, ['killed'], String(bytes));
     assert.match(String(scene.logged(died)[0]?.['why']), /^the edge sent /);
   }
 });
 
-test('a child that its supervisor refuses ends by itself, with the sentence', async () => {
+test('a child refused by its supervisor ends by itself, with the sentence', async () => {
   const clock = new DrivenClock();
   const fork = new FakeChild<Kind>(clock, 100).load();
   const hello = JSON.stringify({ kind: 'hello', version: childVersion + 1 });

@@ -47,10 +47,10 @@ class MediaSupervisorScene {
     });
   }
 
-  /** One that is there, and listens. */
+  /** A started media process that listens. */
   async serving(): Promise<FakeCarrier> {
     const starting = this.supervisor.start();
-    await this.settle();
+    await this.awaitTurns();
     this.last.listen(listeningPort);
     await starting;
     return this.last;
@@ -67,14 +67,14 @@ class MediaSupervisorScene {
     return carrier;
   }
 
-  async settle(): Promise<void> {
+  async awaitTurns(): Promise<void> {
     for (let i = 0; i < 6; i += 1) await turn();
   }
 
   async pass(ms: number): Promise<void> {
     for (let leftMs = ms; leftMs > 0; leftMs -= 1000) {
       this.clock.advance(Math.min(leftMs, 1000));
-      await this.settle();
+      await this.awaitTurns();
     }
   }
 
@@ -89,9 +89,9 @@ class MediaSupervisorScene {
   }
 }
 
-const died = 'the media process died; it is started again';
+const died = 'media process: died; restarting';
 
-test('a media process is started with the settings, and its place is known', async () => {
+test('a media process is started with the settings, and its address is known', async () => {
   const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
   assert.deepEqual(carrier.task, {
@@ -106,22 +106,22 @@ test('a media process is started with the settings, and its place is known', asy
     corePath: null,
   });
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
-  assert.deepEqual(scene.logged('the media process is up'), [
+  assert.deepEqual(scene.logged('media process: started'), [
     { media_process: 0, pid: 100, port: listeningPort, start_ms: 0 },
   ]);
 });
 
-test('of several one that dies is started again on its own port, and the others hear nothing of it', async () => {
+test('a media process that dies is restarted on its own port, without effect on the others', async () => {
   const scene = new MediaSupervisorScene(2);
   const starting = scene.supervisor.start();
-  await scene.settle();
+  await scene.awaitTurns();
   const [first = assert.fail(), second = assert.fail()] = scene.carriers;
   first.listen(listeningPort);
   second.listen(listeningPort + 1);
   await starting;
   await scene.pass(1000);
   second.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual([scene.carriers.length, scene.last.task?.legs.port], [3, listeningPort + 1]);
   assert.deepEqual(
     scene.connections.map(({ address }) => address?.port),
@@ -132,10 +132,10 @@ test('of several one that dies is started again on its own port, and the others 
   assert.ok(first.asked.includes('killed'));
 });
 
-test('of several none goes on where one cannot listen', async () => {
+test('if one media process cannot listen, all are ended', async () => {
   const scene = new MediaSupervisorScene(2);
   const starting = assert.rejects(scene.supervisor.start(), /media.listen is taken/);
-  await scene.settle();
+  await scene.awaitTurns();
   const [first = assert.fail(), second = assert.fail()] = scene.carriers;
   first.listen(listeningPort);
   second.fail('media.listen is taken');
@@ -143,27 +143,27 @@ test('of several none goes on where one cannot listen', async () => {
   assert.ok(first.asked.includes('killed'));
 });
 
-test('one that dies is replaced at once, on the port that it had', async () => {
+test('a media process that dies is replaced at once, on the same port', async () => {
   const scene = new MediaSupervisorScene();
   const first = await scene.serving();
   await scene.pass(1000);
   first.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(scene.connection.address, null);
   assert.equal(scene.carriers.length, 2);
   assert.equal(scene.last.task?.legs.port, listeningPort);
   scene.last.listen(listeningPort);
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged(died), [
     { media_process: 0, pid: 100, why: 'SIGSEGV', how: 'SIGSEGV', lived_ms: 1000, restart_ms: 0 },
   ]);
   scene.last.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(scene.logged(died)[1]?.['restart_ms'], mediaRestartMsMin);
 });
 
-test('one whose link falls silent is killed and replaced', async () => {
+test('a media process with a silent link is killed and replaced', async () => {
   const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
   carrier.isStuck = true;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { loadSettings, maskUserInfo } from '../../../../src/server/config/settings.ts';
 import { problemsOf } from '../../../support/setting-problems.ts';
 
-test('a node is alone unless it is told otherwise', () => {
+test('a node is standalone by default', () => {
   assert.deepEqual(loadSettings({ env: {} }).cluster, {
     nats_url: null,
     nats_credentials: null,
@@ -14,7 +14,7 @@ test('a node is alone unless it is told otherwise', () => {
   });
 });
 
-test('several servers of NATS, and names in any script, are taken', () => {
+test('several NATS servers, and names in any script, are accepted', () => {
   const { cluster } = loadSettings({
     env: {
       REVEILLE_CLUSTER_NATS_URL: 'nats://one:4222, tls://user:word@[::1]:4223,nats://three',
@@ -38,7 +38,7 @@ for (const [variable, values] of Object.entries({
       assert.equal(problemsOf({ env: { [`REVEILLE_CLUSTER_${variable}`]: value } }).length, 1);
     });
 
-test('passwords in the URLs of NATS are shown neither in what is in force nor in problems', () => {
+test('passwords in NATS URLs are shown neither in settings in force nor in problems', () => {
   const shownOf = (url: string): unknown =>
     maskUserInfo(loadSettings({ env: { REVEILLE_CLUSTER_NATS_URL: url } }).cluster.nats_url);
   assert.equal(shownOf('nats://user:hush@one,tls://user:hush@two'), 'nats://***@one,tls://***@two');

@@ -16,7 +16,7 @@ function overridden(...overrides: string[]) {
   return loadSettings({ env: {}, overrides });
 }
 
-test('wake limits are those of the specification, and a burst follows its rate unless it is set', () => {
+test('wakeup limits are those of the specification, and a default burst follows its rate', () => {
   const { device, application, inFlightMax } = wakeupLimitSettings(overridden());
   assert.deepEqual(
     [device, application],
@@ -33,7 +33,7 @@ test('wake limits are those of the specification, and a burst follows its rate u
   assert.equal(wakeupLimitSettings(overridden('wakeup.device_per_second=0.01')).device.burst, 1);
 });
 
-test('calls of an application are limited only where it is set', () => {
+test('API calls of an application are limited only if configured', () => {
   assert.deepEqual(callRates(overridden()), {
     queries: null,
     issuances: null,
@@ -48,7 +48,7 @@ test('calls of an application are limited only where it is set', () => {
   assert.deepEqual(eventReads, { perSecond: 0.1, burst: 1 });
 });
 
-test('verification takes the threads it is given, else all processors but one, 1 to 4', () => {
+test('verification uses the configured threads, by default 1 to 4: one less than the CPUs', () => {
   assert.equal(verifierThreads(overridden('auth.threads=9'), 2), 9);
   assert.deepEqual(
     [1, 2, 4, 64].map((processors) => verifierThreads(overridden(), processors)),
@@ -66,7 +66,7 @@ function originOf(address: string, ...overrides: string[]): string {
   return mediaOrigin(loadSettings({ env: {}, overrides }), reachOf(parsed));
 }
 
-test('links lead to where the media listener is, or to what is advertised', () => {
+test('links lead to the media listener, or to the advertised address', () => {
   assert.equal(originOf('127.0.0.1:40001'), 'http://127.0.0.1:40001');
   assert.equal(originOf('0.0.0.0:40001'), 'http://127.0.0.1:40001');
   assert.equal(originOf('[::]:40001'), 'http://[::1]:40001');
@@ -78,7 +78,7 @@ test('links lead to where the media listener is, or to what is advertised', () =
   assert.equal(originOf('127.0.0.1:40001', 'media.advertise=wss://media.example'), 'https://media.example');
 });
 
-function toldBy(address: string | null, ...overrides: string[]): string | null {
+function urlFor(address: string | null, ...overrides: string[]): string | null {
   const parsed = address === null ? null : parseListenAddress(address);
   return mediaUrl(loadSettings({ env: {}, overrides }), parsed === null ? null : reachOf(parsed));
 }
@@ -93,25 +93,25 @@ for (const [advertised, plain, secured] of [
   ['wss://[2001:db8::1]:443', 'wss://[2001:db8::1]:443', 'wss://[2001:db8::1]:443'],
   ['https://media.example', 'wss://media.example', 'wss://media.example'],
 ] as const)
-  test(`devices are told ${plain} where ${advertised} is advertised, and ${secured} with a certificate`, () => {
+  test(`devices receive ${plain} if ${advertised} is advertised, and ${secured} with a certificate`, () => {
     const advertise = `media.advertise=${advertised}`;
-    assert.equal(toldBy('127.0.0.1:1', advertise), plain);
-    assert.equal(toldBy(null, advertise, ...tls), secured);
-    assert.equal(toldBy(null, advertise, ...elsewhere), plain);
+    assert.equal(urlFor('127.0.0.1:1', advertise), plain);
+    assert.equal(urlFor(null, advertise, ...tls), secured);
+    assert.equal(urlFor(null, advertise, ...elsewhere), plain);
   });
 
-test('devices are told where the media listener is, as soon as that is known', () => {
-  assert.equal(toldBy('127.0.0.1:40001'), 'ws://127.0.0.1:40001');
-  assert.equal(toldBy('[::]:40001', ...tls), 'wss://[::1]:40001');
-  assert.equal(toldBy(null, 'media.listen=10.0.0.5:8083'), 'ws://10.0.0.5:8083');
-  assert.equal(toldBy(null, 'media.listen=10.0.0.5:0'), null);
-  assert.equal(toldBy('10.0.0.9:8083', ...elsewhere), 'ws://10.0.0.9:8083');
-  assert.equal(toldBy(null, ...elsewhere), null);
+test('devices receive the address of the media listener as soon as it is known', () => {
+  assert.equal(urlFor('127.0.0.1:40001'), 'ws://127.0.0.1:40001');
+  assert.equal(urlFor('[::]:40001', ...tls), 'wss://[::1]:40001');
+  assert.equal(urlFor(null, 'media.listen=10.0.0.5:8083'), 'ws://10.0.0.5:8083');
+  assert.equal(urlFor(null, 'media.listen=10.0.0.5:0'), null);
+  assert.equal(urlFor('10.0.0.9:8083', ...elsewhere), 'ws://10.0.0.9:8083');
+  assert.equal(urlFor(null, ...elsewhere), null);
 });
 
-test('devices are told no media listener where there is none, or where a media process elsewhere names no host', () => {
+test('devices receive no media listener if there is none, or if a media process elsewhere reports no valid host', () => {
   const advertise = 'media.advertise=media.example:8083';
-  assert.equal(toldBy('127.0.0.1:1', advertise, 'media.process=none'), null);
+  assert.equal(urlFor('127.0.0.1:1', advertise, 'media.process=none'), null);
   for (const host of ['h'.repeat(254), 'a/b', 'user@host'])
     assert.equal(
       mediaUrl(loadSettings({ env: {}, overrides: elsewhere }), reachOf({ host, port: 1 })),
@@ -120,13 +120,13 @@ test('devices are told no media listener where there is none, or where a media p
     );
 });
 
-test('of several children each is told by its own origin', () => {
+test('each of several children has its own origin', () => {
   const overrides = ['media.processes=2', 'media.advertise=wss://a.example:1, wss://a.example:2'];
   const settings = loadSettings({ env: {}, overrides });
   assert.equal(mediaUrl(settings, reachOf(settings.media.listen, 1)), 'wss://a.example:2');
 });
 
-test('one elsewhere is told by what the server says, else by what it says itself, else by where it listens', () => {
+test('the address of a media process elsewhere is the setting, its own setting, or its listen address, in this order', () => {
   const address = { host: '10.0.0.9', port: 8083 };
   const own = reachOf(address, 1, 'https://media-2.example');
   const told = (...overrides: string[]): string | null =>
@@ -139,7 +139,7 @@ test('one elsewhere is told by what the server says, else by what it says itself
   );
 });
 
-test('of one UDP port each child has its own, and a range is shared', () => {
+test('children have consecutive UDP ports, or share a range', () => {
   const portsOf = (process: number, ...overrides: string[]) =>
     mediaChildSettings(loadSettings({ env: {}, overrides }), process).webrtc?.ports;
   assert.equal(portsOf(1), null, 'that of its listener');
@@ -147,7 +147,7 @@ test('of one UDP port each child has its own, and a range is shared', () => {
   assert.deepEqual(portsOf(1, 'media.rtc_port_range=9100-9199'), { first: 9100, last: 9199 });
 });
 
-test('children share the processors and listen one above the other', () => {
+test('children share the CPUs and listen on consecutive ports', () => {
   const of = (process: number, ...overrides: string[]) =>
     mediaChildSettings(loadSettings({ env: {}, overrides: ['media.processes=2', ...overrides] }), process);
   assert.deepEqual([of(0).legs.port, of(1).legs.port], [8083, 8084]);
@@ -156,7 +156,7 @@ test('children share the processors and listen one above the other', () => {
   assert.ok(of(1).workers >= 1);
 });
 
-test('the API has the fronts that are asked for on Linux, and one at most elsewhere', () => {
+test('the API has the configured fronts on Linux, and at most one elsewhere', () => {
   const counts = (asked: number) =>
     (['linux', 'darwin', 'win32'] as const).map((platform) =>
       frontCount(overridden(`api.fronts=${asked}`), platform),

@@ -11,7 +11,7 @@ test('a server has no edges unless they are configured, and at most 64', () => {
   assert.equal(problemsOf({ env: { REVEILLE_SLEEP_EDGES: '65' } }).length, 1);
 });
 
-test('edges are refused beside nodes', () => {
+test('edges are refused in a cluster', () => {
   assert.deepEqual(
     problemsOf({ env: { REVEILLE_SLEEP_EDGES: '2', REVEILLE_CLUSTER_NATS_URL: 'nats://host' } }),
     [
@@ -38,7 +38,7 @@ test('edges of one machine divide the rates of logins; the core counts the sessi
   assert.equal(edge.max_sessions, sleep.max_sessions);
 });
 
-test('each edge has a limit of open files of its own', () => {
+test('each edge has its own open file limit', () => {
   const settings = loadSettings({ env: { REVEILLE_SLEEP_EDGES: '3' } });
   const inForce = findInForce(settings, { openFilesMax: 2024, processors: 2, sharers: 1 });
   assert.equal(inForce.get('sleep.max_sessions')?.value, 3000);

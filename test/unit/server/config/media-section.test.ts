@@ -13,7 +13,7 @@ function load(overrides: readonly string[], env: NodeJS.ProcessEnv = {}): Return
   return loadSettings({ env, overrides });
 }
 
-test('a server that waits for its media process names where it waits, and its key', () => {
+test('a server with a media process elsewhere needs an address and a key', () => {
   const { media } = load(elsewhere);
   assert.deepEqual(media.link_listen, { host: '10.0.0.5', port: 8085 });
   for (const [missing, word] of [
@@ -26,7 +26,7 @@ test('a server that waits for its media process names where it waits, and its ke
     );
 });
 
-test('ice servers are told as links, those with a password with it, and one of another form is refused', () => {
+test('ICE servers become links, with their passwords, and invalid ones are refused', () => {
   const servers = 'media.ice_servers=stun:a.example:3478,turn:b.example:3478?transport=tcp user secret';
   assert.deepEqual(mediaProcessSettings(load([servers])).legs.rtc, {
     corsOrigins: ['*'],
@@ -51,14 +51,14 @@ for (const bad of [
   'media.frame_width_max=4097',
   'media.frame_height_max=8',
 ])
-  test(`${bad} is refused by its name`, () => {
+  test(`${bad} is refused with its name`, () => {
     assert.throws(
       () => load([bad]),
       (error) => error instanceof SettingsError && error.message.includes(bad.split('=')[0] ?? ''),
     );
   });
 
-test('several children need a port each', () => {
+test('several children each need a port', () => {
   const twoAt = (port: number, rtcPort = 9000) =>
     load([`media.listen=127.0.0.1:${port}`, `media.rtc_port=${rtcPort}`, 'media.processes=2']).media;
   assert.throws(() => twoAt(65_535), /media\.listen.*at most 65534, since media\.processes is 2/);
@@ -67,7 +67,7 @@ test('several children need a port each', () => {
   assert.equal(twoAt(0).processes, 2, 'free ones are found');
 });
 
-test('several media processes have an address each', () => {
+test('several media processes each need an address', () => {
   const elsewhere = ['media.process=elsewhere', 'media.link_listen=127.0.0.1:0', 'media.link_key_file=k'];
   const two = (advertise: string, ...more: string[]) =>
     load(['media.processes=2', `media.advertise=${advertise}`, ...more]).media.advertise;
@@ -88,7 +88,7 @@ test('several media processes have an address each', () => {
   );
 });
 
-test('what the media process is told is of the media section, whole', () => {
+test('the media process receives the whole media section', () => {
   const settings = load([
     'media.listen=0.0.0.0:9000',
     'media.workers=2',

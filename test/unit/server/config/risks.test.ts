@@ -24,9 +24,9 @@ test('the defaults are no risk', () => {
 });
 
 for (const [section, host, told] of [
-  ['api', '0.0.0.0', 'signed calls come from beyond this machine without TLS'],
-  ['signal', '0.0.0.0', 'controllers connect from beyond this machine without TLS'],
-  ['media', '10.0.0.5', 'tokens and bridge keys come from beyond this machine without TLS'],
+  ['api', '0.0.0.0', 'api: accepts requests from other machines without TLS'],
+  ['signal', '0.0.0.0', 'signal: accepts controllers from other machines without TLS'],
+  ['media', '10.0.0.5', 'media: accepts tokens and bridge keys from other machines without TLS'],
 ] as const)
   test(`${section} beyond loopback is a risk without TLS, and with it none`, () => {
     const listen = `${section}.listen=${host}:8089`;
@@ -36,9 +36,9 @@ for (const [section, host, told] of [
   });
 
 for (const [override, told] of [
-  ['media.bridge_keys=one,two', /development keys/],
+  ['media.bridge_keys=one,two', /for development only/],
   ['registry.allow_short_secrets=true', /registry\.allow_short_secrets/],
-  ['ops.listen=0.0.0.0:8090', /probes and metrics are open/],
+  ['ops.listen=0.0.0.0:8090', /probes and metrics are reachable/],
   ['webhooks.allow_local=true', /webhooks\.allow_local/],
 ] as const)
   test(`${override} is a risk`, () => {
@@ -47,17 +47,17 @@ for (const [override, told] of [
     assert.deepEqual(more, []);
   });
 
-test('a sleep server that controllers are told and cannot reach is told', () => {
+test('an advertised sleep server that devices cannot reach is reported', () => {
   const [told = ''] = risksOf('sleep.listen=0.0.0.0:8081');
   assert.match(told, /set sleep\.advertise/);
   assert.deepEqual(risksOf('sleep.listen=0.0.0.0:8081', 'sleep.advertise=sleep.example:8081'), []);
 });
 
-test('a media listener that devices are told and cannot reach, or are not told, is told', () => {
+test('an advertised media listener that is unreachable or unknown is reported', () => {
   const told = (...overrides: string[]) => risksOf(...overrides).filter((line) => /advertise/.test(line));
-  assert.match(told('media.listen=0.0.0.0:8083').join(), /only this machine .* set media\.advertise/);
+  assert.match(told('media.listen=0.0.0.0:8083').join(), /from this machine only; set media\.advertise/);
   const elsewhere = ['media.process=elsewhere', 'media.link_listen=127.0.0.1:0', 'media.link_key_file=k'];
-  assert.match(told(...elsewhere).join(), /may not be told .* set media\.advertise/);
+  assert.match(told(...elsewhere).join(), /may be unknown; set media\.advertise/);
   for (const others of [['media.listen=0.0.0.0:8083'], elsewhere])
     assert.deepEqual(told(...others, 'media.advertise=media.example:8083'), []);
   assert.deepEqual(told('media.listen=0.0.0.0:8083', 'media.process=none'), []);
@@ -68,7 +68,7 @@ const noModes =
     ? 'files have no modes, or temporary ones are their owner’s alone'
     : false;
 
-/** A file in a directory that everybody may pass. */
+/** A file in a directory that every user may enter. */
 function fileOf(t: TestContext, mode: number, directoryMode = 0o755, aboveMode = 0o755): string {
   const above = temporaryDirectory(t);
   const directory = join(above, 'etc');
@@ -102,18 +102,18 @@ const seen: readonly [string, RegExp | null, number, number?, number?][] = [
   ['a file below a directory of its owner', null, 0o666, 0o755, 0o700],
 ];
 for (const [what, told, ...modes] of seen)
-  test(`${what} is ${told === null ? 'well' : 'told'}`, { skip: noModes }, (t) => {
+  test(`${what} is ${told === null ? 'accepted' : 'reported'}`, { skip: noModes }, (t) => {
     const found = findExposedFiles([{ name: 'registry.file', path: fileOf(t, ...modes) }]);
     const said = found.map((exposed) => `${exposed.name} ${exposed.found}: ${exposed.advice}`);
     assert.equal(said.length, told === null ? 0 : 1, said.join());
     if (told !== null) assert.match(said[0] ?? '', told);
   });
 
-test('a file that is not there is nothing to tell', () => {
+test('a missing file is not reported', () => {
   assert.deepEqual(findExposedFiles([{ name: 'registry.file', path: '/nowhere/registry.json' }]), []);
 });
 
-test('the registry file and every key that a setting names are looked at', () => {
+test('the registry file and all key files are checked', () => {
   const named = [
     'registry.file=r',
     'calls.token_keys_file=t',
@@ -136,7 +136,7 @@ test('the registry file and every key that a setting names are looked at', () =>
   assert.deepEqual(secretFilesOf(loadSettings({ env: {} })), [], 'by default none is named');
 });
 
-test('a registry file that others can write is a warning in the log', { skip: noModes }, (t) => {
+test('a registry file writable by others causes a warning in the log', { skip: noModes }, (t) => {
   const log = new FakeLog();
   const file = fileOf(t, 0o666);
   reportExposedFiles(loadSettings({ env: {}, overrides: [`registry.file=${file}`] }), log);

@@ -13,7 +13,7 @@ function inForce(
   return Object.fromEntries([...found].map(([name, { value }]) => [name, value]));
 }
 
-test('the limit of open files bounds each limit of sockets, and of no process elsewhere', () => {
+test('the open file limit bounds all socket limits of local processes', () => {
   const low = inForce([], { openFilesMax: 1100 });
   assert.equal(low['sleep.max_sessions'], 76);
   assert.equal(low['sleep.handshakes_max'], 76);
@@ -26,7 +26,7 @@ test('the limit of open files bounds each limit of sockets, and of no process el
   assert.equal(inForce([])['sleep.max_sessions'], undefined);
 });
 
-test('threads that are not set are as many as the processors give', () => {
+test('default thread counts follow the number of CPUs', () => {
   assert.equal(inForce([])['auth.threads'], 3);
   assert.equal(inForce([], { processors: 64 })['auth.threads'], 4);
   assert.equal(inForce([])['media.workers'], 3);
@@ -35,7 +35,7 @@ test('threads that are not set are as many as the processors give', () => {
   assert.equal(inForce(['auth.verification=inline'])['auth.threads'], undefined);
 });
 
-test('fronts verify by themselves, and are as many as the system spreads a port over', () => {
+test('fronts verify signatures themselves, and are limited by what the system supports', () => {
   const fronted = inForce(['api.fronts=2']);
   assert.equal(fronted['auth.verification'], 'inline');
   assert.equal(fronted['auth.threads'], undefined);
@@ -43,7 +43,7 @@ test('fronts verify by themselves, and are as many as the system spreads a port 
   assert.equal(inForce([])['auth.verification'], undefined);
 });
 
-test('a burst that is not set follows from its rate, and nodes share the rates of applications', () => {
+test('default bursts follow from the rates, and nodes share the rates of applications', () => {
   const alone = inForce(['limits.queries_per_second=10']);
   assert.equal(alone['wakeup.application_burst'], 400);
   assert.equal(alone['wakeup.application_per_second'], undefined);

@@ -23,7 +23,7 @@ function fileOf(content: unknown): string {
   return file;
 }
 
-test('with nothing given the defaults of the specification are in force', () => {
+test('without any sources the defaults of the specification are in force', () => {
   const { api, sleep, ops, data, wakeup, auth, log } = loadSettings({ env: { PATH: '/bin' } });
   assert.deepEqual(api.listen, { host: '127.0.0.1', port: 8080 });
   assert.equal(ops.listen.port, 8090);
@@ -39,7 +39,7 @@ test('with nothing given the defaults of the specification are in force', () => 
   assert.deepEqual([auth.verification, auth.clock_window_s, log.level], ['pool', 300, 'info']);
 });
 
-test('every name that deployments rely on is taken', () => {
+test('every documented name is accepted', () => {
   const settings = loadSettings({
     env: {
       REVEILLE_API_LISTEN: '0.0.0.0:0',
@@ -69,7 +69,7 @@ test('every name that deployments rely on is taken', () => {
   assert.equal(settings.wakeup.application_per_second, 0.5);
 });
 
-test('the environment goes over the file, a flag over both, and the last flag over the others', () => {
+test('the environment overrides the file, a flag overrides both, and the last flag wins', () => {
   const settings = loadSettings({
     file: fileOf({ sleep: { handshakes_max: 1, admission_wait_ms: 1, write_stuck_ms: 1 } }),
     env: { REVEILLE_SLEEP_ADMISSION_WAIT_MS: '2', REVEILLE_SLEEP_WRITE_STUCK_MS: '2' },
@@ -80,7 +80,7 @@ test('the environment goes over the file, a flag over both, and the last flag ov
   assert.equal(settings.data.dir, 'a=b');
 });
 
-test('an empty text is nothing, or no item, where that is a value', () => {
+test('an empty text means null, or an empty list, if the setting allows it', () => {
   const env = {
     REVEILLE_REGISTRY_FILE: '',
     REVEILLE_MEDIA_BRIDGE_KEYS: '',
@@ -92,7 +92,7 @@ test('an empty text is nothing, or no item, where that is a value', () => {
   assert.equal(problemsOf({ env: { REVEILLE_DATA_DIR: '' } }).length, 1);
 });
 
-test('an unknown key names itself and the closest one, wherever it is given', () => {
+test('a problem with an unknown key names it and the closest one, for every source', () => {
   assert.deepEqual(problemsOf({ env: { REVEILLE_SLEEP_MAX_SESSION: '5' } }), [
     'REVEILLE_SLEEP_MAX_SESSION: no such setting; the closest is REVEILLE_SLEEP_MAX_SESSIONS',
   ]);
@@ -105,7 +105,7 @@ test('an unknown key names itself and the closest one, wherever it is given', ()
   ]);
 });
 
-test('variables that Kubernetes makes of a Service are refused with that cause, all in one line', () => {
+test('variables that Kubernetes sets for a Service are refused with the cause, in one line', () => {
   const ofService = (name: string): Record<string, string> => ({
     [`${name}_SERVICE_HOST`]: '10.0.0.1',
     [`${name}_SERVICE_PORT`]: '8080',
@@ -134,7 +134,7 @@ test('a settings file may begin with a byte order mark, and is not UTF-16', () =
   ]);
 });
 
-test('a bad value names itself, what was expected and what came', () => {
+test('a problem with a value names it, the expected and the actual value', () => {
   assert.deepEqual(problemsOf({ env: { REVEILLE_SLEEP_MAX_SESSIONS: 'many' } }), [
     'REVEILLE_SLEEP_MAX_SESSIONS (sleep.max_sessions): expected a whole number from 1 to 10000000; got "many"',
   ]);
@@ -146,7 +146,7 @@ test('a bad value names itself, what was expected and what came', () => {
   ]);
 });
 
-test('an address needs a host and a port that can be', () => {
+test('an address needs a valid host and port', () => {
   const bad = [
     '',
     ':8080',
@@ -185,7 +185,7 @@ test('numbers are plain, whole where they must be, and in range', () => {
     assert.equal(problemsOf({ env: { REVEILLE_SLEEP_MAX_SESSIONS: text } }).length, 1, text);
 });
 
-test('everything that is wrong is said at once', () => {
+test('all problems are reported at once', () => {
   const problems = problemsOf({
     file: fileOf({ log: { level: 'loud' }, api: 1 }),
     env: { REVEILLE_NOPE: '1', REVEILLE_AUTH_THREADS: 'x' },
@@ -194,7 +194,7 @@ test('everything that is wrong is said at once', () => {
   assert.equal(problems.length, 6);
 });
 
-test('a file that is not there, or no JSON object, is a problem that quotes none of it', () => {
+test('a missing or malformed file is a problem that quotes none of its content', () => {
   assert.match(
     problemsOf({ file: join(folder, 'nowhere') }).join(),
     /nowhere: expected a file of JSON: .*ENOENT/,
@@ -214,7 +214,7 @@ test('a certificate without its key is refused', () => {
   ]);
 });
 
-test('secrets are shown neither in problems nor in what is in force', () => {
+test('secrets are shown neither in problems nor in settings in force', () => {
   const env = {
     REVEILLE_MEDIA_BRIDGE_KEYS: 'hush,hush',
     REVEILLE_CLUSTER_NATS_CREDENTIALS: 'hush',
@@ -233,7 +233,7 @@ test('secrets are shown neither in problems nor in what is in force', () => {
   assert.doesNotMatch(problemsOf({ env: { REVEILLE_MEDIA_BRIDGE_KEYS: 'hush,,hush' } }).join(), /hush/);
 });
 
-test('what is in force, written to a file, is in force again', () => {
+test('settings in force, written to a file, load to the same settings', () => {
   const settings = loadSettings({
     env: { REVEILLE_API_LISTEN: '[::1]:80', REVEILLE_SLEEP_ADVERTISE: 'a:1,b:2' },
   });
@@ -245,7 +245,7 @@ test('settings cannot be changed once they are read', () => {
   assert.ok([settings, settings.sleep, settings.sleep.advertise].every((part) => Object.isFrozen(part)));
 });
 
-test('every setting has a variable of its own and a description that ends', () => {
+test('every setting has its own variable and a complete description', () => {
   assert.ok(settingKeys.length > 40);
   assert.equal(new Set(settingKeys.map(({ variable }) => variable)).size, settingKeys.length);
   for (const { name, description } of settingKeys) assert.match(description, /^[A-Z].*\.$/, name);

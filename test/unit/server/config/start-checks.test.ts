@@ -1,4 +1,4 @@
-/** What is known to be wrong before a start: every setting that names a file or an address, with each way to be wrong. */
+/** Checks before a start: every setting with a file or an address, and each of its faults. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -29,12 +29,12 @@ const names = Object.entries(defaults).flatMap(([section, keys]) =>
   Object.keys(keys).map((key) => `${section}.${key}`),
 );
 const tlsSections = ['api', 'sleep', 'signal', 'media'] as const;
-/** Settings that name a file which must be there. */
+/** Settings with a file that must exist. */
 const neededFiles = names.filter(
   (name) => /(?:_file|\.file|nats_credentials|nats_ca)$/.test(name) && name !== 'calls.token_keys_file',
 );
 
-/** What has to be given beside it. */
+/** Settings that are required together with it. */
 function beside(name: string): string[] {
   if (name.endsWith('tls_cert_file')) return [`${name.replace('cert', 'key')}=${import.meta.filename}`];
   if (name.endsWith('tls_key_file')) return [`${name.replace('key', 'cert')}=${import.meta.filename}`];
@@ -43,12 +43,12 @@ function beside(name: string): string[] {
   return [];
 }
 
-test('the settings name fourteen files that must be there', () => {
+test('fourteen settings name files that must exist', () => {
   assert.equal(neededFiles.length, 14, neededFiles.join(' '));
 });
 
 for (const name of neededFiles) {
-  test(`${name} that is not there is told with its path`, () => {
+  test(`${name} is reported with its path if the file is missing`, () => {
     assert.ok(
       problemsOf(`${name}=/nowhere/at all`, ...beside(name)).includes(
         `${name}: /nowhere/at all: no such file or directory`,
@@ -56,7 +56,7 @@ for (const name of neededFiles) {
     );
   });
 
-  test(`${name} that is a directory is told`, (t) => {
+  test(`${name} is reported if it is a directory`, (t) => {
     const directory = temporaryDirectory(t);
     assert.ok(
       problemsOf(`${name}=${directory}`, ...beside(name)).includes(`${name}: ${directory}: is a directory`),
@@ -64,7 +64,7 @@ for (const name of neededFiles) {
   });
 }
 
-test('keys of tokens need not be there, and must be readable where they are', (t) => {
+test('the file of token keys may be missing, but must be readable', (t) => {
   const directory = temporaryDirectory(t);
   assert.deepEqual(problemsOf(`calls.token_keys_file=${join(directory, 'made later.json')}`), []);
   assert.deepEqual(problemsOf(`calls.token_keys_file=${directory}`), [
@@ -72,7 +72,7 @@ test('keys of tokens need not be there, and must be readable where they are', (t
   ]);
 });
 
-test('a file that this user may not read is told so', { skip: process.getuid?.() === 0 }, (t) => {
+test('a file without read permission is reported', { skip: process.getuid?.() === 0 }, (t) => {
   const file = join(temporaryDirectory(t), 'registry.json');
   writeFileSync(file, '{}');
   chmodSync(file, 0);
@@ -102,7 +102,7 @@ for (const section of tlsSections)
     ]);
   });
 
-test('certificates are read with the day on which they are over', { skip: noOpenssl }, (t) => {
+test('certificates are read with their expiry dates', { skip: noOpenssl }, (t) => {
   const certificate = new TestCertificate(temporaryDirectory(t));
   certificate.use('first');
   const settings = settingsWith(
@@ -119,7 +119,7 @@ const listens = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
 const free = listens.map((section) => `${section}.listen=127.0.0.1:0`);
 
 for (const section of listens)
-  test(`${section}.listen that somebody has, or that is no address of this machine, is told`, async (t) => {
+  test(`${section}.listen is reported if it is in use, or not an address of this machine`, async (t) => {
     const other = createServer().listen(0, '127.0.0.1');
     t.after(() => other.close());
     await new Promise((resolve) => other.once('listening', resolve));
@@ -138,14 +138,14 @@ for (const section of listens)
     ]);
   });
 
-test('a media listener that is in another process is not asked for', async () => {
+test('a media listener in another process is not checked', async () => {
   assert.deepEqual(
     await findAddressProblems(settingsWith(...free, 'media.process=none', 'media.listen=192.0.2.1:0')),
     [],
   );
 });
 
-test('a limit of open files that leaves room for no session is a problem of the start', () => {
+test('an open file limit without room for sessions is a problem', () => {
   assert.deepEqual(findLimitProblems(1025), []);
   assert.deepEqual(findLimitProblems(Infinity), []);
   const [problem, ...more] = findLimitProblems(1024);

@@ -76,12 +76,12 @@ class UpgradeScene {
     });
   }
 
-  /** A core serves. */
+  /** A serving core. */
   static async up(): Promise<UpgradeScene> {
     const scene = new UpgradeScene();
     const starting = scene.core.start();
     scene.serving.load();
-    await scene.settle();
+    await scene.awaitTurns();
     scene.serving.parent.ready({});
     await starting;
     return scene;
@@ -98,35 +98,35 @@ class UpgradeScene {
   /** An operator asks for an upgrade. */
   async ask(edges = false): Promise<void> {
     this.serving.parent.report({ kind: 'upgrade', edges });
-    await this.settle();
+    await this.awaitTurns();
   }
 
   /** The successor has loaded. */
   async prepare(given: Partial<SuccessorFacts> = {}): Promise<void> {
     this.successor.load('2.0.0');
-    await this.settle();
+    await this.awaitTurns();
     this.successor.parent.report({ kind: 'prepared', facts: { ...facts, ...given } });
-    await this.settle();
+    await this.awaitTurns();
   }
 
   async leave(): Promise<void> {
     this.serving.parent.report({ kind: 'left' });
-    await this.settle();
+    await this.awaitTurns();
   }
 
   async listen(): Promise<void> {
     this.successor.parent.report({ kind: 'listening' });
-    await this.settle();
+    await this.awaitTurns();
   }
 
-  async settle(): Promise<void> {
+  async awaitTurns(): Promise<void> {
     for (let i = 0; i < 8; i += 1) await turn();
   }
 
   async pass(ms: number): Promise<void> {
     for (let leftMs = ms; leftMs > 0; leftMs -= 500) {
       this.clock.advance(Math.min(leftMs, 500));
-      await this.settle();
+      await this.awaitTurns();
     }
   }
 
@@ -136,7 +136,7 @@ class UpgradeScene {
     );
   }
 
-  /** The old core serves on, for this reason. */
+  /** The upgrade failed for this reason, and the old core still serves. */
   assertUnchanged(failure: string, orders: readonly string[]): void {
     assert.deepEqual(this.upgrade.state, { isUnderWay: false, failure });
     assert.deepEqual(this.orders(this.serving), orders);
@@ -168,7 +168,7 @@ class UpgradeScene {
   }
 }
 
-test('the successor listens when the core has left, and serves when that has ended', async () => {
+test('the successor listens once the core has left, and serves once it has ended', async () => {
   const scene = await UpgradeScene.up();
   await scene.ask();
   assert.deepEqual(scene.upgrade.state, { isUnderWay: true, failure: null });
@@ -183,42 +183,42 @@ test('the successor listens when the core has left, and serves when that has end
   assert.deepEqual(scene.orders(scene.serving), ['leave', 'hand-over']);
   assert.deepEqual(scene.orders(scene.successor), ['listen']);
   scene.serving.die('exit code 0');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(scene.orders(scene.successor), ['listen', 'serve']);
   assert.equal(scene.core.facts.state, 'starting');
   scene.clock.advance(300);
   scene.successor.parent.ready({});
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(scene.upgrade.state, { isUnderWay: false, failure: null });
   const { state, pid, release, restarts } = scene.core.facts;
   assert.deepEqual([state, pid, release, restarts], ['up', 101, '2.0.0', 0]);
-  const served = scene.log.lines.find(({ message }) => message === 'the new release serves');
+  const served = scene.log.lines.find(({ message }) => message === 'upgrade: new release serves');
   assert.deepEqual(served?.fields, { pid: 101, version: '2.0.0', held_ms: 300 });
   assert.equal(scene.edgesReplaced, 0);
   assert.equal(scene.sparesRenewed, 1);
 });
 
-test('the core that succeeded is upgraded, and started again, as the one before', async () => {
+test('the new core is upgraded and restarted like its predecessor', async () => {
   const scene = await UpgradeScene.up();
   await scene.ask();
   await scene.prepare();
   await scene.leave();
   await scene.listen();
   scene.serving.die('exit code 0');
-  await scene.settle();
+  await scene.awaitTurns();
   scene.successor.parent.ready({});
-  await scene.settle();
+  await scene.awaitTurns();
   scene.successor.parent.report({ kind: 'upgrade', edges: false });
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(scene.forks.length, 3);
   await scene.pass(successorLoadMsMax);
   scene.successor.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(scene.forks.length, 4);
   assert.equal(scene.core.facts.restarts, 1);
 });
 
-test('if two processes cannot listen on a port, the successor listens when the core has ended', async () => {
+test('the successor listens after the core has ended if ports cannot be shared', async () => {
   const scene = await UpgradeScene.up();
   scene.sharesPorts = false;
   await scene.ask();
@@ -227,12 +227,12 @@ test('if two processes cannot listen on a port, the successor listens when the c
   assert.deepEqual(scene.orders(scene.serving), ['leave', 'hand-over']);
   assert.deepEqual(scene.orders(scene.successor), []);
   scene.serving.die('exit code 0');
-  await scene.settle();
+  await scene.awaitTurns();
   await scene.listen();
   assert.deepEqual(scene.orders(scene.successor), ['listen', 'serve']);
 });
 
-test('a release that says no hello, or is not prepared in time, changes nothing', async () => {
+test('a release without a hello, or not prepared in time, changes nothing', async () => {
   for (const loads of [false, true]) {
     const scene = await UpgradeScene.up();
     await scene.ask();
@@ -242,16 +242,16 @@ test('a release that says no hello, or is not prepared in time, changes nothing'
   }
 });
 
-test('a release that ends, or says why it cannot serve, changes nothing', async () => {
+test('a release that ends, or reports why it cannot serve, changes nothing', async () => {
   const scene = await UpgradeScene.up();
   await scene.ask();
   scene.successor.load().fail('sleep.listen: is no address');
-  await scene.settle();
+  await scene.awaitTurns();
   scene.assertUnchanged('sleep.listen: is no address', ['stay']);
   const other = await UpgradeScene.up();
   await other.ask();
   other.successor.die('exit code 2: no such file');
-  await other.settle();
+  await other.awaitTurns();
   assert.equal(other.upgrade.state.failure, 'exit code 2: no such file');
   assert.equal(other.core.facts.pid, other.serving.pid);
 });
@@ -262,7 +262,7 @@ for (const [given, failure] of [
   [{ edgeLinks: [edgeLinkVersion + 1] }, /cannot speak to the edges/],
   [{ mediaLinks: [linkVersion + 1] }, /cannot speak to the media processes/],
 ] as const)
-  test(`a release does not succeed with ${Object.keys(given).join()} of its own`, async () => {
+  test(`a release with an incompatible ${Object.keys(given).join()} is refused`, async () => {
     const scene = await UpgradeScene.up();
     await scene.ask();
     await scene.prepare(given);
@@ -270,7 +270,7 @@ for (const [given, failure] of [
     scene.assertUnchanged(scene.upgrade.state.failure ?? '', ['stay']);
   });
 
-test('a core that does not leave, and a successor that does not listen, stay as they were', async () => {
+test('a core that does not leave, or a successor that does not listen, fails the upgrade without a change', async () => {
   const scene = await UpgradeScene.up();
   await scene.ask();
   await scene.prepare();
@@ -284,15 +284,15 @@ test('a core that does not leave, and a successor that does not listen, stay as 
   other.assertUnchanged(`it did not report "listening" within ${coreListenMsMax} ms`, ['leave', 'stay']);
 });
 
-test('a core that dies while its successor is prepared is started again', async () => {
+test('a core that dies while its successor is prepared is restarted', async () => {
   const scene = await UpgradeScene.up();
   await scene.ask();
   scene.serving.die('SIGSEGV');
-  await scene.settle();
+  await scene.awaitTurns();
   assert.match(scene.upgrade.state.failure ?? '', /the core that serves has died: SIGSEGV/);
   assert.equal(scene.forks.length, 3);
   const again = scene.forks[2]?.load();
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(again?.task?.isSuccessor, false);
 });
 
@@ -307,16 +307,16 @@ test('a core that does not end in time is killed, and its successor serves', asy
   assert.deepEqual(scene.orders(scene.successor), ['listen', 'serve']);
 });
 
-test('a successor that cannot serve is started again like a core that has died', async () => {
+test('a successor that cannot serve is restarted like a core that has died', async () => {
   const scene = await UpgradeScene.up();
   await scene.ask();
   await scene.prepare();
   await scene.leave();
   await scene.listen();
   scene.serving.die('exit code 0');
-  await scene.settle();
+  await scene.awaitTurns();
   scene.successor.fail('the store is damaged');
-  await scene.settle();
+  await scene.awaitTurns();
   await scene.pass(1000);
   assert.equal(
     scene.upgrade.state.failure,
@@ -325,17 +325,17 @@ test('a successor that cannot serve is started again like a core that has died',
   assert.equal(scene.forks.length, 3);
 });
 
-test('one that is under way is not begun again, and ends at a stop', async () => {
+test('a running upgrade cannot be begun again, and ends at a stop', async () => {
   const scene = await UpgradeScene.up();
   await scene.ask();
   await scene.ask();
   assert.equal(scene.forks.length, 2);
   await scene.upgrade.giveUp();
-  await scene.settle();
+  await scene.awaitTurns();
   scene.assertUnchanged('the server is being stopped', ['stay']);
 });
 
-test('a stop waits for a successor that the core hands over to', async () => {
+test('a stop waits for a hand-over in progress', async () => {
   const scene = await UpgradeScene.up();
   await scene.ask();
   await scene.prepare();
@@ -343,16 +343,16 @@ test('a stop waits for a successor that the core hands over to', async () => {
   await scene.listen();
   let isOver = false;
   void scene.upgrade.giveUp().then(() => (isOver = true));
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(isOver, false);
   scene.serving.die('exit code 0');
-  await scene.settle();
+  await scene.awaitTurns();
   scene.successor.parent.ready({});
-  await scene.settle();
+  await scene.awaitTurns();
   assert.equal(isOver, true);
 });
 
-test('edges are replaced behind the core, where that is asked for', async () => {
+test('edges are replaced after the core, on request', async () => {
   const scene = await UpgradeScene.up();
   scene.edgeFault = new Error('the edge does not start: exit code 1');
   await scene.ask(true);
@@ -360,9 +360,9 @@ test('edges are replaced behind the core, where that is asked for', async () => 
   await scene.leave();
   await scene.listen();
   scene.serving.die('exit code 0');
-  await scene.settle();
+  await scene.awaitTurns();
   scene.successor.parent.ready({});
-  await scene.settle();
+  await scene.awaitTurns();
   assert.deepEqual(scene.upgrade.state, {
     isUnderWay: false,
     failure: 'the edge does not start: exit code 1',

@@ -11,7 +11,7 @@ test('edges reach their core in its data directory', { skip: onWindows }, () => 
 });
 
 test(
-  'the path of the socket is short, however long that of the data directory is',
+  'the path of the socket is short even if that of the data directory is long',
   { skip: onWindows },
   () => {
     const path = edgeSocketPath(join('/', 'a'.repeat(100), 'data'));

@@ -35,7 +35,7 @@ async function processesOf(site: CoreSite | null): Promise<SiteJson['processes']
   return (await siteOf({ site })).processes;
 }
 
-test('a server without edges is its core', async () => {
+test('a server without edges lists only its core', async () => {
   const [core, ...others] = await processesOf(null);
   assert.deepEqual(others, []);
   assert.deepEqual(
@@ -44,7 +44,7 @@ test('a server without edges is its core', async () => {
   );
 });
 
-test('an edge is shown by its link, and by its supervisor while it has none', async () => {
+test('an edge is shown with facts of its link, or of its supervisor while it has none', async () => {
   const [, up, linked, down] = await processesOf({
     edges: () => [edge('edge-0'), edge('edge-1', { state: 'linked', sessions: 0 })],
     children: () => [
@@ -69,7 +69,7 @@ test('an edge is shown by its link, and by its supervisor while it has none', as
   assert.deepEqual([down?.state, down?.pid, down?.sleep_sessions, down?.restarts], ['down', null, null, 5]);
 });
 
-test('an edge elsewhere has no supervisor here, and one away keeps its sessions for a while', async () => {
+test('an edge elsewhere has no supervisor here, and keeps its sessions for a while when away', async () => {
   const [core, north] = await processesOf({
     edges: () => [edge('north', { isLocal: false, state: 'away', linkDelayMs: null })],
     children: () => [child('core', { restarts: 2 })],

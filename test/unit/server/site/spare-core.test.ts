@@ -34,7 +34,7 @@ class SpareScene {
     return this.log.lines.map(({ message }) => message);
   }
 
-  /** A spare waits, and has loaded. */
+  /** A loaded spare. */
   async waiting(): Promise<FakeChild<CoreChildKind>> {
     this.spare.prepare();
     this.clock.advance(spareCoreDelayMs);
@@ -49,7 +49,7 @@ class SpareScene {
   }
 }
 
-test('a spare core is started a while after a core serves, and is acquired once', async () => {
+test('a spare core is started with a delay after a core serves, and is handed out once', async () => {
   const { spare, forks, clock } = new SpareScene();
   spare.prepare();
   spare.prepare();
@@ -62,7 +62,7 @@ test('a spare core is started a while after a core serves, and is acquired once'
   assert.equal(spare.acquire(), null);
 });
 
-test('a core that dies before its spare is started cancels that start', () => {
+test('the death of a core cancels the pending start of its spare', () => {
   const { spare, forks, clock } = new SpareScene();
   spare.prepare();
   assert.equal(spare.acquire(), null);
@@ -76,11 +76,11 @@ test('an acquired spare is no longer replaced when it dies', async () => {
   scene.spare.acquire();
   fork.die('SIGKILL');
   await scene.turns();
-  assert.deepEqual(scene.messages, ['a spare core waits']);
+  assert.deepEqual(scene.messages, ['spare core: ready']);
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('a spare that dies, or cannot be started, is started again after a minute, with one line in the log', async () => {
+test('a spare that dies, or cannot be started, is restarted after a minute, with one line in the log', async () => {
   const scene = new SpareScene();
   const fork = await scene.waiting();
   fork.die('SIGKILL');
@@ -93,13 +93,13 @@ test('a spare that dies, or cannot be started, is started again after a minute, 
   scene.clock.advance(1);
   assert.equal(scene.forks.length, 2);
   assert.deepEqual(scene.messages, [
-    'a spare core waits',
-    'the spare core died',
-    'the spare core cannot be started',
+    'spare core: ready',
+    'spare core: died; will retry',
+    'spare core: cannot start; will retry',
   ]);
 });
 
-test('after an upgrade the spare of the release before is replaced', async () => {
+test('an upgrade replaces the spare of the previous release', async () => {
   const scene = new SpareScene();
   const fork = await scene.waiting();
   scene.spare.renew();
@@ -107,10 +107,10 @@ test('after an upgrade the spare of the release before is replaced', async () =>
   assert.deepEqual(fork.asked, ['killed']);
   scene.clock.advance(spareCoreDelayMs);
   assert.equal(scene.forks.length, 2);
-  assert.deepEqual(scene.messages, ['a spare core waits']);
+  assert.deepEqual(scene.messages, ['spare core: ready']);
 });
 
-test('a stop ends the spare, and starts none', async () => {
+test('a stop ends the spare without a restart', async () => {
   const scene = new SpareScene();
   const fork = await scene.waiting();
   scene.spare.close();

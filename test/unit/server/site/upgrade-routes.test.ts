@@ -11,7 +11,7 @@ function ask(control: UpgradeControl, method: 'GET' | 'POST', body?: object): Pr
 
 const state = { isUnderWay: true, failure: 'the new release ended' };
 
-test('an upgrade that begins is answered at once, and shows its state', async () => {
+test('the start of an upgrade is answered at once, and its state is shown', async () => {
   const asked: boolean[] = [];
   const control: UpgradeControl = {
     begin: (edges) => {
@@ -29,7 +29,7 @@ test('an upgrade that begins is answered at once, and shows its state', async ()
   assert.deepEqual(body, { ...(body as object), upgrading: true, failure: 'the new release ended' });
 });
 
-test('a server that holds its sleep sessions itself says how many an upgrade would close', async () => {
+test('a server without edges reports how many sessions an upgrade would close', async () => {
   for (const [isNode, advice] of [
     [false, /\(60\): run the server with --edges 2/],
     [true, /\(60\): restart the nodes one after another/],

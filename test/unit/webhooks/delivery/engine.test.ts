@@ -215,7 +215,9 @@ test('events that the log has forgotten before they were read are counted and to
   for (const sequence of [1, 2, 3, 4]) await scene.answer(sequence, good);
   assert.deepEqual(scene.underWay, [11, 12, 13, 14]);
   assert.equal(scene.telemetry.count('webhook lost'), 6);
-  assert.ok(scene.log.lines.some(({ message, fields }) => /forgotten/.test(message) && 'events' in fields));
+  assert.ok(
+    scene.log.lines.some(({ message, fields }) => /expired from the log/.test(message) && 'events' in fields),
+  );
 });
 
 test('a log that is younger than the delivery store is read from where it is', async () => {

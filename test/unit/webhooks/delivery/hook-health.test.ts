@@ -34,8 +34,8 @@ test('the first that is delivered closes the circuit, and all go on', async () =
   assert.deepEqual(
     scene.log.lines.map(({ level, message }) => [level, message]),
     [
-      ['warn', 'webhook fails; one event at a time is tried'],
-      ['info', 'webhook answers again'],
+      ['warn', 'webhook: fails; sending one event at a time'],
+      ['info', 'webhook: answers again'],
     ],
   );
   const [opened] = scene.log.lines;
