@@ -1,13 +1,11 @@
 /**
- * Runs the tests: every `*.test.ts` under `test/` except those of the suites that need more than Node (suites.ts), or all under
- * the files and folders given. The runner of Node 20
- * expands no patterns, takes an empty list for success and counts a file without a test as a passed one; so the
- * files are listed here, and what saw nothing fails.
+ * Runs the tests: every `*.test.ts` under `test/` except the suites that need more than Node (suites.ts), or all under the
+ * given files and folders. The runner of Node 20 expands no patterns, takes an empty list for success and counts a file without
+ * a test as passed; so this file lists the files, and a run or file without a test fails.
  *
- * It gives every file a process. Reading our modules through tsx would cost each of them 3 s of processor time and more
- * than most of its tests, so the tree is compiled first, which takes 2 s, what runs as a process or thread is bundled as in
- * a build, which halves a test's start too, and files that need no process of their own (`together`) share one. Files of
- * another tree are run as they are.
+ * Each file gets a process. Loading our modules through tsx would cost each process 3 s of CPU time, more than most tests; so
+ * the tree is compiled first, which takes 2 s. Processes and threads are bundled as in a build, which halves their start time,
+ * and files that need no process of their own (`together`) share one. Files outside the checkout run uncompiled.
  *
  *   node --import tsx test/run.ts [--flag-of-node ...] [file or folder ...]
  */
@@ -25,12 +23,12 @@ const isDefault = places.length === 0;
 if (isDefault) places.push(fileURLToPath(new URL('.', import.meta.url)));
 
 /**
- * Folders whose files change nothing of their process and take moments; and how many of them go into one. The limit of a
- * file's time is that of the whole group, so walks of many seconds (`test/property`) stand alone.
+ * Folders whose files leave their process unchanged and finish quickly; and the number of files per process. The time limit of
+ * a file applies to the whole group, so long walks (`test/property`) get a process each.
  */
 const together = /[/\\]test[/\\](?:unit|protocol|conformance)[/\\]/;
 const togetherMax = 24;
-/** What is to happen around every test of a file would happen around those of the others. */
+/** A hook around each test of one file would also run around the tests of the other files in the group. */
 const aroundEach = /^(?:before|beforeEach|afterEach)\(/m;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -70,14 +68,14 @@ function testFiles(place: string): string[] {
     .filter((file) => !isDefault || !suiteFolders.includes(dirname(file)));
 }
 
-/** A file whose tests another one makes stands alone, for the runner to say whether it has any. */
+/** A file whose tests are defined by another file gets its own process, so that the runner can report if it has any. */
 function isSharing(file: string): boolean {
   if (!together.test(file)) return false;
   const text = readFileSync(file, 'utf8');
   return text.includes("from 'node:test'") && !aroundEach.test(text);
 }
 
-/** In place of files that go together: files that import them. */
+/** Writes files that import the files of a group. */
 function groupFiles(sharing: readonly string[], folder: string): string[] {
   const groups: string[] = [];
   for (let from = 0; from < sharing.length; from += togetherMax) {
@@ -91,7 +89,7 @@ function groupFiles(sharing: readonly string[], folder: string): string[] {
   return groups;
 }
 
-/** Resolves to the runner's exit code. */
+/** Runs the files. Resolves to the runner's exit code. */
 function runNode(files: readonly string[], report: string, isCompiled: boolean): Promise<number> {
   const reporters = [
     '--test-reporter=spec',
@@ -102,17 +100,17 @@ function runNode(files: readonly string[], report: string, isCompiled: boolean):
   const options = [
     ...(isCompiled ? ['--enable-source-maps'] : ['--import', 'tsx']),
     '--test',
-    // One more than our smallest machine has processors: many tests wait for a while of theirs.
+    // One more than the CPUs of our smallest machine, since many tests mostly wait.
     '--test-concurrency=3',
-    // For hangs alone, of a file: a script of package.json raises it for files of many minutes.
+    // Only for hangs, per file; a script of package.json raises it for long files.
     '--test-timeout=300000',
     ...reporters,
     ...flags,
   ];
-  // Within another run the runner would report to that one instead of here.
+  // Inside another run, the runner would report to that run instead of here.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const runner = spawn(process.execPath, [...options, ...files], { stdio: 'inherit', env });
-  // The runner ends by it as well, and what was compiled is removed.
+  // The runner stops on the signal as well, and the compiled tree is removed.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => runner.kill(signal));
   return new Promise((done, fail) => {
     runner.on('error', fail);
@@ -120,16 +118,16 @@ function runNode(files: readonly string[], report: string, isCompiled: boolean):
   });
 }
 
-/** As seen-reporter.mjs writes it; a file in which tests stand is named as it was written, one without as it was run. */
+/** The report of seen-reporter.mjs. A file with tests is named by its source, one without by the file that was run. */
 interface Report {
   readonly passed: number;
   readonly seen: readonly string[];
   readonly empty: readonly string[];
-  /** Files and the milliseconds of their tests. */
+  /** Files with the milliseconds of their tests. */
   readonly took: readonly (readonly [file: string, ms: number])[];
 }
 
-/** Files that a run of everything prints with their seconds. */
+/** Number of slowest files that a full run prints with their seconds. */
 const slowestShown = 20;
 
 function printSlowest(took: Report['took']): void {
@@ -138,9 +136,9 @@ function printSlowest(took: Report['took']): void {
     console.log(`${(ms / 1000).toFixed(1).padStart(7)} ${relative(root, file)}`);
 }
 
-/** A run that passed: whether it saw anything. `without`: files that had no test. */
+/** The exit code of a run that passed; a run without tests fails. `without`: files that had no test. */
 function judge(passed: number, without: readonly string[]): number {
-  // Where tests are chosen by a flag, a file may well have none of them.
+  // When a flag selects tests, a file may have none of them.
   const isChosen = flags.some((flag) => /^--test-(?:name-pattern|only|skip-pattern)/.test(flag));
   if (without.length > 0 && !isChosen) return complain(`no test in ${without.join(', ')}`, 1);
   return passed === 0 ? complain('no test ran', 1) : 0;
@@ -151,5 +149,5 @@ function complain(message: string, code: number): number {
   return code;
 }
 
-// Last: it runs while this file is read, and uses what is declared above.
+// Last, since it runs while this file is loaded and uses the declarations above.
 process.exitCode = await main();

@@ -1,4 +1,4 @@
-/** The suites that need more than Node and npm: `npm run test:with -- NAME ...`. `npm test` leaves their folders out. */
+/** The suites that need more than Node and npm: `npm run test:with -- NAME ...`. `npm test` skips their folders. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,32 +6,31 @@ import { checkout } from './support/checkout.ts';
 import type { DebianTool } from './support/debian-tools.ts';
 
 export interface Suite {
-  /** Behind the suite's name in `--help`. */
+  /** Description after the suite's name in `--help`. */
   readonly about: string;
   readonly tools: readonly DebianTool[];
-  /** Flags of test/run.ts. */
   readonly flags?: readonly string[];
-  /** Files and folders under `test`, where they are not the folder of the suite's name. */
+  /** Files and folders under `test`. Default: the folder with the suite's name. */
   readonly places?: readonly string[];
-  /** Another Node than this one, which npm brings. */
+  /** Major version of Node to install from npm. Default: the current Node. */
   readonly node?: number;
-  /** It runs in a Debian 13, whose C library is newer than that of Debian 12. */
+  /** True: runs in a Debian 13, whose C library is newer than that of Debian 12. */
   readonly inDebian13?: true;
-  /** Resolves to the reason why this machine permits nothing of the suite, which is skipped then; null: it may run. */
+  /** Resolves to the reason to skip the suite on this machine; null: it can run. */
   readonly findRefusal?: () => Promise<string | null>;
-  /** Brings or checks all else that the suite needs. Throws with advice. */
+  /** Installs or checks everything else that the suite needs. Throws with advice. */
   readonly prepare?: () => Promise<void>;
 }
 
 const nginxStream = '/etc/nginx/modules-enabled/50-mod-stream.conf';
 
-/** Long enough for suites of many processes; for hangs alone. */
+/** Generous time limit for suites of many processes; only for hangs. */
 const patient = ['--test-timeout=900000'];
 
 /**
- * A whole run takes minutes that CI does not have twice, so this is a choice: what touches a binary that is another for each
- * Node (uWebSockets.js, LMDB, FFmpeg, WebRTC), sockets and threads of Node's own, and several processes, which accept sleep
- * connections in another way than under Node 20. Code that only computes is the same under both.
+ * CI has no time for two full runs, so this is a selection for other versions of Node: native modules with a binary per Node
+ * (uWebSockets.js, LMDB, FFmpeg, WebRTC), Node's own sockets and threads, and several processes, which accept sleep connections
+ * differently than under Node 20. Pure computation is the same under both.
  */
 const placesOfEachNode = [
   'unit/gateways/verification',
@@ -61,9 +60,9 @@ export const suites: Readonly<Record<string, Suite>> = {
     tools: ['nats-server'],
     flags: ['--test-concurrency=2', ...patient],
   },
-  console: { about: 'the console in a browser, held against axe', tools: ['chromium'] },
+  console: { about: 'the console in a browser, checked with axe', tools: ['chromium'] },
   contract: {
-    about: 'docs/openapi.yaml as two linters, a validating proxy and a maker of types read it',
+    about: 'docs/openapi.yaml checked by two linters, a validating proxy and a type generator',
     tools: [],
     prepare: async () => (await import('./contract/install-tools.ts')).installContractTools(),
   },
@@ -81,7 +80,7 @@ export const suites: Readonly<Record<string, Suite>> = {
     tools: ['python3', 'go', 'java', 'javac', 'php', 'curl', 'openssl', 'gcc', 'make'],
   },
   install: {
-    about: 'a fresh clone installed, also with parts missing, and the packed tarball',
+    about: 'installation of a fresh clone, also with parts missing, and of the packed tarball',
     tools: [],
     flags: patient,
   },
@@ -103,7 +102,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       void execFileSync('npm', ['run', '-s', 'node24'], { cwd: fileURLToPath(checkout), stdio: 'inherit' }),
   },
   pictures: {
-    about: 'pictures and sound beside ffmpeg, djpeg and Chromium',
+    about: 'pictures and sound compared with ffmpeg, djpeg and Chromium',
     tools: ['ffmpeg', 'ffprobe', 'djpeg', 'cjpeg', 'chromium'],
     prepare: async () => void (await import('./support/photographs.ts')).photographs(),
   },
@@ -116,7 +115,7 @@ export const suites: Readonly<Record<string, Suite>> = {
     },
   },
   systemd: {
-    about: 'the part on systemd of deploy/README.md, word for word, in a Debian 13 booted with systemd',
+    about: 'the systemd part of deploy/README.md, word for word, in a Debian 13 booted by systemd',
     tools: ['debootstrap', 'nsenter', 'pgrep'],
     node: 22,
     findRefusal: async () => (await import('./systemd/booted-debian.ts')).findBootFault(),
@@ -130,7 +129,7 @@ export function placesOf(name: string): string[] {
   return places.map((place) => fileURLToPath(new URL(`test/${place}`, checkout)));
 }
 
-/** The folders that `npm test` leaves out. */
+/** Folders that `npm test` skips. */
 export const suiteFolders = Object.keys(suites)
   .filter((name) => suites[name]?.places === undefined)
   .flatMap(placesOf);

@@ -1,7 +1,7 @@
 /**
- * Runs the suites that need more than Node and npm, one after another: `npm run test:with -- NAME ...`. `--help` names them
- * with the Debian packages that each needs; `--packages` prints the missing ones alone, for `apt-get install`, and `--names`
- * the names. Before a suite begins, everything that it needs is there, or the command says what to install.
+ * Runs suites that need more than Node and npm, one after another: `npm run test:with -- NAME ...`. `--help` lists them with
+ * the Debian packages that each needs; `--packages` prints only the missing packages, for `apt-get install`, and `--names` the
+ * names. The command installs or checks everything that a suite needs before it begins, or prints what to install.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +11,10 @@ import { placesOf, suites, type Suite } from './suites.ts';
 
 const args = process.argv.slice(2);
 const names = args.filter((arg) => !arg.startsWith('-'));
-/** For test/run.ts, `--test-name-pattern=…` for one. */
+/** Flags for test/run.ts, such as `--test-name-pattern=…`. */
 const flags = args.filter((arg) => arg.startsWith('-'));
 
-/** The exit code of a suite that this machine does not permit, as automake has it; .ci/run knows it. */
+/** Exit code of a suite that this machine cannot run, as in automake; .ci/run knows it. */
 const skippedCode = 77;
 
 process.exitCode = await main();
@@ -91,14 +91,14 @@ function nodeCommand({ node }: Suite): string[] {
   return ['npx', '-y', '--ignore-scripts=false', `--package=node@${node}`, '--', 'node'];
 }
 
-/** The command of Node there, which is the Node of that command. */
+/** The command that runs Node in the Debian root. */
 function enterDebian([program = '', ...before]: readonly string[]): string[] {
   return debianNode(
     execFileSync(program, [...before, '-p', 'process.execPath'], { encoding: 'utf8' }).trim(),
   );
 }
 
-/** An npm that brought no binary would leave the suite to the Node that is here, which would pass. */
+/** Without this check, a failed installation would run the suite with the current Node and pass. */
 function requireNode(major: number, program: string, before: readonly string[]): void {
   const { stdout } = spawnSync(program, [...before, '--version'], { encoding: 'utf8' });
   if (!stdout.startsWith(`v${major}.`))

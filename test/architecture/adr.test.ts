@@ -1,4 +1,4 @@
-/** The decision records: one form, one list, and what can be checked of what they say. */
+/** Checks the decision records: their form, their list, and those statements that a program can check. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const names = readdirSync(folder)
 const recordForm =
   /^# (\d{4}): (.+)\n\n## Status\n\n(?:Proposed|Accepted|Superseded by \d{4})\.\n[^]*?\n## Context\n\n[^#][^]*?\n## Decision\n\n[^#][^]*?\n## Consequences\n\n[^#]/;
 
-test('every record has a number of its own, a title and the four parts, and the index lists it by them', () => {
+test('every record has a unique number, a title and the four parts, and the index lists it', () => {
   assert.ok(names.length > 0);
   const rows = names.map((name) => {
     const [, number = '', title = ''] = recordForm.exec(read(name)) ?? assert.fail(name);
@@ -72,7 +72,7 @@ test('0002 has the hash of the archive in the lock file, and of the binaries tha
   assert.equal(binaries.length, 2);
   for (const [, file = '', sha256] of binaries) {
     const path = new URL(`node_modules/uWebSockets.js/dist/bin/${file}`, checkout);
-    // The official source, swapped in as the record says, keeps its binaries elsewhere.
+    // The official package, swapped in as the record describes, has its binaries elsewhere.
     if (existsSync(path)) assert.equal(createHash('sha256').update(readFileSync(path)).digest('hex'), sha256);
   }
 });

@@ -1,4 +1,4 @@
-/** The rules of the alarms against deploy/prometheus/alerts.yml and the rows of docs/alerts.md. */
+/** Compares the alarm rules with deploy/prometheus/alerts.yml and the rows of docs/alerts.md. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
@@ -17,15 +17,15 @@ interface AlertFile {
   readonly groups: readonly { readonly rules: readonly Alert[] }[];
 }
 
-/** Alerts that a server cannot judge by itself, each with the reason. */
+/** Alerts that a server cannot evaluate itself, each with the reason. */
 const onlyOutside: Readonly<Record<string, string>> = {
-  ReveilleDown: 'a server that is down answers nobody',
+  ReveilleDown: 'a server that is down answers no request',
   ReveilleRestarts: 'the figures of a server begin with its start',
   ReveilleDiskFills:
     'it looks back for 6 hours, the server for one; ReveilleDiskLow comes before the disk is full',
 };
 
-/** Comparisons of an expression, such as `> 0.9`, in their order; `14 * 86400` is one number. */
+/** Limits in an expression, such as `> 0.9`, in order; `14 * 86400` is one number. */
 function limitsOf(expr: string): string[] {
   const bare = expr.replaceAll(/\{[^}]*\}|\[[^\]]*\]/g, '');
   return Array.from(
@@ -65,13 +65,13 @@ const ofPrometheus = (parse(readFromRoot('deploy/prometheus/alerts.yml')) as Ale
     })),
 );
 
-test('each alert is a rule of the server with the same severity, time and limits, or can be judged only from outside', () => {
+test('each alert is a rule of the server with the same severity, duration and limits, or can be evaluated only from outside', () => {
   const judged = ofPrometheus.filter(({ name }) => !Object.hasOwn(onlyOutside, name));
   assert.ok(judged.length > 30, 'hardly an alert is found');
   assert.deepEqual(ofTheServer, judged);
 });
 
-test('an alert that is judged only from outside exists', () => {
+test('an alert that is evaluated only from outside exists', () => {
   const names = new Set(ofPrometheus.map(({ name }) => name));
   assert.deepEqual(
     Object.keys(onlyOutside).filter((name) => !names.has(name)),
@@ -79,7 +79,7 @@ test('an alert that is judged only from outside exists', () => {
   );
 });
 
-test('each rule has its meaning and its cure in docs/alerts.md, without the marks of links', async () => {
+test('each rule has its meaning and remedy in docs/alerts.md, without link markup', async () => {
   const rows = await readAlertRows();
   for (const { name } of alarmRules) {
     const { meaning = '', cure = '' } = rows.get(name) ?? {};

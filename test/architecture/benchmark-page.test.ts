@@ -1,15 +1,15 @@
-/** The pages with figures of the benchmarks, against the stored results and against their own arithmetic. */
+/** Compares the pages with benchmark figures to the stored results and to their own arithmetic. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { madePages, makePage, pagePath } from '../../bench/page.ts';
 import { readFromRoot } from '../support/checkout.ts';
 
 for (const page of madePages)
-  test(`${page} has what the results of the benchmarks make`, async () => {
+  test(`${page} is generated from the results of the benchmarks`, async () => {
     assert.equal(readFromRoot(page), await makePage(page), 'run npm run bench -- --page');
   });
 
-/** The cells of the table that stands between this mark and its end, without the head. */
+/** Cells of the table between this mark and its end, without the header. */
 function rowsOf(page: string, part: string): string[][] {
   const [, made = ''] = page.split(`<!-- made: ${part} -->`);
   const lines =
@@ -23,7 +23,7 @@ function rowsOf(page: string, part: string): string[][] {
   });
 }
 
-/** The first number in the cell, without its sign of a gain and its commas. */
+/** The first number in the cell, without sign and commas. */
 function shownIn(cell: string): string {
   return /-?[\d,]+(?:\.\d+)?/.exec(cell)?.[0].replaceAll(',', '') ?? '';
 }
@@ -36,7 +36,7 @@ function digitsIn(cell: string): number {
   return /\.(\d+)/.exec(cell)?.[1]?.length ?? 0;
 }
 
-/** The rows of the targets whose comparison or outcome does not follow from the cells beside it. */
+/** Target rows whose comparison or outcome does not follow from the other cells. */
 function wrongTargets(rows: readonly string[][]): string[] {
   return rows
     .filter(([, ours = '', peer = '', compared = '', , target = '', outcome = '']) => {
@@ -54,7 +54,7 @@ function wrongTargets(rows: readonly string[][]): string[] {
 
 const targets = rowsOf(readFromRoot(pagePath), 'targets');
 
-test('each ratio and each outcome of the targets follows from the cells beside it', () => {
+test('each ratio and each outcome of the targets follows from the other cells of its row', () => {
   assert.ok(targets.length > 40, `${targets.length} rows`);
   assert.deepEqual(wrongTargets(targets), []);
 });
@@ -69,16 +69,16 @@ test('the check sees a ratio, a difference and an outcome that are wrong', () =>
   assert.deepEqual(wrongTargets(wrong), ['ratio', 'outcome', 'no peer']);
 });
 
-test('the count of the targets is that of their outcomes', () => {
+test('the counts in the text equal those of the outcomes', () => {
   const outcomes = targets.map((row) => row.at(-1)).filter((outcome) => outcome !== '');
   const met = outcomes.filter((outcome) => outcome === 'met').length;
   assert.ok(readFromRoot(pagePath).includes(`\n${met} of ${outcomes.length} targets are met.\n`));
 });
 
-/** The amount that the size divides, by the unit of the size. */
+/** The whole to divide by the size, by unit of the size. */
 const wholes: Readonly<Record<string, number>> = { 'B each': 1e9, 'µs each': 1e6, 'of a core each': 1 };
 
-test('each count of the key figures is the quotient by the size in brackets behind it', () => {
+test('each count of the key figures is the quotient by the size in brackets after it', () => {
   const text = rowsOf(readFromRoot(pagePath), 'key-figures').flat().join('\n');
   const counts = Array.from(
     text.matchAll(/([\d,]+) \(([\d.,]+) ([^)]+)\)/g),

@@ -1,4 +1,4 @@
-/** docs/call-flow.md against the code: its examples are what they say, and no code of the API is left out. */
+/** Compares docs/call-flow.md with the code: its examples are valid, and it covers every code of the API. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpointCodes } from '../../src/model/codes.ts';
@@ -13,7 +13,7 @@ test('every example is JSON', () => {
   for (const text of examples) assert.doesNotThrow(() => void JSON.parse(text), text);
 });
 
-test('the example of a credential request is valid', () => {
+test('the request for credentials is valid', () => {
   const body = examples.find((text) => text.includes('"msg_session_key"')) ?? '';
   const decoded = decodeCallBody(Buffer.from(body), 'allow', () => null);
   assert.equal(decoded.ok, true, JSON.stringify(decoded));

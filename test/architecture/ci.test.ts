@@ -1,4 +1,4 @@
-/** Everything that can be tested is a step of `.ci/run`, and belongs to a suite that is run. */
+/** Checks that `.ci/run` covers every test: each belongs to a suite that runs. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';

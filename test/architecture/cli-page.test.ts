@@ -1,4 +1,4 @@
-/** `docs/reference/cli.md` against the program. */
+/** Compares `docs/reference/cli.md` with the program. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeCliPage, readCliPage } from '../support/cli-page.ts';
@@ -8,6 +8,6 @@ test('docs/reference/cli.md has the help of every command as the program prints 
   assert.match(made, /^## reveille registry import$/m);
   assert.ok(
     made === readCliPage(),
-    'a command has changed; write the page anew: node --import tsx test/support/cli-page.ts',
+    'a command has changed; regenerate the page: node --import tsx test/support/cli-page.ts',
   );
 });

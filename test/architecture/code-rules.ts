@@ -1,15 +1,15 @@
-/** Rules of style that a program can check, each a function from files to what breaks it. */
+/** Style rules that a program can check; each function returns the violations in the given files. */
 import type { SourceFile } from './source-tree.ts';
 
 const codeLinesMax = 220;
 const pathForm = /^src(?:\/[a-z0-9]+(?:-[a-z0-9]+)*)+\.ts$/;
-/** A page has its markup, its styles and its icon as files of their own, and is checked with the types of a browser. */
+/** The console's page has markup, styles and an icon in files of their own, and is compiled with browser types. */
 const pageForm = /^src\/console\/(?:(?:[a-z]+\/)?[a-z0-9]+(?:-[a-z0-9]+)*\.(?:css|html|svg)|tsconfig\.json)$/;
-/** Has Node read the others, so that it cannot be one of them. */
+/** It lets Node load the other files, so it cannot be TypeScript itself. */
 const preload = 'src/typescript.mjs';
 const namesNothing = new Set(['manager', 'helper', 'helpers', 'util', 'utils', 'data', 'process', 'index']);
 
-/** Names are kebab-case nouns that say something; files stay small. */
+/** File names are specific kebab-case nouns; files stay small. */
 export function nameViolations(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path }) => {
     if (pageForm.test(path) || path === preload) return [];
@@ -25,7 +25,7 @@ export function lengthViolations(files: readonly SourceFile[]): string[] {
     .map(({ path, codeLines }) => `${path} has ${codeLines} lines of code; ${codeLinesMax} are allowed`);
 }
 
-/** A file of nothing but re-exports hides where things are. */
+/** A file with only re-exports hides the real location. */
 export function barrels(files: readonly SourceFile[]): string[] {
   const reExport = /export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s*from\s*['"][^'"]+['"]\s*;?/g;
   return files
@@ -33,12 +33,12 @@ export function barrels(files: readonly SourceFile[]): string[] {
     .map(({ path }) => `${path} is a barrel`);
 }
 
-/** Reads of the world around the process, and the layers that may do them; a browser runs `console`. */
+/** Access to the environment, clocks and timers, and the files that may use them; `console` runs in a browser. */
 const worldly =
   /\bprocess\.env\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(?:Timeout|Interval)\b|['"]node:timers(?:\/promises)?['"]/g;
 const mayBeWorldly = /^src\/(?:lib\/system-clock\.ts$|main\.ts$|server\/|console\/|cli\/|tools\/)/;
 
-/** Time comes from the clock, the environment from the settings. */
+/** Time comes from the clock, environment variables from the settings. */
 export function worldViolations(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path }) => !mayBeWorldly.test(path))

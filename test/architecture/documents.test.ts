@@ -1,11 +1,11 @@
-/** The documents against the tree: a file that they name is there. */
+/** Checks that files named in documents exist. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkout, readFromRoot } from '../support/checkout.ts';
 import { documentPages } from '../support/document-blocks.ts';
 
-/** A path with a folder, as documents write it: from the root, or from `src/`. */
+/** A path with a folder in a document: from the root, or from `src/`. */
 const namedFile = /(?<![\w/.@-])((?:[a-z0-9-]+\/)+[a-z0-9.-]+\.ts)\b/g;
 
 const documents = documentPages();
@@ -18,7 +18,7 @@ function isThere(path: string): boolean {
   return ['', 'src/', 'test/'].some((folder) => existsSync(new URL(folder + path, checkout)));
 }
 
-test('every file that a document names is there', () => {
+test('every file that a document names exists', () => {
   const named = documents.flatMap((document) =>
     filesNamed(readFromRoot(document)).map((path) => ({ document, path })),
   );
@@ -29,17 +29,17 @@ test('every file that a document names is there', () => {
   );
 });
 
-test('the check sees a file that is gone', () => {
+test('canary: the check reports a missing file', () => {
   assert.deepEqual(filesNamed('see `core/calls/gone.ts` and [x](../src/lib/clock.ts)').map(isThere), [false]);
 });
 
-/** Markdown's links to files of ours, from the root; without their places in the page. */
+/** Targets of Markdown links to our files, from the root, without anchors. */
 function linkedFiles(page: string): string[] {
   const links = readFromRoot(page).matchAll(/\]\((?!\w+:)([^)#\s]+)/g);
   return Array.from(links, ([, link = '']) => new URL(link, new URL(page, checkout)).pathname);
 }
 
-test('every link of a page leads to a file that is there', () => {
+test('every link of a page leads to an existing file', () => {
   const dead = documents.flatMap((page) =>
     linkedFiles(page)
       .filter((file) => !existsSync(file))
@@ -48,7 +48,7 @@ test('every link of a page leads to a file that is there', () => {
   assert.deepEqual(dead, []);
 });
 
-/** As GitHub names a heading's place in its page. */
+/** Anchors of headings, as GitHub forms them. */
 function placesIn(page: string): string[] {
   return Array.from(page.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
     heading
@@ -58,7 +58,7 @@ function placesIn(page: string): string[] {
   );
 }
 
-test('every link to a place in a page leads to a heading of it', () => {
+test('every link to a section leads to an existing heading', () => {
   const links = documents.flatMap((page) =>
     Array.from(
       readFromRoot(page).matchAll(/\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)/g),
@@ -73,7 +73,7 @@ test('every link to a place in a page leads to a heading of it', () => {
   assert.deepEqual(dead, []);
 });
 
-test('every page is in docs/README.md, by its reader', () => {
+test('docs/README.md lists every page', () => {
   const listed = new Set(linkedFiles('docs/README.md'));
   const missing = documents.filter(
     (page) =>

@@ -1,4 +1,4 @@
-/** The modules that an edge process loads: they are few, so that it is small and nothing native can break in it. */
+/** Checks the modules that an edge process loads: few, so that it is small, and nothing native. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -6,12 +6,12 @@ import { build } from 'esbuild';
 import { checkout } from '../support/checkout.ts';
 
 interface Loaded {
-  /** Files of ours, from the root. */
+  /** Our files, from the root. */
   readonly files: readonly string[];
   readonly packages: readonly string[];
 }
 
-/** By imports of values, as the compiler leaves them. */
+/** Follows imports of values, as the compiler keeps them. */
 async function loadedBy(entry: string): Promise<Loaded> {
   const { metafile } = await build({
     absWorkingDir: fileURLToPath(checkout),
@@ -33,7 +33,7 @@ async function loadedBy(entry: string): Promise<Loaded> {
   };
 }
 
-/** Layers whose files an edge has no use for. */
+/** Layers that an edge must not load. */
 const foreign = /^src\/(?:storage|media|webhooks|cluster|gateways|server|cli)\//;
 
 test('an edge process loads two packages, neither a schema library nor a native module, and no file of a store', async () => {

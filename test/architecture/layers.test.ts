@@ -1,4 +1,4 @@
-/** The tree as it stands, and proof that each check sees what it is for. */
+/** Checks the tree, and proves with a canary that each check works. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -14,7 +14,7 @@ import { readSources, sourceFile, type SourceFile } from './source-tree.ts';
 
 const sources = readSources();
 
-test('the checks look at every layer and at its imports', () => {
+test('the checks read every layer and its imports', () => {
   assert.ok(sources.length > 0, 'no file under src/');
   assert.ok(sources.flatMap(({ imports }) => imports).length > sources.length, 'hardly an import was seen');
   assert.deepEqual(emptyLayers(sources), []);
@@ -24,15 +24,15 @@ test('a file imports only from lower layers and from its own', () => {
   assert.deepEqual(layerViolations(sources), []);
 });
 
-test('what a browser runs takes types alone from the server', () => {
+test('browser code imports only types of the server', () => {
   assert.deepEqual(browserViolations(sources), []);
 });
 
-test('no imports go in a circle', () => {
+test('imports form no cycle', () => {
   assert.deepEqual(importCycles(sources), []);
 });
 
-test('no folder holds more files, or lies deeper, than a reader takes in', () => {
+test('no folder has too many files or levels', () => {
   assert.deepEqual(folderViolations(sources), []);
 });
 
@@ -40,11 +40,11 @@ test('no file is a barrel', () => {
   assert.deepEqual(barrels(sources), []);
 });
 
-test('time and environment are read only where they may be', () => {
+test('only permitted files read the time and the environment', () => {
   assert.deepEqual(worldViolations(sources), []);
 });
 
-test('files are short and have kebab-case names that say something', () => {
+test('files are short and have specific kebab-case names', () => {
   assert.deepEqual(lengthViolations(sources), []);
   assert.deepEqual(nameViolations(sources), []);
 });
@@ -53,7 +53,7 @@ function planted(files: Readonly<Record<string, string>>): SourceFile[] {
   return Object.entries(files).map(([path, text]) => sourceFile(path, text));
 }
 
-/** Lines that are code, and as many as one likes that are not. */
+/** A file with `count` code lines and many lines that do not count. */
 function lines(count: number): string {
   return '// a comment\n\n'.repeat(300) + 'x();\n'.repeat(count);
 }
@@ -78,7 +78,7 @@ for (const [what, text] of Object.entries(forbidden))
     assert.equal(layerViolations(planted({ 'src/gateways/api/x.ts': text })).length, 1);
   });
 
-test('the layers check sees two folders of the protocol that know each other', () => {
+test('the layers check sees an import between two folders of the protocol', () => {
   const text = `import { x } from '../rest/x.ts';`;
   assert.equal(layerViolations(planted({ 'src/protocol/sleep/x.ts': text })).length, 1);
   assert.deepEqual(layerViolations(planted({ 'src/protocol/rest/y.ts': text })), []);
@@ -89,7 +89,7 @@ test('the layers check sees a client that imports the server', () => {
   assert.equal(layerViolations(planted({ 'src/client/x.ts': text })).length, 1);
 });
 
-test('the browser check sees a value of the server, and takes types, packages and its own', () => {
+test('the browser check sees a value of the server, and permits types, packages and its own files', () => {
   const text = [
     `import type { A } from '../gateways/ops/a.ts';`,
     `import {\n  b,\n} from '../model/b.ts';`,
@@ -107,7 +107,7 @@ test('the layers check sees a file in no layer', () => {
   assert.equal(layerViolations(planted({ 'src/x.ts': '', 'src/attic/x.ts': '' })).length, 2);
 });
 
-test('the layers check takes lower layers, the own layer, packages and comments', () => {
+test('the layers check permits lower layers, the own layer, packages and comments', () => {
   const text = [
     `import { a } from '../../lib/clock.ts';`,
     `import { b } from './b.ts';`,
@@ -122,7 +122,7 @@ test('the layers check takes lower layers, the own layer, packages and comments'
   assert.deepEqual(layerViolations(files), []);
 });
 
-test('the folder check sees a folder that is too full and one that is too deep', () => {
+test('the folder check sees a folder with too many files and one that is too deep', () => {
   const names = Array.from({ length: filesInFolderMax + 1 }, (_, number) => [`src/lib/x${number}.ts`, '']);
   assert.deepEqual(folderViolations(planted(Object.fromEntries(names.slice(1)))), []);
   assert.equal(folderViolations(planted(Object.fromEntries(names))).length, 1);
@@ -130,7 +130,7 @@ test('the folder check sees a folder that is too full and one that is too deep',
   assert.deepEqual(folderViolations(planted({ 'src/core/calls/x.ts': '' })), []);
 });
 
-test('the circle check sees a circle of three, once', () => {
+test('the cycle check sees a cycle of three, once', () => {
   const circle = planted({
     'src/core/a.ts': `import './b.ts';`,
     'src/core/b.ts': `import type { C } from './c.ts';`,

@@ -20,22 +20,22 @@ const layers = [
   'lib',
 ] as const;
 
-/** Directly under `src/`: the program's entry and its commands, which may import every layer. */
+/** Entry files directly under `src/`, which may import every layer. */
 const entryFiles = new Set(['src/typescript.mjs', 'src/main.ts', 'src/command-line.ts', 'src/program.ts']);
 
-/** The folders of these layers know nothing of each other. */
+/** Layers whose folders must not import each other. */
 const separateFolders = new Set(['protocol']);
 
-/** Published on its own, so it imports no more than this. */
+/** The client is published separately, so it imports only these layers. */
 const clientLayers = new Set(['client', 'protocol', 'model', 'lib']);
 
-/** Run by a browser, so that it takes no more than types from the others. */
+/** It runs in a browser, so it imports only types from other layers. */
 const browserLayer = 'console';
 
 export const filesInFolderMax = 25;
 const folderLevelsMax = 2;
 
-/** Layers without a file: the list describes another tree. */
+/** Layers without a file: the list is outdated. */
 export function emptyLayers(files: readonly SourceFile[]): string[] {
   const used = new Set(files.map(({ path }) => layerOf(path)));
   return layers.filter((layer) => !used.has(layer));
@@ -49,7 +49,7 @@ export function layerViolations(files: readonly SourceFile[]): string[] {
   );
 }
 
-/** Imports of values into what a browser runs, from beyond it. */
+/** Value imports from outside into browser code. */
 export function browserViolations(files: readonly SourceFile[]): string[] {
   const valueImport = /^import\s+(?!type\b)[^'"]*from\s*['"]([^'"]+)['"]/gm;
   const isBeyond = (path: string, specifier: string): boolean => {
@@ -65,7 +65,7 @@ export function browserViolations(files: readonly SourceFile[]): string[] {
     );
 }
 
-/** A folder of more files, or below more levels, than a reader takes in. */
+/** Folders with more files, or more levels, than a reader can survey. */
 export function folderViolations(files: readonly SourceFile[]): string[] {
   const counts = new Map<string, number>();
   for (const { path } of files) counts.set(folderOf(path), (counts.get(folderOf(path)) ?? 0) + 1);
@@ -90,7 +90,7 @@ function mayImport(path: string, target: string): boolean {
   return rankOf(other) > rankOf(own);
 }
 
-/** Packages that only some files may import. */
+/** Packages that only some files may import, with those files. */
 const importersOf: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^src\/lib\/(?:uws|connections\/uws-binary)\.ts$/,
   fastify: /^src\/gateways\/(?:ops|console)\//,
@@ -120,7 +120,7 @@ function hasPlace(path: string): boolean {
   return entryFiles.has(path) || rankOf(layerOf(path)) !== -1;
 }
 
-/** Empty for a file directly under `src/` and for one outside it. */
+/** The layer of a file; empty for a file directly under `src/` or outside it. */
 function layerOf(path: string): string {
   const [top = '', layer = '', ...rest] = path.split('/');
   return top === 'src' && rest.length > 0 ? layer : '';
@@ -134,7 +134,7 @@ function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-/** Each cycle once, as the path around it; imports of types count, since they too tie files together. */
+/** Import cycles, each once, as the path around it; type imports count, since they couple files as well. */
 export function importCycles(files: readonly SourceFile[]): string[] {
   const targets = new Map(files.map((file) => [file.path, targetsOf(file)]));
   const cycles: string[] = [];

@@ -1,10 +1,10 @@
-/** Schemas that docs/openapi.yaml shares with the code: made from it, and not by hand. */
+/** Checks that the schemas in docs/openapi.yaml which the code defines are generated from it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiContract } from '../support/openapi.ts';
 import { madeSchemas } from '../support/openapi-schemas.ts';
 
-test('docs/openapi.yaml has the schemas that are made from the code', () => {
+test('docs/openapi.yaml has the schemas generated from the code', () => {
   const documented = apiContract.document.components['schemas'] as Record<string, unknown>;
   assert.ok(Object.keys(madeSchemas).length > 0);
   for (const [name, schema] of Object.entries(madeSchemas))

@@ -1,4 +1,4 @@
-/** docs/openapi.yaml against the code: routes, statuses, codes, messages and limits are the same in both. */
+/** Compares docs/openapi.yaml with the code: routes, statuses, codes, messages and limits are equal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnySchemaObject } from 'ajv/dist/2020.js';
@@ -23,7 +23,7 @@ test('the version is that of the package', () => {
   assert.equal(document.info.version, version);
 });
 
-test('the operations are the routes, and each has its codes', () => {
+test('the operations equal the routes, and each has its codes', () => {
   const operations = responses.map(({ operation }) => operation).filter((name) => !name.startsWith('*'));
   const declared = apiRoutes.map(({ method, path }) => `${method} ${path}`);
   assert.deepEqual(new Set(operations), new Set(declared));
@@ -32,7 +32,7 @@ test('the operations are the routes, and each has its codes', () => {
 
 const methodNames = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 
-/** Answered before an endpoint's own rules, under their own status everywhere. */
+/** Codes answered before an endpoint's own checks, with the same status everywhere. */
 const transportCodes = new Set([40000, 40105, 41100, 41300, 41500]);
 
 for (const route of apiRoutes) {
@@ -41,7 +41,7 @@ for (const route of apiRoutes) {
   const operation = document.paths[path]?.[methodNames[method]];
   const own = responses.filter((response) => response.operation === place);
 
-  test(`${name} documents the codes that it may answer, and those before its own rules`, () => {
+  test(`${name} documents the codes that it may answer, and those of earlier checks`, () => {
     const codes = own.flatMap((response) => response.codes);
     const transport = [...transportCodes].filter(
       (code) => code !== 41500 || method === 'POST' || method === 'PATCH',
@@ -55,15 +55,15 @@ for (const route of apiRoutes) {
     );
   });
 
-  test(`${name} documents each code under the status that it is answered with`, () => {
+  test(`${name} documents each code under the status of its answer`, () => {
     for (const { status, codes } of own)
       for (const code of codes) assert.equal(status, statusOf(route, code), `${place} ${code}`);
   });
 
-  test(`${name} takes X-Request-ID where its route does, and the headers of the signature`, () => {
+  test(`${name} documents X-Request-ID if its route accepts it, and the headers of the signature`, () => {
     const parameters = (operation?.parameters ?? []).map((parameter) => apiContract.resolve(parameter));
     const headers = parameters.filter((parameter) => parameter.in === 'header').map((header) => header.name);
-    // OpenAPI has Authorization as a security scheme.
+    // OpenAPI describes Authorization as a security scheme.
     const signing = signingHeaders
       .map(([, spelled]) => spelled)
       .filter((header) => header !== 'Authorization');
@@ -75,7 +75,7 @@ for (const route of apiRoutes) {
     assert.equal(permission, route.permission);
   });
 
-  test(`${name} documents a body where its method has one, and how large it may be`, () => {
+  test(`${name} documents a body if its method has one, and its maximum size`, () => {
     const body = operation?.requestBody;
     assert.equal(body !== undefined, method === 'POST' || method === 'PATCH');
     const kibibytes = `${route.bodyBytesMax / 1024} KiB`;
@@ -90,7 +90,7 @@ function statusOf(route: Route, code: number): number {
   return route.statusFromCode || transportCodes.has(code) ? Math.floor(code / 100) : 200;
 }
 
-/** Names of a body's fields, or of a query's keys. */
+/** Field names of a body, or keys of a query. */
 function requestNames({ name, method, path }: Route): string[] {
   const { parameters = [], requestBody } = document.paths[path]?.[methodNames[method]] ?? {};
   const body = requestBody?.content['application/json']?.schema;
@@ -105,7 +105,7 @@ function propertiesOf(schema: AnySchemaObject): Record<string, AnySchemaObject> 
   return apiContract.resolve(schema)['properties'] as Record<string, AnySchemaObject>;
 }
 
-test('the fields and query keys that our own requests take are those documented', () => {
+test('the fields and query keys of our own requests equal the documented ones', () => {
   const ofSource = new Set<string>(['connectivity', 'wakeup', 'call-status', 'call-credentials']);
   const own = apiRoutes.filter(({ name }) => !ofSource.has(name));
   const { devices = {} } = propertiesOf({ $ref: '#/components/schemas/DevicesRequest' });
@@ -133,7 +133,7 @@ test('the stable messages of a 401 are documented, and no other text is one', ()
   assert.ok(!accepts('AuthenticationMessage', 'Signature mismatch'));
 });
 
-test('the latest expiry of a device is that of the code', () => {
+test('the latest expiry of a device equals that of the code', () => {
   const moments = [-1, 0, unixSecondsMax, unixSecondsMax + 1];
   assert.deepEqual(
     moments.map((moment) => apiContract.compile({ $ref: '#/components/schemas/DeviceExpiry' })(moment)),
@@ -141,7 +141,7 @@ test('the latest expiry of a device is that of the code', () => {
   );
 });
 
-test('limits are those of the code', () => {
+test('limits equal those of the code', () => {
   const limits = { DeviceId: deviceIdBytesMax, RequestId: requestIdBytesMax };
   for (const [name, max] of Object.entries(limits)) {
     const texts = ['', 'x', 'x'.repeat(max), 'x'.repeat(max + 1)];
@@ -152,7 +152,7 @@ test('limits are those of the code', () => {
   }
 });
 
-test('the entries of a batch are as many as there may be, with the codes of the code', () => {
+test('the maximum size of a batch and the codes of its entries equal those of the code', () => {
   const schemas = document.components['schemas'] as {
     ConnectivityEntryFailure: { properties: { code: { enum: readonly number[] } } };
     ConnectivityBatchRequest: { properties: { device_ids: { maxItems: number } } };
@@ -161,7 +161,7 @@ test('the entries of a batch are as many as there may be, with the codes of the 
   assert.equal(schemas.ConnectivityBatchRequest.properties.device_ids.maxItems, batchDevicesMax);
 });
 
-test('the codes of single devices are those of the code', () => {
+test('the codes of single devices equal those of the code', () => {
   const codes = apiContract.compile({
     $ref: '#/components/schemas/DevicesAnswer/properties/data/properties/devices/items/properties/code',
   });
@@ -169,7 +169,7 @@ test('the codes of single devices are those of the code', () => {
   assert.deepEqual(new Set(known), new Set([0, ...deviceCodes]));
 });
 
-test('the types of events are those of the code', () => {
+test('the types of events equal those of the code', () => {
   const schemas = document.components['schemas'] as {
     Event: { properties: { type: { enum: readonly string[] } } };
   };
@@ -180,7 +180,7 @@ function accepts(schemaName: string, value: string): boolean {
   return apiContract.compile({ $ref: `#/components/schemas/${schemaName}` })(value);
 }
 
-test('every example is what its own schema asks for', () => {
+test('every example matches its own schema', () => {
   let seen = 0;
   const check = (place: string, matches: (value: unknown) => unknown, examples: readonly unknown[]): void => {
     for (const example of examples) assert.ok(matches(example), `${place}: ${JSON.stringify(example)}`);

@@ -1,4 +1,4 @@
-/** `docs/ops-api.md` against the routes of the ops listener in the code. */
+/** Compares `docs/ops-api.md` with the routes of the ops listener in the code. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ const declared = [
   { form: /\bmethod: 'POST',\s*path: '(\/v1[^']+)'/g, method: 'POST' },
 ];
 
-/** Those of the signed API are in `docs/openapi.yaml`. */
+/** Routes of the signed API are in `docs/openapi.yaml` instead. */
 function isOfTheOpsListener(path: string): boolean {
   return path.endsWith('.ts') && /^(?:gateways\/(?:admin|console|ops)|server)\//.test(path);
 }

@@ -1,4 +1,4 @@
-/** README: short enough to be read, and with the parts that a stranger looks for. */
+/** Checks that README is short and has the parts that a newcomer looks for. */
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Every regular expression of the program runs in time linear in its input, whoever sends it. */
+/** Checks that every regular expression of the program runs in time linear in its input, so that no client can block the loop. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ const found = readSources()
   .map(({ path }) => findExpressions(path, readFileSync(new URL(path, checkout), 'utf8')));
 const literals = found.flatMap((file) => file.literals);
 
-test('no regular expression is made of text at run time', () => {
+test('no regular expression is built from text at run time', () => {
   assert.deepEqual(
     found.flatMap((file) => file.dynamic),
     [],
@@ -27,7 +27,7 @@ test('every regular expression is linear in its input', () => {
   );
 });
 
-/** The first is that of the Content-Type with which a stranger once kept the loop busy. */
+/** The first is the Content-Type expression with which a client once blocked the loop. */
 const superlinear = [
   String.raw`/^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*("utf-8"|utf-8)[ \t]*;?[ \t]*)?$/i`,
   String.raw`/^ +| +$/g`,
@@ -43,7 +43,7 @@ for (const expression of superlinear)
     assert.match(violationOf(literal) ?? '', /polynomial|exponential/);
   });
 
-test('the check sees an expression wherever it is, and one that is made of text', () => {
+test('the check sees an expression anywhere, and one built from text', () => {
   const { literals: seen, dynamic } = findExpressions(
     'canary.ts',
     [

@@ -1,11 +1,11 @@
 /**
- * The regular expressions of a file, by its syntax tree, and a judgement of each: `recheck` proves it linear in the length of
- * its input, or finds an input for which it isn't.
+ * Finds the regular expressions of a file in its syntax tree and judges each: `recheck` proves that it is linear in the length
+ * of its input, or finds an input for which it is not.
  */
 import { parseSync } from 'oxc-parser';
 import { checkSync } from 'recheck';
 
-/** In JavaScript: its native programs are not there for every platform. */
+/** The JavaScript implementation: native ones do not exist for every platform. */
 process.env['RECHECK_BACKEND'] = 'pure';
 
 export interface FoundExpression {
@@ -16,7 +16,7 @@ export interface FoundExpression {
 
 export interface Expressions {
   readonly literals: readonly FoundExpression[];
-  /** Made while the program runs, from text that nobody can judge beforehand. */
+  /** Expressions built at run time, which cannot be judged beforehand. */
   readonly dynamic: readonly string[];
 }
 
@@ -25,7 +25,7 @@ interface Node {
   readonly [field: string]: unknown;
 }
 
-/** These make an expression of a string. */
+/** Methods that turn a string into an expression. */
 const textMethods: ReadonlySet<unknown> = new Set(['match', 'matchAll', 'search']);
 const textTypes: ReadonlySet<unknown> = new Set(['TemplateLiteral', 'BinaryExpression']);
 
@@ -43,7 +43,7 @@ export function findExpressions(path: string, text: string): Expressions {
   return found;
 }
 
-/** Types name `RegExp` too, in other nodes. */
+/** True for values; types name `RegExp` too, in other nodes. */
 function isDynamic(node: Node): boolean {
   if (node.type === 'TSTypeReference') return false;
   if (node.type === 'Identifier') return node['name'] === 'RegExp';
@@ -65,13 +65,13 @@ function* nodesOf(value: unknown): Generator<Node> {
     if (!(type === 'TSTypeReference' && field === 'typeName')) yield* nodesOf(inner);
 }
 
-/** For a hang alone: the slowest takes seconds. */
+/** Only for hangs: the slowest takes seconds. */
 const msMax = 300_000;
 
 const escapesAndClasses = /\\.|\[(?:\\.|[^\]\\])*\]/g;
 const endlessRepetition = /[*+]|\{\d+,\}/;
 
-/** Null: linear. What an expression without an endless repetition tries at each place has a bound. */
+/** Null: linear. An expression without an unbounded repetition tries a bounded number of steps at each position. */
 export function violationOf({ path, source, flags }: FoundExpression): string | null {
   if (!endlessRepetition.test(source.replaceAll(escapesAndClasses, ''))) return null;
   const verdict = checkSync(source, flags, { timeout: msMax, attackTimeout: null, incubationTimeout: null });

@@ -1,4 +1,4 @@
-/** The bill of materials: what runs, by the lock file, and nothing of what only builds and tests. */
+/** Checks the bill of materials: every package needed at run time according to the lock file, and no other. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ function makeBill(): Bill {
   return JSON.parse(text) as Bill;
 }
 
-test('npm run sbom writes every package of the lock file that runs, by its hash, without network', () => {
+test('npm run sbom lists every package needed at run time with its hash, without network', () => {
   const { bomFormat, components, dependencies } = readBill();
   const { packages } = JSON.parse(readFileSync(`${root}npm-shrinkwrap.json`, 'utf8')) as Locked;
   const expected = Object.entries(packages)
@@ -63,7 +63,6 @@ test('npm run sbom writes every package of the lock file that runs, by its hash,
   assert.equal(named.size, ids.size + 1, 'and who needs it, ourselves first');
 });
 
-/** SPDX ids of a component. */
 function licenseIds(licenses: readonly License[] = []): string[] {
   return licenses.flatMap(({ expression, license }) => expression?.split(' AND ') ?? license?.id ?? []);
 }

@@ -1,17 +1,17 @@
-/** The sources as the checks see them: files by path, their code, and what they import. */
+/** The sources for the checks: files by path, their code, and their imports. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { checkout } from '../support/checkout.ts';
 
 export interface SourceFile {
-  /** From the root of the repository, such as `src/lib/clock.ts`. */
+  /** Path from the root of the repository, such as `src/lib/clock.ts`. */
   readonly path: string;
-  /** Lines that are neither blank nor only comment. */
+  /** Number of lines that are neither blank nor only comment. */
   readonly codeLines: number;
-  /** The text with its comments cut out. */
+  /** The text without its comments. */
   readonly code: string;
-  /** As written: relative, or the name of a package. */
+  /** Specifiers as written: relative, or the name of a package. */
   readonly imports: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   return { path, code, codeLines, imports: importsOf(code) };
 }
 
-/** Every file under `src/`, whatever its kind. */
+/** Reads every file under `src/`, of any kind. */
 export function readSources(): SourceFile[] {
   const root = fileURLToPath(checkout);
   return readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
@@ -30,7 +30,7 @@ export function readSources(): SourceFile[] {
     .map((path) => sourceFile(path.slice(root.length), readFileSync(path, 'utf8')));
 }
 
-/** The path that an import of `from` means; null for a package. */
+/** Path that an import in `from` resolves to; null: a package. */
 export function resolveImport(from: string, specifier: string): string | null {
   return specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : null;
 }
@@ -38,7 +38,7 @@ export function resolveImport(from: string, specifier: string): string | null {
 const token =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n*[])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])*\/[dgimsuvy]*/g;
 
-/** Strings and regular expressions are stepped over, so that what looks like a comment in them stays. */
+/** Skips strings and regular expressions, in which text may look like a comment. */
 function withoutComments(text: string): string {
   return text.replace(token, (found) => (found.startsWith('/*') || found.startsWith('//') ? '' : found));
 }

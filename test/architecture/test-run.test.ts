@@ -1,4 +1,4 @@
-/** The test runner's own promise: what saw nothing fails. */
+/** Tests the test runner: a run or file without tests fails. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const run = fileURLToPath(new URL('test/run.ts', checkout));
 const folder = mkdtempSync(join(tmpdir(), 'test-run-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** The exit code and what was printed, for a folder with one file. */
+/** Runs a folder with one file. Resolves to the exit code and the output. */
 function outcomeOf(name: string, text: string): Promise<{ code: unknown; output: string }> {
   const place = join(folder, name.replace(/\W/g, '-'));
   mkdirSync(place);
@@ -45,6 +45,6 @@ test('a folder without a test file fails the run', async () => {
   assert.match(output, /no \*\.test\.ts under/);
 });
 
-test('a place that is not there is a usage error', async () => {
+test('a missing path is a usage error', async () => {
   assert.equal((await runOn(join(folder, 'nowhere'))).code, 2);
 });

@@ -1,4 +1,4 @@
-/** The threat model names a test in each of its rows; documents.test.ts sees that those tests are there. */
+/** Checks that each row of the threat model names a test; documents.test.ts checks that the tests exist. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readFromRoot } from '../support/checkout.ts';

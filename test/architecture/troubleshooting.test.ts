@@ -1,17 +1,17 @@
-/** `docs/reference/troubleshooting.md` against the error sentences in the source. */
+/** Compares `docs/reference/troubleshooting.md` with the error sentences in the source. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkout, readFromRoot } from '../support/checkout.ts';
 
 /**
- * The sentences of errors that the program prints, as they stand in the source: the first text given to each maker of one, with
- * `…` for what is filled in. `docs/reference/troubleshooting.md` explains them.
+ * Error sentences that the program prints, as they stand in the source: the first text passed to each maker, with `…` for
+ * inserted values. `docs/reference/troubleshooting.md` explains them.
  */
 
 /**
- * Whatever makes an error that a person reads, also as the refusal of a request that a command has sent; another's sentence is
- * passed on by a call without a text.
+ * Functions that make an error for a person, including the refusal of a request that a command has sent. A call without a text
+ * passes on another error's sentence.
  */
 const makers =
   /(?:(?:\bnew (?:CommandError|StoreOpenError|AuditRefusal|OpsUnavailableError)|\busageError|#problems\.push|\bwrong|(?<![#.])\brefuse)\((?:\w+, )?|\{ error: )\s*/g;
@@ -22,7 +22,7 @@ function errorSentences(source: string): string[] {
   );
 }
 
-/** The literal that begins there; empty when there is none. */
+/** The string literal at this position; empty: none. */
 function readText(source: string, from: number): string {
   const quote = source[from] ?? '';
   if (!`'"\``.includes(quote)) return '';
@@ -39,7 +39,7 @@ function readText(source: string, from: number): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Position of its closing brace. */
+/** Position of the closing brace. */
 function endOfExpression(source: string, from: number): number {
   let depth = 1;
   for (let at = from; at < source.length; at += 1) {
@@ -81,7 +81,7 @@ test('every row has its sentence in the source', () => {
   );
 });
 
-test('a sentence is read however it is written', () => {
+test('a sentence is found in every form of literal', () => {
   const text = `
     throw new CommandError('it\\'s gone', 'advice');
     throw usageError(

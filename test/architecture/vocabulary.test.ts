@@ -1,4 +1,4 @@
-/** The vocabulary of the code, the tests and the documents: searched for terms of our own that nobody outside would guess. */
+/** Searches code, tests and documents for terms of our own that nobody outside would understand. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ interface TextFile {
   readonly text: string;
 }
 
-/** The term that a newcomer knows, by the word that it stands in for. */
+/** Standard term for each word of our own. */
 const instead = new Map(
   Object.entries({
     house: 'deps or context',
@@ -42,7 +42,7 @@ const instead = new Map(
   }),
 );
 
-/** Each word of ours in names, comments, texts and documents, with the term to write. */
+/** Each such word in names, comments, strings and documents, with the standard term. */
 function foreignWords(files: readonly TextFile[]): string[] {
   return files.flatMap(({ path, text }) => {
     const found = new Set(wordsOf(text).filter((word) => instead.has(word)));
@@ -50,7 +50,7 @@ function foreignWords(files: readonly TextFile[]): string[] {
   });
 }
 
-/** Lower-case words of prose and of the parts of names; a plural counts as its singular. */
+/** Lower-case words of prose and of parts of names; a plural counts as its singular. */
 function wordsOf(text: string): string[] {
   return (text.match(/[A-Z]?[a-z]+/g) ?? []).map((word) => singular(word.toLowerCase()));
 }
@@ -61,14 +61,14 @@ function singular(word: string): string {
   return instead.has(one) ? one : word;
 }
 
-/** A file's head that begins without its noun: it says what is in the file, and not what that is. */
+/** File heads that begin with a clause without its noun. */
 function headsWithoutNoun(files: readonly TextFile[]): string[] {
   return files
     .filter(({ text }) => /^(?:#![^\n]*\n)?\/\*\*\s*(?:\* )?(?:What|Who|Where|Whether)\b/.test(text))
     .map(({ path }) => `${path} begins with a question word`);
 }
 
-/** The list of the words itself says them. */
+/** The list itself contains the words. */
 const isList = (path: string): boolean => path === 'test/architecture/vocabulary.test.ts';
 
 function read(folder: string): TextFile[] {
@@ -82,7 +82,7 @@ function read(folder: string): TextFile[] {
 const sources = read('src');
 const files = [...sources, ...['test', 'bench', 'docs'].flatMap(read)];
 
-test('names, comments and documents use the words of the field', () => {
+test('names, comments and documents use standard terms', () => {
   assert.ok(files.length > 500, 'hardly a file was read');
   assert.deepEqual(foreignWords(files), []);
 });
@@ -91,7 +91,7 @@ test('the head of a file says what it is, with a noun', () => {
   assert.deepEqual(headsWithoutNoun(sources), []);
 });
 
-test('the vocabulary check sees a word of ours, also as a part of a name or a plural, and takes other words', () => {
+test('the vocabulary check sees a word of our own, also in a part of a name or a plural, and permits other words', () => {
   const found = (text: string): number => foreignWords([{ path: 'src/x.ts', text }]).length;
   for (const text of [
     'class CallDesk {}',

@@ -143,7 +143,7 @@ test('an event that is older than the duplicate window is found behind others, b
 test('a NATS without a memory goes on behind the newest event that a node has', async (t) => {
   const { url } = await startNats(t);
   const node = await Node.start(t, url, 5000);
-  await node.log.said(/made anew/);
+  await node.log.logged(/made anew/);
   while (node.events.length === 0) {
     await node.stream.publish(eventOf('device'));
     await new Promise((resolve) => {

@@ -103,7 +103,7 @@ test('streams with other settings are left as they are, and logged', async (t) =
   const log = new WatchedLog();
   const link = await linkTo(t, url, { log, eventsRetainedMax: 5000 });
   await link.ready();
-  const line = await log.said(/other settings/);
+  const line = await log.logged(/other settings/);
   assert.match(line.message, /max_msgs is 100000, wanted 5000/);
   const manager = await jetstreamManager(link.connection);
   assert.equal((await manager.streams.info('test_events')).config.max_msgs, 100_000);
@@ -127,7 +127,7 @@ test('a password that NATS refuses is logged once and stands in no line', async 
   const wrong = server.url.replace('//', '//node:hush@');
   const link = await linkTo(t, wrong, { log });
   assert.equal(link.isUnavailable, true);
-  await log.said(/cannot be reached, and is tried again/);
+  await log.logged(/cannot be reached, and is tried again/);
   assert.doesNotMatch(JSON.stringify(log.lines), /hush/);
   const right = await linkTo(t, server.url.replace('//', '//node:right@'), { log });
   await right.ready();

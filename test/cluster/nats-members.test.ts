@@ -258,6 +258,6 @@ test('a lease that is not one is passed over', async (t) => {
   const { url } = await startNats(t);
   const one = await Life.begin(t, url, memberId('one'));
   await new NatsKvStore(one.link, 'members', one.clock).put('nonsense', Buffer.from('nonsense'));
-  await one.log.said(/a lease of the cluster is malformed/);
+  await one.log.logged(/a lease of the cluster is malformed/);
   assert.deepEqual(one.members.alive(), [one.member]);
 });

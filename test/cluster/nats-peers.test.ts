@@ -118,9 +118,9 @@ test('wakeups that are accepted in a moment are told together, the first at once
   const { kind, wakeups } = notice;
   const [first, ...others] = wakeups;
   for (let number = 0; number < 3; number++) one.peers.notify('everybody', notice);
-  await host.toldTimes(1);
+  await host.receivedNotices(1);
   one.clock.advance(noticesGathered.ms);
-  await host.toldTimes(2);
+  await host.receivedNotices(2);
   assert.deepEqual(
     host.notices.map((told) => told.notice),
     [

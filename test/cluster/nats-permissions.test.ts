@@ -96,7 +96,9 @@ test('with the permissions of the example a node does nothing outside its prefix
   const subjects = ['>', 'other.member.*', '$KV.other_rows.>', '_INBOX.>', 'reveille2.>', '$JS.API.>'];
   for (const subject of subjects) {
     connection.subscribe(subject, { callback: () => undefined });
-    await log.said(new RegExp(`do not let this node subscribe to ${subject.replaceAll(/[.*$]/g, '\\$&')}$`));
+    await log.logged(
+      new RegExp(`do not let this node subscribe to ${subject.replaceAll(/[.*$]/g, '\\$&')}$`),
+    );
   }
   const places = [
     'other.everybody',
@@ -107,7 +109,7 @@ test('with the permissions of the example a node does nothing outside its prefix
   for (const subject of places) {
     connection.publish(subject, 'x');
     connection.publish(subject, 'x');
-    await log.said(new RegExp(`do not let this node publish to ${subject.replaceAll(/[.*$]/g, '\\$&')}$`));
+    await log.logged(new RegExp(`do not let this node publish to ${subject.replaceAll(/[.*$]/g, '\\$&')}$`));
   }
   await connection.flush();
   assert.equal(
@@ -148,6 +150,6 @@ test(
     assert.equal(link.isUnavailable, false);
     const log = new WatchedLog();
     assert.equal((await linkTo(t, url, { log })).isUnavailable, true);
-    assert.match(JSON.stringify((await log.said(/cannot be reached, and/)).fields), /self-signed/);
+    assert.match(JSON.stringify((await log.logged(/cannot be reached, and/)).fields), /self-signed/);
   },
 );

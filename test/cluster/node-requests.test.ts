@@ -10,7 +10,7 @@ import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { callBody, callEnd, callStatus, issuance } from '../support/call-actions.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
 import { ClusterSite } from '../support/cluster-site.ts';
-import type { ToldEvent } from '../support/event-log-check.ts';
+import type { PublishedEvent } from '../support/event-log-check.ts';
 import { EventReader, readEvents } from '../support/event-reader.ts';
 import { hangMsMax } from '../support/hang-limit.ts';
 import { startNats } from '../support/nats-server.ts';
@@ -43,7 +43,7 @@ const site = {
 const wakeupPath = '/v1/device/wakeup-request';
 const ofDevice =
   (device: number) =>
-  ({ device_id: deviceId }: ToldEvent): boolean =>
+  ({ device_id: deviceId }: PublishedEvent): boolean =>
     deviceId === siteDevice(device);
 
 function sessionOf({ json }: ApiAnswer): string {
@@ -259,7 +259,7 @@ test('a cursor of one goes on at any other, without loss or repeat, and one that
   const { next } = await readEvents(first, 'latest', 1);
   await controller.close();
   const module = await site.module(number);
-  const isLast = (event: ToldEvent): boolean => isOurs(event) && event.type === 'device.sleep.login';
+  const isLast = (event: PublishedEvent): boolean => isOurs(event) && event.type === 'device.sleep.login';
   const rest = (await reader.until(isLast)).filter(isOurs);
   // The end at one member and the login at another: which is first in the log, nobody says.
   assert.ok(rest.length <= 2);
@@ -436,7 +436,7 @@ test('a device is added, changed and removed by any, read at once there and soon
     await allCome((asked) => asked.connectivity(id), hasCode(40403));
     const removed = await api.call({ method: 'DELETE', path: devicesPath, query: `device_id=${id}` });
     assert.deepEqual([removed.status, removed.json.code], [200, 0], removed.text);
-    const isOwn = (event: ToldEvent): boolean => event.device_id === id;
+    const isOwn = (event: PublishedEvent): boolean => event.device_id === id;
     const told = await reader.until((event) => isOwn(event) && event.type === 'device.registry.removed');
     assert.deepEqual(
       told.filter(isOwn).map(({ type, seq }) => [type, seq]),

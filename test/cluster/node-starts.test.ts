@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { runCli } from '../support/cli-process.ts';
 import { ClusterSite, type SiteNode } from '../support/cluster-site.ts';
-import type { ToldEvent } from '../support/event-log-check.ts';
+import type { PublishedEvent } from '../support/event-log-check.ts';
 import { EventReader, readEvents } from '../support/event-reader.ts';
 import { startNats } from '../support/nats-server.ts';
 import { serveArguments } from '../support/server-process.ts';
@@ -138,8 +138,8 @@ test('three nodes that are restarted one after another lose no wakeup that was a
 });
 
 /** All that it reads, once that has so many accepted wakeups, or does not come to have them. */
-async function noteLogged(reader: EventReader, count: number): Promise<ToldEvent[]> {
-  const events: ToldEvent[] = [];
+async function noteLogged(reader: EventReader, count: number): Promise<PublishedEvent[]> {
+  const events: PublishedEvent[] = [];
   for (const endMs = performance.now() + hangMsMax; performance.now() < endMs; await wait(50)) {
     events.push(...(await reader.rest()));
     if (events.filter(({ type }) => type === 'device.wakeup.accepted').length >= count) break;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ClusterSite, type SiteNode } from '../support/cluster-site.ts';
-import type { ToldEvent } from '../support/event-log-check.ts';
+import type { PublishedEvent } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { startNats } from '../support/nats-server.ts';
 import { siteAppId, siteDevice } from '../support/site-server.ts';
@@ -100,7 +100,7 @@ class Comings {
 }
 
 /** The whole log, once nothing more comes: the ends of those that a dead node had come with its failover. */
-async function settledLog(node: SiteNode): Promise<ToldEvent[]> {
+async function settledLog(node: SiteNode): Promise<PublishedEvent[]> {
   const reader = new EventReader(node.api);
   const log = await reader.rest();
   for (let quietMs = 0; quietMs < 3000; quietMs += 250) {
@@ -112,7 +112,7 @@ async function settledLog(node: SiteNode): Promise<ToldEvent[]> {
   return log;
 }
 
-async function delivered(receiver: WebhookReceiver, log: readonly ToldEvent[]): Promise<void> {
+async function delivered(receiver: WebhookReceiver, log: readonly PublishedEvent[]): Promise<void> {
   const endMs = performance.now() + hangMsMax;
   for (;;) {
     const ids = new Set(receiver.received.map(({ event }) => event?.id));

@@ -116,7 +116,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     }));
     for (const [number, session] of ended.entries())
       kept.calls.write(session.deviceId, [session], number % 3 === 0 ? null : endOf(session));
-    const published = (await kept.told()).map(({ deviceId, data }) => {
+    const published = (await kept.committedEvents()).map(({ deviceId, data }) => {
       return { deviceId, session: 'session' in data ? data.session : null };
     });
     const expected = ended
@@ -129,7 +129,7 @@ export function callRecordsConformance(name: string, make: MakeKeptRecords): voi
     const kept = await make(t);
     for (const written of [sessions, [audioCall], []]) {
       kept.calls.write(device, written, null);
-      await kept.told();
+      await kept.committedEvents();
       assert.deepEqual(await kept.recallCalls(device), written.map(sharedCall));
     }
     assert.deepEqual(await kept.recallCalls('another' as DeviceId), []);

@@ -51,7 +51,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     assert.deepEqual(sleep.read(device), refreshed);
     end(kept, 2);
     assert.equal(sleep.read(device)?.openSession, null);
-    await kept.told();
+    await kept.committedEvents();
     assert.equal(sleep.read(device)?.openSession, null);
   });
 
@@ -61,12 +61,12 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     end(kept, 1);
     const ended = { ...opened(1), openSession: null, lastHeartbeatAt: nowS + 1, lastOfflineAt: nowS + 2 };
     assert.deepEqual(kept.sleep.read(device), ended);
-    await kept.told();
+    await kept.committedEvents();
     assert.deepEqual(kept.sleep.read(device), ended);
     login(kept, 5);
     const next = { ...ended, epoch: 2, lastLoginAt: nowS + 5, openSession: idOf(5) };
     assert.deepEqual(kept.sleep.read(device), next);
-    await kept.told();
+    await kept.committedEvents();
     assert.deepEqual(kept.sleep.read(device), next);
   });
 
@@ -92,7 +92,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     assert.equal(kept.sleep.read('TESTDEVICE0' as DeviceId), null);
     await kept.sleep.allCommitted();
     end(kept, 2, other);
-    await kept.told();
+    await kept.committedEvents();
     assert.deepEqual(kept.sleep.read(device), opened(1));
     assert.equal(kept.sleep.read(other)?.openSession, null);
   });
@@ -110,7 +110,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
       end(kept, number, deviceId);
       expected.push({ deviceId, type: 'device.sleep.offline', epoch, session: idOf(number) });
     }
-    const published = (await kept.told()).map(({ deviceId, type, epoch, data }) => {
+    const published = (await kept.committedEvents()).map(({ deviceId, type, epoch, data }) => {
       return { deviceId, type, epoch, session: 'session' in data ? data.session : null };
     });
     assert.deepEqual(inOrder(kept, published), inOrder(kept, expected));

@@ -49,7 +49,7 @@ async function linked(pieceBytesMax: number): Promise<Gateways> {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene, { pieceBytesMax }).ready();
   const { service } = link.media;
-  return { scene, service, flush: () => link.settle(), pass: (ms) => link.pass(ms) };
+  return { scene, service, flush: () => link.untilIdle(), pass: (ms) => link.pass(ms) };
 }
 
 interface Connected<Leg> {
@@ -117,7 +117,7 @@ for (const [name, make] of Object.entries(implementations)) {
       'closed ended',
     ]);
     assert.deepEqual(legWords(device.leg), ['ringing', 'connected', 'closed ended']);
-    assert.deepEqual(scene.told(call), [
+    assert.deepEqual(scene.callEvents(call), [
       'started establishing',
       'state ringing',
       'state attempting',
@@ -156,7 +156,7 @@ for (const [name, make] of Object.entries(implementations)) {
     bridge.open?.answerAssignment(true);
     await front.flush();
     const request = { width: 320, height: 240, rotation: 0, maxFps: 15 };
-    assert.deepEqual(bridge.leg.told, [
+    assert.deepEqual(bridge.leg.messages, [
       { kind: 'assign', sessionId: call, media: callMedia },
       { kind: 'start', sessionId: call, room: callRoom, request, media: callMedia },
     ]);
@@ -276,7 +276,7 @@ for (const [name, make] of Object.entries(implementations)) {
     for (const state of ['ringing', 'attempting', 'connected'] as const) open?.report(progress(state));
     open?.report(hangup);
     await front.flush();
-    assert.deepEqual(front.scene.told(call), [
+    assert.deepEqual(front.scene.callEvents(call), [
       'started establishing',
       'state ringing',
       'state attempting',
@@ -394,7 +394,7 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.equal(await refusal(service.admitBridge(bridgeKey, null)), 'unavailable');
     assert.equal(await refusal(service.admitViewer(scene.ticket(call))), 'unavailable');
     assert.deepEqual(scene.service.counts(), nobody);
-    assert.deepEqual(scene.told(call), ['started establishing']);
+    assert.deepEqual(scene.callEvents(call), ['started establishing']);
     assert.equal(scene.state(call), 'establishing');
   });
 }

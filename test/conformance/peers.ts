@@ -140,7 +140,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const { one, two, host } = await pairOf(t, makeNetwork);
     const many: PeerNotice[] = Array.from({ length: 50 }, () => notices).flat();
     for (const notice of many) one.notify(two.self, notice);
-    await host.toldTimes(many.length);
+    await host.receivedNotices(many.length);
     assert.deepEqual(
       host.notices,
       many.map((notice) => ({ notice, from: one.self })),
@@ -152,9 +152,9 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const third = new ScriptedHost();
     const three = await network.join(third);
     one.notify('everybody', oneNotice);
-    await Promise.all([host.toldTimes(1), third.toldTimes(1)]);
+    await Promise.all([host.receivedNotices(1), third.receivedNotices(1)]);
     three.notify('everybody', otherNotice);
-    await Promise.all([host.toldTimes(2), ownHost.toldTimes(1)]);
+    await Promise.all([host.receivedNotices(2), ownHost.receivedNotices(1)]);
     const words = [ownHost, host, third].map((each) => each.notices.map(({ notice }) => notice.kind));
     assert.deepEqual(words, [[otherNotice.kind], [oneNotice.kind, otherNotice.kind], [oneNotice.kind]]);
   });
@@ -163,7 +163,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const { one, two, host } = await pairOf(t, makeNetwork);
     one.notify('node-9/9@never' as MemberId, oneNotice);
     one.notify(two.self, otherNotice);
-    await host.toldTimes(1);
+    await host.receivedNotices(1);
     assert.deepEqual(host.notices, [{ notice: otherNotice, from: one.self }]);
   });
 

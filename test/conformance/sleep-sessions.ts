@@ -89,7 +89,7 @@ class Scene {
     const [end] = await this.sessions.endedSessions();
     assert.ok(end !== undefined);
     assert.deepEqual(pick(end.ticket), pick(this.sessions.tickets.at(-1)));
-    await this.front.settle();
+    await this.front.untilIdle();
     assert.equal(this.sessions.ends.length, 1);
     return end;
   }
@@ -98,7 +98,7 @@ class Scene {
   delayAnswers(): HeldAnswers {
     const { answers } = this.front;
     assert.ok(answers !== null);
-    answers.hold();
+    answers.withhold();
     return answers;
   }
 }
@@ -169,7 +169,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     await scene.module();
     older.socket.end();
     await older.gone;
-    await scene.front.settle();
+    await scene.front.untilIdle();
     assert.deepEqual(scene.sessions.ends, []);
     assert.deepEqual([replaced.isOpen, scene.connection.isOpen], [false, true]);
     assert.equal(await replaced.wake(null), 'refused');
@@ -183,7 +183,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     await scene.front.pass(3000);
     assert.equal(scene.connection.lastHeartbeatAt, 0);
     peer.send('heartbeat');
-    await scene.front.settle();
+    await scene.front.untilIdle();
     const arrivedS = scene.nowS;
     await scene.front.pass(3000);
     assert.equal(scene.connection.lastHeartbeatAt, arrivedS);
@@ -240,7 +240,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     assert.equal(scene.connection.isOpen, false);
     assert.equal(await scene.connection.wake(null), 'refused');
     await peer.gone;
-    await scene.front.settle();
+    await scene.front.untilIdle();
     assert.deepEqual(scene.sessions.ends, []);
     assert.equal(scene.telemetry.count('end kicked'), 1);
     assert.equal(scene.front.listener.sessionCount, 0);
@@ -272,7 +272,7 @@ export function sleepSessionsConformance({ name, make, answersLater }: SleepFron
     const stuck = await fillKernel(scene.front.connection());
     if (stuck === null) return t.skip('the kernel here holds more than this test will write');
     const behind = scene.connection.wake(null);
-    await scene.front.settle();
+    await scene.front.untilIdle();
     await scene.front.pass(1000);
     assert.deepEqual([await stuck.answer, await behind], ['unknown', 'refused']);
     await scene.front.pass(9000);
@@ -293,7 +293,7 @@ function laterAnswers(
     const peer = await scene.caller();
     await scene.sessions.loggedIn();
     const woken = scene.connection.wake(null);
-    await scene.front.settle();
+    await scene.front.untilIdle();
     assert.deepEqual([peer.unread, scene.front.listener.sessionCount], [0, 0]);
     answers.release();
     assert.equal(await woken, 'written');
@@ -306,7 +306,7 @@ function laterAnswers(
     const peer = await scene.caller({ secret: 'wrong' });
     await until(() => scene.front.listener.handshakeCount === 1);
     peer.send('heartbeat');
-    await scene.front.settle();
+    await scene.front.untilIdle();
     answers.release();
     assert.equal(await peer.readAll(), 'ERR denied\n');
     assert.equal(scene.telemetry.count('login denied'), 1);
@@ -398,7 +398,7 @@ function laterAnswers(
     answers.release();
     await peer.gone;
     await until(() => scene.front.listener.handshakeCount === 0);
-    await scene.front.settle();
+    await scene.front.untilIdle();
     assert.deepEqual(scene.sessions.ends, []);
     assert.equal(scene.front.listener.sessionCount, 0);
     assert.equal(scene.telemetry.count('end kicked'), 1);
@@ -414,7 +414,7 @@ function laterAnswers(
     answers.release();
     assert.equal(await newer.read(3), 'OK\n');
     await older.gone;
-    await scene.front.settle();
+    await scene.front.untilIdle();
     assert.deepEqual(scene.sessions.ends, []);
     assert.equal(scene.front.listener.sessionCount, 1);
     assert.equal(await scene.connection.wake(null), 'written');

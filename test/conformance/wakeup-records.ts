@@ -72,7 +72,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
       for (const record of [first, ofGate, second]) wakeups.save(app, requestId, record, null);
       wakeups.save(app, requestId, { ...first, isAwaited: false, status: 'expired' }, null);
       wakeups.save('other' as ApplicationId, requestId, wakeup(4), null);
-      if (isCommitted) await kept.told();
+      if (isCommitted) await kept.committedEvents();
       const recall = (of?: DeviceId): Promise<WakeupRecord | null> =>
         kept.recallWakeup(latestOf(app, requestId, of));
       for (const find of [
@@ -107,7 +107,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
       wakeups.save(app, requestId, first, null);
       wakeups.save(app, other, alias, null);
       wakeups.save(app, requestId, settled, null);
-      if (isCommitted) await kept.told();
+      if (isCommitted) await kept.committedEvents();
       assert.deepEqual(wakeups.find(latestOf(app, other)), alias);
       if (isCommitted) assert.deepEqual(await kept.recallWakeup(latestOf(app, other)), alias);
       assert.deepEqual(wakeups.find(latestOf(app, requestId)), settled);
@@ -160,7 +160,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
         event,
       );
     }
-    const published = (await kept.told()).map(({ deviceId, data }) => ({ deviceId, data }));
+    const published = (await kept.committedEvents()).map(({ deviceId, data }) => ({ deviceId, data }));
     const expected = drafts
       .filter((_, number) => number % 3 > 0)
       .map(({ deviceId, data }) => ({ deviceId, data }));
@@ -171,7 +171,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
     const kept = await make(t);
     for (const record of [accepted, completed]) {
       kept.wakeups.save(app, requestId, record, null);
-      await kept.told();
+      await kept.committedEvents();
       assert.deepEqual(await kept.recallWakeup(latestOf(app, requestId)), record);
       assert.deepEqual(await kept.recallWakeup({ appId: app, requestId, which: record.id }), record);
     }

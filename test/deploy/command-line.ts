@@ -1,14 +1,14 @@
-/** The command lines of `deploy/`, as the program parses them. */
+/** Parses the command lines in `deploy/` as the program does. */
 import assert from 'node:assert/strict';
 import { buildProgram } from '../../src/program.ts';
 
 export interface CommandLine {
   readonly command: string;
-  /** Its own options, by name. */
+  /** Options of the command, by name. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** `args`: behind the program's name. Rejects a command, an option or a value that the program refuses. */
+/** `args`: arguments after the program's name. Rejects for a command, option or value that the program refuses. */
 export async function parseCommandLine(args: readonly string[]): Promise<CommandLine> {
   const program = await buildProgram(args);
   const name = args[0] ?? '';
@@ -19,7 +19,7 @@ export async function parseCommandLine(args: readonly string[]): Promise<Command
   return { command: name, options: command.opts() };
 }
 
-/** Settings that the options of `serve` override, as `section.key=value`. */
+/** Settings that options of `serve` override, each `section.key=value`. */
 export function overridesOf({ command, options }: CommandLine): string[] {
   const { edges = '0', fronts = '0' } = options as { readonly edges?: string; readonly fronts?: string };
   return command === 'serve' ? [`sleep.edges=${edges}`, `api.fronts=${fronts}`] : [];

@@ -1,7 +1,4 @@
-/**
- * The image and the compose file, as far as they can be read: no Docker engine runs here, so that neither is built or
- * started.
- */
+/** Checks the image and the compose file statically: no Docker engine is available here, so neither is built or started. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +28,7 @@ interface Compose {
   readonly volumes: Readonly<Record<string, null>>;
 }
 
-/** Name, then a version that names one release: no `latest`, and no number alone. */
+/** An image name with a full version: neither `latest` nor a single number. */
 const pinned = /^[\w./-]+:v?\d+\.\d+\.\d+[\w.-]*$/;
 
 interface Instruction {
@@ -39,7 +36,7 @@ interface Instruction {
   readonly text: string;
 }
 
-/** Continued lines as one. */
+/** Joins continued lines. */
 function readInstructions(text: string): Instruction[] {
   const lines = text
     .replace(/^#.*\n/gm, '')
@@ -55,7 +52,7 @@ function readInstructions(text: string): Instruction[] {
 
 const dockerfile = readInstructions(readDeployed('docker/Dockerfile'));
 const stageAt = dockerfile.findLastIndex(({ name }) => name === 'FROM');
-/** What is run; the stages before it make what it has. */
+/** The final stage; earlier stages only build its contents. */
 const image = dockerfile.slice(stageAt);
 
 function textsOf(instructions: readonly Instruction[], name: string): string[] {
@@ -71,7 +68,7 @@ const imageSettings = settingsOf(imageEnvironment, overridesOf(imageCommand));
 const compose = readYaml('docker/compose.yaml') as Compose;
 const server = compose.services['reveille'] ?? assert.fail('no server');
 
-/** As the container has them: those of the image, and of the compose file over them. */
+/** Settings of the container: those of the image, overridden by the compose file. */
 const serverSettings = settingsOf(
   {
     ...imageEnvironment,
@@ -82,7 +79,7 @@ const serverSettings = settingsOf(
   overridesOf(imageCommand),
 );
 
-test('every stage begins with one release of Node, the same', () => {
+test('every stage starts from the same release of Node', () => {
   const bases = textsOf(dockerfile, 'FROM')
     .slice(0, -1)
     .map((text) => text.split(' ')[0] ?? '');
@@ -91,7 +88,7 @@ test('every stage begins with one release of Node, the same', () => {
   assert.match(bases[0] ?? '', pinned);
 });
 
-test('the image runs as somebody who is not root, and has a health check', () => {
+test('the image runs as a user other than root, and has a health check', () => {
   assert.equal(textsOf(image, 'USER').at(-1), 'node');
   assert.equal(textsOf(image, 'HEALTHCHECK').length, 1);
   assert.ok(textsOf(image, 'HEALTHCHECK')[0]?.includes('/livez'));
@@ -102,7 +99,7 @@ test('the image serves with two edges and two fronts', () => {
   assert.equal(imageSettings.api.fronts, 2);
 });
 
-test('the server leaves no core, which would have every secret in it', () => {
+test('the server writes no core dump, which would contain every secret', () => {
   assert.equal(server.ulimits?.core, 0);
 });
 
@@ -115,7 +112,7 @@ test('no shell stands between a signal and the server', () => {
   assert.ok(Array.isArray(JSON.parse(check.slice(check.indexOf('['))) as unknown), check);
 });
 
-test('what the image copies is there, and let in by its .dockerignore', () => {
+test('files that the image copies exist, and its .dockerignore admits them', () => {
   const letIn = new Set(
     [...readDeployed('docker/Dockerfile.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path]) => path),
   );
@@ -129,7 +126,7 @@ test('what the image copies is there, and let in by its .dockerignore', () => {
   }
 });
 
-test('stages name each other, and packages come from the lock file', () => {
+test('stages refer to existing stages, and packages come from the lock file', () => {
   const stages = new Set(textsOf(dockerfile, 'FROM').map((text) => / AS ([\w-]+)$/.exec(text)?.[1]));
   for (const text of textsOf(dockerfile, 'COPY')) {
     const [, from] = /^--from=(\w+) /.exec(text) ?? [];
@@ -146,13 +143,13 @@ test('the image exposes the ports that it listens on', () => {
   assert.equal(textsOf(image, 'VOLUME')[0], imageSettings.data.dir);
 });
 
-test('every image of the compose file is one release, ours the present one', () => {
+test('every image of the compose file has a fixed release, ours the current one', () => {
   for (const { image: name } of Object.values(compose.services)) assert.match(name, pinned);
   assert.equal(server.image, `reveille:${readVersion()}`);
   assert.ok(readDeployed('docker/Dockerfile').includes(`-t reveille:${readVersion()}`));
 });
 
-test('what the compose file refers to is there', () => {
+test('files, volumes and services that the compose file refers to exist', () => {
   for (const [name, { volumes = [], build, depends_on: others = [] }] of Object.entries(compose.services)) {
     for (const volume of volumes) {
       const [source = ''] = volume.split(':');
@@ -173,10 +170,10 @@ test('what the compose file refers to is there', () => {
   );
 });
 
-test('each listener has a port of this machine, and the one of operators is on loopback alone', () => {
+test('each listener has a port of the host, and the ops port is only on loopback', () => {
   const { api, sleep, signal, media, ops, data } = serverSettings;
   const ports = [api, sleep, signal, media].map(({ listen: { port } }) => `${port}:${port}`);
-  // WebRTC's port is announced as it is.
+  // WebRTC announces its port number, so both sides have to be equal.
   const expected = [
     ...ports,
     `${media.listen.port}:${media.listen.port}/udp`,
@@ -186,7 +183,7 @@ test('each listener has a port of this machine, and the one of operators is on l
   assert.ok(server.volumes?.some((volume) => volume.endsWith(`:${data.dir}`)));
 });
 
-test('a drain ends before Docker loses patience', () => {
+test("a drain ends before Docker's stop timeout", () => {
   const patienceMs = Number.parseInt(server.stop_grace_period ?? '', 10) * 1000;
   assert.ok(patienceMs > serverSettings.sleep.drain_deadline_ms + processStopMsMax + edgeStopMsMax);
   assert.equal(server.restart, 'unless-stopped');

@@ -1,4 +1,4 @@
-/** The files of `deploy/` as values: YAML, settings that they give a server, and references between them. */
+/** Reads the files of `deploy/`: YAML, the server's settings in them, and references between them. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse, parseAllDocuments } from 'yaml';
@@ -6,7 +6,7 @@ import { loadSettings, variablePrefix } from '../../src/server/config/settings.t
 import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { checkout, readFromRoot } from '../support/checkout.ts';
 
-/** A path below `deploy/`, for tools. */
+/** Absolute path of a file below `deploy/`, for tools. */
 export function deployedPath(path: string): string {
   return fileURLToPath(new URL(`deploy/${path}`, checkout));
 }
@@ -19,12 +19,12 @@ export function namesIn(folder: string): string[] {
   return readdirSync(deployedPath(folder)).sort();
 }
 
-/** With the merge keys of compose files. */
+/** Supports merge keys, as compose files use them. */
 export function readYaml(path: string): unknown {
   return parse(readDeployed(path), { merge: true });
 }
 
-/** Every document of a file; throws for a mistake in any. */
+/** Reads all documents of a file; throws for an error in any. */
 export function readDocuments(path: string): unknown[] {
   return parseAllDocuments(readDeployed(path)).map((document) => {
     if (document.errors.length > 0) throw new Error(`${path}: ${String(document.errors[0])}`);
@@ -32,13 +32,13 @@ export function readDocuments(path: string): unknown[] {
   });
 }
 
-/** The settings of a server that has these variables, of which those of others are passed over. Throws what is wrong. */
+/** Settings of a server with these environment variables; unrelated variables are ignored. Throws for invalid ones. */
 export function settingsOf(env: Readonly<Record<string, string>>, overrides: string[] = []): Settings {
   const ours = Object.entries(env).filter(([name]) => name.startsWith(variablePrefix));
   return loadSettings({ env: Object.fromEntries(ours), overrides });
 }
 
-/** Names of `${NAME}`, `${NAME:-default}` and `${NAME:?why}`, each in place of what `values` has for it, or its default. */
+/** Replaces `${NAME}`, `${NAME:-default}` and `${NAME:?why}` by the value in `values`, or by the default. */
 export function substitute(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string, kind?: string, given?: string) => {
     const value = values[name] ?? (kind === '-' ? given : undefined);

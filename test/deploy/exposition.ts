@@ -1,4 +1,4 @@
-/** `/metrics` of a running server: metrics by name, and the labels of their samples. */
+/** `/metrics` of a running server: metrics by name, with the labels of their samples. */
 import { declaredMetrics } from '../support/metrics-document.ts';
 import { matches, readQuery, type Matcher } from './query.ts';
 
@@ -9,11 +9,11 @@ export interface ExposedMetric {
 
 const lines = /^# TYPE (\S+) (\S+)$|^([A-Za-z_:][\w:]*)(?:\{(.*)\})? \S+$/gm;
 const histogramPart = /_(?:bucket|sum|count)$/;
-/** What Prometheus adds to every sample, and what only histograms have. */
+/** Labels that Prometheus adds to every sample. */
 const addedLabels: ReadonlySet<string> = new Set(['job', 'instance']);
-/** Those of several processes have it, besides those that it is declared for. */
+/** Metrics of each process also have the label `process`. */
 const perProcess = /^(?:process|nodejs)_/;
-/** Prometheus' own, which no server exposes. */
+/** Metrics that Prometheus itself generates. */
 const madeByPrometheus: ReadonlySet<string> = new Set(['up', 'ALERTS']);
 
 export class Exposition {
@@ -35,7 +35,7 @@ export class Exposition {
     return this.#metrics.size;
   }
 
-  /** What an expression names and this server does not have, a sentence each. */
+  /** Metrics and labels in an expression that this server does not expose, one sentence each. */
   findMissing(expression: string): string[] {
     const { metrics, grouping } = readQuery(expression);
     const known = metrics.filter(({ metric }) => !madeByPrometheus.has(metric));
@@ -70,7 +70,7 @@ export class Exposition {
     return labels;
   }
 
-  /** Of a histogram's series, the histogram. */
+  /** The name of the histogram for one of its series; any other name unchanged. */
   #baseOf(metric: string): string {
     const base = metric.replace(histogramPart, '');
     return this.#metrics.get(base)?.type === 'histogram' ? base : metric;

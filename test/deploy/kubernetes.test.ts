@@ -1,7 +1,6 @@
 /**
- * The manifests of Kubernetes: their fields by its API as types (version 1.30), and what types do not say: that selectors,
- * ports, volumes, secrets and settings fit each other. Forms of quantities, and what an admission controller thinks, are
- * not checked: no cluster runs here.
+ * Checks the Kubernetes manifests: fields against types of its API (version 1.30), and the consistency of selectors, ports,
+ * volumes, secrets and settings. Quantities and admission controllers are not checked: no cluster is available here.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -79,7 +78,6 @@ function ofKind(kind: string): Manifest[] {
   return manifests.filter((manifest) => manifest.kind === kind);
 }
 
-/** StatefulSets and Deployments. */
 const sets = [...ofKind('StatefulSet'), ...ofKind('Deployment')].map(({ metadata, spec }) => {
   const { template } = spec;
   assert.ok(template !== undefined);
@@ -107,9 +105,9 @@ function setOf(selector: Labelled | { readonly matchLabels: Labelled } | undefin
   );
 }
 
-/** Complaints of the compiler about manifests as values of the types of their kinds. */
+/** Compiler errors when manifests are typed as their kinds. */
 function findTypeErrors(t: TestContext, given: readonly TypedManifest[]): string {
-  // Below the checkout, where the types are found.
+  // Below the checkout, so that the compiler finds the types.
   const build = fileURLToPath(new URL('.test-build/', checkout));
   mkdirSync(build, { recursive: true });
   const folder = mkdtempSync(join(build, 'manifests-'));
@@ -137,11 +135,11 @@ function findTypeErrors(t: TestContext, given: readonly TypedManifest[]): string
 
 test('there are manifests', () => assert.ok(manifests.length > 8, String(manifests.length)));
 
-test('every field is one of the API of Kubernetes, and of its type', (t) => {
+test('every field belongs to the Kubernetes API and has its type', (t) => {
   assert.equal(findTypeErrors(t, manifests), '');
 });
 
-test('a field that is misspelled, of another type or missing would be seen', (t) => {
+test('canary: a misspelled, mistyped or missing field is detected', (t) => {
   const set = ofKind('StatefulSet')[0] ?? assert.fail('no set');
   const { selector: _, ...unselective } = set.spec;
   const wrong: readonly (readonly [spec: object, complaint: RegExp])[] = [
@@ -155,7 +153,7 @@ test('a field that is misspelled, of another type or missing would be seen', (t)
   }
 });
 
-test('everything is in one namespace, which is made', () => {
+test('everything is in one namespace, which the manifests create', () => {
   const [namespace] = ofKind('Namespace');
   const others = manifests.filter((one) => one !== namespace);
   assert.deepEqual(
@@ -164,7 +162,7 @@ test('everything is in one namespace, which is made', () => {
   );
 });
 
-test('services, budgets and policies find their pods, and the ports by their names', () => {
+test('services, budgets and policies select existing pods, and name existing ports', () => {
   for (const { metadata, spec } of [
     ...ofKind('Service'),
     ...ofKind('PodDisruptionBudget'),
@@ -185,7 +183,7 @@ test('services, budgets and policies find their pods, and the ports by their nam
   }
 });
 
-test('pods run as somebody who is not root, and write into their volumes alone', () => {
+test('pods run as a user other than root, and write only to their volumes', () => {
   for (const { pod, container, spec } of sets) {
     assert.equal(pod.securityContext.runAsNonRoot, true);
     assert.equal(container.securityContext.readOnlyRootFilesystem, true);
@@ -196,7 +194,7 @@ test('pods run as somebody who is not root, and write into their volumes alone',
   }
 });
 
-test('variables that Kubernetes makes of services are kept from the server, which refuses unknown ones', () => {
+test('service variables of Kubernetes do not reach the server, which refuses unknown variables', () => {
   for (const { pod } of sets) assert.equal(pod.enableServiceLinks, false);
   assert.throws(() => settingsOf({ REVEILLE_SLEEP_SERVICE_HOST: '10.0.0.1' }));
 });
@@ -208,7 +206,7 @@ test('the server is probed at the ops listener', () => {
   assert.deepEqual(container['readinessProbe']?.httpGet, { path: '/readyz', port: 'ops' });
 });
 
-/** As a pod has them: those of the image, of its config maps and of its variables, with the options of its command. */
+/** Settings of a pod: those of the image, its config maps and variables, and the options of its command. */
 async function settingsIn({ container }: (typeof sets)[number]): Promise<Settings> {
   const configured = (container.envFrom ?? []).flatMap(({ configMapRef }) => {
     const map = ofKind('ConfigMap').find(({ metadata }) => metadata.name === configMapRef.name);
@@ -237,7 +235,7 @@ function portNamed({ container }: (typeof sets)[number], named: string): number 
   return container.ports.find(({ name }) => name === named)?.containerPort;
 }
 
-test('the server has settings that it takes, two edges, two fronts, and files and ports that are there', async () => {
+test('the server has valid settings, two edges, two fronts, and existing files and ports', async () => {
   const { api, sleep, signal, media, ops, data, edges: gate } = await settingsIn(core);
   assert.equal(core.spec.replicas, 1);
   assert.equal(sleep.edges, 2);
@@ -250,7 +248,7 @@ test('the server has settings that it takes, two edges, two fronts, and files an
   assert.ok(patienceMs > 5000 + sleep.drain_deadline_ms + processStopMsMax + edgeStopMsMax);
 });
 
-test('edges in pods of their own have the key and the address of the core, and its address for devices', async () => {
+test('edges in separate pods have the key and address of the core, and its address for devices', async () => {
   const { edge, sleep } = await settingsIn(edges);
   const server = await settingsIn(core);
   assertMounted(edges, [edge.key_file]);
@@ -264,7 +262,7 @@ test('edges in pods of their own have the key and the address of the core, and i
   assert.ok((edges.pod.terminationGracePeriodSeconds ?? 0) * 1000 > 5000 + sleep.drain_deadline_ms);
 });
 
-test('every secret that a pod needs is made by a line of deploy/README.md', () => {
+test('a line of deploy/README.md creates every secret that a pod needs', () => {
   const page = readDeployed('README.md');
   const text = JSON.stringify(sets);
   const named = [

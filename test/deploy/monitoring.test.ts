@@ -1,4 +1,4 @@
-/** Alerts and dashboard: Prometheus takes them, and what they ask for is on /metrics of a server. */
+/** Checks that Prometheus accepts the alerts and the dashboard, and that a server exposes the metrics that they use. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ const dashboardQueries = [
   ...dashboard.annotations.list.map(({ expr }) => expr),
 ];
 
-// With an edge and a front, /metrics has all that there is.
+// With an edge and a front, /metrics has every metric.
 const { ports } = await startServerProcess({ after }, [`data.dir=${temporaryDirectory({ after })}`], {}, [
   '--edges',
   '1',
@@ -64,15 +64,15 @@ const live = new Exposition(await answer.text());
 
 test('the server exposes metrics', () => assert.ok(live.size > 60, String(live.size)));
 
-test('Prometheus takes its configuration and the alerts', async () => {
+test('Prometheus accepts its configuration and the alerts', async () => {
   await runTool('promtool', ['check', 'config', deployedPath('prometheus/prometheus.yml')]);
 });
 
-test('every alert fires when it is to, and not before', async () => {
+test('every alert fires when it should, and not before', async () => {
   await runTool('promtool', ['test', 'rules', deployedPath('prometheus/alerts.test.yml')]);
 });
 
-test('every alert has a moment at which it fires in the tests, and one at which it does not', () => {
+test('the tests of every alert have a moment at which it fires, and one at which it does not', () => {
   const moments = (readYaml('prometheus/alerts.test.yml') as AlertTests).tests.flatMap(
     ({ alert_rule_test: tests }) => tests,
   );
@@ -84,7 +84,7 @@ test('every alert has a moment at which it fires in the tests, and one at which 
   assert.deepEqual(tested(false), [...alertNames].sort());
 });
 
-test('every alert says how urgent it is and what has happened', () => {
+test('every alert has a severity and a summary', () => {
   for (const { alert, labels, annotations } of alerts) {
     assert.match(labels?.severity ?? '', /^(?:critical|warning)$/, alert);
     assert.ok((annotations?.summary ?? '') !== '', alert);
@@ -97,16 +97,16 @@ test('docs/alerts.md has a row for every alert, and for no other', () => {
   assert.deepEqual(rows.sort(), [...alertNames].sort());
 });
 
-test('what alerts ask for is on /metrics', () => {
+test('/metrics has every metric that alerts use', () => {
   for (const { alert, expr } of alerts) assert.deepEqual(live.findMissing(expr), [], alert);
 });
 
-test('what the dashboard asks for is on /metrics', () => {
+test('/metrics has every metric that the dashboard uses', () => {
   assert.ok(dashboardQueries.length > 40);
   for (const expr of dashboardQueries) assert.deepEqual(live.findMissing(withoutVariables(expr)), [], expr);
 });
 
-test('a metric, a label and a value that are gone would be seen', () => {
+test('canary: a missing metric, label or value is detected', () => {
   const missing = (expr: string): number => live.findMissing(expr).length;
   assert.equal(missing('sum by (job) (rate(reveille_sleep_logins_total{result=~"busy"}[5m])) > 0'), 0);
   assert.equal(missing('reveille_sleep_sessionz offset 10m > 1'), 1);
@@ -116,14 +116,14 @@ test('a metric, a label and a value that are gone would be seen', () => {
   assert.equal(missing('rate(reveille_wakeup_write_seconds[5m])'), 1);
 });
 
-test('Prometheus takes every query of the dashboard', async (t) => {
+test('Prometheus accepts every query of the dashboard', async (t) => {
   const file = join(temporaryDirectory(t), 'queries.json');
   const rules = dashboardQueries.map((expr, n) => ({ record: `query:${n}`, expr: withoutVariables(expr) }));
   writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
   await runTool('promtool', ['check', 'rules', file]);
 });
 
-test('every panel of the dashboard has an id, a place and a question of its own', () => {
+test('every panel of the dashboard has an id, a position and a query of its own', () => {
   const { panels } = dashboard;
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
   const taken = new Set<string>();

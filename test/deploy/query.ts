@@ -1,4 +1,4 @@
-/** What a PromQL expression names: metrics, with the labels that are asked of each, and the labels that it groups by. */
+/** Extracts names from a PromQL expression: metrics, the label matchers of each, and labels in groupings. */
 
 interface NamedMetric {
   readonly metric: string;
@@ -18,11 +18,11 @@ interface NamedInQuery {
 
 const keywords = new Set(['and', 'or', 'unless', 'offset', 'bool']);
 const groupings = /\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g;
-/** A text, a number or duration, or a name with the braces or the parenthesis behind it. */
+/** A string, a number or duration, or a name with the following braces or parenthesis. */
 const tokens = /"[^"]*"|\d[\w.]*|([A-Za-z_:][\w:]*)\s*(?:(\{[^}]*\})|(\())?/g;
 const matcherForm = /(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g;
 
-/** Of an expression that Prometheus takes: each name that is no function, keyword or label is a metric. */
+/** The expression has to be valid: every name that is not a function, keyword or label is a metric. */
 export function readQuery(expression: string): NamedInQuery {
   const grouping = [...expression.matchAll(groupings)].flatMap(([, labels = '']) =>
     labels.split(',').map((label) => label.trim()),
@@ -42,13 +42,13 @@ function readMatchers(braces: string): Matcher[] {
   }));
 }
 
-/** Whether the operator takes this value of the label, with Prometheus' whole-text expressions. */
+/** True if the matcher accepts this value of the label; Prometheus anchors regular expressions. */
 export function matches({ operator, value }: Matcher, given: string): boolean {
   const isEqual = operator.endsWith('~') ? new RegExp(`^(?:${value})$`).test(given) : value === given;
   return operator.startsWith('!') ? !isEqual : isEqual;
 }
 
-/** Grafana's variables as Prometheus may read them: spans become minutes, what is chosen becomes all. */
+/** Replaces Grafana's variables by values that Prometheus can parse: intervals become minutes, selections become all. */
 export function withoutVariables(expression: string): string {
   return expression.replace(/\$__(?:rate_)?interval/g, '5m').replace(/"\$\w+"/g, '".*"');
 }

@@ -1,8 +1,8 @@
-/** A systemd unit as its lines say it: sections, and the values of each directive in their order. */
+/** Parses a systemd unit: sections, and the values of each directive in order. */
 
 export type UnitFile = ReadonlyMap<string, readonly string[]>;
 
-/** By `Section.Directive`. Throws for a line that is neither. */
+/** Values by `Section.Directive`. Throws for an invalid line. */
 export function parseUnit(text: string): UnitFile {
   const values = new Map<string, string[]>();
   let section = '';
@@ -17,12 +17,12 @@ export function parseUnit(text: string): UnitFile {
   return values;
 }
 
-/** The last value of a directive; null: it has none. */
+/** The last value of a directive; null: absent. */
 export function lastOf(unit: UnitFile, directive: string): string | null {
   return unit.get(directive)?.at(-1) ?? null;
 }
 
-/** The variables that units give, a drop-in behind its unit; `%d` is the folder of credentials. */
+/** Environment variables of units, each drop-in after its unit; `%d` is the credentials directory. */
 export function environmentOf(...units: readonly UnitFile[]): Record<string, string> {
   const assignments = units.flatMap((unit) => unit.get('Service.Environment') ?? []);
   return Object.fromEntries(

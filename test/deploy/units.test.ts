@@ -1,4 +1,4 @@
-/** The systemd units: systemd reads them, media process and edge are confined, and each has the others' addresses and keys. */
+/** Checks the systemd units: systemd parses them, media process and edge are sandboxed, and their addresses and keys agree. */
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const media = parseUnit(readDeployed('systemd/reveille-media.service'));
 const edge = parseUnit(readDeployed('systemd/reveille-edge.service'));
 const dropIn = parseUnit(readDeployed('systemd/reveille.service.d/media-elsewhere.conf'));
 
-/** The most exposure, in tenths, as `systemd-analyze security` counts it: 100 is a service with no bounds. */
+/** Maximum exposure in tenths, as `systemd-analyze security` reports it: 100 is a service without any restriction. */
 const exposureMax: Readonly<Record<string, number>> = {
   'reveille.service': 16,
   'reveille-edge.service': 13,
@@ -30,13 +30,13 @@ async function verify(file: string): Promise<void> {
   await runTool('systemd-analyze', ['verify', '--man=no', file]);
 }
 
-/** Rejects when there is more. */
+/** Rejects when the exposure exceeds `max`. */
 async function measureExposure(file: string, max: number): Promise<void> {
   const options = ['security', '--offline=true', `--threshold=${max}`, '--no-pager'];
   await runTool('systemd-analyze', [...options, file]);
 }
 
-/** A copy of the units, one of which is changed. */
+/** Copies the units and changes one of them. */
 function changed(t: Ending, unit: string, change: (text: string) => string): string {
   const folder = temporaryDirectory(t);
   cpSync(deployedPath('systemd'), folder, { recursive: true });
@@ -45,7 +45,7 @@ function changed(t: Ending, unit: string, change: (text: string) => string): str
   return file;
 }
 
-/** Behind the program's name. */
+/** Arguments after the program's name. */
 function argumentsOf(unit: UnitFile, directive: string): string[] {
   const [, args = ''] = / \/opt\/reveille\/dist\/main\.js (.+)$/.exec(lastOf(unit, directive) ?? '') ?? [];
   return args.split(' ');
@@ -55,7 +55,7 @@ test('there is a unit of the server, one of the media process and one of an edge
   assert.deepEqual(units, Object.keys(exposureMax).sort());
 });
 
-test('the program takes the command line of every unit', async () => {
+test('the program accepts the command line of every unit', async () => {
   const lines = await Promise.all([
     parseCommandLine(argumentsOf(server, 'Service.ExecStart')),
     parseCommandLine(argumentsOf(server, 'Service.ExecReload')),
@@ -79,24 +79,24 @@ test('a reload upgrades, and may last as long as a core needs to start', () => {
 });
 
 for (const unit of units) {
-  // The drop-in stands beside it, and is read with it.
-  test(`systemd finds nothing wrong with ${unit}`, () => verify(deployedPath(`systemd/${unit}`)));
+  // The drop-in lies in the same folder, so systemd reads it too.
+  test(`systemd accepts ${unit}`, () => verify(deployedPath(`systemd/${unit}`)));
 
-  test(`${unit} is exposed no more than it must be`, () =>
+  test(`${unit} is exposed no more than necessary`, () =>
     measureExposure(deployedPath(`systemd/${unit}`), exposureMax[unit] ?? 0));
 
-  test(`systemd would see a mistake in ${unit}`, async (t) => {
+  test(`canary: systemd reports a mistake in ${unit}`, async (t) => {
     const file = changed(t, unit, (text) => text.replace('NoNewPrivileges=', 'NoNewPrivilege='));
     await assert.rejects(verify(file), /NoNewPrivilege/);
   });
 
-  test(`a hole in ${unit} would be seen`, async (t) => {
+  test(`canary: a weaker sandbox in ${unit} is detected`, async (t) => {
     const file = changed(t, unit, (text) => text.replace('CapabilityBoundingSet=\n', ''));
     await assert.rejects(measureExposure(file, exposureMax[unit] ?? 0));
   });
 }
 
-test('the media process is another user, who holds the key of the link and nothing of the server', () => {
+test("the media process has a user of its own, with the key of the link and no access to the server's files", () => {
   assert.notEqual(lastOf(media, 'Service.User'), lastOf(server, 'Service.User'));
   assert.equal(media.get('Service.StateDirectory'), undefined);
   assert.deepEqual(media.get('Service.LoadCredential'), dropIn.get('Service.LoadCredential'));
@@ -105,11 +105,11 @@ test('the media process is another user, who holds the key of the link and nothi
     assert.ok(hidden.split(' ').includes(`-${folder}`), folder);
 });
 
-test('no process leaves a core, which would have every secret in it', () => {
+test('no process writes a core dump, which would contain every secret', () => {
   for (const unit of [server, media, edge]) assert.equal(lastOf(unit, 'Service.LimitCORE'), '0');
 });
 
-test('the users of the units are made', () => {
+test('the users of the units are created', () => {
   const users = [...readDeployed('systemd/reveille.sysusers.conf').matchAll(/^u (\S+)/gm)].map(
     ([, user]) => user,
   );
@@ -129,7 +129,7 @@ test('an edge has the key of its link, and runs no file of the package', () => {
   assert.equal(settings.edge.key_file, `/run/credentials/${credential}`);
 });
 
-test('server and media process have the same link, and settings that a server takes', async () => {
+test('server and media process have the same link, and valid settings', async () => {
   const overrides = overridesOf(await parseCommandLine(argumentsOf(server, 'Service.ExecStart')));
   const alone = settingsOf(environmentOf(server), overrides);
   const linked = settingsOf(environmentOf(server, dropIn), overrides);
@@ -140,7 +140,7 @@ test('server and media process have the same link, and settings that a server ta
   assert.equal(`/var/lib/${lastOf(server, 'Service.StateDirectory')}`, alone.data.dir);
 });
 
-test('a drain ends before systemd loses patience, and a setting that is wrong is not tried again', () => {
+test("a drain ends before systemd's stop timeout, and an invalid setting causes no restart", () => {
   const { sleep, signal } = settingsOf({});
   const patienceMs = (unit: UnitFile): number => Number(lastOf(unit, 'Service.TimeoutStopSec')) * 1000;
   const drainMs = Math.max(sleep.drain_deadline_ms, signal.drain_deadline_ms);
@@ -150,7 +150,7 @@ test('a drain ends before systemd loses patience, and a setting that is wrong is
     assert.equal(lastOf(unit, 'Service.RestartPreventExitStatus'), '2');
 });
 
-test('the kernel may be asked for what the server asks for', () => {
+test('the kernel settings and limits suffice for the server', () => {
   const sysctl = readDeployed('systemd/60-reveille.sysctl.conf');
   const value = (key: string): string =>
     new RegExp(`^-?${key.replaceAll('.', '\\.')} = (.+)$`, 'm').exec(sysctl)?.[1] ?? assert.fail(key);
@@ -161,7 +161,7 @@ test('the kernel may be asked for what the server asks for', () => {
   assert.ok(Number(value('fs.nr_open')) >= descriptors && descriptors > 1_000_000 + descriptorsReserved);
 });
 
-test('memory that is spent ends the media process and neither server nor edge, and neither takes all of the machine', () => {
+test('exhausted memory ends the media process before server and edge, and neither can use all memory of the machine', () => {
   const slice = parseUnit(readDeployed('systemd/reveille.slice'));
   const percent = (value: string | null): number => Number(/^(\d+)%$/.exec(value ?? '')?.[1]);
   assert.ok(percent(lastOf(slice, 'Slice.MemoryMax')) < 100);

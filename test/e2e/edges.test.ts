@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { LoginRefused, SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { runCli } from '../support/cli-process.ts';
 import { EdgesSite } from '../support/edges-site.ts';
-import type { ToldEvent } from '../support/event-log-check.ts';
+import type { PublishedEvent } from '../support/event-log-check.ts';
 import { EventReader, readEvents, readLog } from '../support/event-reader.ts';
 import { serveArguments } from '../support/server-process.ts';
 import { hasCode, isAsleep, secretOf, siteDevice, until, wake } from '../support/site-server.ts';
@@ -50,7 +50,7 @@ async function sessionsOf(name: string): Promise<number> {
   return (await site.process(name)).sleep_sessions ?? 0;
 }
 
-function isOfSleep({ type }: ToldEvent): boolean {
+function isOfSleep({ type }: PublishedEvent): boolean {
   return type.startsWith('device.sleep');
 }
 
@@ -127,7 +127,7 @@ test('a killed edge ends its own sessions as node_lost, each once, and is replac
   const { pid } = await site.process(name);
   const reader = await EventReader.fromNow(site.api);
   process.kill(pid, 'SIGKILL');
-  const ends = await reader.take(lost);
+  const ends = await reader.next(lost);
   assert.deepEqual(
     ends.map(({ type, data }) => `${type} ${String(data['reason'])}`),
     ends.map(() => 'device.sleep.offline node_lost'),
@@ -182,8 +182,8 @@ test('sessions that no edge resumes at the next core end as node_lost, unless th
   await Promise.all(before.map(({ name, pid }) => site.replaced(name, pid)));
   const back = await site.module(0);
   const reader = new EventReader(site.api, next);
-  const told: ToldEvent[] = [];
-  while (told.length < devices) told.push(...(await reader.take(1)).filter(isOfSleep));
+  const told: PublishedEvent[] = [];
+  while (told.length < devices) told.push(...(await reader.next(1)).filter(isOfSleep));
   assert.deepEqual(
     told
       .filter(({ device_id: id }) => id === siteDevice(0))
@@ -199,7 +199,7 @@ test('sessions that no edge resumes at the next core end as node_lost, unless th
 test('a stop ends every session in order, and leaves neither a process nor a socket', async () => {
   assert.equal(await site.stop(), 0);
   await Promise.all([...modules.values()].map(({ closed }) => closed));
-  await site.gone();
+  await site.allExited();
   assert.deepEqual(
     readdirSync(site.directory).filter(
       (name) => /^edges-|runtime|lock$/.test(name) && !name.endsWith('mdb-lock'),
@@ -228,7 +228,7 @@ test(
     });
     await other.kill();
     await module.closed;
-    await other.gone();
+    await other.allExited();
   },
 );
 
@@ -253,5 +253,5 @@ test('a second SIGTERM ends a server with edges at once, even if its core hangs'
   await other.server.command.logged('stopping');
   assert.equal(await other.server.command.stop('SIGTERM'), 143);
   await module.closed;
-  await other.gone();
+  await other.allExited();
 });

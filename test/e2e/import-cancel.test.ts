@@ -27,7 +27,7 @@ test('an import is off when it is cancelled, or its connection goes, before the 
   const importing = (): LongCommand =>
     new LongCommand(t, ['registry', 'import', more, '--data-dir', directory]);
 
-  const first = await HeldStore.hold(directory, 'registry');
+  const first = await HeldStore.block(directory, 'registry');
   const interrupted = importing();
   await server.logged('registry import: started', 2);
   const ended = interrupted.stop('SIGINT');
@@ -40,7 +40,7 @@ test('an import is off when it is cancelled, or its connection goes, before the 
   );
   assert.equal(await countDevices(directory), 2);
 
-  const second = await HeldStore.hold(directory, 'registry');
+  const second = await HeldStore.block(directory, 'registry');
   const killed = importing();
   await server.logged('registry import: started', 3);
   await killed.stop('SIGKILL');

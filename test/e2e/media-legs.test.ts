@@ -108,7 +108,7 @@ test('a bridge is let in by its key, is offered a call, takes it, is told what t
 });
 
 test('what comes in one piece with the upgrade is heard when the leg is let in', async () => {
-  const release = service.hold();
+  const release = service.withhold();
   await scene.rawPeer(Buffer.concat([Buffer.from(legUpgrade()), encodeFrame('{"type":"accept"}')]));
   await service.until(() => service.asked.length === 1);
   release();
@@ -462,7 +462,7 @@ const checked = [
 for (const [name, act] of inTheMiddle)
   test(`who ${name} while the server makes up its mind is not let in, and is not counted`, async () => {
     for (const [i, request] of checked.entries()) {
-      const release = service.hold();
+      const release = service.withhold();
       const peer = await scene.rawPeer(request);
       await service.until(() => service.asked.length === i + 1);
       act(peer);
@@ -477,7 +477,7 @@ for (const [name, act] of inTheMiddle)
   });
 
 test('a server that does not answer within 5 s is unavailable, once in the log, and its late answer is nothing', async () => {
-  const release = service.hold();
+  const release = service.withhold();
   const answers = checked.map((request) => scene.ask(request));
   await service.until(() => service.asked.length === checked.length);
   clock.advance(4999);
@@ -493,7 +493,7 @@ test('a server that does not answer within 5 s is unavailable, once in the log, 
 
 test('more checks under way than may be are busy before the server is asked', async () => {
   await scene.listen({ handshakesMax: 2 });
-  const release = service.hold();
+  const release = service.withhold();
   const held = [await scene.rawPeer(legUpgrade()), await scene.rawPeer(legUpgrade())];
   await service.until(() => service.asked.length === 2);
   // Those that hang up are still asked about.
@@ -558,7 +558,7 @@ test('where legs run out the oldest idle bridge of the key that has the most yie
 
 test('the last place is given once, however many wait for their answer', async () => {
   await scene.listen({ legsMax: 1 });
-  const release = service.hold();
+  const release = service.withhold();
   const outcomes = [1, 2, 3].map(() => scene.connect().then(() => 'in', String));
   await service.until(() => service.asked.length === 3);
   release();
@@ -597,7 +597,7 @@ test('a leg that was told to go is counted while it hangs on, and is cut', async
 
 test('a drain takes nobody new, and leaves those who are here to the server', async () => {
   const device = await scene.connect();
-  const [asking, release] = [await scene.rawPeer(), service.hold()];
+  const [asking, release] = [await scene.rawPeer(), service.withhold()];
   const checking = scene.ask(legUpgrade());
   await service.until(() => service.asked.length === 2);
   await until(() => scene.listener.socketCount === 3);
@@ -617,7 +617,7 @@ test('a close of the listener leaves no socket, tells of none, and frees the por
   const [device, bridge] = [await scene.connect(), await scene.connectBridge()];
   const watching = await scene.rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
   await readHead(watching);
-  const [asking, release] = [await scene.rawPeer(), service.hold()];
+  const [asking, release] = [await scene.rawPeer(), service.withhold()];
   const checking = await scene.rawPeer(legUpgrade());
   await service.until(() => service.asked.length === 4);
   scene.listener.close();
@@ -637,7 +637,7 @@ test('a close of the listener leaves no socket, tells of none, and frees the por
 
 test('who has asked in time stays, however long the server takes to answer', async () => {
   const raw = await scene.rawPeer();
-  const release = service.hold();
+  const release = service.withhold();
   raw.send(legUpgrade());
   await service.until(() => service.asked.length === 1);
   clock.advance(legAdmissionMsMax - 1);

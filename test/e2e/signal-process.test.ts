@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
-import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
+import { checkLog, type PublishedEvent } from '../support/event-log-check.ts';
 import { EventReader, readEvents, readLog } from '../support/event-reader.ts';
 import type { SiteServer } from '../support/site-server.ts';
 import { startTestSite } from '../support/test-site.ts';
@@ -24,7 +24,7 @@ async function wake(api: ApiClient, deviceId: string, requestId: string): Promis
   return answer;
 }
 
-function endsOf(told: readonly ToldEvent[], reason: string): string[] {
+function endsOf(told: readonly PublishedEvent[], reason: string): string[] {
   return told
     .filter(({ data }) => data['reason'] === reason)
     .map(({ type, device_id }) => `${type} ${device_id}`)
@@ -135,7 +135,7 @@ test('kill -9: logins and wakeups that were answered are there, every open sessi
 /** Killed when all logins are committed. */
 async function lostWithNode(site: SiteServer, { controllers, modules }: Everybody): Promise<void> {
   const reader = new EventReader(site.api);
-  const isLogin = ({ type }: ToldEvent): boolean => /online$|login$/.test(type);
+  const isLogin = ({ type }: PublishedEvent): boolean => /online$|login$/.test(type);
   for (let logins = 0; logins < everyEnd.length; logins++) await reader.until(isLogin);
   await site.kill();
   await Promise.all([...controllers, ...modules].map(({ closed }) => closed));
@@ -188,7 +188,7 @@ test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and t
         return;
       }
   });
-  await new EventReader(site.api).take(60);
+  await new EventReader(site.api).next(60);
   const code = await site.stop();
   weather.isOver = true;
   await Promise.all(storm);

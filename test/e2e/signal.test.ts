@@ -110,7 +110,7 @@ for (const { reason, code, leave } of ends)
     const controller = await server.controller(device);
     await leave(controller);
     assert.equal((await controller.closed).code, code);
-    const [online, offline] = await reader.take(2);
+    const [online, offline] = await reader.next(2);
     assert.deepEqual([online?.type, online?.data['replaced']], ['device.signal.online', false]);
     assert.equal(offline?.type, 'device.signal.offline');
     assert.equal(offline.data['reason'], reason);
@@ -198,11 +198,11 @@ test('the capabilities a controller reports, as large as may be, stand in its on
   const reader = await EventReader.fromNow(server.api);
   const media = mediaOf(signalMediaBytesMax);
   const controller = await server.controller('SLEEPING01', { media });
-  const [online] = await reader.take(1);
+  const [online] = await reader.next(1);
   assert.deepEqual(online?.data['media'], media);
   await controller.close();
   const plain = await server.controller('SLEEPING01');
-  const [, again] = await reader.take(2);
+  const [, again] = await reader.next(2);
   assert.equal('media' in (again?.data ?? {}), false, 'what was reported once is not told again');
   await plain.close();
   await assert.rejects(server.controller('SLEEPING01', { media: mediaOf(signalMediaBytesMax + 1) }), {
@@ -238,7 +238,7 @@ for (const [name, leave] of [
 ] as const)
   test(`a controller that ${name} before its login is committed is told of in the log, and nothing is sent to it`, async () => {
     const reader = await EventReader.fromNow(server.api);
-    const held = await HeldStore.hold(server.dataDirectory);
+    const held = await HeldStore.block(server.dataDirectory);
     const peer = await rawLoginUnread('SLEEPING02');
     await sessionsAre(1);
     const left = leave(peer);
@@ -247,7 +247,7 @@ for (const [name, leave] of [
     else await peer.raw.gone;
     await held.release();
     await left;
-    const [online, next] = await reader.take(2);
+    const [online, next] = await reader.next(2);
     assert.equal(online?.type, 'device.signal.online');
     assert.equal(next?.type, isTakeover ? 'device.signal.online' : 'device.signal.offline');
     assert.equal(next.epoch, Number(online.epoch) + (isTakeover ? 1 : 0));
@@ -260,8 +260,8 @@ for (const [name, leave] of [
 test('login while the offline event is being written: both are told, in their order, and the device is online', async () => {
   const reader = await EventReader.fromNow(server.api);
   const old = await server.controller('TESTDEVICE01');
-  await reader.take(1);
-  const held = await HeldStore.hold(server.dataDirectory);
+  await reader.next(1);
+  const held = await HeldStore.block(server.dataDirectory);
   await old.terminate();
   await sessionsAre(0);
   const coming = server.controller('TESTDEVICE01');
@@ -271,7 +271,7 @@ test('login while the offline event is being written: both are told, in their or
   await held.release();
   const young = await coming;
   assert.equal((await online).is_online, true);
-  const told = await reader.take(2);
+  const told = await reader.next(2);
   assert.deepEqual(
     told.map(({ type, epoch, data }) => [type, epoch, data['replaced'] ?? data['reason']]),
     [
@@ -331,7 +331,7 @@ for (const id of strangeIds)
       new URLSearchParams({ device_id: id }),
     );
     assert.equal(status.device.device_id, id);
-    const told = await reader.take(4);
+    const told = await reader.next(4);
     for (const event of [...told, ...status.transitions]) assert.equal(event.device_id, id);
     assert.deepEqual(await ops.change('/v1/device/kick', { device_id: id }), {
       kicked: true,
@@ -345,7 +345,7 @@ test('a drain while a login awaits its commit welcomes it and lets it go with th
   const overrides = ['signal.drain_per_second=1'];
   const stopping = await startDrivenServer({ overrides });
   const others = [await stopping.controller('TESTDEVICE01'), await stopping.controller('SLEEPING01')];
-  const held = await HeldStore.hold(stopping.dataDirectory);
+  const held = await HeldStore.block(stopping.dataDirectory);
   const late = SignalController.connect({
     url: `ws://127.0.0.1:${stopping.ports.signal}`,
     deviceId: 'SLEEPING02',
@@ -391,7 +391,7 @@ test('many logins of one device at once: one of them is online, never none, and 
   const isOnline = async (): Promise<boolean> => (await signalOf(device, server)).is_online;
   const reader = await EventReader.fromNow(server.api);
   const first = await server.controller(device);
-  await reader.take(1);
+  await reader.next(1);
   const count = 40;
   const polls = { isOver: false };
   const seen: boolean[] = [];
@@ -400,7 +400,7 @@ test('many logins of one device at once: one of them is online, never none, and 
   })();
   const logins = Array.from({ length: count }, () => logInOrBeReplaced(server.ports.signal, device));
   const outcomes = await Promise.all(logins);
-  const events = await reader.take(count + 1);
+  const events = await reader.next(count + 1);
   const told = events.filter(({ type }) => type !== 'device.conflict');
   assert.equal(told.length, count, 'one conflict is reported');
   polls.isOver = true;
@@ -415,7 +415,7 @@ test('many logins of one device at once: one of them is online, never none, and 
   assert.equal(last.length, 1);
   assert.equal(await isOnline(), true);
   last[0]?.socket.destroy();
-  const [offline] = await reader.take(1);
+  const [offline] = await reader.next(1);
   assert.equal(offline?.epoch, first.welcome.epoch + count);
   assert.equal(await isOnline(), false);
   for (const { socket } of outcomes) socket.destroy();

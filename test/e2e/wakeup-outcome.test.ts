@@ -71,7 +71,7 @@ function rest(): void {
 async function leave(...connections: { close(): Promise<unknown> }[]): Promise<void> {
   const reader = await EventReader.fromNow(server.api);
   await Promise.all(connections.map((connection) => connection.close()));
-  await reader.take(connections.length);
+  await reader.next(connections.length);
   rest();
 }
 
@@ -98,7 +98,7 @@ test('a wakeup is completed by the login that follows it, and whoever waits is t
   };
   assert.deepEqual(await waiting, completed);
   assert.deepEqual(await outcome(requestId, 5), completed, 'a later reader does not wait');
-  const told = await reader.take(4);
+  const told = await reader.next(4);
   assert.deepEqual(
     told.map(({ type, epoch, data }) => [type, epoch, data['request_id'], data['woke_after_ms']]),
     [

@@ -51,10 +51,10 @@ test('pictures, sound and commands go both ways, and the library holds nothing b
   client.sendVideo(0, 4000, Buffer.from('4199', 'hex'));
   client.sendAudio(9, 100, Buffer.from('f80102', 'hex'));
   client.send('commands', Buffer.from('01200000', 'hex'));
-  await owner.untilTold('video 000000016588 key');
-  await owner.untilTold('video 000000014199');
-  await owner.untilTold('audio opus f80102');
-  await owner.untilTold('command 0x2001');
+  await owner.untilRecorded('video 000000016588 key');
+  await owner.untilRecorded('video 000000014199');
+  await owner.untilRecorded('audio opus f80102');
+  await owner.untilRecorded('command 0x2001');
   await new Promise<void>((resolve) => peer.sendPicture(Buffer.from('ffd8ffd9', 'hex'), resolve));
   await client.until('pictures ffd8ffd9');
 
@@ -77,9 +77,9 @@ test('20 pictures of four slices, each with a marker, come as 20 access units, t
   for (const index of expected.keys())
     for (const [slice, payload] of slices(index).entries())
       client.sendVideo(index * 4 + slice, index * 6000, Buffer.from(payload, 'hex'));
-  await owner.untilTold(expected.at(-1) ?? '');
+  await owner.untilRecorded(expected.at(-1) ?? '');
   assert.deepEqual(
-    owner.told.filter((line) => line.startsWith('video ')),
+    owner.lines.filter((line) => line.startsWith('video ')),
     expected,
   );
 });
@@ -121,9 +121,9 @@ test('a client of data channels alone is answered, and when it closes the peer i
   client.setRemoteDescription(answer.value, 'answer');
   await opened;
   commands.sendMessageBinary(Buffer.from('01200000', 'hex'));
-  await owner.untilTold('command 0x2001');
+  await owner.untilRecorded('command 0x2001');
   client.close();
-  await owner.untilTold('gone: the client has ended the connection, or does not answer');
+  await owner.untilRecorded('gone: the client has ended the connection, or does not answer');
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
 });
 
@@ -154,11 +154,11 @@ for (const role of ['actpass', 'active', 'passive'])
     const answer = await peer.answer(rewritten(await client.offer(), role));
     assert(answer.ok, answer.ok ? '' : answer.error.sentence);
     await client.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
-    await owner.untilTold('connected');
+    await owner.untilRecorded('connected');
     peer.sendAudio(Buffer.from('f8aa', 'hex'), 0);
     await client.until('audio f8aa');
     client.sendVideo(1, 1000, Buffer.from('6588', 'hex'));
-    await owner.untilTold('video 000000016588 key');
+    await owner.untilRecorded('video 000000016588 key');
   });
 
 for (const hash of ['sha-384', 'sha-512'])
@@ -176,7 +176,7 @@ for (const hash of ['sha-384', 'sha-512'])
     const answer = await peer.answer(offer.replaceAll(/^a=fingerprint:.*$/gm, fingerprint));
     assert(answer.ok, answer.ok ? '' : answer.error.sentence);
     await client.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
-    await owner.untilTold('connected');
+    await owner.untilRecorded('connected');
   });
 
 test('a client that asks for what it missed is sent it again, and one that lost a picture is heard', async (t) => {
@@ -197,7 +197,7 @@ test('a client that asks for what it missed is sent it again, and one that lost 
       feedback: new PictureLossIndication({ senderSsrc: 1, mediaSsrc: ssrc }),
     }),
   ]);
-  await owner.untilTold('key frame wanted');
+  await owner.untilRecorded('key frame wanted');
   await client.until('video 6588');
   assert.equal(client.packets.at(-1)?.packet.header.sequenceNumber, first?.packet.header.sequenceNumber);
 });
@@ -238,9 +238,9 @@ test('a client of more sources than the limit is closed with the reason, and one
   for (let ssrc = 1; ssrc <= rtcSourcesMax - 2; ssrc += 1) await send(ssrc);
   // Its reports have a source as well.
   client.sendAudio(9, 100, Buffer.from('f80102', 'hex'));
-  await owner.untilTold('audio opus f80102');
+  await owner.untilRecorded('audio opus f80102');
   for (let ssrc = rtcSourcesMax; ssrc <= rtcSourcesMax + 3; ssrc += 1) await send(ssrc);
-  await owner.untilTold(`gone: a client has ${rtcSourcesMax} sources at most`);
+  await owner.untilRecorded(`gone: a client has ${rtcSourcesMax} sources at most`);
   assert.equal(liveConnections(), 0);
 });
 
@@ -255,7 +255,7 @@ test('a connection that is never made is given up, and of one address only so ma
   assert.deepEqual(peers.open('127.0.0.1', new KeptOwner()), { ok: false, error: 'busy' });
   assert.equal(peers.open('192.0.2.9', new KeptOwner()).ok, true);
   clock.advance(rtcConnectMsMax);
-  assert.deepEqual(owners[0]?.told, [`gone: no connection was made within ${rtcConnectMsMax / 1000} s`]);
+  assert.deepEqual(owners[0]?.lines, [`gone: no connection was made within ${rtcConnectMsMax / 1000} s`]);
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
   assert.equal(peers.open('127.0.0.1', new KeptOwner()).ok, true);
 });
@@ -274,14 +274,14 @@ test('connections that are not made yet yield to a newcomer, the oldest of the l
   assert.equal(peers.open('192.0.2.9', new KeptOwner()).ok, true);
   const sentence = 'gone: too many connections are being made, and another one took its place';
   assert.deepEqual(
-    silent.map(({ told }) => told),
+    silent.map(({ lines }) => lines),
     [[sentence], [], [], []],
   );
   assert.equal(peers.open('192.0.2.1', new KeptOwner()).ok, false);
   clock.advance(provingGraceMs);
   assert.equal(peers.open('192.0.2.1', new KeptOwner()).ok, true);
   assert.equal(
-    connected.told.some((word) => word.startsWith('gone')),
+    connected.lines.some((word) => word.startsWith('gone')),
     false,
   );
 });
@@ -326,7 +326,7 @@ test('a UDP port of another program is said to be in use, and ends nothing', asy
   const answer = await openPeer(peers, owner).answer(await client.offer());
   const sentence = `the connection cannot be made: UDP port ${port} is in use, or cannot be had`;
   assert.deepEqual(answer, { ok: false, error: { status: 503, sentence } });
-  assert.deepEqual([owner.told, peers.count, liveConnections()], [[`gone: ${sentence}`], 0, 0]);
+  assert.deepEqual([owner.lines, peers.count, liveConnections()], [[`gone: ${sentence}`], 0, 0]);
 });
 
 test('of a range each connection has a port that is free, and beyond them another is refused', async (t) => {
@@ -365,5 +365,5 @@ test('garbage on the UDP port disturbs nobody, and the next client connects', as
   const next = await RtcClient.open(t);
   const nextOwner = new KeptOwner();
   await next.connect(openPeer(peers, nextOwner), nextOwner);
-  assert.deepEqual(owner.told, ['connected']);
+  assert.deepEqual(owner.lines, ['connected']);
 });

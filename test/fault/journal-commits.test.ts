@@ -10,10 +10,10 @@ import {
   openContext,
   pictureOf,
   stepKinds,
-  take,
+  applyStep,
   type ServerContext,
   type Picture,
-  type Told,
+  type JournalEvent,
 } from '../support/journal-model.ts';
 import { temporaryStore } from '../support/temporary-store.ts';
 
@@ -43,13 +43,13 @@ async function play(t: TestContext, first: number, failures: number): Promise<Ru
   const onHealth = (failure: unknown): void => void health.push(failure === null ? 'good' : 'bad');
   const context = openContext(store, { clock, batch, batchMax: 7, onHealth });
   const published: number[] = [];
-  const happened: Told[] = [];
+  const happened: JournalEvent[] = [];
   context.events.follow((events) => published.push(...events.map(({ sequence }) => sequence)));
   for (let turn = 0; turn < turns; turn++) {
     for (let i = 0; i < stepsOfTurn; i++) {
       const number = turn * stepsOfTurn + i + 1;
       const kind = stepKinds[(turn + i) % stepKinds.length] ?? 'event';
-      const event = take(context, { kind, device: number % devices }, number);
+      const event = applyStep(context, { kind, device: number % devices }, number);
       if (event !== null) happened.push(event);
     }
     await setImmediate();

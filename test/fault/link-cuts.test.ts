@@ -26,7 +26,7 @@ async function connect<Admission, Open>(
   const admission = await asked;
   const leg = new FakeCallLeg();
   const open = admission.ok ? openAt(admission.value, leg) : null;
-  await link.settle();
+  await link.untilIdle();
   return { leg, open };
 }
 
@@ -38,7 +38,7 @@ async function runCall(scene: LegServiceScene, link: LinkedLegService): Promise<
   const openBridge = service.openBridgeLeg.bind(service);
   const waiting = await connect(link, service.admitBridge(bridgeKey, null), openBridge);
   waiting.open?.answerAssignment(true);
-  await link.settle();
+  await link.untilIdle();
   const idle = await connect(link, service.admitBridge(bridgeKey, null), openBridge);
   const device = await connect(link, service.admitDevice(token), service.openDeviceLeg.bind(service));
   const viewer = await connect(
@@ -51,7 +51,7 @@ async function runCall(scene: LegServiceScene, link: LinkedLegService): Promise<
   device.open?.alive('media');
   telemetry.mediaFrames('encoded', 1);
   log.info({}, 'a line');
-  await link.settle();
+  await link.untilIdle();
   const seen = link.server.view(call);
   link.server.updateKeys();
   await link.pass(2000);
@@ -62,7 +62,7 @@ async function runCall(scene: LegServiceScene, link: LinkedLegService): Promise<
     service.openViewer.bind(service),
   );
   passing.open?.disconnected();
-  await link.settle();
+  await link.untilIdle();
   return [waiting, idle, device, viewer];
 }
 

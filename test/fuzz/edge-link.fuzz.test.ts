@@ -16,7 +16,7 @@ import { decodeCoreHello, decodeEdgeHello } from '../../src/protocol/edge-link/e
 import { edgeLinkVersion } from '../../src/protocol/edge-link/edge-message.ts';
 import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
 import { DuplexPair } from '../support/duplex-pair.ts';
-import { EdgeScene, settle } from '../support/edge-scene.ts';
+import { EdgeScene, untilIdle } from '../support/edge-scene.ts';
 import { nextTurn } from '../support/event-loop.ts';
 import { testDevice } from '../support/fakes.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
@@ -145,7 +145,7 @@ async function runRound(
         ?.connection('sleep')
         ?.wake(null);
   }
-  await settle();
+  await untilIdle();
   if (pair.here.destroyed) seen.cuts += 1;
   else seen.whole += 1;
   pair.there.destroy();

@@ -233,9 +233,9 @@ test('mutated packets are accepted or skipped, and the memory and feedback for t
     clock.advance(20);
     streams.tick(clock.monotonicMs());
   }
-  assert(owner.told.some((line) => line.startsWith('video ')));
-  assert(owner.told.some((line) => line.startsWith('audio ')));
-  assert(owner.told.length <= rounds * 2);
+  assert(owner.lines.some((line) => line.startsWith('video ')));
+  assert(owner.lines.some((line) => line.startsWith('audio ')));
+  assert(owner.lines.length <= rounds * 2);
   // 40 s of feedback: below 16 KiB a second.
   assert(sent > 0 && sent < 40 * 16 * 1024, `${sent} bytes of feedback`);
 });

@@ -199,7 +199,7 @@ async function fuzzPort(t: TestContext, make: MakeFront): Promise<void> {
     const cut = Math.floor(random() * bytes.length);
     peer.send(bytes.subarray(0, cut));
     peer.send(bytes.subarray(cut));
-    const scene = { peer, sessions, awaitIdle: () => front.settle() };
+    const scene = { peer, sessions, awaitIdle: () => front.untilIdle() };
     seen.add(await checkAnswer(scene, expectedVerdict(bytes), key));
     peer.socket.destroy();
     clock.advance(1000);

@@ -1,6 +1,6 @@
 /**
- * The packed tarball on a machine without the checkout: it is installed into an empty folder, `npx reveille init` begins a server,
- * and the three commands that it prints, typed as they are, serve it and wake a simulated device.
+ * Installs the packed tarball as on a machine without the checkout: in an empty folder, `npx reveille init` sets up a server,
+ * and the three commands that it prints start it and wake a simulated device.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -19,7 +19,7 @@ const folder = join(machine, 'doors');
 const profiles = join(machine, 'profiles');
 mkdirSync(folder);
 
-/** Nothing of the checkout, whose folder npm and npx would look into. */
+/** Variables that would lead npm and npx to the checkout. */
 const strange = /^(?:REVEILLE_|npm_|INIT_CWD|NODE_)/;
 const env = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !strange.test(name))),
@@ -33,7 +33,7 @@ const tarball = readdirSync(machine).find((name) => name.endsWith('.tgz')) ?? ''
 const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
 await run('npm', ['install', ...options, join(machine, tarball)], { cwd: folder, env });
 
-/** A line as a shell takes it; it is ended with the test. Resolves to its first line of output that has the text. */
+/** Runs a shell command, ended with the test. Resolves to its first output line that contains `awaited`. */
 async function typed(t: Ending, line: string, awaited: string): Promise<string> {
   const child = spawn('sh', ['-c', line], {
     cwd: folder,
@@ -43,7 +43,7 @@ async function typed(t: Ending, line: string, awaited: string): Promise<string> 
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   t.after(async () => {
-    // npx, its shell and the command are one group.
+    // npx, its shell and the command are one process group.
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     await ended;
   });
@@ -57,7 +57,7 @@ async function typed(t: Ending, line: string, awaited: string): Promise<string> 
   throw new Error(`${line} ended without "${awaited}": ${complaint}`);
 }
 
-test('the package has what runs and what is read, and nothing of tests and sources', async () => {
+test('the package has the program and its documents, and neither tests nor sources', async () => {
   const packed = join(folder, 'node_modules/reveille');
   const names = readdirSync(packed).filter((name) => name !== 'node_modules');
   for (const name of ['dist', 'config', 'docs', 'README.md', 'CHANGELOG.md'])
@@ -67,7 +67,7 @@ test('the package has what runs and what is read, and nothing of tests and sourc
   assert.match(stdout, /^reveille \d+\.\d+\.\d+ /);
 });
 
-test('init begins a server there, and its next three commands serve it and wake a device', async (t) => {
+test('init sets up a server, and the three commands that it prints serve it and wake a device', async (t) => {
   const init = [
     'reveille',
     'init',

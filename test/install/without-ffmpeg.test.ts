@@ -1,6 +1,7 @@
 /**
- * An installation from a clean clone that leaves FFmpeg out as README says, and what becomes of one whose binaries are damaged or
- * missing: without FFmpeg's, or WebRTC's, the server works; without lmdb's, or the compiler's, every command says what is missing.
+ * Tests an installation from a clean clone without FFmpeg, as README describes, and installations with damaged or missing
+ * binaries: without FFmpeg's, or WebRTC's, the server works; without lmdb's, or the compiler's, every command reports what is
+ * missing.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -49,7 +50,7 @@ interface LogLine {
   readonly msg: string;
 }
 
-/** Starts the server, stops it as soon as it is ready, and resolves to its log. */
+/** Starts the server, stops it once it is ready, and resolves to its log. */
 async function servedLog(t: Ending): Promise<LogLine[]> {
   const args = [
     '--import',
@@ -71,7 +72,7 @@ async function servedLog(t: Ending): Promise<LogLine[]> {
   return lines;
 }
 
-/** Asserts that it was ready, and returns the one warning about FFmpeg. */
+/** Asserts that the server was ready, and returns the only warning about FFmpeg. */
 function warningOf(lines: readonly LogLine[]): string {
   assert(
     lines.some(({ msg }) => msg === 'ready'),
@@ -82,14 +83,14 @@ function warningOf(lines: readonly LogLine[]): string {
   return warnings[0]?.msg ?? '';
 }
 
-test('a binary of FFmpeg that is cut short keeps no server from starting', async (t) => {
+test('a server starts with a truncated binary of FFmpeg', async (t) => {
   if (process.platform !== 'linux') return t.skip('elsewhere the loader says so');
   const binary = `node_modules/@seydx/node-av-linux-${process.arch}/node-av.node`;
   truncateSync(join(clone, binary), 1_000_000);
   assert.match(warningOf(await servedLog(t)), /does not load .*: .*node-av\.node is cut short$/);
 });
 
-test('without FFmpeg a server of a clean clone starts and says once what is missing', async (t) => {
+test('without FFmpeg a server of a clean clone starts and reports once what is missing', async (t) => {
   await run('npm', ['run', 'without-ffmpeg'], inClone);
   assert.equal(existsSync(join(clone, 'node_modules/@seydx')), false);
   assert.match(
@@ -98,7 +99,7 @@ test('without FFmpeg a server of a clean clone starts and says once what is miss
   );
 });
 
-test('a binary of WebRTC that is cut short, or is missing, keeps no server from starting', async (t) => {
+test('a server starts with a truncated or missing binary of WebRTC', async (t) => {
   if (process.platform !== 'linux') return t.skip('elsewhere the loader says so');
   const webRtcLines = async (): Promise<string[]> => {
     const lines = (await servedLog(t)).map(({ msg }) => msg);
@@ -118,7 +119,7 @@ test('a binary of WebRTC that is cut short, or is missing, keeps no server from 
   assert.deepEqual([more, others], [[], []]);
 });
 
-test('without the binary of the compiler every command says what is missing, and what mends it', async () => {
+test('without the binary of the compiler every command reports what is missing, and the remedy', async () => {
   const folder = join(clone, 'node_modules/@esbuild');
   renameSync(folder, `${folder}-away`);
   for (const command of ['serve', 'status', 'version']) {
@@ -132,7 +133,7 @@ test('without the binary of the compiler every command says what is missing, and
   renameSync(`${folder}-away`, folder);
 });
 
-test('without the binary of lmdb every command says what is missing, and what mends it', async () => {
+test('without the binary of lmdb every command reports what is missing, and the remedy', async () => {
   const folder = join(clone, 'node_modules/@lmdb');
   renameSync(folder, `${folder}-away`);
   for (const command of ['serve', 'status', 'registry']) {

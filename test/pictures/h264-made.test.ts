@@ -10,7 +10,13 @@ import { after, test, type TestContext } from 'node:test';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import { liveNatives } from '../../src/media/codec/native-census.ts';
 import type { Size } from '../../src/model/call.ts';
-import { jpegFilm, makeTranscoder, ownSizeH264, planarFrame, takeFrame } from '../support/coded-frames.ts';
+import {
+  jpegFilm,
+  makeTranscoder,
+  ownSizeH264,
+  planarFrame,
+  transcodeFrame,
+} from '../support/coded-frames.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { splitPlanes, type Planes } from '../support/planes.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -111,7 +117,7 @@ test('a size at every frame, for hundreds of frames: each is a key frame, and al
   const units = sizes.map((size, n) => {
     const [jpeg] = jpegFilm(engine.value, size, 1);
     const frame = n % 2 === 0 && jpeg !== undefined ? jpeg : planarFrame(size, n);
-    const { pictures, drop } = takeFrame(transcoder, frame, [ownSizeH264]);
+    const { pictures, drop } = transcodeFrame(transcoder, frame, [ownSizeH264]);
     const [picture] = pictures;
     assert(drop === null && typeof picture === 'object' && picture.isKey, `frame ${n}: ${drop}`);
     return picture.bytes;

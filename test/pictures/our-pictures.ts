@@ -5,7 +5,7 @@ import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import type { Size } from '../../src/model/call.ts';
 import type { Expectation } from './reference.ts';
 import type { Source } from './sources.ts';
-import { takeFrame } from '../support/coded-frames.ts';
+import { transcodeFrame } from '../support/coded-frames.ts';
 
 /** On libjpeg's scale; what the server has where nobody says otherwise. */
 const defaultQuality = 80;
@@ -23,7 +23,7 @@ export async function ourPictures(
   const shapes = expectations.map(({ shape }) => shape);
   const jpegs = expectations.map((): Uint8Array[] => []);
   for (const frame of source.frames) {
-    const result = takeFrame(transcoder, frame, shapes);
+    const result = transcodeFrame(transcoder, frame, shapes);
     assert.deepEqual(
       { drop: result.drop, source: result.source },
       { drop: null, source: { width: source.width, height: source.height } },

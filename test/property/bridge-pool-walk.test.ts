@@ -1,8 +1,8 @@
 /**
- * Random walks over the pool of bridges, on a real directory: calls that are issued, go on, end and are taken up again
- * after a restart, bridges that come, answer, say nothing and go, in any order. Each question is judged when it is
- * asked, and after every step who waits, by the words of the specification. A failure prints its seed and path: give
- * both to `fc.assert` to walk it again.
+ * Random walks over the pool of bridges on a real call directory, in any order: calls are issued, continue, end, and are
+ * adopted after a restart; bridges connect, answer, stay silent and disconnect. Each offer is checked when it is made, and the
+ * waiting calls after every step, against the words of the specification. A failure prints its seed and path: pass both to
+ * `fc.assert` to repeat it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ const assignments = ['issuance', 'device'] as const;
 type Assignment = (typeof assignments)[number];
 type Applications = readonly ApplicationId[] | null;
 
-/** `which`: how many calls, or bridges, ago; most are of the latest. */
+/** `which`: number of calls, or bridges, before the latest; most steps use the latest ones. */
 type Step =
   | { readonly what: 'issue'; readonly app: ApplicationId }
   | { readonly what: 'join'; readonly apps: Applications; readonly leavesWhenAsked: boolean }
@@ -64,21 +64,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 interface KnownCall {
   readonly sessionId: SessionId;
   readonly app: ApplicationId;
-  /** It is to be offered, while it lives. */
+  /** True: the call has to be offered as long as it lives. */
   wants: boolean;
-  /** The leg of the bridge that has it. */
+  /** Leg of the bridge that has the call. */
   holder: FakeCallLeg | null;
 }
 
 interface Question {
-  /** Null: it is moot, the call has its bridge otherwise. */
+  /** Null: obsolete, since the call has a bridge by other means. */
   call: SessionId | null;
   readonly untilMs: number;
 }
 
 class WalkingBridge extends FakeBridge {
   readonly #walk: Walk;
-  /** The latest, until it is answered. */
+  /** The latest question, until it is answered. */
   question: Question | null = null;
   isIdle = true;
 
@@ -88,7 +88,7 @@ class WalkingBridge extends FakeBridge {
     this.leavesWhenAsked = leavesWhenAsked;
   }
 
-  /** Idle, and whatever it was asked is answered, or its time is up. */
+  /** True: idle, and every question was answered or has timed out. */
   get isFree(): boolean {
     return this.isIdle && (this.question === null || this.#walk.nowMs >= this.question.untilMs);
   }
@@ -123,7 +123,7 @@ class Walk {
   #calls: KnownCall[] = [];
   readonly #bridges: WalkingBridge[] = [];
 
-  /** `seen`: how often the walks came to what. */
+  /** `seen`: counts the situations that the walks reach. */
   constructor(assign: Assignment, seen: Map<string, number>, newPool: typeof BridgePool) {
     this.#assign = assign;
     this.#seen = seen;
@@ -134,21 +134,21 @@ class Walk {
     return this.scene.clock.monotonicMs();
   }
 
-  take(taken: Step): void {
+  runStep(taken: Step): void {
     this.#perform(taken);
     this.#calls = this.#calls.filter(({ sessionId }) => this.scene.directory.find(sessionId) !== null);
     this.#judgeWhoWaits();
   }
 
-  /** Everything goes: nothing may be left. */
+  /** Ends everything; nothing may remain. */
   end(): void {
     for (const { sessionId } of this.#calls) this.scene.directory.end(sessionId, 'cancelled');
     for (const bridge of this.#bridges) if (bridge.isIdle) bridge.leave();
     assert.deepEqual([this.scene.pool.idleCount, this.scene.clock.pendingTimers], [0, 1], 'nothing is held');
-    assert.deepEqual(this.scene.newBridge(null).asked, [], 'and nobody waits');
+    assert.deepEqual(this.scene.newBridge(null).asked, [], 'no call is left in the queue');
   }
 
-  /** In the moment in which it is asked. */
+  /** Called at the moment of the question. */
   judgeQuestion(bridge: WalkingBridge, sessionId: SessionId): void {
     const call = this.#know(sessionId);
     assert.ok(bridge.isIdle, 'who has a call, or is gone, is asked nothing');
@@ -156,7 +156,7 @@ class Walk {
     assert.ok(call !== null, 'the call lives');
     assert.ok(call.wants && call.holder === null, 'the call has no bridge, and wants one');
     assert.ok(bridge.mayHave(call), 'it may have the call, and was not asked about it before');
-    assert.ok(!this.#isAsked(call, this.nowMs), 'nobody else is being asked');
+    assert.ok(!this.#isAsked(call, this.nowMs), 'no other bridge has a pending offer of it');
     const elders = this.#calls.slice(0, this.#calls.indexOf(call));
     assert.ok(
       !elders.some((elder) => this.#surelyWaits(elder) && bridge.mayHave(elder)),
@@ -223,7 +223,7 @@ class Walk {
       case 'device':
         return this.#connectDevice(call);
       case 'comer':
-        return this.#come(call);
+        return this.#attachBridge(call);
       case 'ring':
         if (holder !== null) directory.report(sessionId, 'bridge', holder, progress('ringing'));
         return;
@@ -242,7 +242,7 @@ class Walk {
     bridge.join();
   }
 
-  /** Those that are idle, those that are being asked last. */
+  /** Idle bridges, those with a pending question last. */
   #answerers(): WalkingBridge[] {
     const idle = this.#bridges.filter(({ isIdle }) => isIdle);
     return idle.toSorted((one, other) => Number(other.isFree) - Number(one.isFree));
@@ -266,7 +266,7 @@ class Walk {
     if (bridge.call !== null || bridge.isIdle) bridge.leave();
   }
 
-  /** Before the directory hears of it: another is asked in the same turn. */
+  /** Runs before the directory is notified: the pool asks another bridge in the same turn. */
   #lose(leg: FakeCallLeg): void {
     const call = this.#calls.find(({ holder }) => holder === leg);
     if (call === undefined) return;
@@ -280,8 +280,8 @@ class Walk {
     this.scene.directory.connectDevice(call.sessionId, 'token' as TokenId, new FakeCallLeg());
   }
 
-  /** A bridge comes for this call by its name, and takes it whoever has it. */
-  #come(call: KnownCall): void {
+  /** A bridge connects for this call by name and takes it over from any other. */
+  #attachBridge(call: KnownCall): void {
     const leg = new FakeCallLeg();
     call.wants = false;
     call.holder = leg;
@@ -290,7 +290,7 @@ class Walk {
     this.scene.directory.connectBridge(call.sessionId, leg);
   }
 
-  /** Every leg is gone; what is called for by the words of the specification is offered anew. */
+  /** All legs are lost; every call that needs a bridge by the specification is offered again. */
   #restart(): void {
     for (const bridge of this.#bridges) if (bridge.isIdle) bridge.leave();
     this.#bridges.length = 0;
@@ -302,7 +302,7 @@ class Walk {
     }
   }
 
-  /** Null: it is over. A bridge may be asked about a call before its issuance returns. */
+  /** Null: the call is over. A bridge may be offered a call before its issuance returns. */
   #know(sessionId: SessionId): KnownCall | null {
     const session = this.scene.directory.find(sessionId);
     if (session === null) return null;
@@ -313,7 +313,7 @@ class Walk {
     return call;
   }
 
-  /** Of questions whose time is up in the same millisecond one is over before the other. */
+  /** Among questions that time out in the same millisecond, one ends before the other. */
   #surelyWaits(call: KnownCall): boolean {
     return this.#know(call.sessionId) !== null && call.wants && !this.#isAsked(call, this.nowMs - 1);
   }
@@ -336,7 +336,7 @@ function walks(
 ): fc.IPropertyWithHooks<[Step[]]> {
   return fc.property(fc.array(step, { minLength: 15, maxLength: 60, size: 'max' }), (steps) => {
     const walk = new Walk(assign, seen, newPool);
-    for (const taken of steps) walk.take(taken);
+    for (const taken of steps) walk.runStep(taken);
     walk.end();
   });
 }

@@ -1,4 +1,4 @@
-/** What holds of a request for call credentials whatever is sent: it is answered, and nothing of it is told back. */
+/** Properties of requests for call credentials with any body: each is answered, and the answer repeats nothing of the body. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -25,7 +25,7 @@ const text = fc.oneof(
 );
 const value = fc.oneof(word, number, text, fc.boolean(), fc.constant(null), fc.jsonValue({ maxDepth: 2 }));
 
-/** Over a body that is good: any of its fields changed or left out, and others beside them. */
+/** Changes to a valid body: fields replaced or omitted, and extra fields. */
 const changes = fc.dictionary(
   fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...callBodyFields) }, fc.string()),
   fc.option(
@@ -35,7 +35,7 @@ const changes = fc.dictionary(
   { maxKeys: 6 },
 );
 
-/** Only what can be meant: such bodies are often taken. */
+/** Plausible values only; such bodies are often accepted. */
 const plausible = fc.record(
   {
     msg_payload: fc.string(),
@@ -62,7 +62,7 @@ const plausibleChanges = plausible.map((fields) =>
 
 const isDocumented = apiContract.compile({ $ref: '#/components/schemas/CallCredentialsRequest' });
 
-test('a body is taken, documented and of one piece, or a field is named, and never what was sent in it', () => {
+test('a body is accepted, documented and consistent, or the answer names a field and never repeats its value', () => {
   const named = new RegExp(`^(?:${callBodyFields.join('|')}|body:) `);
   let taken = 0;
   fc.assert(

@@ -1,7 +1,7 @@
 /**
- * Random walks of two devices' calls through a directory, against a naive model: issuance, legs that come, go and are
- * replaced, reports over a network that reorders, repeats and loses them, frames, pings, time, drains and restarts. A
- * failure prints its seed and path: give both to `fc.assert` to walk it again.
+ * Random walks of two devices' calls through a directory against a naive model: issuance; legs that connect, disconnect and are
+ * replaced; reports over a network that reorders, repeats and loses them; frames, pings, time, drains and restarts. A failure
+ * prints its seed and path: pass both to `fc.assert` to repeat it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -38,19 +38,19 @@ import {
 const devices = ['D1', 'D2'] as DeviceId[];
 const rooms = ['a 1', 'a 2', 'a 3', 'a 4', 'a 5', 'b 1'];
 
-/** `call` and `leg`: how many were made after the one meant; most steps are about the latest that live. */
+/** `call` and `leg`: number of calls and legs made after the one meant; most steps concern the latest live ones. */
 type Step =
   | ({ readonly what: 'issue' } & Omit<Order, 'key'>)
   | { readonly what: 'connect'; readonly side: CallSide; readonly call: number; readonly token: string }
   | { readonly what: 'leave'; readonly leg: number }
-  /** `skips`: how much of its story the leg leaves out. */
+  /** `skips`: number of reports that the leg omits. */
   | { readonly what: 'send'; readonly leg: number; readonly skips: number }
   | { readonly what: 'see'; readonly leg: number; readonly by: AliveSign }
-  /** One of the reports on their way; `stays`: it will come once more. */
+  /** Delivers one of the reports in transit; `stays`: it will be delivered once more. */
   | { readonly what: 'deliver'; readonly place: number; readonly stays: boolean }
   | { readonly what: 'lose'; readonly place: number }
   | { readonly what: 'end'; readonly call: number; readonly reason: CallEndReason }
-  /** By its device's controller, or by another one's. */
+  /** Rejected by its device's controller, or by another device's. */
   | {
       readonly what: 'reject';
       readonly call: number;
@@ -104,7 +104,7 @@ const steps: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
 ];
 const step = fc.oneof(...steps.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
-/** What a leg of each side has to say, in its order. */
+/** Reports of a leg of each side, in order. */
 const stories: Record<CallSide, readonly CallReport[]> = {
   bridge: [
     progress('ringing'),
@@ -117,7 +117,7 @@ const stories: Record<CallSide, readonly CallReport[]> = {
 
 /** Two ticks of the wheel. */
 const lateMs = 1000;
-/** The longest lease there is: issued with a ring timeout of 30 s. */
+/** The longest lease: issued with a ring timeout of 30 s. */
 const longestLeaseMs = 90_000;
 
 class WalkLeg {
@@ -130,7 +130,7 @@ class WalkLeg {
   }
 }
 
-/** A server on its walk, and the model's. What is not private here a canary may break. */
+/** The server and the model during a walk. Canaries override the members that are not private. */
 class Walk implements CallFollower {
   readonly clock = new DrivenClock();
   readonly records = new FakeCallRecords();
@@ -167,7 +167,7 @@ class Walk implements CallFollower {
     assert.equal(this.directory.hasBridge(sessionId), false);
   }
 
-  take(taken: Step): void {
+  runStep(taken: Step): void {
     const now = this.#now();
     this.naive.reach(now);
     this.#perform(taken, now);
@@ -175,9 +175,9 @@ class Walk implements CallFollower {
     this.#compare();
   }
 
-  /** Nothing renews any more. */
+  /** Renewals stop. */
   end(): void {
-    this.take({ what: 'advance', ms: longestLeaseMs + lateMs });
+    this.runStep({ what: 'advance', ms: longestLeaseMs + lateMs });
     assert.equal(this.directory.size, 0, 'its longest lease has ended every session');
     assert.equal(this.records.records.size, 0, 'and nothing is kept of them');
     this.#stop();
@@ -209,7 +209,7 @@ class Walk implements CallFollower {
     this.directory.drain();
   }
 
-  /** The process is gone; after a while another takes up what the store holds. */
+  /** The process dies; after `downMs` another one adopts the calls in the store. */
   restart(downMs: number): void {
     this.#stop();
     this.clock.advance(downMs);
@@ -313,12 +313,12 @@ class Walk implements CallFollower {
     this.report(this.idOf(arriving.leg.naive.call), arriving.leg, arriving.report);
   }
 
-  /** One that lives, or if there are not so many, any. */
+  /** A live call; if there are too few, any. */
   #call(ago: number): ServerCall | undefined {
     return this.naive.live().at(-1 - ago) ?? this.naive.calls.at(-1 - ago);
   }
 
-  /** The same of legs: one that is its call's own, or any. */
+  /** A leg that is current in its call; if there are too few, any. */
   #leg(ago: number): WalkLeg | undefined {
     return this.legs.filter(({ naive }) => isHeard(naive)).at(-1 - ago) ?? this.legs.at(-1 - ago);
   }
@@ -350,7 +350,7 @@ class Walk implements CallFollower {
   }
 
   #compare(): void {
-    const told = this.#told();
+    const events = this.#eventWords();
     let lagging = 0;
     for (const one of this.naive.calls) {
       const id = this.idOf(one);
@@ -359,7 +359,7 @@ class Walk implements CallFollower {
         lagging += 1;
         continue;
       }
-      assert.deepEqual(told.get(id) ?? [], one.words(), 'what backends were told');
+      assert.deepEqual(events.get(id) ?? [], one.words(), 'the events of a call');
       assert.equal(session !== null && isInCall(session.state), one.isInCall, 'in_call');
       const { device, room } = one;
       const expected = one.over === null ? { ...one.session(), device, room } : null;
@@ -373,25 +373,25 @@ class Walk implements CallFollower {
     this.#checkDeps();
   }
 
-  /** Words of every event, by its session. */
-  #told(): Map<string, string[]> {
-    const told = new Map<string, string[]>();
+  /** Words of every event, by session. */
+  #eventWords(): Map<string, string[]> {
+    const events = new Map<string, string[]>();
     for (const event of this.records.events) {
-      const words = told.get(sessionOf(event)) ?? [];
+      const words = events.get(sessionOf(event)) ?? [];
       words.push(wordsOf(event));
-      told.set(sessionOf(event), words);
+      events.set(sessionOf(event), words);
     }
-    return told;
+    return events;
   }
 
-  /** Its lease is over and the wheel has not come by: for a tick or two it is still found. */
+  /** True: the lease has expired and the wheel has not run yet, so for up to two ticks the call is still found. */
   #lags(one: ServerCall, session: CallSession | null): boolean {
     if (one.ranOutAtMs === null || session === null) return false;
     assert.ok(this.clock.monotonicMs() < one.ranOutAtMs + lateMs, 'an end by time is noticed in time');
     return true;
   }
 
-  /** What must hold of any server, whatever the model says. */
+  /** Invariants of any server, independent of the model. */
   #checkDeps(): void {
     const { directory, records, telemetry } = this;
     for (const deviceId of devices) {
@@ -433,12 +433,12 @@ function asExpected(session: CallSession): object {
 function walkWith(Start: new () => Walk): fc.IPropertyWithHooks<[Step[]]> {
   return fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (taken) => {
     const walk = new Start();
-    for (const one of taken) walk.take(one);
+    for (const one of taken) walk.runStep(one);
     walk.end();
   });
 }
 
-test('the directory agrees with a naive model after every step of every walk, and every walk ends', () => {
+test('the directory agrees with a naive model after every step, and every call ends', () => {
   fc.assert(walkWith(Walk), { numRuns: 1500 });
 });
 

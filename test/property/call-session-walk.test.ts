@@ -1,7 +1,7 @@
 /**
- * Random walks of one session through the machine, against a naive model: reports in any order, twice or not at all,
- * legs that connect again, frames, pings, time, issuance again, restarts. A failure prints its seed and path: give
- * both to `fc.assert` to walk it again.
+ * Random walks of one session through its state machine against a naive model: reports in any order, repeated or missing; legs
+ * that reconnect; frames, pings, time, repeated issuance, restarts. A failure prints its seed and path: pass both to
+ * `fc.assert` to repeat it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -79,10 +79,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant('restart'), downMs: fc.nat({ max: 20_000 }) }) },
 );
 
-/** The longest lease there is: issued with a ring timeout of 40 s. */
+/** The longest lease: issued with a ring timeout of 40 s. */
 const longestLeaseMs = 100_000;
 
-/** One session and the time. What a canary may break is protected. */
+/** One session and the time. Canaries override the protected members. */
 class Walk {
   readonly words: string[] = [];
   session: CallSession;
@@ -99,7 +99,7 @@ class Walk {
     this.#deadlineMs = this.leftMs(this.session, this.#wallMs);
   }
 
-  take(taken: Step): void {
+  runStep(taken: Step): void {
     const rank = callStates.indexOf(this.session.state);
     this.#perform(taken);
     this.#runOut();
@@ -107,9 +107,9 @@ class Walk {
     this.#compare();
   }
 
-  /** Nothing renews it any more. */
+  /** Renewals stop. */
   end(): void {
-    this.take({ what: 'advance', ms: longestLeaseMs });
+    this.runStep({ what: 'advance', ms: longestLeaseMs });
     assert.ok(this.hasEnded, 'its longest lease has ended it');
     assert.match(this.words.join(), /^(?:started \w+,(?:state \w+,)*)?ended \w+$/);
   }
@@ -131,13 +131,13 @@ class Walk {
     if (this.hasEnded) return;
     switch (taken.what) {
       case 'device':
-        this.#hear({ what: 'connected', side: 'device', token: taken.token });
+        this.#recordFact({ what: 'connected', side: 'device', token: taken.token });
         return this.#input({ kind: 'device-connected', tokenId: taken.token as TokenId });
       case 'bridge':
-        this.#hear({ what: 'connected', side: 'bridge', token: '' });
+        this.#recordFact({ what: 'connected', side: 'bridge', token: '' });
         return this.#input({ kind: 'bridge-connected' });
       case 'say':
-        this.#hear({ what: 'said', state: taken.state });
+        this.#recordFact({ what: 'said', state: taken.state });
         return this.#input({ kind: 'reported', report: progress(taken.state) });
       case 'hang-up':
         this.#naive.over = taken.reason;
@@ -149,14 +149,14 @@ class Walk {
         if (this.#naive.state !== 'connected') this.#naive.over = taken.reason;
         return this.#input({ kind: 'rejected', reason: taken.reason });
       case 'see':
-        this.#hear({ what: 'seen', by: taken.by });
+        this.#recordFact({ what: 'seen', by: taken.by });
         return this.#lease(renewedLeaseMs(this.session, taken.by));
       case 'issue':
         return this.#issue(taken.timeoutS, taken.width);
       case 'restart':
         this.#ms += taken.downMs;
         this.#wallMs += taken.downMs;
-        this.#hear({ what: 'restarted' });
+        this.#recordFact({ what: 'restarted' });
         return this.#lease(this.leftMs(this.session, this.#wallMs));
     }
   }
@@ -190,24 +190,29 @@ class Walk {
     assert.equal(result.kind, expected);
     if (result.kind === 'media_in_use') return;
     this.session = result.session;
-    this.#hearIssuance(ringS, width);
+    this.#recordIssuance(ringS, width);
     if (this.session.state === 'issued') this.#lease(this.leftMs(this.session, this.#wallMs));
   }
 
   #order(ringS: number, width: number, isFirst = true): CallOrder {
     this.#issuances += 1;
-    if (isFirst) this.#hearIssuance(ringS, width);
+    if (isFirst) this.#recordIssuance(ringS, width);
     const room = { ...callRoom, sessionKey: `key-${this.#issuances}` };
     const media = { ...callMedia, screen: { width, height: 100 } };
     return callOrder({ room, media, callingTimeoutS: ringS });
   }
 
-  #hearIssuance(ringS: number, width: number): void {
-    this.#hear({ what: 'issued', timeoutS: ringS, media: String(width), key: `key-${this.#issuances}` });
+  #recordIssuance(ringS: number, width: number): void {
+    this.#recordFact({
+      what: 'issued',
+      timeoutS: ringS,
+      media: String(width),
+      key: `key-${this.#issuances}`,
+    });
   }
 
-  #hear(fact: WhatOf<Parameters<NaiveCall['hear']>[0]>): void {
-    this.#naive.hear({ ...fact, ms: this.#ms, wallMs: this.#wallMs });
+  #recordFact(fact: WhatOf<Parameters<NaiveCall['recordFact']>[0]>): void {
+    this.#naive.recordFact({ ...fact, ms: this.#ms, wallMs: this.#wallMs });
   }
 
   #lease(leaseMs: number | null): void {
@@ -235,12 +240,12 @@ function asExpected(session: CallSession): ExpectedSession {
 function walkWith(Start: new (ringS: number) => Walk): fc.IPropertyWithHooks<[number, Step[]]> {
   return fc.property(timeoutS, fc.array(step, { maxLength: 60, size: 'max' }), (ringS, steps) => {
     const walk = new Start(ringS);
-    for (const taken of steps) walk.take(taken);
+    for (const taken of steps) walk.runStep(taken);
     walk.end();
   });
 }
 
-test('the machine agrees with a naive model after every step of every walk, and every walk ends', () => {
+test('the state machine agrees with a naive model after every step, and every session ends', () => {
   fc.assert(walkWith(Walk), { numRuns: 3000 });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Random walks over both session machines, through a real directory, the ports of both gateways and a backend's
- * query, against a naive model. A failure prints its seed and path: give both to `fc.assert` to walk it again.
+ * Random walks over both session state machines, through a real directory, the ports of both gateways and a backend's query,
+ * against a naive model. A failure prints its seed and path: pass both to `fc.assert` to repeat it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ import { expect, type Expected, type Fact, type Kind } from './naive-sessions.ts
 const kinds = ['sleep', 'signal'] as const;
 const devices = ['D1', 'D2'] as DeviceId[];
 
-/** `socket`: how many logins ago the connection was made that this is about; most are of the latest. */
+/** `socket`: number of logins since the connection concerned was made; most steps use the latest. */
 type Step =
   | { readonly what: 'login'; readonly device: DeviceId; readonly kind: Kind }
   | {
@@ -41,24 +41,24 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ what: fc.constant('heartbeat'), device, kind, socket }) },
   { weight: 2, arbitrary: fc.record({ what: fc.constant('kick'), device }) },
   { weight: 3, arbitrary: fc.record({ what: fc.constantFrom('drain', 'save', 'save', 'crash', 'crash') }) },
-  // Mostly within a second, and either way.
+  // Mostly within a second, in both directions.
   {
     weight: 5,
     arbitrary: fc.record({ what: fc.constant('step'), ms: fc.integer({ min: -2500, max: 3500 }) }),
   },
 );
 
-/** A server on its walk, and the facts for the model. What is not protected here a canary may break. */
+/** The server during a walk, and the facts for the model. Canaries override the protected members. */
 class Walk {
   readonly scene = new SessionScene();
   readonly facts: Fact[] = [];
-  /** Words of every event told so far, by the step that caused it. */
-  readonly told: string[][] = [];
-  /** By device and kind; the connection of epoch k is the k-th. */
+  /** Words of the published events, by the step that caused them. */
+  readonly published: string[][] = [];
+  /** Peers by device and kind; the connection of epoch k is number k. */
   readonly peers = new Map<string, Peer[]>();
 
   constructor() {
-    // A walk takes no time.
+    // A walk passes no time, so login rates must not apply.
     this.scene.loginRates = { take: () => true };
     this.scene.conflicts = { replaced: () => undefined };
     for (const deviceId of devices) {
@@ -67,20 +67,20 @@ class Walk {
     }
   }
 
-  take(taken: Step): void {
+  runStep(taken: Step): void {
     const { scene } = this;
     const before = scene.events.length;
     const fact = this.perform(taken);
     if (fact === null) return;
     this.facts.push(fact);
-    this.told.push(scene.events.slice(before).map((event) => this.#notify(event)));
+    this.published.push(scene.events.slice(before).map((event) => this.#notify(event)));
   }
 
   peersOf(deviceId: DeviceId, name: Kind): Peer[] {
     return this.peers.get(`${deviceId} ${name}`) ?? [];
   }
 
-  /** What happened; null: nothing, there is no such connection. */
+  /** Performs a step. Returns what happened; null: nothing, since there is no such connection. */
   perform(taken: Step): Fact | null {
     const { scene } = this;
     const atMs = scene.clock.wallMs();
@@ -122,7 +122,7 @@ class Walk {
     peer.end(why);
   }
 
-  /** The memory is gone; the next process ends in the records what it finds open, before it lets anybody in. */
+  /** The process loses its memory; the next one ends the sessions that the records have as open, before it admits logins. */
   crash(): void {
     const { scene } = this;
     const atMs = scene.clock.wallMs();
@@ -159,13 +159,13 @@ class Walk {
 
 function checkAll(walk: Walk): void {
   const { scene, facts } = walk;
-  const told: string[][] = facts.map(() => []);
+  const published: string[][] = facts.map(() => []);
   let here = 0;
   for (const deviceId of devices) {
     const expected = { sleep: expect(facts, deviceId, 'sleep'), signal: expect(facts, deviceId, 'signal') };
     for (const name of kinds) {
       checkConnection(walk, deviceId, name, expected[name]);
-      for (const { by, words } of expected[name].told) told[by]?.push(words);
+      for (const { by, words } of expected[name].published) published[by]?.push(words);
     }
     assert.equal(scene.isOnline(deviceId), expected.signal.openEpoch > 0, `${deviceId} is_online`);
     const isHere = expected.sleep.openEpoch > 0 || expected.signal.openEpoch > 0;
@@ -173,8 +173,8 @@ function checkAll(walk: Walk): void {
     here += isHere ? 1 : 0;
   }
   assert.equal(scene.directory.size, here);
-  // What one fact ends of several sessions may be told in any order; facts are told in theirs.
-  assert.deepEqual(walk.told.map(inAnyOrder), told.map(inAnyOrder));
+  // The events of one fact that ends several sessions may be in any order; facts are in order.
+  assert.deepEqual(walk.published.map(inAnyOrder), published.map(inAnyOrder));
 }
 
 function inAnyOrder(words: readonly string[]): string {
@@ -197,7 +197,7 @@ function checkConnection(walk: Walk, deviceId: DeviceId, name: Kind, expected: E
   }
 }
 
-/** Every session that is told of has one id, from its login to its end, and no other has it. */
+/** Asserts that every session in the events has one id from its login to its end, which no other session has. */
 function checkSessionIds(walk: Walk): void {
   const owners = new Map<string, string>();
   for (const { type, deviceId, epoch, data } of walk.scene.events) {
@@ -212,14 +212,14 @@ function walkWith(start: () => Walk): fc.IPropertyWithHooks<[Step[]]> {
   return fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
     const walk = start();
     for (const taken of steps) {
-      walk.take(taken);
+      walk.runStep(taken);
       checkAll(walk);
     }
     checkSessionIds(walk);
   });
 }
 
-test('both machines agree with a naive model after every step of every walk', () => {
+test('both state machines agree with a naive model after every step', () => {
   fc.assert(
     walkWith(() => new Walk()),
     { numRuns: 2500 },

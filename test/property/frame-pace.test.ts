@@ -1,4 +1,4 @@
-/** Whatever the timestamps of a source, as long as they go forwards, no more frames go on than the rate allows. */
+/** Property: whatever the timestamps of a source, as long as they increase, no more frames pass than the rate allows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -8,7 +8,7 @@ function steps(step: fc.Arbitrary<number>): fc.Arbitrary<number[]> {
   return fc.array(step, { maxLength: 300, size: 'max' });
 }
 
-/** A source of about one rate with jitter, of pauses now and then, or of no rate at all. */
+/** A source with a roughly constant rate and jitter, with occasional pauses, or with no rate at all. */
 const stream = fc.record({
   maxFps: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(15)),
   startMs: fc.nat(0xffffffff),
@@ -19,7 +19,7 @@ const stream = fc.record({
   ),
 });
 
-/** When frames went on, in milliseconds from the first frame. */
+/** Milliseconds from the first frame at which frames passed. */
 function admittedAt(
   pace: { admits(timestampMs: number): boolean },
   startMs: number,
@@ -34,7 +34,7 @@ function admittedAt(
   return admitted;
 }
 
-/** By how many frames they are more than intervals in the time from one to another; the most there is. */
+/** The largest number of frames in excess of the intervals in any time span. */
 function excess(admitted: readonly number[], maxFps: number): number {
   let [least, most] = [Infinity, 0];
   for (const [index, at] of admitted.entries()) {
@@ -47,7 +47,7 @@ function excess(admitted: readonly number[], maxFps: number): number {
 
 const rounding = 1e-6;
 
-test('within any time no more frames go on than there are intervals in it, and two', () => {
+test('in any time span, at most two more frames pass than it has intervals', () => {
   fc.assert(
     fc.property(stream, ({ maxFps, startMs, stepsMs }) => {
       const admitted = admittedAt(new FramePace(maxFps), startMs, stepsMs);
@@ -57,7 +57,7 @@ test('within any time no more frames go on than there are intervals in it, and t
   );
 });
 
-test('a frame goes on at the latest two intervals after the last one did', () => {
+test('a frame two intervals or more after the last passing one passes', () => {
   fc.assert(
     fc.property(stream, ({ maxFps, startMs, stepsMs }) => {
       const admitted = new Set(admittedAt(new FramePace(maxFps), startMs, stepsMs));
@@ -72,7 +72,7 @@ test('a frame goes on at the latest two intervals after the last one did', () =>
   );
 });
 
-test('a pace that lets one in ten through beyond the rate is found', () => {
+test('canary: a pace that passes one frame in ten beyond the rate fails', () => {
   const leaky = (maxFps: number): { admits(timestampMs: number): boolean } => {
     const pace = new FramePace(maxFps);
     let asked = 0;

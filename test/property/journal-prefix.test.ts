@@ -1,7 +1,7 @@
 /**
- * Whatever is written, however it falls into batches, whichever of them the store refuses, and wherever a crash cuts:
- * the store holds what it held after one of the steps, no step that was told committed is missing, and no number of
- * the log is skipped or given twice.
+ * Property: whatever is written, however it is batched, whichever batches the store rejects, and wherever a crash cuts, the
+ * store is in the state after one of the steps, no step that was acknowledged is missing, and no number of the log is skipped
+ * or reused.
  */
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
@@ -16,33 +16,33 @@ import {
   openContext,
   pictureOf,
   stepKinds,
-  take,
+  applyStep,
   type Picture,
   type Step,
-  type Told,
+  type JournalEvent,
 } from '../support/journal-model.ts';
 import { temporaryStore } from '../support/temporary-store.ts';
 
 const step = fc.record({ kind: fc.constantFrom(...stepKinds), device: fc.nat(devices - 1) });
-/** What one turn of the loop does. */
+/** Steps of one turn of the event loop. */
 const turns = fc.array(fc.array(step, { maxLength: 12 }), { maxLength: 15 });
 const batchMax = fc.integer({ min: 1, max: 8 });
-/** Of each commit that is asked for, whether it goes through; where the list ends, the process dies. */
+/** For each commit, true if it succeeds; at the end of the list the process dies. */
 const commits = fc.array(
   fc.boolean().map((refused) => !refused),
   { maxLength: 25 },
 );
 
 interface Crash {
-  /** After each step, the first: before any. */
+  /** Pictures after each step; the first is from before any. */
   readonly pictures: readonly Picture[];
-  /** Steps that somebody was told are committed. */
+  /** Number of steps that were acknowledged as committed. */
   readonly acknowledged: number;
   readonly left: Picture;
   readonly fault: string | null;
 }
 
-/** Plays the turns until the commits run out, and looks at the store as the next process would. */
+/** Plays the turns until the commits are used up, and reads the store as the next process does. */
 async function crash(
   t: TestContext,
   turns: readonly (readonly Step[])[],
@@ -60,20 +60,20 @@ async function crash(
     return (underWay = store.state.environment.transaction(write));
   };
   const deps = openContext(store, { clock, batch, batchMax });
-  const happened: Told[] = [];
+  const happened: JournalEvent[] = [];
   const pictures = [pictureOf(deps, happened)];
   let acknowledged = 0;
   let number = 0;
   for (const steps of turns) {
     for (const step of steps) {
       number += 1;
-      happened.push(...listOf(take(deps, step, number)));
+      happened.push(...listOf(applyStep(deps, step, number)));
       pictures.push(pictureOf(deps, happened));
-      const told = number;
+      const written = number;
       if (step.kind === 'sleep')
         void deps.sleep
           .committed(idOf(step.device))
-          ?.then(() => (acknowledged = Math.max(acknowledged, told)));
+          ?.then(() => (acknowledged = Math.max(acknowledged, written)));
     }
     await setImmediate();
     await underWay;
@@ -86,8 +86,8 @@ async function crash(
   return { pictures, acknowledged, left: pictureOf(next, logged), fault: faultOf(logged) };
 }
 
-function listOf(told: Told | null): Told[] {
-  return told === null ? [] : [told];
+function listOf(event: JournalEvent | null): JournalEvent[] {
+  return event === null ? [] : [event];
 }
 
 function assertWasOnce({ pictures, acknowledged, left, fault }: Crash): void {
@@ -101,7 +101,7 @@ function assertWasOnce({ pictures, acknowledged, left, fault }: Crash): void {
   assert.notEqual(moment, -1, 'the store holds what it never held');
 }
 
-test('what a crash leaves is a moment that was, with all that was acknowledged before it', async (t) => {
+test('a crash leaves the state after some step, with everything acknowledged before it', async (t) => {
   await fc.assert(
     fc.asyncProperty(turns, commits, batchMax, async (turns, commits, batchMax) =>
       assertWasOnce(await crash(t, turns, commits, batchMax)),
@@ -110,7 +110,7 @@ test('what a crash leaves is a moment that was, with all that was acknowledged b
   );
 });
 
-test('the check notices a store that holds what it never held', async (t) => {
+test('canary: the check rejects a store in a state that never existed', async (t) => {
   const turns: Step[][] = [[{ kind: 'sleep', device: 0 }], [{ kind: 'event', device: 0 }]];
   const result = await crash(t, turns, [true, true], 5);
   assertWasOnce(result);

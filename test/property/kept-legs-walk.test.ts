@@ -1,7 +1,7 @@
 /**
- * Random walks over calls whose links are cut and whose cores are killed, some with commits that are lost: legs come, speak and
- * leave at any moment. With a core that has been brought all: it has exactly the legs that are open, no leg was told anything
- * twice, a call of which a leg has reported the end is over, and each end is recorded once.
+ * Random walks over calls whose links are cut and whose cores are killed, sometimes with loss of commits: legs connect, report
+ * and disconnect at any moment. A core that has received everything has exactly the open legs, no leg receives a message twice,
+ * a call is over if one of its legs has reported the end, and each end is recorded once.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -65,14 +65,14 @@ class Walk {
 
   async #step(): Promise<void> {
     const dice = this.#chance.below(10);
-    if (dice < 3 && this.#isLinked) await this.#come();
+    if (dice < 3 && this.#isLinked) await this.#openLeg();
     else if (dice < 6) await this.#speak();
     else if (dice < 7) await this.#leave();
     else if (dice < 8 && this.#isLinked) await this.#cut();
     else if (!this.#isLinked) await this.#link();
   }
 
-  async #come(): Promise<void> {
+  async #openLeg(): Promise<void> {
     const call = this.#pick(this.#calls.filter(({ hasEnded }) => !hasEnded));
     if (call === null) return;
     const side = this.#chance.below(2) === 0 ? 'device' : 'bridge';
@@ -85,11 +85,11 @@ class Walk {
     const peer = this.#pick(this.#open());
     const report = reports[this.#chance.below(reports.length)];
     if (peer === null || report === undefined) return;
-    // Ends are rarer: a walk needs calls.
+    // Ends are rarer, since a walk needs calls.
     if (report.kind === 'end' && this.#chance.below(3) > 0) return;
     peer.opened.open.report(report);
     if (report.kind === 'end') peer.call.hasEnded = true;
-    await this.#scene.settle();
+    await this.#scene.untilIdle();
   }
 
   async #leave(): Promise<void> {
@@ -97,10 +97,10 @@ class Walk {
     if (peer === null) return;
     peer.opened.open.disconnected();
     this.#peers = this.#peers.filter((other) => other !== peer);
-    await this.#scene.settle();
+    await this.#scene.untilIdle();
   }
 
-  /** Half of the cuts are kills, half of which lose what has just happened. */
+  /** Half of the cuts are kills; half of these lose the latest changes. */
   async #cut(): Promise<void> {
     this.#isLinked = false;
     if (this.#chance.below(2) === 0) return this.#scene.cut();
@@ -128,10 +128,10 @@ class Walk {
         const isThere = side === 'device' ? directory.hasDevice(sessionId) : directory.hasBridge(sessionId);
         assert.equal(count, isThere ? 1 : 0, `${side} legs that are open`);
       }
-      const told = this.#scene.told(sessionId);
+      const events = this.#scene.callEvents(sessionId);
       assert.equal(directory.find(sessionId) === null, call.hasEnded);
-      assert.equal(told.filter((event) => event.startsWith('ended')).length, call.hasEnded ? 1 : 0);
-      assert.equal(new Set(told).size, told.length, told.join());
+      assert.equal(events.filter((event) => event.startsWith('ended')).length, call.hasEnded ? 1 : 0);
+      assert.equal(new Set(events).size, events.length, events.join());
     }
     for (const { opened } of this.#peers) {
       const words = legWords(opened.leg);
@@ -144,7 +144,7 @@ class Walk {
   }
 }
 
-test('legs and calls agree after every link', async () => {
+test('legs and calls agree after every new link', async () => {
   const chance = chanceFrom(seed);
   for (let walk = 0; walk < walks; walk += 1) {
     const scene = await KeptLegsScene.open();

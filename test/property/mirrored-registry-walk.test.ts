@@ -1,7 +1,7 @@
 /**
- * Several nodes change a registry, share their changes in one order and mirror them, however these steps fall between
- * each other and whichever superseded change is never seen: what a node changed stands at that node until it is shared,
- * and when all is shared and mirrored all have what was shared last.
+ * Property: several nodes change a registry, share their changes in one order and mirror them, in any interleaving, and
+ * superseded changes may never be seen. A node's change is visible there until it is shared; when everything is shared and
+ * mirrored, all nodes have the last shared value.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -21,13 +21,13 @@ const step = fc.record({
   kind: fc.constantFrom('change', 'change', 'publish', 'acknowledge', 'mirror'),
   node: fc.nat(nodes - 1),
   entry: fc.nat(2),
-  /** Few, so that one that was before comes again. */
+  /** Few values, so that earlier ones recur. */
   value: fc.nat(2),
   count: fc.integer({ min: 1, max: 3 }),
 });
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** The registry of all: what stands at a place, from 1, and of an entry only the last is sure to be seen. */
+/** The shared registry by position, from 1; readers are only sure to see the last change of an entry. */
 class SharedOrder {
   readonly changes: RegistryChange[] = [];
 
@@ -40,7 +40,7 @@ class SharedOrder {
     return { changes: placed.slice(position, until).filter(isSeen), position: until };
   }
 
-  /** What the entry was called at places behind this one. */
+  /** Names of the entry at later positions. */
   namesBehind(id: string, position: number): string[] {
     return this.changes.slice(position).flatMap((change) => (change.id === id ? nameIn(change) : []));
   }
@@ -57,7 +57,7 @@ class Node {
   readonly #writer: RegistryWriter;
   readonly #order: SharedOrder;
   readonly #changedHere = new Map<string, string>();
-  /** Where the newest change made here stands in the registry of all; of one that does not yet, null. */
+  /** Position in the shared registry of the newest local change; null: not shared yet. */
   readonly #standsAt = new Map<string, number | null>();
   readonly #published = new Map<number, SharedPlace>();
 
@@ -69,7 +69,12 @@ class Node {
     this.#order = order;
   }
 
-  async take({ kind, entry, value, count }: Pick<Step, 'kind' | 'entry' | 'value' | 'count'>): Promise<void> {
+  async runStep({
+    kind,
+    entry,
+    value,
+    count,
+  }: Pick<Step, 'kind' | 'entry' | 'value' | 'count'>): Promise<void> {
     if (kind === 'change') await this.#change(`app-${entry}`, `name ${value}`);
     else if (kind === 'publish') this.#publish(count);
     else if (kind === 'acknowledge') await this.#acknowledge();
@@ -92,8 +97,8 @@ class Node {
 
   async finish(): Promise<void> {
     while (this.mirror.unshared(1).length > 0) {
-      await this.take({ kind: 'publish', entry: 0, value: 0, count: 100 });
-      await this.take({ kind: 'acknowledge', entry: 0, value: 0, count: 0 });
+      await this.runStep({ kind: 'publish', entry: 0, value: 0, count: 100 });
+      await this.runStep({ kind: 'acknowledge', entry: 0, value: 0, count: 0 });
     }
   }
 
@@ -108,7 +113,7 @@ class Node {
     await this.#writer.put('application', { appId: id as ApplicationId, name });
   }
 
-  /** It may publish again what it did not hear to be shared. */
+  /** A node may republish a change whose acknowledgement was lost. */
   #publish(count: number): void {
     for (const { place, change } of this.mirror.unshared(count)) {
       this.#order.changes.push(change);
@@ -134,9 +139,9 @@ async function walk(t: TestContext, steps: readonly Step[]): Promise<number> {
   const order = new SharedOrder();
   const deps = Array.from({ length: nodes }, () => new Node(t, order));
   for (const node of deps) await node.mirror.adopt();
-  for (const step of steps) await deps[step.node]?.take(step);
+  for (const step of steps) await deps[step.node]?.runStep(step);
   for (const node of deps) await node.finish();
-  for (const node of deps) await node.take({ kind: 'mirror', entry: 0, value: 0, count: 1000 });
+  for (const node of deps) await node.runStep({ kind: 'mirror', entry: 0, value: 0, count: 1000 });
   const last = new Map(order.changes.map((change) => [change.id, change]));
   for (const [id] of last) {
     const names = deps.map((node) => node.nameOf(id));
@@ -145,7 +150,7 @@ async function walk(t: TestContext, steps: readonly Step[]): Promise<number> {
   return last.size;
 }
 
-test('nodes that changed what they liked end equal, and none lost a change of its own before it was shared', async (t) => {
+test('nodes converge after arbitrary changes, and none loses its own change before it is shared', async (t) => {
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {

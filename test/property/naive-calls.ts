@@ -1,9 +1,9 @@
 /**
- * The calls of a few devices and their legs as they should be, by the words of the specification, for the walks to judge
- * by. A session is worked out anew from everything that was ever heard of it: its state is the farthest that anybody
- * spoke of, its lease is found by looking back for what renewed it. No state is kept but its end, and nothing is shared
- * with the machines it judges. The server says which session an issuance is answered for, whose word counts, who is told
- * what and who is closed.
+ * A naive model of the calls of a few devices and their legs, by the words of the specification, for the walks to check
+ * against. It recomputes a session from all facts about it: its state is the farthest that was reported, and its lease follows
+ * from the last fact that renewed it. It keeps no state except the end, and shares nothing with the state machines under test.
+ * Inputs from the server: the session that an issuance is answered for, the legs whose reports count, and the legs that are
+ * notified and closed.
  */
 import type { CallSide, ReportedState, CallReport } from '../../src/model/call.ts';
 
@@ -11,17 +11,17 @@ const states = ['issued', 'establishing', 'ringing', 'attempting', 'connected'] 
 
 type CallFact = { readonly ms: number; readonly wallMs: number } & (
   | { readonly what: 'issued'; readonly timeoutS: number; readonly media: string; readonly key: string }
-  /** `token`: of a device. */
+  /** `token`: for a device. */
   | { readonly what: 'connected'; readonly side: CallSide; readonly token: string }
   | { readonly what: 'said'; readonly state: ReportedState }
   | { readonly what: 'seen'; readonly by: 'media' | 'ping' }
-  /** Its process is gone, and another has found its record. */
+  /** The process died, and another one has read the record. */
   | { readonly what: 'restarted' }
 );
 
 type Issued = Extract<CallFact, { readonly what: 'issued' }>;
 
-/** Names and values as in a session's record, but for the orders. */
+/** Names and values as in a session's record, except for the orders. */
 export interface ExpectedSession {
   readonly state: string;
   readonly createdAtMs: number;
@@ -37,10 +37,10 @@ export interface ExpectedSession {
 
 export class NaiveCall {
   readonly facts: CallFact[] = [];
-  /** Why it has ended; null: it lives. */
+  /** Reason of its end; null: live. */
   over: string | null = null;
 
-  hear(fact: CallFact): void {
+  recordFact(fact: CallFact): void {
     this.facts.push(fact);
   }
 
@@ -56,7 +56,7 @@ export class NaiveCall {
     return this.#issuance().media;
   }
 
-  /** Why it should have ended by now, if nothing but time ends it; null: it lives. */
+  /** Reason for which it should have ended by now if only time passes; null: live. */
   runsOutBy(nowMs: number): 'lost' | 'timeout' | null {
     if (nowMs < this.deadlineMs()) return null;
     return this.state === 'establishing' || this.state === 'connected' ? 'lost' : 'timeout';
@@ -101,7 +101,7 @@ export class NaiveCall {
     };
   }
 
-  /** What backends should have been told of it, in order. */
+  /** Words of the events that backends should have received, in order. */
   words(): string[] {
     const words: string[] = [];
     let farthest = 0;
@@ -123,13 +123,13 @@ export class NaiveCall {
     return (Math.floor(wallMs / 1000) + timeoutS + 60) * 1000;
   }
 
-  /** The report with which it began to ring, if it rang before it was connected. */
+  /** The report that started ringing, if it rang before it was connected. */
   #ring(): CallFact | null {
     const first = this.facts.find((fact) => rankOf(fact) >= 2);
     return first === undefined || rankOf(first) === 4 ? null : first;
   }
 
-  /** That of the latest issuance, but no later one than its ringing. */
+  /** Ring timeout of the latest issuance, but of none after the ringing began. */
   #timeoutS(): number {
     const ring = this.#ring();
     const known = ring === null ? this.facts : this.facts.slice(0, this.facts.indexOf(ring));
@@ -146,7 +146,7 @@ export class NaiveCall {
     return this.facts.findLast(isNews)?.ms ?? NaN;
   }
 
-  /** A lease that began with the fact at `place`; each restart since has asked the wall clock what is left of it. */
+  /** End of a lease that began with the fact at `place`; each restart since has recomputed the remainder by the wall clock. */
   #byTheWall(place: number, endsAtMs: number, wholeMs: number): number {
     const asked = this.facts.findLast((fact, i) => i === place || (i > place && fact.what === 'restarted'));
     if (asked === undefined) return NaN;
@@ -183,10 +183,10 @@ export interface Order {
 export class NaiveLeg {
   readonly call: ServerCall;
   readonly side: CallSide;
-  readonly told: string[] = [];
-  /** Why the server closed it while its call lived; null: it did not. */
+  readonly messages: string[] = [];
+  /** Reason for which the server closed it while its call lived; null: it did not. */
   closed: string | null = null;
-  /** It went by itself, or with its process. */
+  /** True: it disconnected, or its process died. */
   isGone = false;
 
   constructor(call: ServerCall, side: CallSide) {
@@ -194,12 +194,12 @@ export class NaiveLeg {
     this.side = side;
   }
 
-  /** All that it should have heard. */
+  /** Words of all messages that it should have received. */
   words(): string[] {
-    if (this.closed !== null) return [...this.told, `closed ${this.closed}`];
+    if (this.closed !== null) return [...this.messages, `closed ${this.closed}`];
     const { over, endedBy } = this.call;
-    if (this.isGone || over === null) return this.told;
-    return [...this.told, ...(endedBy === this ? [] : [`ended ${over}`]), 'closed ended'];
+    if (this.isGone || over === null) return this.messages;
+    return [...this.messages, ...(endedBy === this ? [] : [`ended ${over}`]), 'closed ended'];
   }
 }
 
@@ -208,7 +208,7 @@ export class ServerCall extends NaiveCall {
   readonly room: string;
   readonly legs: NaiveLeg[] = [];
   endedBy: NaiveLeg | null = null;
-  /** When its lease was over, if that ended it. */
+  /** Time at which its lease expired, if that ended it. */
   ranOutAtMs: number | null = null;
 
   constructor({ device, room }: Order) {
@@ -229,7 +229,7 @@ export class ServerCall extends NaiveCall {
 }
 
 export class NaiveCallServer {
-  /** All there ever were, in the order of their making. */
+  /** All calls in order of creation. */
   readonly calls: ServerCall[] = [];
   readonly reports = { taken: 0, repeated: 0, stray: 0 };
 
@@ -237,7 +237,7 @@ export class NaiveCallServer {
     return this.calls.filter(({ over }) => over === null);
   }
 
-  /** Before anything else is said of this moment: leases that are over by now end their calls. */
+  /** Call this first at each moment: expired leases end their calls. */
   reach(now: Instant): void {
     for (const call of this.live()) {
       const why = call.runsOutBy(now.ms);
@@ -261,11 +261,11 @@ export class NaiveCallServer {
     const call = same ?? new ServerCall(order);
     if (same === null) this.calls.push(call);
     const { timeoutS, media, key } = order;
-    call.hear({ what: 'issued', timeoutS, media, key, ...now });
+    call.recordFact({ what: 'issued', timeoutS, media, key, ...now });
     return { kind, call };
   }
 
-  /** Null: it finds no live session. */
+  /** Connects a leg. Null: there is no live session. */
   connect(call: ServerCall, side: CallSide, token: string, now: Instant): NaiveLeg | null {
     if (call.over !== null) return null;
     if (side === 'device')
@@ -275,7 +275,7 @@ export class NaiveCallServer {
     if (previous !== null) previous.closed = 'replaced';
     const leg = new NaiveLeg(call, side);
     call.legs.push(leg);
-    call.hear({ what: 'connected', side, token, ...now });
+    call.recordFact({ what: 'connected', side, token, ...now });
     return leg;
   }
 
@@ -287,18 +287,18 @@ export class NaiveCallServer {
       call.end(report.reason, leg);
     } else {
       const before = call.state;
-      call.hear({ what: 'said', state: report.state, ...now });
+      call.recordFact({ what: 'said', state: report.state, ...now });
       this.reports[call.state === before ? 'repeated' : 'taken'] += 1;
       const other = call.current(leg.side === 'device' ? 'bridge' : 'device');
-      if (call.state !== before) other?.told.push(call.state);
+      if (call.state !== before) other?.messages.push(call.state);
     }
   }
 
   see(leg: NaiveLeg, by: 'media' | 'ping', now: Instant): void {
-    if (isHeard(leg)) leg.call.hear({ what: 'seen', by, ...now });
+    if (isHeard(leg)) leg.call.recordFact({ what: 'seen', by, ...now });
   }
 
-  /** `isFound`: whether the server still has the call, whose lease may be over without its having noticed. */
+  /** `isFound`: the server still has the call; it may not have noticed that the lease expired. */
   leave(leg: NaiveLeg, isFound: boolean): void {
     if (isFound && leg.call.current(leg.side) === leg) leg.isGone = true;
   }
@@ -308,18 +308,18 @@ export class NaiveCallServer {
       for (const leg of call.legs) if (call.current(leg.side) === leg) leg.closed = 'drain';
   }
 
-  /** `isKept`: the store holds it. A call whose lease was over, unnoticed, is taken up like the others. */
+  /** `isKept`: the store has the call. A call whose expired lease was not noticed is adopted like the others. */
   restart(isKept: (call: ServerCall) => boolean, now: Instant): void {
     for (const call of this.calls.filter(isKept)) {
       for (const leg of call.legs) leg.isGone ||= leg.closed === null;
       call.over = null;
       call.ranOutAtMs = null;
-      call.hear({ what: 'restarted', ...now });
+      call.recordFact({ what: 'restarted', ...now });
     }
   }
 }
 
-/** It is its call's own leg of this side, and the call lives. */
+/** True: it is the current leg of this side, and the call lives. */
 export function isHeard(leg: NaiveLeg): boolean {
   return leg.call.over === null && leg.call.current(leg.side) === leg;
 }

@@ -1,7 +1,7 @@
 /**
- * What a backend should see of a few devices, worked out anew from everything that ever happened: no state, no
- * epochs kept, nothing shared with the machines it judges. The k-th login of a connection is epoch k; it ends with
- * whatever came first of what can end it.
+ * A naive model of the sessions of a few devices as a backend should see them, recomputed from all facts so far: it keeps no
+ * state and no epochs, and shares nothing with the state machines under test. The k-th login of a connection has epoch k, and
+ * ends with the first fact that can end it.
  */
 import type { ConnectionTimes } from '../../src/model/connectivity.ts';
 
@@ -18,7 +18,10 @@ type Happening =
     }
   | { readonly what: 'heartbeat'; readonly device: string; readonly kind: Kind; readonly epoch: number }
   | { readonly what: 'kick'; readonly device: string }
-  /** Everybody is let go; every heartbeat is saved; the process is gone and another comes; the wall clock steps. */
+  /**
+   * Facts about the whole server: all sessions are drained; every heartbeat is saved; the process dies and restarts; the wall
+   * clock steps.
+   */
   | { readonly what: 'drain' | 'save' | 'crash' | 'step' };
 
 export type Fact = Happening & { readonly atMs: number };
@@ -26,19 +29,19 @@ export type Fact = Happening & { readonly atMs: number };
 interface Session {
   readonly epoch: number;
   readonly openedBy: number;
-  /** The place of the fact that ended it, and the word for it; null: it is open. */
+  /** Position of the fact that ended it, and the word for it; null: open. */
   readonly end: { readonly by: number; readonly word: string } | null;
 }
 
 export interface Expected {
-  /** 0: no session is open. */
+  /** 0: none. */
   readonly openEpoch: number;
   readonly lastEpoch: number;
   readonly times: ConnectionTimes;
-  /** Why each connection, by its epoch, was closed from our side; null: it was not. */
+  /** Reasons, by epoch, for which our side closed each connection; null: it did not. */
   readonly closes: readonly (string | null)[];
-  /** What is told, with the place of the fact that is told of. */
-  readonly told: readonly { readonly by: number; readonly words: string }[];
+  /** Published events, each with the position of its fact. */
+  readonly published: readonly { readonly by: number; readonly words: string }[];
 }
 
 export function expect(facts: readonly Fact[], device: string, kind: Kind): Expected {
@@ -56,7 +59,7 @@ export function expect(facts: readonly Fact[], device: string, kind: Kind): Expe
       lastOfflineAt: offline ? atS(offline.by) : null,
     },
     closes: sessions.map(({ end }) => (end !== null && closesFromOurSide.has(end.word) ? end.word : null)),
-    told: notify(facts, sessions, `${device} ${kind}`),
+    published: notify(facts, sessions, `${device} ${kind}`),
   };
 }
 
@@ -96,7 +99,7 @@ function findEnd(
   return null;
 }
 
-/** The place of the session's last heartbeat that is known; of a session that a crash ended only what was saved is. */
+/** Position of the session's last known heartbeat; after a crash only saved heartbeats are known. */
 function lastHeartbeat(
   facts: readonly Fact[],
   device: string,
@@ -113,9 +116,9 @@ function lastHeartbeat(
   return null;
 }
 
-function notify(facts: readonly Fact[], sessions: readonly Session[], whose: string): Expected['told'] {
+function notify(facts: readonly Fact[], sessions: readonly Session[], whose: string): Expected['published'] {
   return sessions.flatMap(({ epoch, openedBy, end }, i) => {
-    const say = (by: number, what: string): Expected['told'][number] => ({
+    const say = (by: number, what: string): Expected['published'][number] => ({
       by,
       words: `${whose} ${what} at ${facts[by]?.atMs}`,
     });

@@ -1,6 +1,6 @@
 /**
- * Random walks of two nodes that share devices over NATS: logins, ends, takeovers, partitions, lost answers, failovers of
- * nodes that live, and crashes. A failure prints its seed and path: give both to `fc.assert` to walk it again.
+ * Random walks of two nodes that share devices over NATS: logins, ends, takeovers, partitions, lost answers, failovers of live
+ * nodes, and crashes. A failure prints its seed and path: pass both to `fc.assert` to repeat it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -44,7 +44,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 const leaseMs = 10_000;
-/** Longer than a login is told at once. */
+/** Longer than the time in which a login is published. */
 const stepMs = 700;
 
 interface Login {
@@ -56,7 +56,7 @@ interface Login {
 class Walk {
   readonly scene = new OwnershipScene();
   readonly nodes = new Map<string, OwningNode>();
-  /** The last logins of each slot, until the peer or the node of one ends it. */
+  /** Latest logins of each slot, until the peer or the node ends one. */
   readonly latest = new Map<string, readonly Login[]>();
   #sessions = 0;
   #isAtOnce = false;
@@ -72,7 +72,7 @@ class Walk {
     return found;
   }
 
-  async take(taken: Step): Promise<void> {
+  async runStep(taken: Step): Promise<void> {
     const { scene } = this;
     switch (taken.what) {
       case 'login':
@@ -113,7 +113,7 @@ class Walk {
 
   async pass(): Promise<void> {
     await this.scene.pass(stepMs);
-    // Who ran out of requests learns that it is away.
+    // A node that used up its requests learns that it is cut off.
     for (const one of this.nodes.values()) if (this.scene.way(one).rows.isUnavailable) this.scene.cut(one);
   }
 
@@ -127,7 +127,7 @@ class Walk {
     const session = this.get(name).login(deviceId, connection, `s${this.#sessions}`);
     const slot = this.#slot(name, deviceId, connection);
     const atMs = this.scene.clock.wallMs();
-    // Of two that are told at once, whichever is told last has the slot: a row that is being written may delay either.
+    // When two logins are published at once, either may win the slot: a pending row can delay one of them.
     const rivals = (this.latest.get(slot) ?? []).filter(
       (other) => other.name !== name && atMs - other.atMs < stepMs,
     );
@@ -141,12 +141,12 @@ class Walk {
     this.get(name).end(deviceId, connection);
   }
 
-  /** By the other one, while it lives: it was only called lost. */
+  /** Fails over a node by the other one. The node may still live: it was only declared lost. */
   async #failOver(lost: OwningNode): Promise<void> {
     const undertaker = this.get(lost.name === 'A' ? 'B' : 'A');
     if (this.scene.way(undertaker).rows.isUnavailable) return;
     await this.scene.pass(leaseMs);
-    await this.#settled(undertaker, undertaker.ownership.failOver(lost.member));
+    await this.#finishFailover(undertaker, undertaker.ownership.failOver(lost.member));
     void lost.ownership.reregister();
   }
 
@@ -160,11 +160,11 @@ class Walk {
     const undertaker = this.get(crashed.name === 'A' ? 'B' : 'A');
     this.scene.mend(undertaker);
     await this.scene.pass(leaseMs);
-    await this.#settled(undertaker, undertaker.ownership.failOver(crashed.member));
+    await this.#finishFailover(undertaker, undertaker.ownership.failOver(crashed.member));
   }
 
-  /** Who fails over may be cut off at it, and goes on when it is back. */
-  async #settled(undertaker: OwningNode, failover: Promise<void>): Promise<void> {
+  /** The surviving node may be cut off during the failover; it continues when it is reconnected. */
+  async #finishFailover(undertaker: OwningNode, failover: Promise<void>): Promise<void> {
     const settled: string[] = [];
     const settle = (): void => void settled.push('failed over');
     failover.then(settle, settle);
@@ -208,11 +208,11 @@ function check(walk: Walk): void {
 }
 
 /**
- * L: a login, R: one that is recovered, E: an end, N: one as lost. A session that another has replaced while it was cut
- * off is recovered when that one is gone again.
+ * L: a login, R: a recovered login, E: an end, N: an end as lost. A session that was replaced while its node was cut off is
+ * recovered when the replacement has ended.
  */
 function checkEvents({ scene }: Walk): void {
-  const told = new Map<string, string>();
+  const histories = new Map<string, string>();
   const epochs = new Set<string>();
   for (const event of scene.log.events) {
     if (!('session' in event.data)) continue;
@@ -221,31 +221,31 @@ function checkEvents({ scene }: Walk): void {
     const lost = 'reason' in event.data && event.data.reason === 'node_lost';
     const word = isLogin ? (recovered ? 'R' : 'L') : lost ? 'N' : 'E';
     const { session } = event.data;
-    told.set(session, (told.get(session) ?? '') + word);
+    histories.set(session, (histories.get(session) ?? '') + word);
     if (!isLogin) continue;
     const epoch = `${event.type} ${event.deviceId} ${event.epoch}`;
     assert.ok(!epochs.has(epoch), `${epoch} was given twice`);
     epochs.add(epoch);
   }
-  for (const [session, words] of told) assert.match(words, /^L?(?:N?R)*[NE]?$/, `${session}: ${words}`);
+  for (const [session, words] of histories) assert.match(words, /^L?(?:N?R)*[NE]?$/, `${session}: ${words}`);
 }
 
 async function walk(steps: readonly Step[], overwrites: boolean): Promise<void> {
   const taken = new Walk(overwrites);
-  await taken.scene.settle();
-  for (const one of steps) await taken.take(one);
+  await taken.scene.untilIdle();
+  for (const one of steps) await taken.runStep(one);
   await taken.heal();
   check(taken);
 }
 
 const walks = fc.array(step, { maxLength: 30 });
 
-test('two nodes agree on where every device is, whatever happened between them', async () => {
+test('two nodes agree on the location of every device, whatever fails between them', async () => {
   const property = fc.asyncProperty(walks, (steps) => walk(steps, false));
   await fc.assert(property, { numRuns: 300, includeErrorInReport: true });
 });
 
-test('of two logins at once that a row being written overtakes one has the slot', async () => {
+test('two simultaneous logins that race with a pending row leave one owner of the slot', async () => {
   const soon = { what: 'at-once' } as const;
   const login = { what: 'login', device: devices[0] ?? assert.fail() } as const;
   await walk(
@@ -260,7 +260,7 @@ test('of two logins at once that a row being written overtakes one has the slot'
   );
 });
 
-test('a row that is written without comparing is found', async () => {
+test('canary: a row written without comparing its revision fails the walk', async () => {
   const property = fc.asyncProperty(walks, (steps) => walk(steps, true));
   const found = await fc.check(property, { seed: 6, numRuns: 1000, endOnFailure: true });
   assert.ok(found.failed);

@@ -1,6 +1,6 @@
 /**
- * The geometry of the scaled modes against another reading of the same page, in exact fractions, and against what the
- * page promises of every picture.
+ * Compares the geometry of the scaled modes with an independent reading of the same page, in exact fractions, and with the
+ * page's guarantees for every picture.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -38,7 +38,7 @@ function scales(source: Size, screen: Size): [Fraction, Fraction] {
   return [fraction(screen.width, source.width), fraction(screen.height, source.height)];
 }
 
-/** The page, sentence by sentence. */
+/** The page's rules, sentence by sentence. */
 const pageFit: Fit = (source, screen) => {
   const scale = least([fraction(1, 1), ...scales(source, screen)]);
   const scaled = (side: number): number => {
@@ -52,7 +52,7 @@ const pageFit: Fit = (source, screen) => {
 const pageFill: Fill = (source, screen) => {
   const scale = most(scales(source, screen));
   const side = (screenSide: number, sourceSide: number): number => {
-    // Of the exact side, times what it is divided by, so that it is whole.
+    // The exact side times its denominator, so that it is a whole number.
     const exact = BigInt(screenSide) * scale.under;
     const distance = (candidate: number): bigint => {
       const apart = BigInt(candidate) * scale.over - exact;
@@ -79,7 +79,7 @@ function sizes(sideMin: number, sideMax: number): fc.Arbitrary<Size> {
   return fc.record({ width: side, height: side });
 }
 
-/** Both sides are even. */
+/** Sizes with even sides. */
 function evenSizes(sideMax: number): fc.Arbitrary<Size> {
   const side = fc.integer({ min: 1, max: sideMax / 2 }).map((half) => half * 2);
   return fc.record({ width: side, height: side });
@@ -91,7 +91,7 @@ const ranges = [
   { sideMax: 24, numRuns: 10_000 },
 ];
 
-/** Throws for a picture that is not what the page says. */
+/** Throws for a picture that violates the page's rules. */
 function checkFit(fit: Fit, source: Size, screen: Size): void {
   const size = fit(source, screen);
   assert.deepEqual(size, pageFit(source, screen));
@@ -102,7 +102,7 @@ function checkFit(fit: Fit, source: Size, screen: Size): void {
   const isBound = size.width + 1 >= screen.width || size.height + 1 >= screen.height;
   const isWhole = size.width + 1 >= source.width && size.height + 1 >= source.height;
   assert.ok(isBound || isWhole, 'no smaller than it has to be');
-  // Either side is less than two below what the other one, or what that may have lost, asks for.
+  // Each side is less than two below the size that the other side requires, rounding included.
   assert.ok(size.width * source.height < (size.height + 2) * source.width, 'the aspect is kept');
   assert.ok(size.height * source.width < (size.width + 2) * source.height, 'the aspect is kept');
 }
@@ -124,7 +124,7 @@ function checkSide(offset: number, side: number, sourceSide: number): void {
   assert.ok(offset % 2 === 0 && behind - offset >= 0 && behind - offset <= 3, 'in the middle');
 }
 
-/** No side is further than one line from the exact one, but where there are only two lines, or one. */
+/** Each side is within one line of the exact one, except for pictures of one or two lines. */
 function checkAspect(crop: Crop, source: Size, screen: Size): void {
   const keepsWidth = screen.width * source.height >= screen.height * source.width;
   const exact = keepsWidth
@@ -153,7 +153,7 @@ for (const { sideMax, numRuns } of ranges) {
   });
 }
 
-test('a source and a screen that are turned make the same picture turned', () => {
+test('a rotated source on a rotated screen yields the rotated picture', () => {
   const turned = ({ width, height }: Size): Size => ({ width: height, height: width });
   fc.assert(
     fc.property(sizes(1, 700), sizes(2, 700), (source, screen) => {

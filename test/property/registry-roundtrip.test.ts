@@ -1,4 +1,4 @@
-/** Whatever a registry holds, its export with secrets imports back to an equal store, in both forms. */
+/** Property: the export of any registry with secrets imports back to an equal store, in both forms. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const registryId = fc
   .filter((id) => !/\p{Cc}/u.test(id));
 const seconds = fc.option(fc.nat());
 
-/** One entry of each id. */
+/** One entry per id. */
 function each<Item>(ids: string[], entry: (id: string) => fc.Arbitrary<Item>): fc.Arbitrary<Item[]> {
   return fc.tuple(...ids.map(entry));
 }
@@ -103,7 +103,7 @@ function byId(entries: readonly object[]): string[] {
   return entries.map((entry) => JSON.stringify(entry)).toSorted();
 }
 
-test('a registry that was imported, exported and imported again is the same registry', () => {
+test('a registry is unchanged after import, export and import', () => {
   fc.assert(
     fc.property(registries, fc.constantFrom<RegistryForm>('document', 'ndjson'), (registry, form) => {
       importText(origin, JSON.stringify(registry));

@@ -1,8 +1,8 @@
 /**
- * Random walks through a session in the relay: legs and viewers that come, are replaced and go, frames and sound in
- * bursts, receivers that read or do not, a transcoder that answers late or badly. Each message is judged when it is
- * sent, each frame when it is given to the transcoder, and at the end what was counted. A failure prints its seed and
- * path: give both to `fc.assert` to walk it again.
+ * Random walks through a session in the relay: legs and viewers that connect, are replaced and disconnect; frames and sound in
+ * bursts; receivers that read or do not; a transcoder that answers late or badly. Each message is checked when it is sent, each
+ * frame when the transcoder receives it, and the counters at the end. A failure prints its seed and path: pass both to
+ * `fc.assert` to repeat it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -114,13 +114,13 @@ interface SentVideo {
   readonly sender: WalkingLeg;
 }
 
-/** Everything one side has sent while it was there, by number. */
+/** Everything that one side has sent while connected, by number. */
 class Direction {
   readonly video: SentVideo[] = [];
   audioSent = 0;
   audioAtMs = 0;
 
-  /** Whether a decoder that had `last` can have `next`. */
+  /** True: a decoder that had frame `last` can decode frame `next`. */
   follows(next: number, last: number): boolean {
     if (this.video[next]?.isKey === true) return true;
     return !this.video.slice(last + 1, next).some(({ isCoded }) => isCoded);
@@ -137,9 +137,9 @@ class WalkingLeg {
   isThere = true;
   joined: JoinedLeg | null = null;
   readonly #walk: Walk;
-  /** What it is sent; of a bridge the uplink. */
+  /** The direction that it receives; for a bridge the uplink. */
   readonly #direction: Direction;
-  /** A picture may be of a frame that was under way when it came. */
+  /** A picture may come from a frame that was in transit when it joined. */
   #lastVideo = -1;
   #lastCoded: number;
   #sound: WaitingSound[] = [];
@@ -153,7 +153,7 @@ class WalkingLeg {
     this.#lastCoded = direction.video.length - 1;
   }
 
-  get hears(): boolean {
+  get receivesSound(): boolean {
     return this.kind === 'device' || this.kind === 'bridge';
   }
 
@@ -182,7 +182,7 @@ class WalkingLeg {
     this.#walk.count('asked');
   }
 
-  /** By the words of the specification, before the relay has it. */
+  /** Predicts the sound, by the specification, before the relay receives it. */
   offerSound(number: number, atMs: number): void {
     const isStale = (waiting: WaitingSound): boolean => Math.abs(waiting.atMs - atMs) > 500;
     while (this.#sound.length === 100 || this.#sound.some(isStale)) {
@@ -199,7 +199,7 @@ class WalkingLeg {
     return sent !== null;
   }
 
-  /** Whatever waited was within its bounds. */
+  /** Clears the queue, which stayed within its bounds. */
   flush(): void {
     const waited = { pictures: 0, coded: 0, codedBytes: 0 };
     this.#waited = waited;
@@ -248,7 +248,7 @@ class Walk {
     [this.#down, []],
     [this.#up, []],
   ]);
-  /** Present and gone, in the order they came. */
+  /** Current and former legs, in order of arrival. */
   readonly #legs: WalkingLeg[] = [];
   readonly #lastTaken = new Map<FakeTranscoder, { taken: number; lastCoded: number | null }>();
   #framesIn = 0;
@@ -256,14 +256,14 @@ class Walk {
   #knowsMedia = false;
   #downFormat: 'h264' | 'mjpeg' | null = null;
   #upFormat: 'h264' | 'mjpeg' | null = null;
-  /** Of the bridge that is there. */
+  /** Format of the current bridge. */
   #uplink: 'h264' | null = null;
-  /** Something else was made H.264 for the device, and may be again. */
+  /** True: other formats were converted to H.264 for the device, and may be again. */
   #isConverted = false;
-  /** The same for the bridge. */
+  /** As `#isConverted`, for the bridge. */
   #isUpConverted = false;
 
-  /** `seen`: how often the walks came to what. */
+  /** `seen`: counts the situations that the walks reach. */
   constructor(media: CallMedia, seen: Map<string, number>, newRelay: NewRelay) {
     const { clock } = this;
     this.#media = media;
@@ -272,7 +272,7 @@ class Walk {
     this.#relay = new newRelay({ clock, transcoders, telemetry, maxFps: 15 });
   }
 
-  async take(taken: Step): Promise<void> {
+  async runStep(taken: Step): Promise<void> {
     await this.#perform(taken);
     await Promise.resolve();
     this.#fail();
@@ -281,7 +281,7 @@ class Walk {
     assert.ok(this.#counted <= this.#framesIn, 'no frame is counted twice');
   }
 
-  /** Everybody reads what waits, and goes: nothing may be left. */
+  /** All legs read everything and disconnect; nothing may remain. */
   async end(): Promise<void> {
     for (const leg of this.#present) leg.flush();
     for (const leg of this.#present) this.#leave(leg);
@@ -293,7 +293,7 @@ class Walk {
     assert.equal(this.#counted, this.#framesIn, 'every frame is counted once');
   }
 
-  /** Inside the relay nobody would hear of a failure. */
+  /** Collects failures, since an exception inside the relay would be lost. */
   judge(run: () => void): void {
     try {
       run();
@@ -389,7 +389,7 @@ class Walk {
   }
 
   #changed(neededOne: boolean): void {
-    this.#isConverted = neededOne && this.#takesMade;
+    this.#isConverted = neededOne && this.#needsMadePictures;
     this.#isUpConverted &&= this.#wantsMade;
   }
 
@@ -398,8 +398,8 @@ class Walk {
     return isMade && this.#on('bridge') !== null && this.#on('device') !== null;
   }
 
-  /** The device takes H.264, and what came last is none. */
-  get #takesMade(): boolean {
+  /** True: the device accepts H.264, and the latest frame has another format. */
+  get #needsMadePictures(): boolean {
     const isMade = this.#downFormat === 'mjpeg' && this.#media.downVideo === 'h264';
     return isMade && this.#on('device')?.kind === 'device';
   }
@@ -434,7 +434,7 @@ class Walk {
     if (this.#present.length === 0) this.#knowsMedia = false;
   }
 
-  /** A frame goes by while the device is away for a moment. */
+  /** A frame passes while the device is briefly disconnected. */
   #missTheDevice(): void {
     this.#leave(this.#on('device') ?? undefined);
     const frame = { side: 'bridge', format: 'h264', count: 1, startsWithKey: false } as const;
@@ -442,7 +442,7 @@ class Walk {
     this.#join('device');
   }
 
-  /** Who has left still says something: it is as if it had not. */
+  /** A disconnected leg still sends; the relay has to ignore it. */
   #haunt(leg: WalkingLeg | undefined): void {
     if (leg === undefined || leg.kind.endsWith('viewer')) return;
     this.count('ghost');
@@ -464,7 +464,7 @@ class Walk {
       if (side === 'bridge') this.#downFormat = format;
       else this.#upFormat = format;
       this.#isUpConverted ||= side === 'device' && this.#wantsMade;
-      this.#isConverted ||= side === 'bridge' && this.#takesMade;
+      this.#isConverted ||= side === 'bridge' && this.#needsMadePictures;
       const timestampMs = this.clock.monotonicMs();
       this.#frame(
         sender,
@@ -483,7 +483,7 @@ class Walk {
     for (let n = 0; n < count; n++) {
       direction.audioAtMs = Math.max(0, direction.audioAtMs + everyMs);
       const number = direction.audioSent++;
-      if (listener?.hears === true) listener.offerSound(number, direction.audioAtMs);
+      if (listener?.receivesSound === true) listener.offerSound(number, direction.audioAtMs);
       this.#frame(sender, { kind: 'audio', format: 'alaw', timestampMs: direction.audioAtMs }, `a${number}`);
     }
   }
@@ -510,7 +510,7 @@ class Walk {
     assert.ok(waited.length - coded.length <= 2, 'two frames that stand alone waited');
   }
 
-  /** What the decoders have been given since the last look. */
+  /** Checks the frames that decoders received since the last call. */
   #judgeTaken(): void {
     for (const transcoder of this.#transcoders.opened) {
       const seen = this.#lastTaken.get(transcoder) ?? { taken: 0, lastCoded: null };
@@ -532,7 +532,10 @@ class Walk {
     assert.ok(last !== null || isKey, 'a decoder begins with a key frame');
     if (last === null || isKey) return;
     assert.ok(number > last, 'the decoder has its frames in their order');
-    assert.ok(this.#down.follows(number, last), 'a decoder has every frame, or goes on at a key frame');
+    assert.ok(
+      this.#down.follows(number, last),
+      'a decoder receives every frame, or continues at a key frame',
+    );
     assert.equal(
       this.#down.video[number]?.sender,
       this.#down.video[last]?.sender,
@@ -542,7 +545,11 @@ class Walk {
 
   #judgeTranscoders(): void {
     const expected = Number(this.#needsTranscoder) + Number(this.#isUpConverted);
-    assert.equal(this.#transcoders.live.length, expected, 'who needs a transcoder has one, and nobody else');
+    assert.equal(
+      this.#transcoders.live.length,
+      expected,
+      'a session has a transcoder exactly if it needs one',
+    );
     if (this.#isUpConverted) this.count('made for the bridge');
   }
 
@@ -567,9 +574,9 @@ const calls = { fit: fitMedia, auto: autoMedia, 'H.264': h264Media } as const;
 function walks(media: CallMedia, seen: Map<string, number>, newRelay: NewRelay = Relay) {
   return fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
     const walk = new Walk(media, seen, newRelay);
-    await walk.take({ what: 'join', kind: 'bridge' });
-    await walk.take({ what: 'join', kind: 'device' });
-    for (const taken of steps) await walk.take(taken);
+    await walk.runStep({ what: 'join', kind: 'bridge' });
+    await walk.runStep({ what: 'join', kind: 'device' });
+    for (const taken of steps) await walk.runStep(taken);
     await walk.end();
   });
 }
@@ -594,7 +601,7 @@ for (const [name, media] of Object.entries(calls))
 
 type Send = (header: Uint8Array, payload: Uint8Array, sent: () => void) => void;
 
-/** A relay whose messages and legs go through something that spoils them. */
+/** A relay with faults inserted into its messages and legs. */
 abstract class SpoiltRelay extends Relay {
   override joinDevice(...[id, media, out]: Parameters<Relay['joinDevice']>) {
     const spoilt: DeviceOutput =

@@ -1,4 +1,4 @@
-/** RTP: what is packetized comes together again, in whatever order it arrives within the window, whatever its numbers. */
+/** Property: packetized RTP is reassembled in whatever order it arrives within the window, whatever its sequence numbers. */
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ const unit = fc
   .tuple(fc.integer({ min: 1, max: 23 }), fc.uint8Array({ minLength: 1, maxLength: 400 }))
   .map(([type, rest]) => Buffer.concat([Buffer.from([0x60 | type]), rest]));
 
-test('units of an access unit come back from their packets, of whatever size', () => {
+test('NAL units of any size are reassembled from their packets', () => {
   fc.assert(
     fc.property(
       fc.array(unit, { minLength: 1, maxLength: 12 }),
@@ -30,7 +30,7 @@ test('units of an access unit come back from their packets, of whatever size', (
   );
 });
 
-test('a packet that is written is read as it was', () => {
+test('an encoded packet decodes to the same values', () => {
   const packet = fc.record({
     payloadType: fc.integer({ min: 0, max: 127 }),
     marker: fc.boolean(),
@@ -57,7 +57,7 @@ const numbered = (sequence: number): RtpPacket => ({
   payload: new Uint8Array(1),
 });
 
-test('packets come once and in order, and those that stay away are named and given up', () => {
+test('packets are delivered once and in order, and missing ones are reported and given up', () => {
   const arrivals = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 120 });
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 0xffff }), arrivals, (start, offsets) => {
@@ -81,16 +81,16 @@ test('packets come once and in order, and those that stay away are named and giv
   );
 });
 
-/** A picture: its slices, the first of which says whether it is a key frame, and the parameter sets before it. */
+/** A picture: its slices, the first of which is a key frame or not, and the preceding parameter sets. */
 const picture = fc.record({
   parameters: fc.uniqueArray(fc.constantFrom('6742e01f', '68ce3c80', '0605aabb', '09f0'), { maxLength: 4 }),
   slices: fc.integer({ min: 1, max: 4 }),
   sliceBytes: fc.constantFrom(2, 50, 400),
-  /** Step of the timestamp from that of the picture before. */
+  /** Timestamp step from the previous picture. */
   ticks: fc.constantFrom(1, 3000, 6000, 2 ** 31, 2 ** 32 - 90_000),
 });
 
-test('pictures are the same access units however they are marked, divided, put out of order and repeated', () => {
+test('pictures are the same access units however packets are marked, divided, reordered and repeated', () => {
   const stream = fc.array(picture, { minLength: 1, maxLength: 30 });
   const chances = fc.record({
     marks: fc.infiniteStream(fc.boolean()),
@@ -121,7 +121,7 @@ test('pictures are the same access units however they are marked, divided, put o
         }
         expected.push(`video ${nals.map((nal) => `00000001${nal}`).join('')}${index === 0 ? ' key' : ''}`);
       }
-      // The first stays the first: a receiver cannot know of one before it.
+      // The first packet stays first: a receiver cannot expect an earlier one.
       const [begin, ...rest] = packets.flatMap((packet, index) => [
         { packet, place: index === 0 ? -1 : index + places.next().value },
         { packet, place: index + places.next().value },

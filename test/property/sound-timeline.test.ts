@@ -5,14 +5,14 @@ import { SoundTimeline, type SoundBlock } from '../../src/media/sound/sound-time
 import { soundBlockMs, soundJumpMs, soundPacketMsMax } from '../../src/model/media/sound-limits.ts';
 
 const minutes = 10;
-/** A sound that is told from the silence around it, once in so long. */
+/** Interval between clicks, milliseconds. */
 const clickMs = 6000;
 const click = 20_000;
 
 interface ClockCase {
   readonly rate: number;
   readonly packetMs: number;
-  /** Of the clock that takes the samples, against the one that stamps them. */
+  /** Drift of the sampling clock against the clock of the timestamps. */
   readonly partsPerMillion: number;
   readonly jitterMs: number;
   readonly seed: number;
@@ -28,7 +28,7 @@ const clockCase: fc.Arbitrary<ClockCase> = fc.record({
 
 type Take = (timestampMs: number, samples: Int16Array) => readonly SoundBlock[];
 
-/** The most that a click is heard before or after its moment, milliseconds, in ten minutes. */
+/** Maximum deviation of a click from its moment in ten minutes, milliseconds. */
 function driftMs({ rate, packetMs, partsPerMillion, jitterMs, seed }: ClockCase, take: Take): number {
   const moments = (packetMs * rate) / 1000;
   const random = randomOf(seed);
@@ -42,14 +42,14 @@ function driftMs({ rate, packetMs, partsPerMillion, jitterMs, seed }: ClockCase,
       samples[0] = click;
       clicksMs.push(beginMs);
     }
-    // What is late is stamped late, and never before what came earlier.
+    // A late packet gets a late timestamp, and never one before that of an earlier packet.
     stampMs = Math.max(stampMs, Math.round(1000 + beginMs + random() * jitterMs));
     for (const block of take(stampMs, samples)) {
       const at = block.samples.findIndex((sample) => sample > click / 2);
       if (at !== -1) heardMs.push(block.timestampMs + (at / rate) * 1000);
     }
   }
-  assert.equal(heardMs.length, clicksMs.length, 'every click is heard once');
+  assert.equal(heardMs.length, clicksMs.length, 'every click is found once');
   for (const [index, ms] of heardMs.entries())
     worstMs = Math.max(worstMs, Math.abs(ms - 1000 - (clicksMs[index] ?? 0)));
   return worstMs;
@@ -63,14 +63,14 @@ function randomOf(seed: number): () => number {
   };
 }
 
-test('whatever clock a source has, its sound is within 40 ms of its moment for ten minutes', () => {
+test('whatever the clock of the source, sound stays within 40 ms of its moment for ten minutes', () => {
   fc.assert(
     fc.property(clockCase, (clock) => {
       const timeline = new SoundTimeline({ rate: clock.rate, channels: 1 });
       const worstMs = driftMs(clock, (stampMs, samples) => timeline.take(stampMs, samples));
       assert.ok(worstMs < 40, `${worstMs} ms`);
     }),
-    // Packets of 10 ms at 8000 Hz: each is shorter than it takes to change a moment.
+    // Packets of 10 ms at 8000 Hz are shorter than one change of a moment.
     {
       numRuns: 12,
       examples: [[{ rate: 8000, packetMs: 10, partsPerMillion: 168, jitterMs: 7, seed: 299_858_435 }]],
@@ -78,7 +78,7 @@ test('whatever clock a source has, its sound is within 40 ms of its moment for t
   );
 });
 
-test('canary: packets that are cut to 20 ms and nothing else drift out of it', () => {
+test('canary: packets that are only cut to 20 ms drift beyond 40 ms', () => {
   const timeline = new SoundTimeline({ rate: 8000, channels: 1 });
   let exactMs = 1000;
   const worstMs = driftMs(
@@ -100,7 +100,7 @@ const anyPacket = fc.record({
   moments: fc.integer({ min: 1, max: (8000 * soundPacketMsMax) / 1000 }),
 });
 
-test('whatever timestamps come, blocks are of 20 ms, follow each other, and are no more than the packet and its gap', () => {
+test('for any timestamps, blocks have 20 ms, are contiguous, and cover no more than the packet and its gap', () => {
   fc.assert(
     fc.property(fc.array(anyPacket, { maxLength: 60 }), fc.constantFrom(1, 2), (packets, channels) => {
       const timeline = new SoundTimeline({ rate: 8000, channels });

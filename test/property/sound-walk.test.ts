@@ -1,8 +1,8 @@
 /**
- * Random walks of sound through a session in the relay: legs and listeners that come and go, change what they take, and read
- * or do not; packets of all formats in bursts, with timestamps that jump; transcoders that are refused, or answer late or
- * badly. Every message is judged when it is sent, and at the end what was counted. A failure prints its seed and path: give
- * both to `fc.assert` to walk it again.
+ * Random walks of sound through a session in the relay: legs and listeners that connect, disconnect, change their formats, and
+ * read or do not; packets of all formats in bursts, with timestamps that jump; transcoders that are refused, or answer late or
+ * badly. Every message is checked when it is sent, and the counters at the end. A failure prints its seed and path: pass both
+ * to `fc.assert` to repeat it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -70,7 +70,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 interface Present {
   readonly who: Side | 'listener';
   readonly leg: FakeLeg;
-  /** Messages that have been judged. */
+  /** Number of checked messages. */
   judged: number;
 }
 
@@ -82,7 +82,7 @@ class SoundWalk {
   readonly #seen: Map<string, number>;
   readonly #sentAs = new Map<string, AudioFrameFormat>();
   #present: Present[] = [];
-  /** Formats that the bridge has asked for, and may still be sent; null: as it comes. */
+  /** Formats that the bridge has requested and may still receive; null: as sent. */
   #wishes: (AudioFrameFormat | null)[] = [null];
   #atMs = 0;
 
@@ -90,7 +90,7 @@ class SoundWalk {
     this.#seen = seen;
   }
 
-  async take(taken: Step): Promise<void> {
+  async runStep(taken: Step): Promise<void> {
     await this.#perform(taken);
     for (const present of this.#present) this.#judge(present);
     assert.ok(this.#counted <= this.#sentAs.size, 'no packet is counted twice');
@@ -157,7 +157,7 @@ class SoundWalk {
     this.#present = this.#present.filter((each) => each !== present);
   }
 
-  /** What is sent from now on is by the last wish. */
+  /** From now on the last requested format applies. */
   #flush(present: Present | undefined): void {
     if (present === undefined) return;
     present.leg.readAll();
@@ -198,7 +198,7 @@ class SoundWalk {
     await transcoder.answer({ packets });
   }
 
-  /** Nobody hears a format that is not theirs, and what passes is what was sent. */
+  /** Each listener receives only its own format, and forwarded packets are unchanged. */
   #judge(present: Present): void {
     for (const { header, text } of present.leg.messages.slice(present.judged)) {
       assert.ok(header?.kind === 'audio');
@@ -219,13 +219,13 @@ class SoundWalk {
   }
 }
 
-test('whatever comes and goes, everybody hears the format that is theirs, and every packet is counted once', async () => {
+test('every listener receives its own format, and every packet is counted once', async () => {
   const seen = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 80, size: 'max' }), async (steps) => {
       const walk = new SoundWalk(seen);
-      await walk.take({ what: 'join', who: 'bridge' });
-      for (const each of steps) await walk.take(each);
+      await walk.runStep({ what: 'join', who: 'bridge' });
+      for (const each of steps) await walk.runStep(each);
       await walk.end();
     }),
     { numRuns: 150 },

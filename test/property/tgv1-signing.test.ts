@@ -1,4 +1,4 @@
-/** What holds of signing whatever is signed: a signer and a checker agree, and nothing signed can change. */
+/** Properties of signing any request: signer and checker agree, and no signed part can change. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ function verdictOf(request: SignedRequest): string {
   return checked.ok ? verifySignature(checked.value.job) : checked.error.message;
 }
 
-test('whatever is signed is valid when it arrives as it was sent', () => {
+test('a signed request is valid if it arrives unchanged', () => {
   fc.assert(
     fc.property(signedRequest, (request) => {
       assert.equal(verdictOf(request), 'valid');
@@ -66,7 +66,7 @@ test('one flipped bit in the body, the key or the canonical request makes it inv
   );
 });
 
-test('another value of any header on the list is noticed', () => {
+test('a changed value of any signed header is detected', () => {
   fc.assert(
     fc.property(signedRequest, place, (request, at) => {
       const names = (request.headers.get('x-tg-signed-headers') ?? '').split(';');
@@ -78,7 +78,7 @@ test('another value of any header on the list is noticed', () => {
   );
 });
 
-test('our HMAC is the one of node:crypto, whatever key and text came before', () => {
+test('our HMAC equals that of node:crypto, whatever key and text came before', () => {
   const keys = fc.array(fc.uint8Array({ minLength: 32, maxLength: 32 }), { minLength: 1, maxLength: 3 });
   const content = fc.string({ unit: 'binary', maxLength: 128 });
   fc.assert(
@@ -91,7 +91,7 @@ test('our HMAC is the one of node:crypto, whatever key and text came before', ()
   );
 });
 
-test('every second of the calendar is written and read as itself', () => {
+test('every second of the calendar survives formatting and parsing', () => {
   const second = fc.date({
     noInvalidDate: true,
     min: new Date('0000-01-01T00:00:00Z'),

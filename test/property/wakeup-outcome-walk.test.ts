@@ -1,6 +1,6 @@
 /**
- * Random walks over the watch against a naive model: it keeps every login and every reset there ever was, and finds
- * the outcome of a wakeup by looking through all of them each time it is asked.
+ * Random walks over the watch against a naive model that keeps every login and reset, and finds the outcome of a wakeup by
+ * searching all of them at each query.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -91,7 +91,7 @@ interface Wakeup {
   answer: 'written' | 'unknown' | null;
   sinceMs: number;
   sinceWallMs: number;
-  /** What happened before this place in the past is known not to matter. */
+  /** Earlier facts are known to be irrelevant. */
   from: number;
 }
 
@@ -99,11 +99,11 @@ interface Outcome {
   readonly status: WakeupStatus;
   readonly wokeAfterMs: number | null;
   readonly session: string | null;
-  /** When it was settled; Infinity: it is not. */
+  /** Time of the outcome; Infinity: none yet. */
   readonly atMs: number;
 }
 
-/** By the words of the specification, from the whole past. */
+/** The outcome by the words of the specification, from all past facts. */
 function outcomeOf(wakeup: Wakeup, past: readonly Past[], nowMs: number): Outcome {
   const { answer, sinceMs, device: of, epoch, wasOnline, begunIndex, from } = wakeup;
   if (answer === 'written' && wasOnline)
@@ -142,7 +142,7 @@ class Walk {
   readonly telemetry = new FakeTelemetry();
   readonly past: Past[] = [];
   readonly writing: Wakeup[] = [];
-  /** Several may bear one request id. */
+  /** Several wakeups may have the same request id. */
   readonly answered: Wakeup[] = [];
   readonly settled = new Map<Wakeup, Outcome>();
   readonly causes = new Map<Wakeup, WakeCause>();
@@ -153,7 +153,7 @@ class Walk {
   #stop: Cancel = this.#watch.start();
   #names = 0;
 
-  take(taken: Step): void {
+  runStep(taken: Step): void {
     const eventsBefore = this.records.events.length;
     switch (taken.kind) {
       case 'begin':
@@ -225,7 +225,7 @@ class Walk {
     const [wakeup] = this.writing.splice(index % Math.max(1, this.writing.length), 1);
     if (wakeup === undefined) return;
     const waitedMs = this.clock.monotonicMs() - wakeup.begunMs;
-    // A write is answered within its deadline of a second, or it has failed for good.
+    // A write is answered within its deadline of a second, or has failed for good.
     if (answer === 'refused' || (answer === 'unknown' && waitedMs > 1000))
       return this.#watch.refused(wakeup.watched);
     wakeup.answer = answer;
@@ -257,7 +257,7 @@ class Walk {
     const session = this.sessions[of];
     if (session === null || session === undefined) return;
     this.sessions[of] = null;
-    for (const wakeup of this.answered) if (wakeup.device === of) this.#giveUpReport(wakeup);
+    for (const wakeup of this.answered) if (wakeup.device === of) this.#markUnreportable(wakeup);
     this.#watch.sessionChanged('signal', deviceId(of), {
       kind: 'closed',
       session: session as SessionId,
@@ -289,7 +289,7 @@ class Walk {
 
   readonly #unreportable = new Set<Wakeup>();
 
-  #giveUpReport(wakeup: Wakeup): void {
+  #markUnreportable(wakeup: Wakeup): void {
     if (this.settled.has(wakeup)) this.#unreportable.add(wakeup);
   }
 
@@ -308,7 +308,7 @@ class Walk {
     if (index !== null && named === null) return;
     for (const [wakeup, { atMs, session: by }] of open) {
       const isMeant = named === null ? by === session : wakeup.requestId === named;
-      // Within two ticks after its time it may be held or not.
+      // Within two ticks after its deadline it may or may not be remembered.
       if (isMeant && nowMs < atMs + 60_000) this.causes.set(wakeup, 'remote');
       if (isMeant) this.#unreportable.add(wakeup);
     }
@@ -336,7 +336,7 @@ class Walk {
     this.#stop = this.#watch.start();
   }
 
-  /** The store says what the model says, and backends were told of just what has changed, in order. */
+  /** Compares the store with the model, and the events with the changes since, in order. */
   #compare(eventsBefore: number): void {
     const nowMs = this.clock.monotonicMs();
     const changed: string[] = [];
@@ -365,20 +365,21 @@ class Walk {
       if (!this.#unreportable.has(wakeup) || this.causes.has(wakeup))
         assert.equal(record.cause, this.causes.get(wakeup) ?? null);
     }
-    const told = this.records.events
+    const published = this.records.events
       .slice(eventsBefore)
       .filter(({ type }) => type !== 'device.wakeup.accepted')
       .map(
         ({ type, data }) =>
           `${type.slice('device.wakeup.'.length)} ${String('request_id' in data && data.request_id)}`,
       );
-    // One step of the clock may settle several, in the order of their deadlines; a login, in that of acceptance.
-    const byTime = told.some((line) => line.startsWith('expired') || line.startsWith('failed'));
-    assert.deepEqual(byTime ? told.toSorted() : told, byTime ? changed.toSorted() : changed);
+    // One step of the clock may complete several wakeups, in order of their deadlines; a login completes them in order of
+    // acceptance.
+    const byTime = published.some((line) => line.startsWith('expired') || line.startsWith('failed'));
+    assert.deepEqual(byTime ? published.toSorted() : published, byTime ? changed.toSorted() : changed);
   }
 
   end(): void {
-    this.take({ kind: 'advance', ms: 121_000 });
+    this.runStep({ kind: 'advance', ms: 121_000 });
     for (const wakeup of this.writing.splice(0)) this.#watch.refused(wakeup.watched);
     assert.equal(this.#watch.size, 0, 'nothing is held for ever');
     this.#stop();
@@ -399,7 +400,7 @@ test('the watch agrees with a naive model on every walk', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 20, maxLength: 80, size: 'max' }), (steps) => {
       const walk = new Walk();
-      for (const taken of steps) walk.take(taken);
+      for (const taken of steps) walk.runStep(taken);
       walk.end();
       for (const { status } of walk.settled.values()) seen.set(status, (seen.get(status) ?? 0) + 1);
       seen.set('reported', (seen.get('reported') ?? 0) + walk.causes.size);

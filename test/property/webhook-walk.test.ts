@@ -1,14 +1,14 @@
 /**
- * Random walks: events of a few devices, answers good and bad, time going by, crashes between any two turns. An attempt
- * never begins before each earlier event of its device was delivered or has failed twice, and in the end every event
- * was delivered or is parked. A failure prints its seed and path: give both to `fc.assert` to walk it again.
+ * Random walks: events of a few devices, good and bad answers, passing time, crashes between any two turns. An attempt never
+ * begins before each earlier event of its device was delivered or has failed twice, and at the end every event was delivered or
+ * is parked. A failure prints its seed and path: pass both to `fc.assert` to repeat it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { bad, good, hookUrl, WebhookScene } from '../support/webhook-scene.ts';
 
-/** `which`: of the attempts under way. */
+/** `which`: index among the pending attempts. */
 type Step =
   | { readonly what: 'event'; readonly device: string }
   | { readonly what: 'answer'; readonly which: number; readonly isGood: boolean }
@@ -29,7 +29,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant('crash') }) },
 );
 
-/** Small, so that each of them is met. */
+/** Small limits, so that walks reach each of them. */
 const limits = {
   windowEventsMax: 4,
   attemptsPerHookMax: 3,
@@ -38,7 +38,7 @@ const limits = {
   retryDelaysMs: [1000, 10_000],
 };
 
-/** What the walks met, over all of them: a walk that meets nothing proves nothing. */
+/** Situations that all walks together have reached: a walk that reaches none proves nothing. */
 const met = { crashes: 0, circuits: 0, parked: 0, held: 0, again: 0 };
 
 class Walk {
@@ -46,22 +46,22 @@ class Walk {
   readonly #delivered = new Set<number>();
   readonly #failures = new Map<number, number>();
   readonly #devices = new Map<number, string>();
-  #looked = 0;
+  #judgedSends = 0;
 
-  async take(step: Step): Promise<void> {
+  async runStep(step: Step): Promise<void> {
     if (step.what === 'event') await this.#happen(step.device);
     if (step.what === 'answer') await this.#answer(step.which, step.isGood);
     if (step.what === 'time') await this.scene.pass(step.ms);
     if (step.what === 'crash') await this.#crash();
-    this.#look();
+    this.#judge();
   }
 
-  /** The endpoint is well from now on. */
+  /** The endpoint works from now on. */
   async heal(): Promise<void> {
-    while (this.scene.underWay.length > 0) await this.take({ what: 'answer', which: 0, isGood: true });
+    while (this.scene.underWay.length > 0) await this.runStep({ what: 'answer', which: 0, isGood: true });
     for (let turn = 0; turn < 60; turn++) {
-      await this.take({ what: 'time', ms: 15_000 });
-      while (this.scene.underWay.length > 0) await this.take({ what: 'answer', which: 0, isGood: true });
+      await this.runStep({ what: 'time', ms: 15_000 });
+      while (this.scene.underWay.length > 0) await this.runStep({ what: 'answer', which: 0, isGood: true });
     }
   }
 
@@ -91,24 +91,24 @@ class Walk {
 
   async #crash(): Promise<void> {
     met.crashes += 1;
-    this.#look();
+    this.#judge();
     this.scene = this.scene.crash({ limits });
-    this.#looked = 0;
+    this.#judgedSends = 0;
     await this.scene.quiet();
   }
 
-  #look(): void {
+  #judge(): void {
     const hook = this.scene.hook();
     if (hook.isCircuitOpen) met.circuits += 1;
     assert.ok(hook.inFlight <= limits.attemptsPerHookMax && hook.failed <= limits.failedPerHookMax);
-    for (const { sequence, deviceId } of this.scene.sender.sent.slice(this.#looked)) {
+    for (const { sequence, deviceId } of this.scene.sender.sent.slice(this.#judgedSends)) {
       if (this.#delivered.has(sequence)) met.again += 1;
       const early = this.#unsettledBefore(sequence, deviceId);
       assert.deepEqual(early, [], `${sequence} of ${deviceId} was tried before earlier events of it`);
     }
-    this.#looked = this.scene.sender.sent.length;
+    this.#judgedSends = this.scene.sender.sent.length;
     const { underWay } = this.scene;
-    assert.equal(new Set(underWay).size, underWay.length, 'an event is tried once at a time');
+    assert.equal(new Set(underWay).size, underWay.length, 'an event has one attempt at a time');
     if (hook.failed > this.#waitingForRetry()) met.held += 1;
   }
 
@@ -124,11 +124,11 @@ class Walk {
   }
 }
 
-test('no walk loses an event, or tries one before its time', async () => {
+test('no walk loses an event, or attempts one too early', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 120 }), async (steps) => {
       const walk = new Walk();
-      for (const step of steps) await walk.take(step);
+      for (const step of steps) await walk.runStep(step);
       await walk.heal();
       assert.deepEqual(walk.lostEvents(), []);
     }),

@@ -1,4 +1,4 @@
-/** The recommended proxies before a whole server: what is signed arrives as it was sent. Source: docs/proxy.md. */
+/** Tests the recommended proxies in front of a whole server: signed requests arrive unchanged. Source: docs/proxy.md. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -35,7 +35,7 @@ interface NginxPorts {
   readonly sleep: number;
 }
 
-/** Before a server that listens at `behind`. Resolves, when it takes connections, to where it does. */
+/** Starts nginx in front of a server at `behind`. Resolves to its ports when it accepts connections. */
 async function startNginx(t: Ending, behind: NginxPorts, certificate: TestCertificate): Promise<NginxPorts> {
   const directory = temporaryDirectory(t);
   const [api, signal, media, sleep] = await Promise.all(
@@ -73,7 +73,7 @@ async function startNginx(t: Ending, behind: NginxPorts, certificate: TestCertif
   return ports;
 }
 
-/** Before a sleep port at `behind`. Resolves to its own. */
+/** Starts HAProxy in front of a sleep port at `behind`. Resolves to its port. */
 async function startHaproxy(t: Ending, behind: number): Promise<number> {
   const port = await findFreePort(host);
   const file = configure('haproxy.cfg', temporaryDirectory(t), [
@@ -85,7 +85,7 @@ async function startHaproxy(t: Ending, behind: number): Promise<number> {
   return port;
 }
 
-/** The path of the recommended file, changed. */
+/** Writes a changed copy of the recommended file and returns its path. */
 function configure(
   name: string,
   directory: string,
@@ -101,7 +101,7 @@ function configure(
   return file;
 }
 
-/** Resolves when it says so; rejects, with what it said, when it ends before. It is ended with the test. */
+/** Starts a tool, ended with the test. Resolves when its output matches `ready`; rejects with the output when it exits before. */
 async function started(t: Ending, tool: DebianTool, args: readonly string[], ready: RegExp): Promise<void> {
   const child = spawn(tool, args, {
     env: { ...process.env, PATH: toolPath },
@@ -158,7 +158,7 @@ class WireTap {
   }
 
   /** Bytes sent since the last call. */
-  take(): Buffer {
+  drain(): Buffer {
     return Buffer.concat(this.#chunks.splice(0));
   }
 }
@@ -176,18 +176,18 @@ const nginx = await startNginx({ after }, { ...server.ports, api: tap.port }, ce
 const api = new ApiClient(nginx.api, testCredentials.all, Date.now, ca);
 after(() => api.close());
 
-/** By nginx, not by the server itself. */
+/** Connects a module through nginx. */
 function moduleByNginx(deviceId: string): Promise<SleepingModule> {
   return SleepingModule.connect(nginx.sleep, { deviceId, secret: `secret of ${deviceId}` });
 }
 
-/** The head of the one request that has arrived at the server since. */
+/** The head of the request that has arrived at the server. */
 function arrived(): string {
-  return tap.take().toString('latin1').split('\r\n\r\n')[0] ?? '';
+  return tap.drain().toString('latin1').split('\r\n\r\n')[0] ?? '';
 }
 
 test('a signed query is answered, with a connection that nginx keeps and the date of the server', async () => {
-  tap.take();
+  tap.drain();
   for (const _ of [1, 2]) {
     const { status, json, headers } = await api.connectivity('TESTDEVICE01');
     assert.deepEqual([status, json.code], [200, 0]);
@@ -196,7 +196,7 @@ test('a signed query is answered, with a connection that nginx keeps and the dat
   assert.doesNotMatch(arrived(), /^connection: close/im);
 });
 
-test('what the parser of the API cannot read reaches it whole through nginx, or is refused by nginx', async () => {
+test('requests that the parser of the API cannot read reach it whole through nginx, or nginx refuses them', async () => {
   const line = 'GET /nowhere HTTP/1.1\r\n';
   const rest = 'Host: 127.0.0.1\r\nConnection: close\r\n\r\n';
   for (let at = 1; at < line.length; at += 1)
@@ -207,14 +207,14 @@ test('what the parser of the API cannot read reaches it whole through nginx, or 
   assert.equal(await statusOf(`${line}A: a\rb\r\n${rest}`), '400');
 });
 
-/** Status of the answer to a request that nginx is sent in these pieces, each read before the next. */
+/** Sends a request to nginx in pieces, each read before the next is sent, and resolves to the status. */
 async function statusOf(...pieces: readonly string[]): Promise<string | undefined> {
   const socket = connectByTls({ host: '127.0.0.1', port: nginx.api, ca });
   socket.setNoDelay();
   await once(socket, 'secureConnect');
   for (const piece of pieces) {
     socket.write(piece, 'latin1');
-    // An answer to a later request shows that nginx, which has one worker, has read the piece.
+    // nginx has one worker, so an answer to a later request shows that it has read this piece.
     if (piece !== pieces.at(-1)) await api.connectivity('TESTDEVICE01');
   }
   let text = '';
@@ -232,21 +232,21 @@ const targets: readonly (readonly [name: string, path: string, query: string])[]
 ];
 for (const [name, path, query] of targets)
   test(`a target with ${name} arrives as it was signed`, async () => {
-    tap.take();
+    tap.drain();
     const { json } = await api.call({ path, query });
     assert.equal(json.code, 0, JSON.stringify(json));
     assert.ok(arrived().startsWith(`GET ${path}?${query} HTTP/1.1\r\n`));
   });
 
-test('a path with slashes and escapes of its own is not tidied up, which would be another signature', async () => {
-  tap.take();
+test('nginx does not normalize slashes and escapes in a path, which would break the signature', async () => {
+  tap.drain();
   const path = '/v1//device/./%63onnectivity/';
   const { status, json } = await api.call({ path, query: 'device_id=TESTDEVICE01' });
   assert.deepEqual([status, json.code], [404, 40400]);
   assert.ok(arrived().startsWith(`GET ${path}?`));
 });
 
-test('a module that came through nginx is woken through nginx, under the request id of the caller', async () => {
+test('a module connected through nginx is woken through nginx, under the request id of the caller', async () => {
   const module = await moduleByNginx('SLEEPING01');
   const spoil = { 'X-Request-ID': 'ring-7' };
   const { status, json } = await api.wake({ device_id: 'SLEEPING01', custom_data: '0x12ab' }, { spoil });
@@ -256,7 +256,7 @@ test('a module that came through nginx is woken through nginx, under the request
 });
 
 for (const headerSet of ['long', 'short'] as const)
-  test(`a body that was sent in chunks arrives with its length (${headerSet} header set)`, async () => {
+  test(`a chunked body arrives with its length (${headerSet} header set)`, async () => {
     const path = '/v1/device/wakeup-request';
     const body = Buffer.from('{"device_id":"TESTDEVICE01"}');
     const credential = testCredentials.all;
@@ -265,30 +265,30 @@ for (const headerSet of ['long', 'short'] as const)
     const options = { host: '127.0.0.1', port: nginx.api, method: 'POST', path, headers, ca };
     const sent = request({ ...options, headers: { ...headers, 'Transfer-Encoding': 'chunked' } });
     sent.flushHeaders();
-    // By this answer nginx has read the head of the other, and has no body to know the length of.
+    // This answer shows that nginx has read the head of the other request, which has a body of unknown length.
     await once(sent, 'socket');
     await api.connectivity('TESTDEVICE01');
-    tap.take();
+    tap.drain();
     sent.end(body);
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     answer.resume();
-    assert.equal(answer.statusCode, 404, 'authentic, and nobody is connected');
+    assert.equal(answer.statusCode, 404, 'authentic, and the device is not connected');
     const head = arrived();
     assert.match(head, /^content-length: 28$/im);
     assert.doesNotMatch(head, /^transfer-encoding/im);
   });
 
-test('a body that is too large is refused in the words of the API', async () => {
+test("a body that is too large is refused with the API's error", async () => {
   const { status, json } = await api.wake({ device_id: 'x'.repeat(70_000) });
   assert.deepEqual([status, json.code], [413, 41300]);
 });
 
-test('a long poll lasts as long as it was asked to', async () => {
+test('a long poll lasts as long as requested', async () => {
   const { status, json } = await api.call({ path: '/v1/events', query: 'after=latest&wait=1' });
   assert.deepEqual([status, json.code], [200, 0]);
 });
 
-test('a controller logs in and is sent a message through nginx', async () => {
+test('a controller logs in and receives a message through nginx', async () => {
   const controller = await SignalController.connect({
     url: `wss://127.0.0.1:${nginx.signal}`,
     deviceId: 'TESTDEVICE01',

@@ -162,7 +162,7 @@ class BucketSource implements TailSource {
     return this.#link.request(() => this.#bucket.revision);
   }
 
-  goOnBehind(): Promise<void> {
+  resumeAfter(): Promise<void> {
     return Promise.reject(new Error('a bucket is never made anew here'));
   }
 }
@@ -207,7 +207,7 @@ class StreamSource implements EventTail {
     return this.last();
   }
 
-  goOnBehind(): Promise<void> {
+  resumeAfter(): Promise<void> {
     return Promise.reject(new Error('the stream is never made anew here'));
   }
 }

@@ -1,19 +1,22 @@
-/** AMR in storage form: the fixtures, frame by frame, and files of our own frames. Source: RFC 4867, 5. */
+/**
+ * AMR files in storage format: the fixtures, read frame by frame, and files made of our own frames. Source: RFC 4867, section
+ * 5.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { parseAmr, type AmrBand } from '../../src/media/sound/amr-frames.ts';
 import { checkout } from './checkout.ts';
 
-/** Of the fixtures; they share the level of a sine. */
+/** Frequencies of the sines in the fixtures, Hz. The two sines share one level. */
 export const amrTones: readonly number[] = [437, 1193];
 const magic: Record<AmrBand, string> = { narrow: '#!AMR\n', wide: '#!AMR-WB\n' };
-/** Bytes of a frame by its kind, its octet among them, as the standard's table has them. */
+/** Bytes of a frame by frame type, table-of-contents octet included, as the table of the standard lists them. */
 const frameBytes: Record<AmrBand, readonly number[]> = {
   narrow: [13, 14, 16, 18, 20, 21, 27, 32, 6],
   wide: [18, 24, 33, 37, 41, 47, 51, 59, 61, 6],
 };
 
-/** Of a file that another encoder has made: see make.py beside it. */
+/** The frames of a fixture, which another encoder made: see make.py in its folder. */
 export function amrFixture(band: AmrBand): Uint8Array<ArrayBuffer>[] {
   const file = readFileSync(new URL(`test/fixtures/amr/${band}.amr`, checkout));
   const frames: Uint8Array<ArrayBuffer>[] = [];

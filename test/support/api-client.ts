@@ -13,16 +13,16 @@ import { signRequest, type SigningCredential } from '../../src/protocol/tgv1/sig
 export interface ApiCall {
   readonly method?: string;
   readonly path?: string;
-  /** Raw, without `?`. */
+  /** Query string, not encoded, without `?`. */
   readonly query?: string;
   readonly body?: string | Uint8Array;
   readonly contentType?: string;
   readonly headerSet?: 'long' | 'short';
   readonly credential?: SigningCredential;
   readonly atMs?: number;
-  /** Laid over the signed headers after signing; null leaves one out, an array sends it several times. */
+  /** Replaces signed headers after signing; null omits a header, an array sends it several times. */
   readonly spoil?: Readonly<Record<string, string | string[] | null>>;
-  /** Sent in place of what was signed. */
+  /** Body sent instead of the signed one. */
   readonly sentBody?: string | Uint8Array;
   readonly sentPath?: string;
   readonly sentMethod?: string;
@@ -32,11 +32,10 @@ export interface ApiAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body as JSON; {} when it is none. */
+  /** The body, parsed as JSON. {} when it is not JSON. */
   readonly json: Record<string, unknown> & { code?: number; data?: Record<string, unknown> };
 }
 
-/** As it goes over the wire. */
 export interface SentRequest {
   readonly port: number;
   readonly method: string;
@@ -44,7 +43,7 @@ export interface SentRequest {
   readonly body: Uint8Array | null;
 }
 
-/** The way of every request of this process: straight to its port, unless a test puts something in between. */
+/** Sends a request of this process. Default: straight to its port; a test can put a proxy in between. */
 export type Way = (request: SentRequest, sendTo: (port: number) => Promise<ApiAnswer>) => Promise<ApiAnswer>;
 let way: Way = ({ port }, sendTo) => sendTo(port);
 
@@ -59,7 +58,7 @@ export class ApiClient {
   readonly #agent: Agent;
   readonly #sockets = new Set<Socket>();
 
-  /** `ca`: PEM of whom to trust, over TLS; left out: a plain connection. */
+  /** `ca`: PEM of the certificate authority to trust, over TLS. Default: no TLS. */
   constructor(port: number, credential: SigningCredential, nowMs: () => number = Date.now, ca?: Buffer) {
     this.#agent = ca === undefined ? new Agent({ keepAlive: true }) : new TlsAgent({ keepAlive: true, ca });
     this.#port = port;
@@ -84,7 +83,7 @@ export class ApiClient {
     });
   }
 
-  /** A GET of the connectivity record unless the call says otherwise. */
+  /** Sends a request. Default: a GET of the connectivity record. */
   call(call: ApiCall): Promise<ApiAnswer> {
     const { method = 'GET', path = '/v1/device/connectivity', query = '', headerSet = 'long' } = call;
     const body = call.body === undefined ? null : Buffer.from(call.body);
@@ -105,7 +104,6 @@ export class ApiClient {
     return this.send(call.sentMethod ?? method, target, headers, sentBody);
   }
 
-  /** As it is, signed or not. */
   send(
     method: string,
     target: string,

@@ -1,14 +1,14 @@
 /**
- * The parser of the API, in the binary of uWebSockets.js that is installed. Until its mend of August 2024 it answers 505 when a
- * request line is cut at certain bytes; where it is mended, tests require what HTTP does. See docs/proxy.md.
+ * Detects the HTTP parser of the installed uWebSockets.js. Versions before the fix of August 2024 answer 505 when a request
+ * line is split at certain bytes; for later ones the tests require conformance to HTTP. See docs/proxy.md.
  */
 import { RawPeer } from './raw-peer.ts';
 import { everyServer } from './test-server.ts';
 
-/** The one exception from "a request is answered alike however it is cut": these cuts, and a cut at every byte. */
+/** Exceptions to "the answer does not depend on how a request is split": these splits, and a split at every byte. */
 export const cutsRefusedByOldParser = {
   status: '505',
-  /** `bytes`: those of the first segment. Behind the space after the method, and anywhere in `HTTP/1.1` CR LF. */
+  /** `bytes`: length of the first segment. Matches splits after the space behind the method, and anywhere in `HTTP/1.1` CR LF. */
   includes(request: string, bytes: number): boolean {
     const line = request.slice(0, request.indexOf('\r\n'));
     const version = line.lastIndexOf(' ') + 1;
@@ -16,7 +16,7 @@ export const cutsRefusedByOldParser = {
   },
 };
 
-/** True: the parser behind the port has the fault. */
+/** True: the parser behind the port has the bug. */
 export async function hasOldParser(port: number): Promise<boolean> {
   const peer = await RawPeer.connect(port);
   peer.send('GET ');
@@ -28,9 +28,9 @@ export async function hasOldParser(port: number): Promise<boolean> {
 }
 
 /**
- * Resolves when the server in this process has read what was sent to it before: it has answered two requests, one after the
- * other, each on a connection that came later than those bytes. With two fronts the kernel chooses the one that answers: of 24
- * requests each answers two, but for one time in 300 000.
+ * Resolves when the server in this process has read everything sent before: it has answered two requests, one after the other,
+ * each on a connection opened after those bytes. With two fronts the kernel chooses the one that answers: of 24 requests each
+ * front answers two, except once in 300 000 runs.
  */
 export async function readBefore(port: number): Promise<void> {
   const count = everyServer.fronts > 0 ? 24 : 2;

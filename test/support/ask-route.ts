@@ -1,14 +1,12 @@
-/** Asks one of the ops listener's routes as its listener would, once it has let the caller in. */
+/** Calls a route of the ops listener directly, as its listener does after authentication. */
 import assert from 'node:assert/strict';
 import { AdminRefusal, type AdminAnswer, type AdminRoute } from '../../src/gateways/ops/admin-route.ts';
 
-/** An answer as it is on the wire. */
 export interface RouteReply {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** The caller of the listener. */
 export interface RouteCaller {
   readonly operator: string;
   readonly gone: AbortSignal;
@@ -16,7 +14,7 @@ export interface RouteCaller {
 
 const alice: RouteCaller = { operator: 'alice', gone: new AbortController().signal };
 
-/** `asked`: a text is the query, anything else the body. */
+/** `asked`: a string is the query, anything else the body. */
 export async function askRoute(
   routes: readonly AdminRoute[],
   method: AdminRoute['method'],

@@ -1,4 +1,4 @@
-/** An audit log in a directory, what it tells, and its lines as they stand in its files. */
+/** An audit log in a directory, the lines it reports, and the lines in its files. */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { AuditIntent, AuditLine } from '../../src/model/audit.ts';
@@ -28,7 +28,7 @@ export function openAudit(
   return { audit, told, lost };
 }
 
-/** Read without any code of ours: one JSON value a line. */
+/** Reads the file independently of the code under test: one JSON value per line. */
 export function linesInFile(directory: string, age = 0): AuditLine[] {
   const path = auditPath(directory, age);
   if (!existsSync(path)) return [];

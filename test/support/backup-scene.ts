@@ -1,4 +1,4 @@
-/** A store with something in every file, and backups of it as bytes. */
+/** A store with rows in every file, and backups of it as bytes. */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export const filesBeside: Readonly<Record<string, string>> = {
   'audit.log.1': '{"action":"older"}\n',
 };
 
-/** Three devices, two events, and the files beside those of LMDB. */
+/** A store with three devices, two events, and the files outside LMDB. */
 export async function filledStore(t: Ending): Promise<Store> {
   const store = temporaryStore(t);
   const writer = new RegistryWriter(store.registry, new RegistryStore(store.registry));
@@ -55,7 +55,6 @@ export async function backupOf(directory: string): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** In pieces of so many bytes. */
 export async function* inPieces(bytes: Buffer, pieceBytes = bytes.length): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     yield bytes.subarray(at, at + pieceBytes);
@@ -65,13 +64,12 @@ export async function* inPieces(bytes: Buffer, pieceBytes = bytes.length): Async
 
 export interface ReadBackup {
   readonly manifest: BackupManifest;
-  /** Keys by `file table`. */
+  /** Keys of each table, by `file table`. */
   readonly keys: Readonly<Record<string, readonly string[]>>;
-  /** Texts by name. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** All of it, up to its checksum. */
+/** Reads a whole backup and verifies its checksum. */
 export async function readBackup(source: AsyncIterable<Buffer>): Promise<ReadBackup> {
   const reader = new BackupReader(source, 'the backup');
   const manifest = await reader.manifest();
@@ -91,7 +89,7 @@ export async function readBackup(source: AsyncIterable<Buffer>): Promise<ReadBac
   return { manifest, keys, files };
 }
 
-/** The same rows and files under another manifest, with the checksum that belongs to it. */
+/** Replaces the manifest of a backup and recomputes the checksum. */
 export function withManifest(bytes: Buffer, change: (manifest: BackupManifest) => object): Buffer {
   const length = bytes.readUInt32BE(20);
   const manifest = JSON.parse(bytes.toString('utf8', 24, 24 + length)) as BackupManifest;

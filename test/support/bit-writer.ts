@@ -1,4 +1,4 @@
-/** Writes what video standards call a raw byte sequence payload, and makes a NAL unit of it. */
+/** Writes the payload that video standards call RBSP, and wraps it as a NAL unit. */
 
 export class BitWriter {
   #bits = '';
@@ -8,7 +8,7 @@ export class BitWriter {
     return this;
   }
 
-  /** ue(v). */
+  /** Unsigned Exp-Golomb code, ue(v). */
   unsigned(...values: number[]): this {
     for (const value of values) {
       const digits = (value + 1).toString(2);
@@ -17,12 +17,12 @@ export class BitWriter {
     return this;
   }
 
-  /** se(v). */
+  /** Signed Exp-Golomb code, se(v). */
   signed(...values: number[]): this {
     return this.unsigned(...values.map((value) => (value > 0 ? 2 * value - 1 : -2 * value)));
   }
 
-  /** A start code, `header`, and what was written, with its stop bit and emulation prevention. */
+  /** A NAL unit: start code, `header`, and the bits written so far, with stop bit and emulation prevention. */
   nalUnit(header: readonly number[]): Buffer {
     const bits = `${this.#bits}1`;
     const whole = bits.padEnd(Math.ceil(bits.length / 8) * 8, '0');

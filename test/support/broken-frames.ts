@@ -1,9 +1,9 @@
-/** What may come instead of a good frame. */
+/** Corrupts frames: random bytes, cuts, repetitions, wrong sizes. */
 import assert from 'node:assert/strict';
 import { videoFrameFormats, type SourceFrame } from '../../src/model/media/picture.ts';
 import type { Chance } from './seeded-random.ts';
 
-/** As large as a message of a leg may be. */
+/** Maximum size of a message from a leg. */
 const payloadBytesMax = 1024 * 1024;
 
 type Breakage = (frame: SourceFrame, chance: Chance) => SourceFrame;
@@ -15,7 +15,7 @@ const breakages: readonly Breakage[] = [
   (frame, chance) => overwrite(frame, chance, 0, frame.payload.length),
   (frame, chance) => overwrite(frame, chance, 0, Math.min(64, frame.payload.length)),
   (frame, chance) => flipBits(frame, chance),
-  (frame, chance) => takeOut(frame, chance),
+  (frame, chance) => removeBytes(frame, chance),
   (frame, chance) => repeat(frame, chance),
   (frame, chance) => multiply(frame, chance),
   (frame) => withBytes(frame, new Uint8Array(0)),
@@ -23,11 +23,11 @@ const breakages: readonly Breakage[] = [
   (frame, chance) => ({ ...frame, format: videoFrameFormats[chance.below(4)] ?? 'h264' }),
   (frame, chance) => ({ ...frame, width: chance.below(65_536), height: chance.below(65_536) }),
   (frame, chance) => ({ ...frame, isKeyFrame: chance.below(2) === 0 }),
-  (frame, chance) => giveSize(frame, chance),
+  (frame, chance) => forgeSize(frame, chance),
   (frame, chance) => padded(frame, chance),
 ];
 
-/** One breakage, or up to three on top of each other; at times none. */
+/** Applies one corruption, or up to three on top of each other; sometimes none. */
 export function brokenFrame(frame: SourceFrame, chance: Chance): SourceFrame {
   let broken = frame;
   for (let left = 1 + chance.below(3); left > 0; left -= 1) {
@@ -46,7 +46,7 @@ function noise(length: number, chance: Chance): Uint8Array<ArrayBuffer> {
   return Uint8Array.from({ length }, () => chance.below(256));
 }
 
-/** Some bytes between two places become others, at times the ones that mean something. */
+/** Overwrites some bytes between two positions, sometimes with bytes that have a meaning. */
 function overwrite(frame: SourceFrame, chance: Chance, from: number, to: number): SourceFrame {
   const payload = frame.payload.slice();
   if (to === from) return frame;
@@ -66,7 +66,7 @@ function flipBits(frame: SourceFrame, chance: Chance): SourceFrame {
   return withBytes(frame, payload);
 }
 
-function takeOut(frame: SourceFrame, chance: Chance): SourceFrame {
+function removeBytes(frame: SourceFrame, chance: Chance): SourceFrame {
   const at = chance.below(frame.payload.length + 1);
   const until = at + chance.below(200);
   return withBytes(frame, joined(frame.payload.subarray(0, at), frame.payload.subarray(until)));
@@ -77,7 +77,6 @@ function repeat(frame: SourceFrame, chance: Chance): SourceFrame {
   return withBytes(frame, joined(frame.payload, frame.payload.subarray(at)));
 }
 
-/** A piece of it, such as a scan or a slice, many times. */
 function multiply(frame: SourceFrame, chance: Chance): SourceFrame {
   const at = chance.below(frame.payload.length + 1);
   const piece = Buffer.from(frame.payload.subarray(at, at + 1 + chance.below(100)));
@@ -88,15 +87,14 @@ function multiply(frame: SourceFrame, chance: Chance): SourceFrame {
   );
 }
 
-/** As large as can come, once in a while. */
+/** Pads some frames to the maximum size. */
 function padded(frame: SourceFrame, chance: Chance): SourceFrame {
   if (chance.below(20) !== 0) return frame;
   const filler = new Uint8Array(payloadBytesMax - Math.min(payloadBytesMax, frame.payload.length));
   return withBytes(frame, joined(frame.payload, filler.fill(chance.below(256))));
 }
 
-/** Another size in the frame header of a JPEG, or in the header of the frame. */
-function giveSize(frame: SourceFrame, chance: Chance): SourceFrame {
+function forgeSize(frame: SourceFrame, chance: Chance): SourceFrame {
   const payload = frame.payload.slice();
   const at = Buffer.from(payload.buffer).indexOf(Buffer.of(0xff, 0xc0));
   if (at === -1 || at + 9 > payload.length)

@@ -1,6 +1,6 @@
 /**
- * Bundles what runs as a process or a thread of its own: read one by one, our modules and those of packages are most of
- * what a command costs, and a thread's start. An entry's place in the compiled tree gets a line that exports its bundle.
+ * Bundles the entry points of processes and threads: loading modules one by one is most of the start time of a command or a
+ * thread. Each entry in the compiled tree is replaced by a line that exports its bundle.
  *
  *   node --import tsx test/support/bundle.ts FOLDER
  */
@@ -15,7 +15,7 @@ import { checkout } from './checkout.ts';
 const root = fileURLToPath(checkout);
 const source = join(root, 'src');
 
-/** Modules under `src/`, without extension. One that is missing here runs as it was compiled. */
+/** Entry points under `src/`, without extension. A module missing here runs unbundled. */
 const entries = [
   'main',
   'edge/process/main',
@@ -28,7 +28,7 @@ const entries = [
   'webhooks/worker/webhook-worker',
 ];
 
-/** Packages with compiled code, with files of theirs that they look for, or that may be missing. */
+/** Packages that stay outside the bundles: those with native code, those that read files of their own, and optional ones. */
 const external = [
   'esbuild',
   'lmdb',
@@ -41,28 +41,27 @@ const external = [
   'uWebSockets.js',
 ];
 
-/** All files of bundles lie side by side in it, so the way from any of them to a module's place is the same. */
+/** All bundles lie in one folder, so that the relative path to a module's place is the same from each. */
 const bundles = 'bundles';
 
-/** `folder`: where the compiler has written `src/`. Rejects when a module cannot be bundled; esbuild has said why. */
+/** `folder`: output of the compiler for `src/`. Rejects when a module cannot be bundled, after esbuild has printed why. */
 export async function bundle(folder: string): Promise<void> {
   await Promise.all([bundleTree(source, entries, folder), writeConsole(join(folder, 'console'))]);
 }
 
-/** The page for operators, which a server sends from beside its other modules. */
 async function writeConsole(folder: string): Promise<void> {
   const files = await buildConsole(new URL('src/console/', checkout));
   mkdirSync(folder, { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 }
 
-/** The same for tests that have a process each. `tests`: files of the checkout; `folder`: where it was compiled to. */
+/** Bundles tests that run in a process of their own. `tests`: files of the checkout; `folder`: compiler output. */
 export function bundleTests(tests: readonly string[], folder: string): Promise<void> {
   const modules = tests.map((file) => relative(root, file).replace(/\.ts$/, ''));
   return bundleTree(root, modules, folder);
 }
 
-/** `tree`: a folder of sources that was compiled to `folder`; `modules`: below it, without extension. */
+/** `tree`: source folder, compiled to `folder`; `modules`: paths below it, without extension. */
 async function bundleTree(tree: string, modules: readonly string[], folder: string): Promise<void> {
   await build({
     entryPoints: modules.map((entry) => ({ in: join(tree, `${entry}.ts`), out: bundleName(entry) })),
@@ -72,13 +71,13 @@ async function bundleTree(tree: string, modules: readonly string[], folder: stri
     format: 'esm',
     platform: 'node',
     target: 'node20.12',
-    // Packages written for require() ask for Node's modules by it.
+    // CommonJS packages load Node's modules with require().
     banner: {
       js: "import { createRequire as requireOfBundle } from 'node:module';\nconst require = requireOfBundle(import.meta.url);",
     },
     external,
     plugins: [keepPlaces(tree), englishOnly],
-    // What is shorter is read faster; names stay, for stacks.
+    // Shorter code loads faster; names stay, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
     sourcemap: true,
@@ -96,7 +95,7 @@ async function bundleTree(tree: string, modules: readonly string[], folder: stri
   }
 }
 
-/** zod has its words in fifty languages, which were half of what a command reads. Ours are in English. */
+/** Removes zod's translations into fifty languages, which were half of the code that a command loads. */
 const englishOnly: Plugin = {
   name: 'english-only',
   setup(built) {
@@ -106,7 +105,7 @@ const englishOnly: Plugin = {
   },
 };
 
-/** A module finds what lies beside it from its own place in the tree, whichever file it has become part of. */
+/** Rewrites the position of each module, so that it still finds the files in its own folder after bundling. */
 function keepPlaces(tree: string): Plugin {
   return {
     name: 'keep-places',

@@ -1,16 +1,16 @@
-/** Hands to place a call at a real server: what backends, devices and bridges do, over real sockets. */
+/** Helpers to place a call at a real server: the requests of backends, devices and bridges over real sockets. */
 import assert from 'node:assert/strict';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { ApiAnswer, ApiCall } from './api-client.ts';
 import { testBridgeKeys, type TestServer } from './test-server.ts';
 
-/** Where backends ask and legs come: a server in the test's process or in one of its own. */
+/** A server in the test's process, or in a process of its own. */
 export type CallServer = Pick<TestServer, 'api'> & { readonly ports: Pick<TestServer['ports'], 'media'> };
 
 export const msgSessionKey = 'planted-session-key-0f3b';
 export const msgSessionToken = 'planted-server-token-77aa';
 
-/** As a backend builds it, for a doorbell with a small screen. */
+/** The body that a backend sends for a doorbell with a small screen. */
 export function callBody(change: object = {}): Record<string, unknown> {
   return {
     device_id: 'TESTDEVICE01',
@@ -37,7 +37,7 @@ export interface IssuedCall {
   readonly peerId: string;
   readonly token: string;
   readonly session: string;
-  /** Where its device is told to go; null: not told. */
+  /** URL that the device connects to; null: absent. */
   readonly url: string | null;
 }
 
@@ -49,7 +49,10 @@ interface CredentialsData {
 
 let requests = 0;
 
-/** Never a repeat of one before: within a second those would be the same request. A field that is not listed is ignored. */
+/**
+ * Requests call credentials. Adds a counter, since two equal requests within a second have the same signature and count as a
+ * repeat.
+ */
 export function askCredentials(
   server: Pick<CallServer, 'api'>,
   change: object = {},
@@ -63,7 +66,6 @@ export function askCredentials(
   });
 }
 
-/** Fails when it is refused. */
 export async function issueCall(
   server: Pick<CallServer, 'api'>,
   change: object = {},
@@ -75,7 +77,7 @@ export async function issueCall(
   return { peerId, token, session: new URL(peerId).searchParams.get('x_session') ?? '', url };
 }
 
-/** Asks for the end of a call of TESTDEVICE01, unless `fields` say another device. Never a repeat of one before. */
+/** Ends a call of TESTDEVICE01, unless `fields` names another device. Adds a counter, so that no request repeats an earlier one. */
 export function endCall(
   server: Pick<CallServer, 'api'>,
   fields: object,
@@ -107,7 +109,7 @@ export function connectBridge(
   return BridgeLeg.connect({ url: mediaUrl(server), key, session });
 }
 
-/** The key of the page that the link of `POST /v1/calls/watch` opens. */
+/** The key of the call page behind the link that `POST /v1/calls/watch` returns. */
 export async function openCallPage(url: string): Promise<string> {
   const body = JSON.stringify({ ticket: new URL(url).searchParams.get('ticket') });
   const headers = { 'Content-Type': 'application/json' };

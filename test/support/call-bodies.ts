@@ -1,4 +1,4 @@
-/** Bodies of POST /v1/token/msgvoip, put together field by field. */
+/** Builds bodies of POST /v1/token/msgvoip field by field. */
 import type { Result } from '../../src/lib/result.ts';
 import {
   completeCallOrder,
@@ -8,7 +8,7 @@ import {
 } from '../../src/protocol/rest/call-credentials.ts';
 import type { MixedFormats } from '../../src/protocol/rest/call-media.ts';
 
-/** A doorbell's, with only what must be there; the values are JSON texts, in the order of the source's table. */
+/** A doorbell's body with only the required fields. Values are JSON texts, in the order of the specification's table. */
 const plainBody: Readonly<Record<string, string>> = {
   msg_session_key: '"the session key"',
   msg_room_id: '"room-1"',
@@ -22,13 +22,12 @@ const plainBody: Readonly<Record<string, string>> = {
   audio_channels: '1',
 };
 
-/** `changes`: JSON texts over those of the plain body, or beside them; undefined: the field is left out. */
+/** `changes`: JSON texts that replace or extend the plain body; undefined omits the field. */
 export function callBody(changes: Readonly<Record<string, string | undefined>> = {}): Buffer {
   const fields = Object.entries({ ...plainBody, ...changes }).filter(([, text]) => text !== undefined);
   return Buffer.from(`{${fields.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`);
 }
 
-/** Every field of the source's table, in its order. */
 export const callBodyFields = [
   'msg_session_key',
   'msg_room_id',
@@ -52,7 +51,7 @@ export const callBodyFields = [
 ] as const;
 export type CallBodyField = (typeof callBodyFields)[number];
 
-/** As the front end and the core read a body, one after the other. */
+/** Decodes a body as the front end and the core do, one after the other. */
 export function decodeCallBody(
   body: Uint8Array,
   mixed: MixedFormats,

@@ -1,4 +1,4 @@
-/** Call sessions in memory: orders and sessions to begin with, a directory on a driven clock, and who follows it. */
+/** Call sessions in memory: sample orders and sessions, and a call directory on a driven clock with its followers. */
 import { CallDirectory } from '../../src/core/calls/call-directory.ts';
 import type { CallFollower } from '../../src/core/calls/call-followers.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
@@ -51,7 +51,7 @@ export const callRoom: CallRoom = {
   payload: '',
 };
 
-/** A ring timeout of 40 s: no two leases of its session are of one length. */
+/** The ring timeout is 40 s, so that all leases of its session differ in length. */
 export function callOrder(change: Partial<CallOrder> = {}): CallOrder {
   return {
     appId: testApp,
@@ -63,12 +63,11 @@ export function callOrder(change: Partial<CallOrder> = {}): CallOrder {
   };
 }
 
-/** As a signed request asks for it. */
 export function signedOrder(change: Partial<SignedCallOrder> = {}): SignedCallOrder {
   return { ...callOrder(), signature: '0f'.repeat(32), signatureExpiresMs: 1_763_627_400_000, ...change };
 }
 
-/** Of the call in `callRoom`, unless `call` names another. */
+/** Order to end the call in `callRoom`, unless `call` names another. */
 export function callEndOrder(change: Partial<CallEndOrder> = {}): CallEndOrder {
   return {
     appId: testApp,
@@ -85,7 +84,7 @@ export function orderForRoom(roomId: string, change: Partial<CallOrder> = {}): C
   return callOrder({ room: { ...callRoom, roomId }, ...change });
 }
 
-/** As it is issued at 1 000 s by the wall clock. */
+/** A session as issued at 1 000 s of the wall clock. */
 export function callSession(change: Partial<CallSession> = {}): CallSession {
   return {
     ...callOrder(),
@@ -105,15 +104,15 @@ export function progress(state: ReportedState): CallReport {
   return { kind: 'progress', state };
 }
 
-/** An event in a few words: `started establishing`, `state ringing`, `ended lost`. */
+/** Summarizes an event: `started establishing`, `state ringing`, `ended lost`. */
 export function wordsOf({ type, data }: EventDraft): string {
   const about = 'state' in data ? data : null;
   return `${type.replace('call.', '')} ${about?.reason ?? about?.state}`;
 }
 
-/** Notes what it is told, each with how many events stood in the log by then. */
-export class NotingFollower implements CallFollower {
-  readonly told: string[] = [];
+/** Records each notification with the number of events in the log at that moment. */
+export class RecordingFollower implements CallFollower {
+  readonly notifications: string[] = [];
   readonly #records: FakeCallRecords;
 
   constructor(records: FakeCallRecords) {
@@ -121,19 +120,19 @@ export class NotingFollower implements CallFollower {
   }
 
   issued(session: CallSession): void {
-    this.#note(`${session.room.roomId} issued`);
+    this.#record(`${session.room.roomId} issued`);
   }
 
   changed(session: CallSession, { from, state, reason }: CallChange): void {
-    this.#note(`${session.room.roomId} ${from} to ${reason ?? state} (now ${session.state})`);
+    this.#record(`${session.room.roomId} ${from} to ${reason ?? state} (now ${session.state})`);
   }
 
   bridgeLost(session: CallSession): void {
-    this.#note(`${session.room.roomId} bridge gone`);
+    this.#record(`${session.room.roomId} bridge gone`);
   }
 
-  #note(what: string): void {
-    this.told.push(`${what} after ${this.#records.events.length} events`);
+  #record(what: string): void {
+    this.notifications.push(`${what} after ${this.#records.events.length} events`);
   }
 }
 
@@ -152,7 +151,7 @@ export class CallScene {
     this.#stop = this.directory.start();
   }
 
-  /** The process is gone, and after `downMs` another takes up what the store holds. */
+  /** The process dies; after `downMs` another one loads the calls from the store. */
   restart(downMs = 0): void {
     this.#stop();
     this.clock.advance(downMs);
@@ -161,20 +160,18 @@ export class CallScene {
     this.#stop = this.directory.start();
   }
 
-  follow(): NotingFollower {
-    const follower = new NotingFollower(this.records);
+  follow(): RecordingFollower {
+    const follower = new RecordingFollower(this.records);
     this.directory.follow(follower);
     return follower;
   }
 
-  /** Fails when it is refused. */
   issue(order: CallOrder = callOrder()): SessionId {
     const result = this.directory.issue(order);
     if (!('session' in result)) throw new Error(`the issuance was answered ${result.kind}`);
     return result.session.sessionId;
   }
 
-  /** Fails when there is no such session. */
   connectDevice(sessionId: SessionId, token = `token-${(this.#tokens += 1)}`): FakeCallLeg {
     const leg = new FakeCallLeg();
     if (!this.directory.connectDevice(sessionId, token as TokenId, leg)) throw new Error('no such session');
@@ -191,20 +188,19 @@ export class CallScene {
     return this.directory.find(sessionId)?.state ?? null;
   }
 
-  /** What backends were told of a session, in order. */
-  told(sessionId: SessionId): string[] {
+  callEvents(sessionId: SessionId): string[] {
     return this.records.events
       .filter(({ data }) => 'session' in data && data.session === sessionId)
       .map(wordsOf);
   }
 }
 
-/** What a leg was told and how it was closed, in few words. */
-export function legWords({ told, closes }: FakeCallLeg): string[] {
-  const messages = told.map((message) =>
+/** The messages that a leg received, and how it was closed, summarized. */
+export function legWords({ messages, closes }: FakeCallLeg): string[] {
+  const words = messages.map((message) =>
     message.kind === 'state'
       ? `${message.state}${message.reason === null ? '' : ` ${message.reason}`}`
       : message.kind,
   );
-  return [...messages, ...closes.map((reason) => `closed ${reason}`)];
+  return [...words, ...closes.map((reason) => `closed ${reason}`)];
 }

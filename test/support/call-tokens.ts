@@ -1,4 +1,4 @@
-/** Tokens of calls made by another hand: Node's own HMAC over parts that a test writes. */
+/** Forges call tokens with Node's own HMAC over parts that a test writes. */
 import { createHmac } from 'node:crypto';
 import type { CallTokenClaims } from '../../src/protocol/call-token/call-token.ts';
 import type { TokenKey } from '../../src/protocol/call-token/token-keys.ts';
@@ -17,7 +17,6 @@ export const sampleClaims: CallTokenClaims = {
   expiresAtS: 1_800_000_090,
 };
 
-/** The head and the claims of a good token, as they stand in it. */
 export const goodHeader = { alg: 'HS256', typ: 'JWT', kid: newKey.kid };
 export const goodPayload = {
   iss: 'reveille',
@@ -29,7 +28,7 @@ export const goodPayload = {
   exp: sampleClaims.expiresAtS,
 };
 
-/** Text is taken as it is; anything else is its JSON. */
+/** Strings are used as they are; anything else is encoded as JSON. */
 export function craftToken(
   header: unknown,
   payload: unknown,

@@ -1,4 +1,4 @@
-/** A headless Chromium with one page, driven by the DevTools protocol over a pipe, for tests of what people look at. */
+/** Drives a headless Chromium with one page by the DevTools protocol over a pipe, for tests of the console. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once, EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +22,10 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** JSON over `--remote-debugging-pipe`, each message ended by a zero byte. Emits the browser's events under their names, with their parameters. */
+/**
+ * JSON messages over `--remote-debugging-pipe`, each terminated by a zero byte. Emits the browser's events by name, with their
+ * parameters.
+ */
 class DevtoolsPipe extends EventEmitter {
   readonly #toBrowser: Writable;
   readonly #waiting = new Map<number, Waiting>();
@@ -39,7 +42,7 @@ class DevtoolsPipe extends EventEmitter {
     fromBrowser.on('close', () => this.#close());
   }
 
-  /** Resolves to the command's result; rejects when the browser refuses it, or is gone. */
+  /** Resolves to the command's result. Rejects when the browser refuses it or has exited. */
   send(method: string, params: object = {}, sessionId?: string): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(new Error(`${method}: the browser is gone`));
     const id = ++this.#lastId;
@@ -55,12 +58,12 @@ class DevtoolsPipe extends EventEmitter {
       const message = Buffer.concat([...this.#pieces, rest.subarray(0, end)]).toString('utf8');
       this.#pieces = [];
       rest = rest.subarray(end + 1);
-      this.#take(JSON.parse(message) as DevtoolsMessage);
+      this.#dispatch(JSON.parse(message) as DevtoolsMessage);
     }
     if (rest.length > 0) this.#pieces.push(rest);
   }
 
-  #take({ id, method, params, result, error }: DevtoolsMessage): void {
+  #dispatch({ id, method, params, result, error }: DevtoolsMessage): void {
     if (method !== undefined) this.emit(method, params);
     const waiting = this.#waiting.get(id ?? 0);
     if (id === undefined || waiting === undefined) return;
@@ -76,7 +79,7 @@ class DevtoolsPipe extends EventEmitter {
   }
 }
 
-/** Why a test with a browser is left out here; false: it is not. */
+/** Reason to skip tests that need a browser; false: none. */
 export const noChromium = missingTool('chromium') ?? false;
 
 const flags = [
@@ -102,7 +105,7 @@ interface Evaluated {
 }
 
 export class Chromium {
-  /** What pages threw, and what the browser complained of, a refused resource for one. */
+  /** Exceptions of pages, and errors that the browser logged, such as a blocked resource. */
   readonly problems: string[] = [];
   readonly #child: ChildProcess;
   readonly #profile: string;
@@ -113,7 +116,7 @@ export class Chromium {
   private constructor(more: readonly string[]) {
     this.#profile = mkdtempSync(join(tmpdir(), 'reveille-chromium-'));
     const args = [...flags, ...more, `--user-data-dir=${this.#profile}`, 'about:blank'];
-    // A process group of its own, to end with everything it started.
+    // Its own process group, so that all its processes can be killed.
     this.#child = spawn('chromium', args, {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
       detached: true,
@@ -123,7 +126,7 @@ export class Chromium {
     this.#pipe = new DevtoolsPipe(this.#child.stdio[3] as Writable, this.#child.stdio[4] as Readable);
   }
 
-  /** Closed when the test ends. Rejects with what to install where there is no Chromium. `more`: of its flags. */
+  /** Closes with the test. Rejects with the package to install if Chromium is missing. `more`: additional flags. */
   static async launch(t: Ending, more: readonly string[] = []): Promise<Chromium> {
     if (noChromium !== false) throw new Error(noChromium);
     const browser = new Chromium(more);
@@ -132,7 +135,7 @@ export class Chromium {
     return browser;
   }
 
-  /** Resolves when the document is parsed; its pictures may still be on their way. */
+  /** Resolves when the document is parsed; images may still be loading. */
   async open(url: string): Promise<void> {
     const parsed = once(this.#pipe, 'Page.domContentEventFired');
     const { errorText } = (await this.#command('Page.navigate', { url })) as { errorText?: string };
@@ -140,14 +143,14 @@ export class Chromium {
     await parsed;
   }
 
-  /** Runs the script in every page that is opened from now on, before its own. */
+  /** Runs the script in every page opened from now on, before the page's own scripts. */
   async before(source: string): Promise<void> {
     await this.#command('Page.addScriptToEvaluateOnNewDocument', { source });
   }
 
-  /** The value of an expression in the page, which must be JSON; a promise is waited for. */
+  /** Evaluates an expression in the page and resolves to its JSON value; awaits a promise. */
   async evaluate<Value>(expression: string): Promise<Value> {
-    // As a person who has clicked: without it a page may not make a sound.
+    // A user gesture: without one a page may not play sound.
     const parameters = { expression, awaitPromise: true, returnByValue: true, userGesture: true };
     const { result, exceptionDetails } = (await this.#command('Runtime.evaluate', parameters)) as Evaluated;
     if (exceptionDetails !== undefined)
@@ -155,7 +158,7 @@ export class Chromium {
     return result.value as Value;
   }
 
-  /** Resolves when the expression is true in the page, which is asked at every repaint; rejects after `hangMsMax`. */
+  /** Resolves when the expression is true in the page; evaluates it at every repaint. Rejects after `hangMsMax`. */
   async until(expression: string): Promise<void> {
     await this.evaluate(`new Promise((resolve, reject) => {
       const end = performance.now() + ${hangMsMax};
@@ -168,25 +171,23 @@ export class Chromium {
     })`);
   }
 
-  /** Pixels of the window, in which the page is laid out again. */
   async resize(width: number, height: number): Promise<void> {
     const metrics = { width, height, deviceScaleFactor: 1, mobile: false };
     await this.#command('Emulation.setDeviceMetricsOverride', metrics);
   }
 
-  /** Light or dark, as the person has set it. */
   async prefer(scheme: 'light' | 'dark'): Promise<void> {
     const features = [{ name: 'prefers-color-scheme', value: scheme }];
     await this.#command('Emulation.setEmulatedMedia', { features });
   }
 
-  /** A click of the mouse, where in the window. */
+  /** Clicks at a position in the window, pixels. */
   async click(x: number, y: number): Promise<void> {
     for (const type of ['mousePressed', 'mouseReleased'])
       await this.#command('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
   }
 
-  /** Presses a key and lets it go, `Tab` for one. `modifiers`: 8 is Shift. */
+  /** Presses and releases a key, such as `Tab`. `modifiers`: 8 is Shift. */
   async press(key: string, modifiers = 0): Promise<void> {
     const code = { Tab: 9, Enter: 13, Escape: 27, ' ': 32, ArrowDown: 40 }[key];
     const text = key === 'Enter' ? '\r' : key === ' ' ? ' ' : undefined;
@@ -195,18 +196,15 @@ export class Chromium {
     await this.#command('Input.dispatchKeyEvent', { type: 'keyUp', ...stroke });
   }
 
-  /** Types into the control that has the focus. */
   async type(text: string): Promise<void> {
     await this.#command('Input.insertText', { text });
   }
 
-  /** PNG of what is seen. */
   async screenshot(): Promise<Buffer> {
     const { data } = (await this.#command('Page.captureScreenshot', { format: 'png' })) as { data: string };
     return Buffer.from(data, 'base64');
   }
 
-  /** May be called twice. */
   async close(): Promise<void> {
     const { pid } = this.#child;
     if (pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null) {

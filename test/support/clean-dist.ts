@@ -1,4 +1,4 @@
-/** Empties `dist/` before a build, so that a file that is gone from `src/` is gone from there too. */
+/** Empties `dist/` before a build, so that files deleted from `src/` disappear from it. */
 import { rmSync } from 'node:fs';
 
 rmSync(new URL('../../dist', import.meta.url), { recursive: true, force: true });

@@ -1,6 +1,5 @@
 /**
- * `docs/reference/cli.md`: the help of every command, as the program prints it. A test compares it with the file; this writes
- * the file:
+ * Writes `docs/reference/cli.md`: the help of every command, as the program prints it. A test compares the two.
  *
  *   node --import tsx test/support/cli-page.ts
  */
@@ -29,7 +28,7 @@ export function readCliPage(): string {
   return readFileSync(page, 'utf8');
 }
 
-/** The page describes an option once when at least so many commands have it. */
+/** An option that at least this many commands share is described once. */
 const sharedCommandsMin = 6;
 
 export async function makeCliPage(): Promise<string> {
@@ -40,14 +39,13 @@ export async function makeCliPage(): Promise<string> {
   return format(introduction + optionSections(program, shared) + sections.join(''), { parser: 'markdown' });
 }
 
-/** Each command and its words, in the order of the program's own help. */
 function walk(command: Command, before: readonly string[]): [words: string, command: Command][] {
   const words = [...before, command.name()];
   const children = command.commands.filter((child) => child.name() !== 'help');
   return [[words.join(' '), command], ...children.flatMap((child) => walk(child, words))];
 }
 
-/** Descriptions by flags, of options that are the same at many commands. */
+/** Descriptions, by flags, of options that several commands share. */
 function sharedOptions(commands: readonly Command[]): ReadonlyMap<string, string> {
   const all = commands.flatMap(({ options }) => options.filter(({ hidden }) => !hidden));
   const isOften = (option: Option): boolean =>
@@ -69,13 +67,12 @@ function tableOf(options: Iterable<readonly [flags: string, description: string]
   return `| option | |\n| --- | --- |\n${rows.join('')}`;
 }
 
-/** A group of commands has only its description. */
 function sectionOf(command: Command, shared: ReadonlyMap<string, string>): string {
   const isGroup = command.parent !== null && command.commands.length > 0;
   return isGroup ? command.description() : `${fence}text\n${helpOf(command, shared)}\n${fence}`;
 }
 
-/** The options of the program, and those of several commands, are described once. */
+/** Help text without the options that the page describes once. */
 function helpOf(command: Command, shared: ReadonlyMap<string, string>): string {
   let help = '';
   const isShared = ({ flags, description }: Option): boolean => shared.get(flags) === description;

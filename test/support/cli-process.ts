@@ -1,4 +1,4 @@
-/** The command line as a process of its own, as a shell would start it. */
+/** Runs the command line as a process, as a shell does. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import type { Ending } from './temporary-store.ts';
 import { checkout, runArgs } from './checkout.ts';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
 
-/** Compiled where the tests are, as in production. */
+/** Compiled if the tests are compiled, as in production. */
 export const mainArgs = runArgs(moduleBeside('../../src/main', import.meta.url));
 
 export interface CliResult {
@@ -15,20 +15,19 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-/** Settings and profiles of whoever runs the tests must not reach the command. */
+/** The environment without the settings and profiles of the person who runs the tests. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_'));
   return { ...Object.fromEntries(others), XDG_CONFIG_HOME: '/nonexistent' };
 }
 
 export interface Launch {
-  /** Run in place of the program: a file that may become another release. */
+  /** File to run instead of the program, such as another release. */
   readonly program?: string;
-  /** The limit of open files; that of the tests when left out. */
+  /** Limit of open files. Default: that of the tests. */
   readonly openFilesMax?: number;
-  /** A command that runs the one behind it, in surroundings of its own. */
+  /** Command that wraps the program, such as one that enters a namespace. */
   readonly within?: readonly string[];
-  /** Modules that every process of it loads first. */
   readonly imports?: readonly string[];
 }
 
@@ -52,7 +51,6 @@ function spawnCli(
   });
 }
 
-/** Resolves when the command has ended. */
 export function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CliResult> {
   const child = spawnCli(args, env);
   const said = { stdout: '', stderr: '' };
@@ -64,7 +62,6 @@ export function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Pr
   });
 }
 
-/** A command that goes on until it is told to stop, or the test ends. */
 export class LongCommand {
   readonly lines: string[] = [];
   stderr = '';
@@ -95,7 +92,10 @@ export class LongCommand {
     return this.#child.pid;
   }
 
-  /** The first line on standard output that `isWanted`, said before or after; rejects when the command ends first. */
+  /**
+   * Resolves to the first line on standard output, past or future, for which `isWanted` returns true. Rejects when the command
+   * exits first.
+   */
   async line(isWanted: (line: string) => boolean): Promise<string> {
     for (;;) {
       const found = this.lines.find(isWanted);
@@ -108,24 +108,23 @@ export class LongCommand {
     }
   }
 
-  /** The `which`th line of the log, from 1, that has this message. */
+  /** Resolves to the fields of the `which`th log line, from 1, with this message. */
   async logged<Fields>(message: string, which = 1): Promise<Fields> {
     const has = (line: string): boolean => line.includes(`"msg":${JSON.stringify(message)}`);
     await this.line((line) => has(line) && this.lines.filter(has).length >= which);
     return JSON.parse(this.lines.filter(has)[which - 1] ?? '') as Fields;
   }
 
-  /** Resolves to the exit code; null when a signal killed it. */
   get ended(): Promise<number | null> {
     return this.#ended;
   }
 
-  /** Closes the pipe it writes to, as a reader does that has seen enough. */
+  /** Closes the pipe of its output, as a reader that has seen enough. */
   hangUp(): void {
     this.#child.stdout?.destroy();
   }
 
-  /** Resolves to the exit code; null when the signal killed it. */
+  /** Sends the signal and resolves to the exit code; null if the signal killed it. */
   stop(signal: NodeJS.Signals): Promise<number | null> {
     this.#child.kill(signal);
     return this.#ended;

@@ -1,7 +1,6 @@
 /**
- * The package of the client alone, `reveille-client`, made from the client's sources: what a backend installs has no
- * dependency and none of the server. A folder is made rather than kept, and not by `prepack`, because `.npmrc` switches
- * scripts off, and a `prepack` that is left out packs nothing without a word.
+ * Builds the npm package of the client alone, `reveille-client`, from the client's sources: without dependencies and without
+ * the server. It is not built by `prepack`, because `.npmrc` disables scripts and npm then packs nothing without a warning.
  *
  *   node --import tsx test/support/client-package.ts FOLDER
  */
@@ -18,7 +17,7 @@ const entry = 'src/client/reveille-client.ts';
 interface Build {
   readonly folder: string;
   readonly format: Format;
-  /** Says to Node and to TypeScript what the files of the folder are. */
+  /** Module kind of the folder's files, for Node and TypeScript. */
   readonly type: 'module' | 'commonjs';
 }
 const builds: readonly Build[] = [
@@ -26,7 +25,6 @@ const builds: readonly Build[] = [
   { folder: 'cjs', format: 'cjs', type: 'commonjs' },
 ];
 
-/** As they are called in the package; the client's page is its README. */
 const documents: Readonly<Record<string, string>> = {
   'README.md': 'docs/client.md',
   'signing.md': 'docs/signing.md',
@@ -47,9 +45,9 @@ function manifest(): object {
     license,
     type: 'module',
     sideEffects: false,
-    // It loads no binary, so later Nodes do as well as those of the server.
+    // It loads no native module, so it supports more versions of Node than the server.
     engines: { node: '>=20.12' },
-    // For resolution that knows no `exports`.
+    // For resolvers without support for `exports`.
     main: codeOf('cjs'),
     types: typesOf('cjs'),
     exports: {
@@ -65,7 +63,7 @@ function manifest(): object {
   };
 }
 
-/** Empties `folder` and writes the package there. Throws when it cannot be compiled; the compiler has said why. */
+/** Empties `folder` and writes the package into it. Throws when it does not compile, after the compiler has printed why. */
 export async function writeClientPackage(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const bundled = new Set<string>();
@@ -77,7 +75,7 @@ export async function writeClientPackage(folder: string): Promise<void> {
   writeJson(join(folder, 'package.json'), manifest());
 }
 
-/** Resolves to the names of the packages that have become part of it. */
+/** Bundles the code. Resolves to the names of the packages that were bundled. */
 async function writeCode(folder: string, { folder: inner, format, type }: Build): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
@@ -97,7 +95,7 @@ async function writeCode(folder: string, { folder: inner, format, type }: Build)
   });
 }
 
-/** The declarations of the entry and of what it imports, once for each kind of module. */
+/** Writes the declarations of the entry and of its imports, once for each module kind. */
 function writeTypes(folder: string): void {
   const project = join(folder, 'tsconfig.json');
   const outDir = join(folder, 'types');
@@ -128,7 +126,7 @@ function declarationsIn(folder: string): { path: string; text: string }[] {
     .map((path) => ({ path, text: readFileSync(join(folder, path), 'utf8') }));
 }
 
-/** Compilers before TypeScript 5 take no import that ends in `.ts`. */
+/** Removes `.ts` from imports, which compilers before TypeScript 5 reject. */
 function writeDeclaration(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text.replaceAll(/(from '\.[^']*|import\('\.[^']*)\.ts'/g, "$1.js'"));

@@ -1,4 +1,4 @@
-/** A thread that answers each message with its moment, as another thread reads it. */
+/** A thread that answers each message with its own clock reading. */
 import { parentPort } from 'node:worker_threads';
 import { monotonicOriginMs, SystemClock } from '../../src/lib/system-clock.ts';
 

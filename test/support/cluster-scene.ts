@@ -1,6 +1,6 @@
 /**
- * Several members of one server in this process: real directories, watches and operations, a network that can break,
- * and rows that they share. One device, unless a test says another; time stands still until it is moved.
+ * Several members of a cluster in this process: real directories, watches and operations, a network that can fail, and shared
+ * rows. One device unless a test names another; the clock stands still until a test moves it.
  */
 import { CallScene } from './call-scene.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
@@ -58,7 +58,7 @@ import {
 } from './fakes.ts';
 import { MemberRecords, SharedRows } from './shared-rows.ts';
 
-/** A session's own side: its connection, and the name and epoch that its member gave it. */
+/** A session as its device sees it: the connection, and the id and epoch that the member assigned. */
 export interface Session<Connection> {
   readonly connection: Connection;
   readonly session: SessionId;
@@ -74,15 +74,15 @@ export class ClusterScene {
   #signatures = 0;
   #sessions = 0;
 
-  /** What members have accepted is not written to what all share yet. */
+  /** Writes of members do not reach the shared rows yet. */
   isBehind = false;
 
-  /** As many members as nodes are named; two of one name are two processes of a node. */
+  /** One member per name; two equal names are two processes of one node. */
   constructor(nodes: readonly string[] = ['n1', 'n2', 'n3']) {
     this.members = nodes.map((node, place) => new ClusterMember(this, node, place));
   }
 
-  /** By its place; fails where there is none. */
+  /** The member at this index. Fails if there is none. */
   member(place: number): ClusterMember {
     const member = this.members[place];
     if (member === undefined) throw new Error(`there is no member ${place}`);
@@ -119,8 +119,8 @@ export class ClusterScene {
     };
   }
 
-  /** Of wakeups, in the order of the log: `completed made-1`. */
-  told(): string[] {
+  /** Events of wakeups in the order of the log: `completed made-1`. */
+  wakeupEvents(): string[] {
     return this.shared.log
       .read(0, 1000)
       .flatMap(({ type, data }) =>
@@ -140,7 +140,6 @@ export class ClusterScene {
   }
 }
 
-/** Wakeups' events go into the log that all share. */
 class MemberWakeups extends FakeWakeupRecords {
   readonly #shared: SharedRows;
 
@@ -173,7 +172,7 @@ export class ClusterMember {
   readonly waking: WakingDeps;
   readonly answeredWakeups: AnsweredWakeups;
   readonly issued: IssuedCalls;
-  /** Those that are kept here, on a clock of their own. */
+  /** Calls of this member, on a clock of their own. */
   readonly calls = new CallScene();
   readonly ends: CallEndDeps;
   readonly rejections: CallRejections;
@@ -267,7 +266,7 @@ export class ClusterMember {
   get #host(): ReturnType<typeof answerPeers> {
     const { directory, log, deps, messages } = this;
     const unasked = (): never => {
-      throw new Error('nobody asks this here');
+      throw new Error('unexpected question in this scene');
     };
     const others: PeersDeps['others'] = {
       'issue-call': unasked,
@@ -288,7 +287,7 @@ export class ClusterMember {
     });
   }
 
-  /** A module logs in here; committed, unless said otherwise. */
+  /** A module logs in at this member; committed by default. */
   sleep(
     options: { deviceId?: DeviceId; wakeMode?: WakeMode; isCommitted?: boolean } = {},
   ): Session<FakeConnection> {
@@ -302,8 +301,9 @@ export class ClusterMember {
     return { connection, session: sessionId, epoch: actor.epoch('sleep') };
   }
 
-  /** A controller signs in here. */
-  comeOnline(options: { deviceId?: DeviceId; isCommitted?: boolean } = {}): Session<FakeSignalConnection> {
+  connectController(
+    options: { deviceId?: DeviceId; isCommitted?: boolean } = {},
+  ): Session<FakeSignalConnection> {
     const { deviceId = testDevice, isCommitted = true } = options;
     const connection = new FakeSignalConnection();
     const sessionId = this.#scene.nextSession();
@@ -314,7 +314,6 @@ export class ClusterMember {
     return { connection, session: sessionId, epoch: actor.epoch('signal') };
   }
 
-  /** The peer, or its gateway, ends the session. */
   end(
     kind: ConnectionKind,
     session: SessionId,
@@ -334,7 +333,7 @@ export class ClusterMember {
     this.signalRecords.commit();
   }
 
-  /** The code of the answer; 0: accepted. */
+  /** Business code of the answer; 0: accepted. */
   async wake(overrides: Partial<WakeupRequest> = {}): Promise<number> {
     const answer = await submitWakeup(this.deps, this.#scene.wakeup(overrides));
     return answer.ok ? 0 : answer.error.code;
@@ -345,13 +344,12 @@ export class ClusterMember {
     return answer.ok ? 0 : answer.error.code;
   }
 
-  /** The record, or the code. */
+  /** The connectivity record, or the business code. */
   async query(deviceId = testDevice): Promise<ConnectivityRecord | number> {
     const answer = await queryConnectivity(this.deps, testApp, deviceId);
     return answer.ok ? answer.value : answer.error.code;
   }
 
-  /** The status, or the code. */
   async outcome(requestId: string, waitMs = 0, deviceId: DeviceId | null = null): Promise<string | number> {
     const call = {
       appId: testApp,
@@ -369,13 +367,13 @@ export class ClusterMember {
   }
 }
 
-/** What is on its way by promises has arrived, at both ends of the network. */
-export async function settle(): Promise<void> {
+/** Resolves when all pending promises at both ends of the network have settled. */
+export async function untilIdle(): Promise<void> {
   for (let i = 0; i < 60; i++) await Promise.resolve();
 }
 
 /** `still waiting`, or the answer. */
 export async function now<Answer>(answer: Promise<Answer>): Promise<Answer | 'still waiting'> {
-  await settle();
+  await untilIdle();
   return Promise.race([answer, Promise.resolve('still waiting' as const)]);
 }

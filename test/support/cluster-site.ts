@@ -1,6 +1,6 @@
 /**
- * Several nodes as real processes on one NATS, each with a data directory of its own and, where a test wants to cut it
- * off, a way to NATS of its own.
+ * Several nodes as real processes on one NATS, each with its own data directory and, if a test cuts it off, its own relay to
+ * NATS.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { temporaryDirectory, type Ending } from './temporary-store.ts';
 export interface SiteOptions extends SiteRegistry {
   readonly nats: readonly NatsServer[];
   readonly nodes: readonly string[];
-  /** Each node has its own way to NATS, which can be cut. Only with one server. */
+  /** Each node has its own relay to NATS, which a test can cut. Only with one NATS server. */
   readonly relayed?: boolean;
   readonly overrides?: readonly string[];
 }
@@ -39,7 +39,6 @@ export class ClusterSite {
     this.#options = options;
   }
 
-  /** What the nodes start with. */
   get registryFile(): string {
     return join(this.#directory, 'registry.json');
   }
@@ -48,12 +47,11 @@ export class ClusterSite {
     const directory = temporaryDirectory(t);
     const site = new ClusterSite(t, directory, options);
     await writeFile(site.registryFile, JSON.stringify(siteRegistry(options)));
-    // The first brings the registry in; the others mirror it.
+    // The first node imports the registry; the others mirror it.
     for (const name of options.nodes) await site.add(name);
     return site;
   }
 
-  /** One more node, started. */
   async add(name: string, more: readonly string[] = []): Promise<SiteNode> {
     const { nats, relayed = false, overrides = [] } = this.#options;
     const relay = relayed ? await NatsRelay.open(this.#t, nats[0]?.port ?? 0) : null;

@@ -1,5 +1,5 @@
 /**
- * The size of the code, as docs/hacking.md explains it: files, lines, the largest folder, exported values that only tests import.
+ * Measures the size of the code, as docs/hacking.md explains: files, lines, the largest folder, values exported only for tests.
  *
  *   npm run -s figures
  */
@@ -25,9 +25,9 @@ const exportedValue =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|enum) +([\w$]+)/gm;
 
 /**
- * `path: name` of each value (not type) that a file of `src/` exports, a file of `test/` imports, and no other file does.
- * Imports are read as text: a namespace or dynamic import counts as one of every name. The exports of a `*-worker.ts` are
- * left out: their thread calls them by name.
+ * `path: name` of each value (not type) that a file of `src/` exports and only files of `test/` import. Imports are matched as
+ * text: a namespace or dynamic import counts as an import of every name. Exports of `*-worker.ts` are skipped: their thread
+ * calls them by name.
  */
 export function testOnlyExports(files: readonly SourceFile[]): string[] {
   const byTests = importedNames(files.filter(isTest));
@@ -67,7 +67,7 @@ function importedNames(files: readonly SourceFile[]): ImportedNames {
   return names;
 }
 
-/** Of `a, b as c, type D`: a, b and D. */
+/** Imported names: a, b and D for `a, b as c, type D`. */
 function listedNames(list: string): string[] {
   return list
     .split(',')

@@ -1,7 +1,6 @@
 /**
- * Frames broken in every way that comes to mind, between good ones, through one transcoder after another. Nothing may
- * crash, natives stay as many as a session needs, and the good frames behind the bad ones have the very pictures that a
- * transcoder gives which has seen nothing else.
+ * Feeds one transcoder after another with corrupted frames between good ones. Nothing may crash, native objects stay as many as
+ * a session needs, and good frames after bad ones yield exactly the pictures of a transcoder that has decoded nothing else.
  */
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
@@ -24,7 +23,7 @@ import {
   ownSize,
   ownSizeH264,
   planarFrame,
-  takeFrame,
+  transcodeFrame,
 } from './coded-frames.ts';
 import { chanceFrom, type Chance } from './seeded-random.ts';
 
@@ -35,30 +34,30 @@ export interface CodecFuzz {
   readonly seed: number;
   readonly clock: Clock;
   readonly seconds: number;
-  /** Under test; the canary's is a faulty one. */
+  /** Opens the transcoder under test; the canary's is faulty. */
   readonly open?: (engine: Engine) => Transcoder;
 }
 
 export interface CodecFuzzReport {
   readonly frames: number;
   readonly sessions: number;
-  /** Of the hostile frames: how many had a picture all the same. */
+  /** Number of hostile frames that yielded a picture. */
   readonly pictured: number;
   readonly comparisons: number;
-  /** Most natives at once. */
+  /** Maximum number of native objects alive at once. */
   readonly nativesMax: number;
   readonly residentBytes: { readonly first: number; readonly last: number };
 }
 
 const shapes = [fitScreen, fillScreen, ownSize];
-/** What H.264 looks like depends on what was made before, so that good frames are compared as JPEGs alone. */
+/** An H.264 picture depends on earlier frames, so good frames are compared only as JPEG. */
 const hostileShapes = [...shapes, ownSizeH264];
-/** What two transcoders hold with three shapes each, and nothing that could add up. */
+/** Native objects of two transcoders with three shapes each; a leak exceeds it. */
 const nativesMax = 40;
 const sessionRounds = 20;
 const hostileFramesMax = 8;
 
-/** Rejects at the first thing that is wrong, and says by which seed and round it comes again. */
+/** Rejects at the first fault, with the seed and round that reproduce it. */
 export async function fuzzCodec(fuzz: CodecFuzz): Promise<CodecFuzzReport> {
   const { engine, seed, clock, seconds, open = makeTranscoder } = fuzz;
   const chance = chanceFrom(seed);
@@ -78,7 +77,7 @@ export async function fuzzCodec(fuzz: CodecFuzz): Promise<CodecFuzzReport> {
     }
     transcoder.close();
     assert.equal(countNatives(), before, `natives left behind by session ${report.sessions} of seed ${seed}`);
-    // What was collected of native wrappers is given back by the event loop.
+    // The event loop frees natives whose wrappers were collected.
     await setImmediate();
   }
   return { ...report, residentBytes: { first, last: process.memoryUsage.rss() } };
@@ -86,13 +85,12 @@ export async function fuzzCodec(fuzz: CodecFuzz): Promise<CodecFuzzReport> {
 
 interface Film {
   readonly frames: readonly SourceFrame[];
-  /** Of a transcoder that has seen nothing else. */
+  /** Pictures of a transcoder that has decoded nothing else. */
   readonly results: readonly FrameResult['pictures'][];
 }
 
 type Counts = { -readonly [Key in keyof Omit<CodecFuzzReport, 'residentBytes'>]: number };
 
-/** Every film begins with a frame that can be started at. */
 function makeFilms(engine: Engine): readonly Film[] {
   const small = { width: 96, height: 64 };
   const portrait = { width: 72, height: 128 };
@@ -106,7 +104,7 @@ function makeFilms(engine: Engine): readonly Film[] {
   ];
   return films.map((frames) => {
     const fresh = makeTranscoder(engine);
-    const results = frames.map((frame) => takeFrame(fresh, frame, shapes).pictures);
+    const results = frames.map((frame) => transcodeFrame(fresh, frame, shapes).pictures);
     fresh.close();
     return { frames, results };
   });
@@ -121,11 +119,11 @@ function playRound(
 ): void {
   const film = pick(films, chance);
   const began = chance.below(film.frames.length + 1);
-  for (const frame of film.frames.slice(0, began)) takeFrame(transcoder, frame, []);
+  for (const frame of film.frames.slice(0, began)) transcodeFrame(transcoder, frame, []);
   for (let left = chance.below(hostileFramesMax); left > 0; left -= 1) {
     const frame = brokenFrame(pick(pick(films, chance).frames, chance), chance);
     const wanted = hostileShapes.slice(chance.below(hostileShapes.length));
-    const result = takeFrame(transcoder, frame, wanted, chance.below(2) === 0);
+    const result = transcodeFrame(transcoder, frame, wanted, chance.below(2) === 0);
     checkResult(result);
     counts.frames += 1;
     counts.pictured += Number(result.pictures.some((picture) => typeof picture === 'object'));
@@ -134,8 +132,8 @@ function playRound(
   }
   const next = pick(films, chance);
   for (const [index, frame] of next.frames.entries()) {
-    const { pictures } = takeFrame(transcoder, frame, shapes);
-    // Told in a word: the difference of two JPEGs is of no use to anybody.
+    const { pictures } = transcodeFrame(transcoder, frame, shapes);
+    // Compared as a boolean: a diff of two JPEGs helps nobody.
     const isRight = isDeepStrictEqual(pictures, next.results[index]);
     assert(isRight, `good frame ${index} of ${frame.format} after bad ones`);
     counts.comparisons += 1;

@@ -1,4 +1,4 @@
-/** Source frames for tests: the moving picture in every format that a bridge sends, made by the engine itself. */
+/** Source frames for tests: the moving picture in every format that a bridge sends, encoded by the engine itself. */
 import assert from 'node:assert/strict';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
@@ -27,7 +27,7 @@ export function makeTranscoder(
   return new FrameTranscoder(engine, { maxFps: 15, quality: 90, sourceMax });
 }
 
-/** The header says nothing of the size, unless it is told. */
+/** A frame whose header has no size unless `size` is given. */
 export function sourceFrame(
   format: VideoFrameFormat,
   payload: Uint8Array,
@@ -65,7 +65,7 @@ export function encodeFilm(
   try {
     return pictures.map((picture, index) => {
       const frame = sourceFrame('i420', picture, size);
-      const [coded] = takeFrame(transcoder, frame, [ownSizeH264], keys.includes(index)).pictures;
+      const [coded] = transcodeFrame(transcoder, frame, [ownSizeH264], keys.includes(index)).pictures;
       assert(typeof coded === 'object', 'the encoder has no delay');
       assert.equal(coded.isKey, keys.includes(index));
       return sourceFrame('h264', coded.bytes);
@@ -122,8 +122,7 @@ export function jpegFilm(engine: Engine, size: Size, count: number): SourceFrame
   }
 }
 
-/** As the relay has it done: the frame is described first. */
-export function takeFrame(
+export function transcodeFrame(
   transcoder: Pick<FrameTranscoder, 'take'>,
   frame: SourceFrame,
   shapes: readonly PictureShape[],
@@ -132,9 +131,9 @@ export function takeFrame(
   return transcoder.take(frame, shapes, describeFrame(frame), isKeyWanted);
 }
 
-/** Asserts that the frame was decoded and that its one picture was made. */
+/** Transcodes a frame. Asserts that it was decoded into exactly one picture. */
 export function onlyPicture(transcoder: FrameTranscoder, frame: SourceFrame, shape: PictureShape): Picture {
-  const { drop, pictures } = takeFrame(transcoder, frame, [shape]);
+  const { drop, pictures } = transcodeFrame(transcoder, frame, [shape]);
   assert.equal(drop, null);
   const [picture] = pictures;
   assert(typeof picture === 'object', `a picture, not ${JSON.stringify(picture)}`);

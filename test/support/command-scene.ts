@@ -1,4 +1,4 @@
-/** A command run within the test, with a data directory, a driven clock and an output that is kept. */
+/** Runs a command inside the test, with a data directory, a driven clock and captured output. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -10,7 +10,6 @@ import { temporaryDirectory, type Ending } from './temporary-store.ts';
 
 class ReceivedOutput implements Output {
   readonly wantsJson = false;
-  /** The last answer. */
   json: unknown = null;
   text = '';
   readonly texts: string[] = [];
@@ -37,18 +36,16 @@ class ReceivedOutput implements Output {
 
 export interface CommandScene {
   readonly clock: DrivenClock;
-  /** Made for a store, which is not there yet. */
+  /** Directory for a store that does not exist yet. */
   readonly dataDirectory: string;
   readonly output: ReceivedOutput;
-  /** Rejects with what the command throws. */
   readonly run: (...args: readonly string[]) => Promise<void>;
 }
 
 export interface CommandSources extends Pick<GlobalOptions, 'config' | 'dataDir' | 'set'> {
   readonly env?: Readonly<Record<string, string>>;
-  /** Left out: nobody is there who could be asked. */
+  /** Default: no terminal. */
   readonly openDialogue?: () => Dialogue;
-  /** Of its own when left out. */
   readonly clock?: DrivenClock;
 }
 

@@ -1,4 +1,4 @@
-/** The whole tree compiled, and what runs as a process or thread of its own bundled, as in a build: nothing is read through tsx. */
+/** Compiles the whole tree and bundles the entry points of processes and threads, as in a build: nothing is loaded through tsx. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,18 +7,17 @@ import { bundle, bundleTests } from './bundle.ts';
 import { checkout } from './checkout.ts';
 
 const root = fileURLToPath(checkout);
-/** Below the root, whose dependencies and package it shares. */
+/** Below the root of the checkout, whose dependencies and package.json it shares. */
 const compiledRoot = join(root, '.test-build');
 
-/** A folder of its own, which the caller removes. */
 export function makeFolder(): string {
   mkdirSync(compiledRoot, { recursive: true });
   return mkdtempSync(join(compiledRoot, 'run-'));
 }
 
 /**
- * `folder`: of `makeFolder`. `bundled`: files of the checkout that have a process each. False: the compiler fails, and has said
- * why. Types are checked by `npm run types`.
+ * `folder`: of `makeFolder`. `bundled`: test files that run in a process of their own. Resolves to false when the compiler
+ * fails, after it has printed why. Types are checked by `npm run types`.
  */
 export async function compileTree(folder: string, bundled: readonly string[]): Promise<boolean> {
   if (!compile(folder)) return false;
@@ -33,10 +32,10 @@ function compile(folder: string): boolean {
     stdio: 'inherit',
   });
   mkdirSync(join(folder, 'docs'), { recursive: true });
-  // The version, the binary for Node 24, and the rows of the alarms.
+  // Read at run time: the version, the binary for Node 24, and the rows of the alarms.
   for (const name of ['package.json', 'deploy', 'docs/alerts.md'])
     symlinkSync(join(root, name), join(folder, name));
-  // The examples import what the package exports by its name.
+  // The examples import the package's exports by name.
   symlinkSync(join(folder, 'src'), join(folder, 'dist'));
   return status === 0;
 }

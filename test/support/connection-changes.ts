@@ -1,4 +1,4 @@
-/** Changes of a device's connection as its actor writes them, which knows nothing of the sessions of other members. */
+/** Changes of a device's connection as its actor writes them, without knowledge of other members' sessions. */
 import type { SessionEnd, SessionLogin } from '../../src/model/state/session-event.ts';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
@@ -12,7 +12,7 @@ export interface ConnectionPlace {
   readonly node: string;
 }
 
-/** A login; of a sleep session named `session` unless `changes` say otherwise. */
+/** A login of the sleep session `session`, unless `changes` overrides it. */
 export function loginOf(changes: Partial<Omit<SessionLogin, 'kind'>> = {}): SessionLogin {
   return { ...sessionPlace, kind: 'login', replaced: false, media: null, ...changes };
 }
@@ -38,7 +38,7 @@ export function writeLogin(place: ConnectionPlace, session: SessionId, atMs: num
   records.write(deviceId, record, loginOf({ connection, session, epoch, atMs, node, replaced }));
 }
 
-/** `heartbeatAt`: Unix seconds of its latest one; null: none. */
+/** `heartbeatAt`: latest heartbeat, Unix seconds; null: none. */
 export function writeEnd(
   place: ConnectionPlace,
   session: SessionId,

@@ -1,7 +1,7 @@
 /**
- * A core that is killed again and again under load, while its edges hold the sleep connections. After every kill: no socket was
- * closed and no session has ended, each device is woken, and acknowledged wakeups and events that were shown are in the log; the
- * sessions of controllers end once, with their core. Source: scale-out.md, Edges.
+ * Kills a core again and again under load while its edges hold the sleep connections. After every kill: no socket was closed,
+ * no sleep session has ended, each device can be woken, acknowledged wakeups and delivered events are in the log, and sessions
+ * of controllers end once, with their core. Source: scale-out.md, Edges.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import type { SignalController } from '../../src/tools/simulator/signal-controll
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer } from './api-client.ts';
 import { EdgesSite } from './edges-site.ts';
-import { checkLog, type ToldEvent } from './event-log-check.ts';
+import { checkLog, type PublishedEvent } from './event-log-check.ts';
 import { readEvents } from './event-reader.ts';
 import { hangMsMax } from './hang-limit.ts';
 import { askPaced, type Asked } from './paced-requests.ts';
@@ -24,24 +24,22 @@ export interface CoreCrashPlan {
   readonly edges: number;
   readonly fronts: number;
   readonly sessions: number;
-  /** Sessions over TLS, at an edge that is linked as one elsewhere is. */
+  /** Sessions over TLS, at an edge that is linked like one on another machine. */
   readonly tls: number;
-  /** Devices that have a controller online as well: its session ends with each core, and it signs in again. */
+  /** Devices that also have a controller online: its session ends with each core, and it signs in again. */
   readonly controllers: number;
-  /** A second. */
+  /** Wakeups per second. */
   readonly wakeups: number;
   readonly queries: number;
-  /** A core lives so long before it is killed: one that dies sooner is started again later each time. */
+  /** Lifetime of each core before it is killed. The supervisor delays the restart of one that dies sooner. */
   readonly lifeMs: number;
   readonly seed: number;
-  /** Called after every kill. */
   readonly report?: (kill: CoreKill) => void;
 }
 
 export interface CoreKill {
-  /** From the kill until a wakeup was answered 202. */
+  /** Time from the kill until a wakeup was answered 202. */
   readonly goodAfterMs: number;
-  /** Wakeups and events since the kill before. */
   readonly accepted: number;
   readonly events: number;
 }
@@ -57,10 +55,10 @@ const wakesAtOnce = 32;
 const heartbeatMs = 10_000;
 const probeMs = 10;
 const pageMax = 1000;
-/** An accepted wakeup is in the store after this long. Source: running.md, Data. */
+/** An accepted wakeup is durable after this time. Source: running.md, Data. */
 const durableAfterMs = 1000;
 
-/** Rejects with what was lost. */
+/** Rejects with the data that was lost. */
 export async function runCoreCrashes(t: Ending, plan: CoreCrashPlan): Promise<CoreCrashes> {
   const crashed = await CrashedCore.open(t, plan);
   await crashed.sleep();
@@ -80,22 +78,20 @@ class CrashedCore {
   readonly #plan: CoreCrashPlan;
   readonly #site: EdgesSite;
   readonly #chance: Chance;
-  /** The edge with TLS; null: there is none. */
   readonly #tls: TlsEdge | null;
   readonly #modules: WokenModule[] = [];
   readonly #closed: number[] = [];
   #controllers: readonly SignalController[] = [];
   #kills = 0;
-  readonly #shown: ToldEvent[] = [];
+  readonly #shown: PublishedEvent[] = [];
   #cursor: string | null = null;
-  /** Request ids, and when each was answered 202. */
+  /** Request ids, with the time of each 202. */
   readonly #accepted: { readonly requestId: string; readonly atMs: number }[] = [];
   readonly #toldAccepted = new Set<string>();
-  /** Since the kill before. */
   #counts = { accepted: 0, events: 0 };
   #wakeups = 0;
   #servedAtMs = performance.now();
-  /** It changes with every kill, and when a wakeup is good again. */
+  /** Replaced at every kill, and when wakeups succeed again. */
   #stage: { readonly isAway: boolean } = { isAway: false };
 
   private constructor(plan: CoreCrashPlan, site: EdgesSite, tls: TlsEdge | null) {
@@ -114,7 +110,7 @@ class CrashedCore {
     return new CrashedCore(plan, site, edge);
   }
 
-  /** Every device logs in, and the log has that. */
+  /** Logs in every device and waits until the log has the logins. */
   async sleep(): Promise<void> {
     const { sessions } = this.#plan;
     await atOnce(sessions, loginsAtOnce, async (device) => {
@@ -163,7 +159,7 @@ class CrashedCore {
     };
   }
 
-  /** Under load. Resolves when all is as it was. */
+  /** Kills the core under load. Resolves when everything has recovered. */
   async kill(): Promise<CoreKill> {
     const { sessions, lifeMs } = this.#plan;
     await wait(Math.max(0, this.#servedAtMs + lifeMs - performance.now()));
@@ -194,11 +190,14 @@ class CrashedCore {
     return { goodAfterMs, ...counts };
   }
 
-  /** Sessions end with the epochs and ids of their logins, each once, and the whole log begins with what was shown of it. */
+  /**
+   * Asserts that each session ends once, with the epoch and id of its login, and that the log begins with the events delivered
+   * so far.
+   */
   async finish(): Promise<void> {
     const { sessions, controllers } = this.#plan;
     await Promise.all([...this.#controllers, ...this.#modules].map((connection) => connection.close()));
-    const isEnd = ({ type }: ToldEvent): boolean => type.endsWith('.offline');
+    const isEnd = ({ type }: PublishedEvent): boolean => type.endsWith('.offline');
     const ends = sessions + controllers * (this.#kills + 1);
     const startedMs = performance.now();
     while (this.#shown.filter(isEnd).length < ends) {
@@ -239,7 +238,7 @@ class CrashedCore {
     }
   }
 
-  /** Its packet has arrived. Rejects unless it is answered 202. */
+  /** Wakes a device and awaits its packet. Rejects unless the answer is 202. */
   async #wake(device: number): Promise<void> {
     this.#wakeups += 1;
     const stage = this.#stage;
@@ -248,7 +247,7 @@ class CrashedCore {
     const body = { device_id: siteDevice(device), custom_data: `0x${customData}`, number: this.#wakeups };
     const answer = await this.#site.api.wake(body, { spoil: { 'X-Request-ID': requestId } });
     assert.equal(answer.status, 202, answer.text);
-    // An answer of a core that was killed meanwhile is older than it seems.
+    // The answer may come from a core that was killed meanwhile; its time is then unreliable.
     if (stage === this.#stage) this.#accepted.push({ requestId, atMs: performance.now() });
     this.#counts.accepted += 1;
     await this.#modules[device]?.arrived(customData);
@@ -260,7 +259,7 @@ class CrashedCore {
     assert.ok(isAsleep(answer), answer.text);
   }
 
-  /** A request is not answered when the core is away at its beginning or dies before its end. */
+  /** Ignores a failed request if the core was down at its beginning or died before its end. */
   async #tolerate(act: () => Promise<void>): Promise<void> {
     const stage = this.#stage;
     try {
@@ -286,13 +285,13 @@ class CrashedCore {
   }
 }
 
-/** It has not ended since its only login. */
+/** True: the session has not ended since its only login. */
 function isAsleep({ json }: ApiAnswer): boolean {
   const { sleep } = json.data as { sleep: { last_login_at: number | null; last_offline_at: number | null } };
   return sleep.last_login_at !== null && sleep.last_offline_at === null;
 }
 
-/** `act` for 0 to `count` - 1, so many under way. */
+/** Calls `act` for 0 to `count` - 1, with this many calls pending. */
 async function atOnce(
   count: number,
   underWayMax: number,

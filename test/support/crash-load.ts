@@ -1,12 +1,12 @@
 /**
- * The load under which a server is killed: devices whose module and controller come, take over, heartbeat and go as chance
- * says, wakeups for those that sleep, and a backend that reads the log.
+ * The load under which a server is killed: modules and controllers that connect, take over, send heartbeats and disconnect at
+ * random, wakeups for sleeping devices, and a backend that reads the log.
  */
 import assert from 'node:assert/strict';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer, ApiClient } from './api-client.ts';
-import type { ToldEvent } from './event-log-check.ts';
+import type { PublishedEvent } from './event-log-check.ts';
 import { readEvents } from './event-reader.ts';
 import type { Chance } from './seeded-random.ts';
 import { secretOf } from './site-server.ts';
@@ -17,10 +17,9 @@ export interface LoadTarget {
   readonly deviceIds: readonly string[];
 }
 
-/** Ends with its server; what goes wrong before that is an error of the server. */
+/** The load ends with its server; an error before that is an error of the server. */
 export class CrashLoad {
-  /** In the order in which its reader was shown them. */
-  readonly shown: ToldEvent[] = [];
+  readonly shown: PublishedEvent[] = [];
   wakeupsSent = 0;
   readonly #target: LoadTarget;
   readonly #chance: Chance;
@@ -39,7 +38,7 @@ export class CrashLoad {
     this.#playing = [this.#read(), ...target.deviceIds.map((deviceId) => this.#play(deviceId))];
   }
 
-  /** Resolves when the server has answered `count` times, whoever asked; rejects when it answered something wrong. */
+  /** Resolves when the server has answered `count` requests in total; rejects at a wrong answer. */
   happened(count: number): Promise<void> {
     const reached = new Promise<void>((resolve) => {
       this.#awaited = { count, resolve };
@@ -47,12 +46,11 @@ export class CrashLoad {
     return Promise.race([reached, this.#failed]);
   }
 
-  /** The server is about to be killed: from now on nothing that fails is its fault. */
+  /** Call before the server is killed: later failures are expected. */
   end(): void {
     this.#isOver = true;
   }
 
-  /** Resolves when everybody has noticed. */
   async ended(): Promise<void> {
     await Promise.all(this.#playing);
   }
@@ -85,14 +83,14 @@ export class CrashLoad {
   async #play(deviceId: string): Promise<void> {
     const device = new PlayedDevice(this.#target, deviceId);
     await this.#untilOver(() => this.#act(device));
-    await device.gone();
+    await device.allClosed();
   }
 
   async #act(device: PlayedDevice): Promise<void> {
     const chance = this.#chance;
     const turn = chance.below(10);
     if (turn < 3) await device.sleep();
-    else if (turn < 6) await device.goOnline();
+    else if (turn < 6) await device.connectSignal();
     else if (turn < 8) await this.#wake(device.deviceId);
     else if (turn < 9) device.heartbeat();
     else await device.leave(chance.below(5));
@@ -100,7 +98,7 @@ export class CrashLoad {
   }
 
   async #wake(deviceId: string): Promise<void> {
-    // The number makes every body another, and so every signature: none is taken for a repeat.
+    // The number makes every signature unique, so that no request is a repeat.
     const body = { device_id: deviceId, number: (this.wakeupsSent += 1) };
     const answer = await this.#target.api.wake(body);
     if (answer.status === 202) this.#happen();
@@ -108,7 +106,7 @@ export class CrashLoad {
   }
 }
 
-/** Not asleep; or its connection went while it was being woken. */
+/** Expected refusals: the device is not asleep, or its connection closed during the wakeup. */
 function isOrdinary({ json }: ApiAnswer): boolean {
   return [40412, 50204, 50402].includes(json.code ?? 0);
 }
@@ -125,7 +123,7 @@ class PlayedDevice {
     this.deviceId = deviceId;
   }
 
-  /** A module logs in, beside or over one that is there. */
+  /** A module logs in; an open session is replaced. */
   async sleep(): Promise<void> {
     const { ports } = this.#target;
     const credentials = { deviceId: this.deviceId, secret: secretOf(this.deviceId) };
@@ -134,7 +132,7 @@ class PlayedDevice {
     this.#module = module;
   }
 
-  async goOnline(): Promise<void> {
+  async connectSignal(): Promise<void> {
     const { ports } = this.#target;
     const controller = await SignalController.connect({
       url: `ws://127.0.0.1:${ports.signal}`,
@@ -150,7 +148,6 @@ class PlayedDevice {
     this.#controller?.heartbeat();
   }
 
-  /** One of the ways there are. */
   async leave(way: number): Promise<void> {
     if (way === 0) await this.#module?.close();
     else if (way === 1) await this.#module?.reset();
@@ -159,8 +156,7 @@ class PlayedDevice {
     else await this.#controller?.bye('done');
   }
 
-  /** Resolves when none of its connections is left. */
-  async gone(): Promise<void> {
+  async allClosed(): Promise<void> {
     await Promise.all(this.#closed);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A Debian 13 in a folder, for tests of a newer C library than that of this machine, and of a first process that is systemd. A
- * process enters it in namespaces of its own; its changes lie in memory and end with it.
+ * A Debian 13 root in a folder, for tests that need a newer C library than this machine's, or systemd as the first process. A
+ * process enters it in namespaces of its own; its changes stay in memory and end with it.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -12,12 +12,11 @@ import { checkout } from './checkout.ts';
 
 const release = 'trixie';
 const packages = 'openssl,ca-certificates,procps,sudo,systemd';
-/** Made once, and used again until the machine clears its temporary files. */
+/** Made once, and reused until the machine clears its temporary files. */
 const debianRoot = join(tmpdir(), `reveille-debian-${release}`);
-/** A folder in memory for the changes of one process. */
 export const changes = `${debianRoot}-changes`;
 
-/** Makes it where it is missing. Null: it is there; else the reason why this machine cannot have or enter one. */
+/** Makes the root if it is missing. Returns null, or the reason why this machine cannot have or enter one. */
 export function makeDebianRoot(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'debootstrap needs root on Linux';
   if (existsSync(debianRoot)) return findFault(enterDebian([], 'chroot . true'));
@@ -30,7 +29,7 @@ export function makeDebianRoot(): string | null {
   return makeDebianRoot();
 }
 
-/** Null: the command does its work; else its first error, which debootstrap has behind an E. */
+/** Runs a command. Returns null if it succeeds, else its first error, which debootstrap prefixes with E. */
 export function findFault([program = '', ...args]: readonly string[]): string | null {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     encoding: 'utf8',
@@ -43,7 +42,7 @@ export function findFault([program = '', ...args]: readonly string[]): string | 
   return error?.message ?? lines.find((line) => line.startsWith('E: ')) ?? stderr.split('\n', 1)[0] ?? '';
 }
 
-/** A command in the root, which is its working directory until it calls `chroot .`, behind steps of the same shell. */
+/** A command in the root. `steps`: shell commands before it. The working directory is the root until `chroot .`. */
 export function enterDebian(steps: readonly string[], command: string): string[] {
   const layers = `lowerdir=${debianRoot},upperdir=upper,workdir=work`;
   const script = [
@@ -60,7 +59,7 @@ export function enterDebian(steps: readonly string[], command: string): string[]
   return ['unshare', '--mount', 'sh', '-ec', script, 'sh'];
 }
 
-/** Puts a file or folder of this machine there; both paths are absolute. */
+/** Bind-mounts a file or folder of this machine; both paths are absolute. */
 export function bindInDebian(from: string, to = from): string {
   const make = statSync(from).isDirectory()
     ? `mkdir -p ".${to}"`
@@ -68,7 +67,10 @@ export function bindInDebian(from: string, to = from): string {
   return `${make}; mount --bind "${from}" ".${to}"`;
 }
 
-/** The command that runs `node ARGUMENT...` there, in the checkout at the path that it has here. `file`: of Node, of this machine. */
+/**
+ * The command that runs `node ARGUMENT...` in the root, with the checkout at the same path. `file`: Node binary of this
+ * machine.
+ */
 export function debianNode(file: string): string[] {
   const folder = fileURLToPath(checkout).replace(/\/$/, '');
   const steps = [
@@ -81,7 +83,7 @@ export function debianNode(file: string): string[] {
   return enterDebian(steps, `exec chroot . env -C "${folder}" node "$@"`);
 }
 
-/** The npm of this machine, for whichever Node is there. */
+/** This machine's npm, run by the Node of the root. */
 export function npmInDebian(): string {
   const modules = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim();
   return [

@@ -1,4 +1,4 @@
-/** Programs that tests ask for a second opinion, and the Debian packages they come with. */
+/** Programs that tests use as an independent check, and the Debian packages that contain them. */
 import { spawn, spawnSync } from 'node:child_process';
 
 const packages = {
@@ -32,10 +32,10 @@ const packages = {
 export type DebianTool = keyof typeof packages;
 export const debianTools = Object.keys(packages) as readonly DebianTool[];
 
-/** What a person's shell may leave out. */
+/** PATH with the folder that a user's shell may lack. */
 export const toolPath = `${process.env['PATH'] ?? ''}:/usr/sbin`;
 
-/** Names of Debian packages, with spaces between. */
+/** Names of Debian packages, separated by spaces. */
 export function packageOf(tool: DebianTool): string {
   return packages[tool];
 }
@@ -45,14 +45,14 @@ export function isMissing(tool: DebianTool): boolean {
   return spawnSync('sh', ['-c', 'command -v "$0"', tool], { env }).status !== 0;
 }
 
-/** Advice on what to install before this tool can be used; null: it is here. */
+/** The package to install before this tool can be used; null: it is installed. */
 export function missingTool(tool: DebianTool): string | null {
   return isMissing(tool) ? `no ${tool} on this machine: apt-get install ${packages[tool]}` : null;
 }
 
 /**
- * Runs a tool to its end and resolves to its standard output. Rejects with what it complained of when it fails, and
- * also when it complains of anything.
+ * Runs a tool to its end and resolves to its standard output. Rejects with its standard error when it fails or prints anything
+ * there.
  */
 export function runTool(
   tool: DebianTool,
@@ -64,7 +64,7 @@ export function runTool(
   let complaint = '';
   child.stdout.on('data', (piece: Buffer) => output.push(piece));
   child.stderr.setEncoding('utf8').on('data', (piece: string) => (complaint += piece));
-  // A tool may end before it has read everything; how it ended says whether that was right.
+  // A tool may exit before it has read its whole input; the exit code shows if that was right.
   child.stdin.on('error', () => undefined).end(input);
   return new Promise((resolve, reject) => {
     child.on('error', (error) => reject(new Error(missingTool(tool) ?? error.message)));

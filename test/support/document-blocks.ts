@@ -1,18 +1,18 @@
 /**
- * The fenced blocks of a Markdown page, each with the marks in HTML comments above it that tell `npm run test:with -- docs` how
- * it is run:
+ * The fenced blocks of a Markdown page, with the marks in HTML comments above them that define how `npm run test:with -- docs`
+ * runs each:
  *
  *   <!-- docs-test: server -->                 a server with the demo registry runs, as `npm start` starts it
- *   <!-- docs-test: until TEXT -->             it goes on: it runs until it has printed TEXT, and is ended with the page
- *   <!-- docs-test: take NAME after TEXT -->   $NAME is the word that a block before it printed last after TEXT
- *   <!-- docs-test: stop -->                   what goes on is ended first
- *   <!-- docs-test: installed -->              `npm ci` does nothing in it: the packages are there, the registry is not
- *   <!-- docs-test: skip REASON -->            it is not run
+ *   <!-- docs-test: until TEXT -->             the block keeps running once it has printed TEXT, and is ended with the page
+ *   <!-- docs-test: take NAME after TEXT -->   $NAME is the word that an earlier block printed last after TEXT
+ *   <!-- docs-test: stop -->                   running blocks are ended first
+ *   <!-- docs-test: installed -->              `npm ci` is skipped: the packages are there, the registry is not
+ *   <!-- docs-test: skip REASON -->            the block is not run
  */
 import { readdirSync } from 'node:fs';
 import { checkout } from './checkout.ts';
 
-/** Paths from the root of every page, those beside examples and configurations too. */
+/** Paths, from the root, of every page, including those of examples and configurations. */
 export function documentPages(): string[] {
   const folders = ['docs/', 'config/', 'deploy/'].flatMap((folder) =>
     readdirSync(new URL(folder, checkout), { recursive: true, encoding: 'utf8' }).map(
@@ -23,7 +23,7 @@ export function documentPages(): string[] {
 }
 
 export interface DocumentBlock {
-  /** Of its opening fence, from 1. */
+  /** Line of the opening fence, from 1. */
   readonly line: number;
   readonly language: string;
   readonly text: string;
@@ -32,13 +32,12 @@ export interface DocumentBlock {
 
 export interface Mark {
   readonly kind: 'server' | 'stop' | 'installed' | 'until' | 'take' | 'skip';
-  /** What is printed, or the reason. */
+  /** Text to wait for, or the reason. */
   readonly text: string;
-  /** Of the variable that takes it. */
   readonly name: string;
 }
 
-/** Throws for a comment that is no mark, and for one that no block follows. */
+/** Throws for a comment that is not a valid mark, and for one that no block follows. */
 export function readBlocks(page: string): DocumentBlock[] {
   const blocks: DocumentBlock[] = [];
   let marks: Mark[] = [];
@@ -74,12 +73,12 @@ function readMark(mark: string, line: number): Mark {
   return { kind: kind as Mark['kind'], name, text };
 }
 
-/** Blocks that a reader pastes into a shell. */
+/** True for blocks that a reader pastes into a shell. */
 export function isShell({ language }: DocumentBlock): boolean {
   return ['sh', 'bash', 'shell', 'console'].includes(language);
 }
 
-/** Why a block is not run; null: it is. */
+/** Reason why a block is not run; null: it is run. */
 export function skipReason({ marks }: DocumentBlock): string | null {
   return marks.find((mark) => mark.kind === 'skip')?.text ?? null;
 }

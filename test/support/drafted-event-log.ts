@@ -1,4 +1,4 @@
-/** An event log in memory that is given drafts, as the server makes them; ids and numbers are its own. */
+/** An in-memory event log that accepts drafts as the server makes them, and assigns ids and numbers. */
 import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
 import { generateEventId, type DeviceId, type ProductId, type SessionId } from '../../src/model/ids.ts';
 import { recentEventsOfDeviceMax } from '../../src/model/limits.ts';
@@ -10,7 +10,6 @@ export class DraftedEventLog implements EventLog {
   readonly #seqs = new Map<DeviceId, number>();
   readonly #followers = new Set<(events: readonly LoggedEvent[]) => void>();
   head = 0;
-  /** Calls of `read`. */
   reads = 0;
   failure: Error | null = null;
 
@@ -34,19 +33,18 @@ export class DraftedEventLog implements EventLog {
 
   catchUp(): void {}
 
-  follow(told: (events: readonly LoggedEvent[]) => void): () => void {
-    this.#followers.add(told);
-    return () => this.#followers.delete(told);
+  follow(notify: (events: readonly LoggedEvent[]) => void): () => void {
+    this.#followers.add(notify);
+    return () => this.#followers.delete(notify);
   }
 
-  /** One batch, committed and told. */
   append(...drafts: readonly EventDraft[]): void {
     const batch = drafts.map((draft) => this.#place(draft));
     this.#events.push(...batch);
-    for (const told of this.#followers) told(batch);
+    for (const notify of this.#followers) notify(batch);
   }
 
-  /** The oldest so many, as retention does. */
+  /** Drops the oldest `count` events, as retention does. */
   forget(count: number): void {
     this.#events = this.#events.slice(count);
   }
@@ -62,13 +60,13 @@ export class DraftedEventLog implements EventLog {
 
 type Place = Partial<Pick<EventDraft, 'deviceId' | 'atMs' | 'epoch'>>;
 
-/** Of the tests' device, unless said otherwise. */
+/** Default: the tests' device. */
 export function sleepLogin(place: Place = {}): EventDraft {
   const data = { session: 'session-1' as SessionId, node: 'node-1', replaced: false };
   return { type: 'device.sleep.login', deviceId: testDevice, atMs: 1_000_000, epoch: 1, data, ...place };
 }
 
-/** Of the tests' device, unless said otherwise. */
+/** Default: the tests' device. */
 export function signalOffline(place: Place = {}): EventDraft {
   const data = {
     session: 'session-2' as SessionId,

@@ -1,4 +1,4 @@
-/** A clock that stands still until a test moves it. Timers run in order of their due time, then of their making. */
+/** A clock that stands still until a test moves it. Timers run in order of due time, then of creation. */
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
 
 interface Timer {
@@ -35,7 +35,7 @@ export class DrivenClock implements Clock {
     return this.#arm(intervalMs, intervalMs, run);
   }
 
-  /** Moves both readings forward, running what falls due on the way, each timer at its own instant. */
+  /** Advances both clocks and runs due timers on the way, each at its own instant. */
   advance(ms: number): void {
     const endMs = this.#nowMs + ms;
     for (let next = this.#nextDue(endMs); next !== null; next = this.#nextDue(endMs)) {
@@ -47,7 +47,7 @@ export class DrivenClock implements Clock {
     this.#nowMs = endMs;
   }
 
-  /** As for a process that is stopped meanwhile: what fell due runs afterwards, once each. */
+  /** Advances as in a process that was stopped meanwhile: due timers run afterwards, once each. */
   stall(ms: number): void {
     this.#nowMs += ms;
     for (const timer of this.#timers) {
@@ -58,7 +58,7 @@ export class DrivenClock implements Clock {
     }
   }
 
-  /** Steps the wall clock alone, as an operator or NTP does. */
+  /** Steps only the wall clock, as an operator or NTP does. */
   stepWall(ms: number): void {
     this.#wallOffsetMs += ms;
   }

@@ -1,4 +1,4 @@
-/** A whole server on real sockets whose time stands still until the test moves it. */
+/** A whole server on real sockets with a clock that stands still until a test moves it. */
 import assert from 'node:assert/strict';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
@@ -9,7 +9,7 @@ export interface DrivenServer extends TestServer {
   readonly clock: DrivenClock;
 }
 
-/** `clock`: of an earlier server, to start again on what it left. Its wall starts with a second of today. */
+/** `clock`: of an earlier server, to restart on its data. The wall clock starts at a full second of today. */
 export async function startDrivenServer(
   options: Omit<TestServerOptions, 'clock'> & { readonly clock?: DrivenClock } = {},
 ): Promise<DrivenServer> {
@@ -24,21 +24,20 @@ export async function startDrivenServer(
   };
 }
 
-/** More than the first step of a drain at the default rate, which ends all that a test has. */
+/** Longer than the first step of a drain at the default rate, which ends all sessions of a test. */
 const drainMs = 200;
 
-/** Sessions are ended as time passes; the store is given its own. */
+/** Moves the clock until sessions have ended, and gives the store real time to commit. */
 async function drain(clock: DrivenClock, done: Promise<void>): Promise<void> {
   clock.advance(drainMs);
   await done;
 }
 
-/** For changes to a running server, as the command line makes them. */
 export function opsOf({ ports, dataDirectory }: TestServer): OpsClient {
   return new OpsClient(`http://127.0.0.1:${ports.ops}`, findOpsToken(dataDirectory) ?? '');
 }
 
-/** Ends what a test has left of these devices' sessions, and resolves when the log has it: the next test finds nothing of it. */
+/** Ends all sessions of these devices and resolves when the log has the events, so that the next test starts clean. */
 export async function clearDevices(server: TestServer, deviceIds: readonly string[]): Promise<void> {
   const ops = opsOf(server);
   for (const deviceId of deviceIds) {
@@ -48,13 +47,12 @@ export async function clearDevices(server: TestServer, deviceIds: readonly strin
   }
 }
 
-/** The text of its metrics. */
 export async function metricsOf({ ports }: Pick<TestServer, 'ports'>): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${ports.ops}/metrics`);
   return answer.text();
 }
 
-/** The value of one line of the metrics, by its name and labels as they stand there; null: there is no such line. */
+/** The value of one metric, by its name and labels as printed; null: absent. */
 export function metric(text: string, name: string): number | null {
   const line = text.split('\n').find((each) => each.startsWith(`${name} `));
   return line === undefined ? null : Number(line.slice(name.length + 1));

@@ -1,10 +1,9 @@
-/** Two ends of a stream in memory, as a pair of sockets: what one writes the other reads, and an end of one ends both. */
+/** An in-memory pair of streams, like connected sockets: each reads what the other writes, and closing one closes both. */
 import { Duplex } from 'node:stream';
 
 export interface DuplexPairOptions {
-  /** The write, of both ends together and from 1, that breaks the pair instead of arriving; null: none. */
+  /** Number of the write, counted over both ends from 1, that breaks the pair instead of arriving; null: none. */
   readonly breaksAt?: number | null;
-  /** Bytes at most that arrive in one piece. */
   readonly pieceBytesMax?: number;
 }
 
@@ -68,7 +67,7 @@ export class DuplexPair {
     this.there = there;
   }
 
-  /** True: it is the one that breaks the pair. */
+  /** Counts a write. True: this write breaks the pair. */
   countWrite(): boolean {
     this.writes += 1;
     return this.writes === this.#breaksAt;

@@ -1,4 +1,4 @@
-/** Edges as real processes of this one, which is their supervisor and their core: the gate is real, and the sessions of test size. */
+/** Edges as real processes of this one, which acts as supervisor and core: a real gate, and simulated sessions. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export class EdgeProcessScene {
   readonly telemetry = new FakeTelemetry();
   readonly log = new FakeLog();
   readonly port: number;
-  /** The key of edges elsewhere, and the port where they connect. */
+  /** Key file for edges on other machines, and the port that they connect to. */
   readonly keyFile: string;
   readonly corePort: number;
   readonly #t: Ending;
@@ -57,7 +57,6 @@ export class EdgeProcessScene {
     return scene;
   }
 
-  /** As their core sees them. */
   get edges(): readonly EdgeFacts[] {
     return this.#gate.edges();
   }
@@ -66,7 +65,7 @@ export class EdgeProcessScene {
     return this.#gate;
   }
 
-  /** Resolves when the core sees that it listens. */
+  /** Starts an edge. Resolves when the core sees that it listens. */
   async startEdge(name: string): Promise<SupervisedChild<EdgeChildKind>> {
     const child = new SupervisedChild<EdgeChildKind>({
       clock: this.clock,
@@ -83,7 +82,7 @@ export class EdgeProcessScene {
     return child;
   }
 
-  /** Resolves to the edge of this name once it listens. `instead`: the process that it replaces. */
+  /** Resolves to the edge with this name once it listens. `instead`: process id that it replaces. */
   async listening(name: string, instead: number | null = null): Promise<EdgeFacts> {
     const find = (): EdgeFacts | undefined =>
       this.edges.find((edge) => edge.name === name && edge.state === 'listening' && edge.pid !== instead);
@@ -91,12 +90,11 @@ export class EdgeProcessScene {
     return find() as EdgeFacts;
   }
 
-  /** Resolves when the core has logged it. */
   async logged(sentence: RegExp): Promise<void> {
     await until(() => this.log.lines.some(({ message }) => sentence.test(message)));
   }
 
-  /** The core is gone, without a word to the devices. */
+  /** The core dies; devices notice nothing. */
   async loseCore(): Promise<void> {
     await this.#gate.close();
   }
@@ -106,14 +104,13 @@ export class EdgeProcessScene {
     await this.#gate.listen();
   }
 
-  /** A module that has its session key. */
+  /** Connects a module that has received its session key. */
   async arrive(): Promise<Module> {
     const peer = await RawPeer.connect(this.port);
     this.#t.after(() => void peer.socket.destroy());
     return new Module(peer, await peer.read(32));
   }
 
-  /** A module that is asleep. */
   async logIn(deviceId = 'TESTDEVICE01'): Promise<Module> {
     this.sessions.secrets.set(deviceId, 'device-secret');
     const module = await this.arrive();
@@ -122,7 +119,7 @@ export class EdgeProcessScene {
     return module;
   }
 
-  /** The answer to a login; `refused`: nobody listens. */
+  /** Resolves to the answer to a login; `refused`: nothing listens. */
   async tryLogin(deviceId: string): Promise<string> {
     this.sessions.secrets.set(deviceId, 'device-secret');
     try {
@@ -136,7 +133,7 @@ export class EdgeProcessScene {
   #newGate(): EdgeGate {
     const { clock, sessions, telemetry, log } = this;
     const elsewhere = { address: { host, port: this.corePort }, keyFile: this.keyFile };
-    // The bound of an edge is its own.
+    // An edge has its own limit of sessions.
     const sleep = { ...this.#sleep, max_sessions: sleepGatewayDefaults.max_sessions };
     const settings = { sleep, socketPath: this.#corePath, elsewhere };
     const progress = new LoopProgress(clock);
@@ -153,7 +150,6 @@ class Module {
     this.#sessionKey = sessionKey;
   }
 
-  /** The line that answers it. */
   async logIn(deviceId: string): Promise<string> {
     this.sendLogin(deviceId);
     let answer = '';

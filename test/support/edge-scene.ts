@@ -1,4 +1,4 @@
-/** A core with its gate, and edges linked to it in memory; modules are connections without sockets. All on one clock. */
+/** A core with its gate, and edges linked to it in memory, on one clock; modules are connections without sockets. */
 import { EdgeEnd } from '../../src/edge/edge-end.ts';
 import type { EdgeIdentity, EdgePort } from '../../src/edge/edge-port.ts';
 import { EdgeGate } from '../../src/edge/edge-gate.ts';
@@ -15,10 +15,10 @@ import { FakeConnection, FakeTelemetry, testDevice } from './fakes.ts';
 import { SessionScene } from './session-scene.ts';
 
 const sessionKey = 'k'.repeat(32);
-/** Turns in which everything that was sent has arrived, and been answered. */
+/** Turns of the event loop until everything sent has been received and answered. */
 const settlingTurns = 6;
 
-export async function settle(): Promise<void> {
+export async function untilIdle(): Promise<void> {
   for (let turn = 0; turn < settlingTurns; turn += 1) await nextTurn();
 }
 
@@ -29,10 +29,8 @@ export interface EdgeLogin {
   readonly wakeMode?: WakeMode;
 }
 
-/** A module at an edge, as the edge's listener has it. */
 export class EdgeModule {
   readonly connection = new FakeConnection();
-  /** Null: not answered yet. */
   answer: Admission | null = null;
 
   get ticket(): SessionTicket {
@@ -42,7 +40,7 @@ export class EdgeModule {
   }
 }
 
-/** Does what the core orders, and remembers it. */
+/** Executes and records the core's orders. */
 export class FakeEdgePort implements EdgePort {
   othersHaveRoom: boolean | null = null;
   readonly address = { host: '192.0.2.7', port: 8081 };
@@ -97,21 +95,20 @@ export class SceneEdge {
     });
   }
 
-  /** A new link to the core. */
   async link(gate = this.#scene.gate): Promise<this> {
     this.#pair = new DuplexPair();
     gate.accept(this.#pair.here, this.#isLocal);
     this.end.attach(this.#pair.there);
-    await settle();
+    await untilIdle();
     return this;
   }
 
   async cut(): Promise<void> {
     this.#pair?.there.destroy();
-    await settle();
+    await untilIdle();
   }
 
-  /** A login line, whose answer may be long in coming. */
+  /** Sends a login; the answer may take long. */
   ask({
     deviceId = testDevice,
     secret = 'device-secret',
@@ -129,16 +126,15 @@ export class SceneEdge {
     return module;
   }
 
-  /** The same, answered. */
   async login(options: EdgeLogin = {}): Promise<EdgeModule> {
     const module = this.ask(options);
-    await settle();
+    await untilIdle();
     return module;
   }
 
   async hangUp(module: EdgeModule, reason: SleepEndReason = 'peer_closed'): Promise<void> {
     this.end.ended(module.ticket, reason, module.connection.lastHeartbeatAt);
-    await settle();
+    await untilIdle();
   }
 }
 
@@ -150,7 +146,7 @@ export class EdgeScene {
   readonly gate: EdgeGate;
   readonly #spoil: (sessions: CoreSessions) => CoreSessions;
 
-  /** `spoil`: the core's sessions as a canary has them. */
+  /** `spoil`: wraps the core's sessions, for a canary. */
   constructor(sessionsMax = 1000, spoil = (sessions: CoreSessions): CoreSessions => sessions) {
     this.#spoil = spoil;
     this.gate = this.newGate(sessionsMax);
@@ -183,21 +179,21 @@ export class EdgeScene {
     return new SceneEdge(this, isLocal, identity);
   }
 
-  /** The core is killed: its memory is gone, its store is there. The next one is here. */
+  /** The core is killed and loses its memory; the next one starts on the same store. */
   restart(): EdgeGate {
     this.core.directory = this.core.newDirectory();
     return this.newGate();
   }
 
-  /** Heartbeat by heartbeat, so that what is sent arrives. */
+  /** Advances the clock one heartbeat at a time, so that messages are delivered. */
   async pass(ms: number): Promise<void> {
     for (let leftMs = ms; leftMs > 0; leftMs -= linkHeartbeatMs) {
       this.core.clock.advance(Math.min(leftMs, linkHeartbeatMs));
-      await settle();
+      await untilIdle();
     }
   }
 
-  /** The end reasons and logins of a device, as backends read them. */
+  /** Logins and end reasons of a device, from the event log. */
   history(deviceId = testDevice): string[] {
     return this.core.sleep.history(deviceId);
   }

@@ -1,4 +1,4 @@
-/** `serve --edges N` as a shell would start it, and its processes by name. */
+/** Runs `serve --edges N` as a shell does, and finds its processes by name. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,11 +12,10 @@ import type { Ending } from './temporary-store.ts';
 
 export interface EdgesOptions {
   readonly edges: number;
-  /** Devices of the registry. */
   readonly devices: number;
-  /** `section.key=value` each. */
+  /** Each `section.key=value`. */
   readonly settings?: readonly string[];
-  /** A module that is the program; absent: that of this checkout. */
+  /** Module to run as the program. Default: that of this checkout. */
   readonly program?: string;
 }
 
@@ -52,7 +51,6 @@ export class EdgesSite extends SiteServer {
     await this.processes();
   }
 
-  /** As operators see them. */
   async processes(): Promise<readonly SiteProcessJson[]> {
     const { processes } = await this.ops<SiteJson>('/v1/site');
     for (const { pid } of processes) if (pid !== null) this.#pids.add(pid);
@@ -65,7 +63,7 @@ export class EdgesSite extends SiteServer {
     return { ...found, pid: found.pid };
   }
 
-  /** Resolves when it is up and is another process than `pid`. */
+  /** Resolves when the process is up and has another id than `pid`. */
   replaced(name: string, pid: number): Promise<void> {
     return this.#shows(name, (one) => one.state === 'up' && one.pid !== pid);
   }
@@ -82,7 +80,6 @@ export class EdgesSite extends SiteServer {
     }
   }
 
-  /** Resolves when the exposition of the metrics is wanted. */
   async metrics(isWanted: (text: string) => boolean): Promise<void> {
     for (const startedMs = performance.now(); ; await wait(50)) {
       const text = await (await fetch(`http://127.0.0.1:${this.ports.ops}/metrics`)).text();
@@ -91,14 +88,13 @@ export class EdgesSite extends SiteServer {
     }
   }
 
-  /** Resolves when all processes that were ever seen are gone. */
-  async gone(): Promise<void> {
+  async allExited(): Promise<void> {
     await Promise.all(Array.from(this.#pids, processGone));
   }
 
   async #clear(directory: string): Promise<void> {
     await this.kill();
-    await this.gone();
+    await this.allExited();
     rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -1,4 +1,4 @@
-/** Tests that decode and encode for real. Only where node-av has no binary may they be skipped, and they say why. */
+/** Tests that decode and encode for real. They are skipped, with a reason, only where node-av has no binary. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
@@ -7,7 +7,7 @@ import { makeTranscoder } from './coded-frames.ts';
 
 const opened = await openEngine();
 
-/** Where the lock file brings a binary along, its absence is a fault and no reason to skip. */
+/** On these platforms the lock file installs a binary, so its absence is a failure. */
 const isExpected = process.platform === 'linux' && process.arch === 'x64' && hasGlibc();
 
 function hasGlibc(): boolean {
@@ -26,7 +26,6 @@ export function engineTest(
   });
 }
 
-/** A test with a transcoder of its own, which is closed behind it. */
 export function transcoderTest(
   name: string,
   run: (transcoder: FrameTranscoder, engine: Engine) => void | Promise<void>,

@@ -1,11 +1,11 @@
 /**
- * What must hold of the whole event log, however often the server that wrote it was killed: order, numbers, and one
- * end for every session. Knows the log as a backend reads it, and nothing of how it is kept. Source: events.md.
+ * Checks the whole event log, however often the server that wrote it was killed: order, numbers, and one end for every session.
+ * It reads the log as a backend does. Source: events.md.
  */
 import assert from 'node:assert/strict';
 
-/** As GET /v1/events tells it. */
-export interface ToldEvent {
+/** An event as GET /v1/events returns it. */
+export interface PublishedEvent {
   readonly id: string;
   readonly type: string;
   readonly at: string;
@@ -17,29 +17,28 @@ export interface ToldEvent {
 
 export type ConnectionKind = 'sleep' | 'signal';
 
-/** One connection of one device, as its events say. */
-export interface ToldConnection {
-  /** The latest; every one from 1 was opened once. */
+/** The state of one connection of a device, derived from its events. */
+export interface ConnectionHistory {
+  /** Latest epoch; every epoch from 1 was opened once. */
   epoch: number;
   openSession: string | null;
   openedAt: string;
-  /** The end that was told last; null: none yet. A replacement is none. */
+  /** Reason of the last end; null: none yet. A replacement does not count. */
   closedAt: string | null;
   nodeLost: number;
 }
 
-export interface ToldLog {
-  /** By kind, then by device. */
-  readonly connections: Readonly<Record<ConnectionKind, ReadonlyMap<string, ToldConnection>>>;
-  /** Request ids of the accepted wakeups, each with what became of it. */
+export interface CheckedLog {
+  readonly connections: Readonly<Record<ConnectionKind, ReadonlyMap<string, ConnectionHistory>>>;
+  /** Outcomes of the accepted wakeups by request id; null: none yet. */
   readonly wakeups: ReadonlyMap<string, string | null>;
 }
 
-/** `events`: the whole log from its oldest event. Throws an AssertionError that names the first event that is wrong. */
-export function checkLog(events: readonly ToldEvent[]): ToldLog {
+/** `events`: the whole log from its oldest event. Throws an AssertionError that names the first wrong event. */
+export function checkLog(events: readonly PublishedEvent[]): CheckedLog {
   const connections = {
-    sleep: new Map<string, ToldConnection>(),
-    signal: new Map<string, ToldConnection>(),
+    sleep: new Map<string, ConnectionHistory>(),
+    signal: new Map<string, ConnectionHistory>(),
   };
   const wakeups = new Map<string, string | null>();
   const sessions = new Set<string>();
@@ -63,17 +62,21 @@ export function checkLog(events: readonly ToldEvent[]): ToldLog {
       case 'device.conflict':
         break;
       default:
-        noteWakeup(wakeups, event);
+        checkWakeup(wakeups, event);
     }
   }
   return { connections, wakeups };
 }
 
-function kindOf({ type }: ToldEvent): ConnectionKind {
+function kindOf({ type }: PublishedEvent): ConnectionKind {
   return type.startsWith('device.sleep.') ? 'sleep' : 'signal';
 }
 
-function open(connections: Map<string, ToldConnection>, event: ToldEvent, sessions: Set<string>): void {
+function open(
+  connections: Map<string, ConnectionHistory>,
+  event: PublishedEvent,
+  sessions: Set<string>,
+): void {
   const about = JSON.stringify(event);
   const known = connections.get(event.device_id);
   assert.equal(event.epoch, (known?.epoch ?? 0) + 1, `an epoch is left out or given again: ${about}`);
@@ -91,7 +94,7 @@ function open(connections: Map<string, ToldConnection>, event: ToldEvent, sessio
   });
 }
 
-function close(connections: Map<string, ToldConnection>, event: ToldEvent): void {
+function close(connections: Map<string, ConnectionHistory>, event: PublishedEvent): void {
   const about = JSON.stringify(event);
   const known = connections.get(event.device_id);
   const session = known?.openSession ?? null;
@@ -101,13 +104,13 @@ function close(connections: Map<string, ToldConnection>, event: ToldEvent): void
     [known.epoch, session],
     `another session ends: ${about}`,
   );
-  assert.notEqual(event.data['reason'], 'replaced', `a replacement is told as an end: ${about}`);
+  assert.notEqual(event.data['reason'], 'replaced', `a replacement is reported as an end: ${about}`);
   known.openSession = null;
   known.closedAt = event.at;
   if (event.data['reason'] === 'node_lost') known.nodeLost += 1;
 }
 
-function noteWakeup(wakeups: Map<string, string | null>, { type, device_id, data }: ToldEvent): void {
+function checkWakeup(wakeups: Map<string, string | null>, { type, device_id, data }: PublishedEvent): void {
   const requestId = String(data['request_id']);
   const about = `${type} ${requestId} of ${device_id}`;
   if (type === 'device.wakeup.accepted') {

@@ -1,7 +1,7 @@
-/** Turns of the event loop: what a test waits for where nothing tells it. */
+/** Turns of the event loop, for tests that wait without a notification. */
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Lets the event loop go around once: sockets are read, what is due is done. */
+/** Resolves after one turn of the event loop: sockets are read, due timers run. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -10,7 +10,7 @@ export function nextTurn(): Promise<void> {
 
 const quickTurns = 100;
 
-/** Turns it until it is so; after a while with a rest between turns, for other processes have to do what is waited for. */
+/** Polls every turn until true; after a while with pauses, since other processes may have to do the work. */
 export async function until(isSo: () => boolean): Promise<void> {
   for (let turn = 0; !isSo(); turn += 1) await (turn < quickTurns ? nextTurn() : pause(1));
 }

@@ -1,7 +1,7 @@
-/** A backend that reads the log over real HTTP from one moment on, and is given every event once. */
+/** A backend that reads the log over real HTTP from a cursor and receives every event once. */
 import assert from 'node:assert/strict';
 import type { ApiClient } from './api-client.ts';
-import type { ToldEvent } from './event-log-check.ts';
+import type { PublishedEvent } from './event-log-check.ts';
 
 const pageMax = 1000;
 const waitSeconds = 30;
@@ -9,9 +9,9 @@ const waitSeconds = 30;
 export class EventReader {
   readonly #api: ApiClient;
   #cursor: string | null;
-  #held: ToldEvent[] = [];
+  #held: PublishedEvent[] = [];
 
-  /** `cursor`: the `next` of an earlier answer; null: from the oldest event that is kept. */
+  /** `cursor`: the `next` of an earlier answer; null: from the oldest event. */
   constructor(api: ApiClient, cursor: string | null = null) {
     this.#api = api;
     this.#cursor = cursor;
@@ -22,14 +22,17 @@ export class EventReader {
     return new EventReader(api, next);
   }
 
-  /** The next `count` events, waited for as long as it takes. */
-  async take(count: number): Promise<ToldEvent[]> {
+  /** Resolves to the next `count` events; waits without limit. */
+  async next(count: number): Promise<PublishedEvent[]> {
     while (this.#held.length < count) await this.#read(waitSeconds);
     return this.#held.splice(0, count);
   }
 
-  /** The next events up to the first that is wanted, and that one, waited for as long as it takes; asked of each once. */
-  async until(isWanted: (event: ToldEvent) => boolean): Promise<ToldEvent[]> {
+  /**
+   * Resolves to the next events up to and including the first that `isWanted` accepts; waits without limit. Calls it once per
+   * event.
+   */
+  async until(isWanted: (event: PublishedEvent) => boolean): Promise<PublishedEvent[]> {
     for (let place = 0; ; place += 1) {
       while (this.#held.length <= place) await this.#read(waitSeconds);
       const event = this.#held[place];
@@ -37,8 +40,8 @@ export class EventReader {
     }
   }
 
-  /** What there is and was not taken. */
-  async rest(): Promise<ToldEvent[]> {
+  /** Resolves to the events that are available and were not returned yet. */
+  async rest(): Promise<PublishedEvent[]> {
     for (let held = -1; held < this.#held.length;) {
       held = this.#held.length;
       await this.#read(0);
@@ -53,13 +56,13 @@ export class EventReader {
   }
 }
 
-/** A page of the log. `after` null: from the oldest. */
+/** Reads a page of the log. `after`: null reads from the oldest event. */
 export async function readEvents(
   api: ApiClient,
   after: string | null,
   limit: number,
   waitS = 0,
-): Promise<{ readonly events: readonly ToldEvent[]; readonly next: string }> {
+): Promise<{ readonly events: readonly PublishedEvent[]; readonly next: string }> {
   const cursor = after === null ? '' : `after=${after}&`;
   const answer = await api.call({ path: '/v1/events', query: `${cursor}limit=${limit}&wait=${waitS}` });
   assert.deepEqual([answer.status, answer.json.code], [200, 0], answer.text);
@@ -70,7 +73,7 @@ export async function readEvents(
   return { events, next };
 }
 
-/** All that is behind `after`; null: the whole log. */
-export async function readLog(api: ApiClient, after: string | null = null): Promise<ToldEvent[]> {
+/** Reads everything after `after`; null: the whole log. */
+export async function readLog(api: ApiClient, after: string | null = null): Promise<PublishedEvent[]> {
   return new EventReader(api, after).rest();
 }

@@ -1,4 +1,4 @@
-/** Media processes that a test starts, speaks for and kills: their links are real, too. */
+/** Fake media processes that a test starts, speaks for and kills; their links are real. */
 import type { Clock } from '../../src/lib/clock.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
 import type { MediaChildKind } from '../../src/protocol/media-link/media-values.ts';

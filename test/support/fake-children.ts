@@ -1,4 +1,4 @@
-/** Child processes that a test starts, speaks for and kills: their streams are real, and time is the test's. */
+/** Fake child processes that a test starts, speaks for and kills: their streams are real, the clock is the test's. */
 import type { ChildKind } from '../../src/lib/children/child-messages.ts';
 import { ParentEnd } from '../../src/lib/children/parent-end.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -11,15 +11,13 @@ export class FakeChild<Kind extends ChildKind> implements ChildFork {
   readonly ended: Promise<string>;
   readonly channel: ChildFork['channel'];
   readonly progress: LoopProgress;
-  /** Orders that it got, and `killed`. */
+  /** Orders received, and `killed`. */
   readonly asked: unknown[] = [];
-  /** It is in one turn of its event loop. */
   isHung = false;
-  /** It does not end by itself. */
+  /** True: it does not exit by itself. */
   isStuck = false;
-  /** The fault of its supervisor that has ended its stream; null: there is none. */
+  /** Error with which its supervisor closed the stream; null: none. */
   refusal: string | null = null;
-  /** Null: it has none yet. */
   task: Kind['task'] | null = null;
   readonly pair = new DuplexPair();
   readonly #clock: Clock;
@@ -43,7 +41,7 @@ export class FakeChild<Kind extends ChildKind> implements ChildFork {
     this.ended = new Promise((resolve) => (this.#resolve = resolve));
   }
 
-  /** Its code is loaded: it says hello. */
+  /** Its code is loaded: it sends hello. */
   load(release = '1.2.3'): this {
     const parent = new ParentEnd<Kind>(this.pair.there, {
       clock: this.#clock,

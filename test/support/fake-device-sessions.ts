@@ -1,6 +1,6 @@
 /**
- * The server behind a listener for devices, as small as it can be: it knows secrets, holds one session a device, closes
- * what a newer login replaces, and lets a test wait for what happens.
+ * A minimal server behind a listener for devices: it knows secrets, has one session per device, closes a replaced connection,
+ * and lets a test await events.
  */
 import { EventEmitter, once } from 'node:events';
 import { generateSessionId, type DeviceId } from '../../src/model/ids.ts';
@@ -39,12 +39,11 @@ abstract class FakeSessions<
   readonly secrets = new Map<string, string>([['TESTDEVICE01', 'device-secret']]);
   readonly connections = new Map<string, Connection>();
   readonly logins: Login[] = [];
-  /** Tickets of the logins, and the address of each. */
   readonly tickets: SessionTicket[] = [];
   readonly addresses: string[] = [];
   readonly ends: EndedSession<Reason>[] = [];
   failure: Error | null = null;
-  /** The store is far behind. */
+  /** True: the store is far behind, and logins are refused. */
   loginsAreClosed = false;
   protected readonly happenings = new EventEmitter().setMaxListeners(0);
   #epoch = 0;
@@ -84,14 +83,13 @@ abstract class FakeSessions<
     this.happenings.emit('end');
   }
 
-  /** The connection of a device that is logged in. */
   connection(deviceId = 'TESTDEVICE01'): Connection {
     const connection = this.connections.get(deviceId);
     if (connection === undefined) throw new Error(`${deviceId} is not logged in`);
     return connection;
   }
 
-  /** Resolves when there were `count` logins, now or when the last comes. */
+  /** Resolves once there were `count` logins in total. */
   async loggedIn(count = 1): Promise<void> {
     while (this.logins.length < count) await once(this.happenings, 'login');
   }
@@ -127,9 +125,9 @@ export class FakeSignalSessions
 {
   readonly reports: WakeReport[] = [];
   readonly rejections: { readonly ticket: SessionTicket; readonly rejection: CallRejection }[] = [];
-  /** What the next logins' commits are; null: they are committed already. */
+  /** Commit of the next logins; null: committed at once. */
   commit: Promise<void> | null = null;
-  /** Of every device's product; an error: they cannot be read. */
+  /** Defaults of every device's product; an error: unreadable. */
   defaults: ProductDefaults | Error | null = null;
 
   protected proof(secret: string, sessionKey: string, { deviceId }: SignalLogin): Buffer {

@@ -1,4 +1,4 @@
-/** The front end's request and response in memory. The response is as touchy as the real one. */
+/** The front end's request and response in memory. The response throws on misuse as the real one does. */
 import assert from 'node:assert/strict';
 import { HttpConnections } from '../../src/lib/connections/http-connections.ts';
 import type { HttpRequest, HttpResponse } from '../../src/lib/uws.ts';
@@ -23,14 +23,13 @@ export class FakeResponse implements HttpResponse {
     return JSON.parse(this.body ?? '{}') as Record<string, unknown>;
   }
 
-  /** Resolves when it was answered or given up. */
+  /** Resolves when it was answered or aborted. */
   get finished(): Promise<void> {
     return this.#finished;
   }
 
-  /** As the peer does it. */
   hangUp(): void {
-    assert.ok(this.#aborted !== null, 'somebody listens for it');
+    assert.ok(this.#aborted !== null, 'the abort handler is set');
     this.#over = true;
     this.#aborted();
   }
@@ -58,7 +57,7 @@ export class FakeResponse implements HttpResponse {
     this.status = status;
   }
 
-  /** A value may bring further lines with it. */
+  /** A value may contain further header lines. */
   writeHeader(name: string, value: string): void {
     this.#touch();
     const [first = '', ...further] = value.split('\r\n');
@@ -108,7 +107,6 @@ export function fakeRequest(
   };
 }
 
-/** Connections without a bound. */
 export function anyConnections(): HttpConnections {
   return new HttpConnections({ max: () => Infinity, perAddressMax: 0 }, 1);
 }

@@ -1,6 +1,6 @@
 /**
- * The server behind a media listener, as small as it can be: it knows who may come in, keeps what the legs say, and
- * lets a test hold its answers back and wait for what happens.
+ * A minimal server behind a media listener: it knows the credentials, records the messages of legs, and lets a test withhold
+ * answers and await events.
  */
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { AliveSign, CallReport, LegRefusal } from '../../src/model/call.ts';
@@ -27,7 +27,6 @@ import type {
 import { callMedia } from './call-scene.ts';
 import { Happenings } from './happenings.ts';
 
-/** A leg as the server sees it, and what it said. */
 export class FakeOpenLeg implements OpenBridgeLeg {
   readonly kind: 'device' | 'bridge' | 'viewer';
   readonly leg: CallLeg;
@@ -71,24 +70,23 @@ export class FakeOpenLeg implements OpenBridgeLeg {
 }
 
 export class FakeLegService extends Happenings implements CoreLegService {
-  /** What was said is not known before it resolves. */
+  /** Resolves when the messages of legs have been processed. */
   hearing: Promise<void> = Promise.resolve();
 
   readonly sessionId: SessionId = generateSessionId();
-  /** Who is let in, by what they show. A ticket is taken out of them. */
+  /** Admissions by credential. A ticket is consumed when it is used. */
   readonly devices = new Map<string, DeviceAdmission>();
   readonly bridges = new Map<string, Omit<BridgeAdmission, 'sessionId'>>();
   readonly tickets = new Map<string, ViewerAdmission>();
-  /** Why others are not, by what they show. */
   readonly refusals = new Map<string, AdmissionRefusal>();
-  /** What was shown, the session that was asked for behind it. */
+  /** Credentials that were presented, with the requested session after each. */
   readonly asked: string[] = [];
   readonly legs: FakeOpenLeg[] = [];
-  /** Whoever is let in comes too late. */
+  /** True: every admitted leg is too late, its call is over. */
   isOver = false;
-  /** Told of every leg before it is open. */
+  /** Called for every leg before it is open. */
   onOpening: (leg: CallLeg) => void = () => undefined;
-  /** What answers wait for; null: nothing. */
+  /** Answers wait for it; null: they are immediate. */
   held: Promise<void> | null = null;
 
   constructor() {
@@ -155,14 +153,14 @@ export class FakeLegService extends Happenings implements CoreLegService {
     return this.#open('viewer', leg);
   }
 
-  /** Answers nobody until what is returned is called. */
-  hold(): () => void {
+  /** Withholds all answers until the returned function is called. */
+  withhold(): () => void {
     let release = (): void => undefined;
     this.held = new Promise((resolve) => (release = resolve));
     return release;
   }
 
-  /** The newest leg, which is there or comes. */
+  /** Resolves to the newest leg, once there were `count`. */
   leg(count = 1): Promise<FakeOpenLeg> {
     return this.nth(this.legs, count);
   }

@@ -1,4 +1,4 @@
-/** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's context. */
+/** The two sides of a leg, for tests without sockets: a socket that records what is sent, and the listener's context. */
 import type { FrameSocket } from '../../src/media/legs/web-socket.ts';
 import { Crowd } from '../../src/lib/connections/crowd.ts';
 import type { IdleLeg, LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';
@@ -6,14 +6,13 @@ import { DrivenClock } from './driven-clock.ts';
 import { FakeRelay } from './fake-relay.ts';
 
 export class FakeFrameSocket implements FrameSocket {
-  /** Texts, frames as hex, `ping`, and closes as `code reason`. */
+  /** Texts sent, frames as hex, `ping`, and closes as `code reason`. */
   readonly said: string[] = [];
-  /** To be called when a frame has gone out, oldest first. */
+  /** Callbacks of sent frames, oldest first; call one to report that its frame was written. */
   readonly sending: (() => void)[] = [];
   bufferedAmount = 0;
   bytesRead = 0;
   isCut = false;
-  /** It was told to read nothing more. */
   isUnread = false;
 
   send(text: string): void {

@@ -1,6 +1,6 @@
 /**
- * Members of a cluster within one process, and what can go wrong between them. What they say crosses as bytes, so that
- * what does not survive the way fails in tests. It arrives in a later turn of the same task; time is the clock's alone.
+ * Members of a cluster in one process, with faults between them. Messages are encoded, so that a value that does not survive
+ * encoding fails tests. They arrive in a later turn; time is the clock's alone.
  */
 import assert from 'node:assert/strict';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -26,17 +26,16 @@ import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 
 /** The state of one member, as all others see it. */
 export type PeerFault =
-  /** Its lease is gone: `nobody`, at once. */
+  /** Its lease has expired: `nobody`, at once. */
   | 'dead'
-  /** Its lease lives and nobody is there: `nobody`, at once. */
+  /** Its lease is valid but it does not subscribe: `nobody`, at once. */
   | 'unwakeable'
-  /** Nothing gets there: `unsent`, at the end of the wait. */
+  /** Nothing reaches it: `unsent`, at the end of the wait. */
   | 'unreachable'
-  /** It gets everything, and does nothing until it is healed: `unanswered`, at the end of the wait. */
+  /** It receives everything and does nothing until it is healed: `unanswered`, at the end of the wait. */
   | 'stopped'
-  /** It does what it is asked, and the connection breaks before the answer: `unanswered`, at once. */
+  /** It carries out requests, and the connection breaks before the answer: `unanswered`, at once. */
   | 'cut'
-  /** Messages to it take so long. */
   | { readonly slowMs: number };
 
 interface Seen<What> {
@@ -46,13 +45,11 @@ interface Seen<What> {
 }
 
 export class FakeNetwork {
-  /** All that was asked and told, whatever became of it. */
   readonly asked: Seen<PeerQuestion>[] = [];
-  readonly told: Seen<PeerNotice>[] = [];
+  readonly notices: Seen<PeerNotice>[] = [];
   readonly #clock: Clock;
   readonly #members = new Map<MemberId, FakePeers>();
   readonly #faults = new Map<MemberId, PeerFault>();
-  /** Messages to members that are stopped. */
   readonly #held = new Map<MemberId, (() => void)[]>();
 
   constructor(clock: Clock) {
@@ -65,7 +62,7 @@ export class FakeNetwork {
     return peers;
   }
 
-  /** Null: it is well again; what came to it while it was stopped is done now. */
+  /** Null: heals the member, which then processes queued messages. */
   fault(member: MemberId, fault: PeerFault | null): void {
     if (fault === null) this.#faults.delete(member);
     else this.#faults.set(member, fault);
@@ -97,7 +94,7 @@ export class FakeNetwork {
     else if (fault === null || fault === 'cut') queueMicrotask(arrive);
   }
 
-  /** The connection of who asked breaks. */
+  /** The asking member's connection breaks. */
   cut(from: MemberId, id: number): void {
     this.#members.get(from)?.cut(id);
   }
@@ -168,7 +165,7 @@ export class FakePeers implements Peers {
     const message: PeerMessage = { kind: 'notice', from: this.self, notice };
     const others = this.alive().filter((member) => member !== this.self);
     for (const member of to === 'everybody' ? others : others.filter((other) => other === to)) {
-      this.#network.told.push({ from: this.self, to: member, what: notice });
+      this.#network.notices.push({ from: this.self, to: member, what: notice });
       if (encodePeerMessage(message).length <= peerMessageBytesMax) this.#network.carry(member, message);
     }
   }
@@ -179,7 +176,6 @@ export class FakePeers implements Peers {
     else if (message.kind === 'notice') this.#host.receive(message.notice, message.from);
   }
 
-  /** Settles the questions to that member. */
   lost(member: MemberId): void {
     this.#asks.failAll((id) => {
       const sent = this.#sent.get(id);
@@ -188,12 +184,12 @@ export class FakePeers implements Peers {
     });
   }
 
-  /** The connection breaks: what is open is not known to be done. */
+  /** The connection breaks: the outcome of open questions is unknown. */
   cut(id: number): void {
     this.#asks.failed(id, 'unanswered');
   }
 
-  /** It ends in order: what is open is settled, and the others know. */
+  /** Closes in order: open questions are resolved, and the other members are notified. */
   close(): void {
     this.#isClosed = true;
     this.#asks.failAll();

@@ -1,4 +1,4 @@
-/** A relay that carries nothing: it keeps what legs bring, and is spoken through by a test. */
+/** A relay that forwards nothing: it records what legs send, and a test speaks through it. */
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
@@ -24,11 +24,9 @@ interface CarriedFrame {
   readonly headerBytes: Uint8Array;
 }
 
-/** A leg as the relay sees it, and what it brought. */
 export class FakeJoinedLeg implements JoinedLeg {
   readonly kind: 'device' | 'bridge' | 'source' | 'output' | 'live';
   readonly sessionId: SessionId;
-  /** Of a viewer null. */
   readonly media: CallMedia | null;
   readonly frames: CarriedFrame[] = [];
   readonly wishes: UplinkWish[] = [];
@@ -95,14 +93,12 @@ export class FakeJoinedLeg implements JoinedLeg {
 
 export class FakeRelay extends Happenings implements LegRelay {
   readonly joined: FakeJoinedLeg[] = [];
-  /** What it says of a call before anybody joins. */
+  /** Refusal of a call before any leg joins. */
   refusal: ReservationRefusal | null = null;
-  /** What it says when somebody does. */
   joinRefusal: ReservationRefusal | null = null;
-  /** Told of everybody who joins, before he knows. */
+  /** Called for every leg that joins, before the leg gets its answer. */
   onJoining: (joining: FakeJoinedLeg) => void = () => undefined;
 
-  /** Only whether there is a bridge is told, by somebody who joined as one. */
   view(): MediaView | null {
     const hasBridge = this.joined.some(({ kind }) => kind === 'bridge');
     return { hasBridge } as MediaView;
@@ -136,7 +132,7 @@ export class FakeRelay extends Happenings implements LegRelay {
     return this.#keep('live', sessionId, null, out);
   }
 
-  /** The one that joined as the so-manieth, who is there or comes. */
+  /** Resolves to the leg that joined as number `count`. */
   leg(count = 1): Promise<FakeJoinedLeg> {
     return this.nth(this.joined, count);
   }

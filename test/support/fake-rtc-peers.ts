@@ -1,4 +1,4 @@
-/** WebRTC connections that a test makes connect, send and go: they keep what they were given. */
+/** Fake WebRTC connections: a test makes them connect, send and close; they record what they receive. */
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type {
   PictureChannel,
@@ -24,11 +24,10 @@ export class FakeRtcPeer implements RtcPeer {
   agreed: RtcAgreement;
   readonly offers: string[] = [];
   readonly fragments: string[] = [];
-  /** Channels that the client has opened. */
   readonly channels = new Set<PictureChannel>();
-  /** `video`, `audio`, `picture`, `source` or `camera` with the payload in hex, and `command` with its number. */
+  /** Messages sent: `video`, `audio`, `picture`, `source` or `camera` with the payload in hex, and `command` with its number. */
   readonly sent: string[] = [];
-  /** To be called when video or a picture has gone out, oldest first. */
+  /** Callbacks of sent videos and pictures, oldest first; call one to report that it was written. */
   readonly sending: (() => void)[] = [];
   keyFramesAsked = 0;
   isClosed = false;
@@ -95,12 +94,11 @@ export class FakeRtcPeer implements RtcPeer {
 
 export class FakeRtcPeers extends Happenings implements RtcPeers {
   missing: string | null = null;
-  /** Why none is opened; null: one is. */
+  /** Reason to refuse opening; null: opens. */
   refusal: RtcOpenRefusal | null = null;
   agreed = everything;
-  /** Why no offer is answered; null: those that are SDP are. */
+  /** Reason to refuse an offer; null: answers valid SDP. */
   fault: RtcAnswerRefusal | null = null;
-  /** What answers wait for. */
   held: Promise<void> = Promise.resolve();
   readonly opened: FakeRtcPeer[] = [];
 
@@ -123,7 +121,7 @@ export class FakeRtcPeers extends Happenings implements RtcPeers {
     }
   }
 
-  /** The one that was opened as the so-manieth, which is there or comes. */
+  /** Resolves to the peer that was opened as number `count`. */
   peer(count = 1): Promise<FakeRtcPeer> {
     return this.nth(this.opened, count);
   }

@@ -1,4 +1,4 @@
-/** A socket whose kernel is the test: bytes stay unsent until it takes them, and it may fail instead. */
+/** A socket whose kernel is the test: bytes stay unsent until the test accepts them; writes can fail. */
 import type { SleepSocket } from '../../src/edge/sleeping-connection.ts';
 
 type Done = (error?: Error | null) => void;
@@ -9,7 +9,7 @@ export class FakeSleepSocket implements SleepSocket {
   writable = true;
   readableEnded = false;
   writableLength = 0;
-  /** True: the kernel has the bytes before `write` returns; the callback follows when the test lets it. */
+  /** True: the kernel accepts bytes before `write` returns; the callback waits for the test. */
   takesAtOnce = false;
   readonly #unsent: { length: number; done: Done }[] = [];
 
@@ -22,7 +22,7 @@ export class FakeSleepSocket implements SleepSocket {
     return true;
   }
 
-  /** The oldest write's callback comes, with the error it is given. */
+  /** Calls the callback of the oldest write, with `error` if given. */
   land(error?: Error): void {
     const write = this.#unsent.shift();
     if (write === undefined) throw new Error('nothing was written');
@@ -30,7 +30,7 @@ export class FakeSleepSocket implements SleepSocket {
     write.done(error);
   }
 
-  /** Like Node: what was under way is called back without an error. */
+  /** As in Node, pending writes are called back without an error. */
   destroy(): void {
     this.destroyed = true;
     this.writable = false;

@@ -1,6 +1,6 @@
 /**
- * Transcoders without an engine: a frame lies with its transcoder until the test answers it, and its payload is moved
- * away, as it would be. A picture is text that says of which payload it was made, and how.
+ * Transcoders without an engine: a frame stays with its transcoder until the test answers, and its payload is transferred. A
+ * picture is text that names its payload and how it was made.
  */
 import assert from 'node:assert/strict';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
@@ -35,7 +35,7 @@ interface PictureOrder extends Omit<TakenFrame, 'shapes'> {
   readonly shape: PictureShape;
 }
 
-/** A task stays with it until the test answers. */
+/** A task stays pending until the test answers. */
 class HeldTask<Taken, Answer> {
   readonly taken: Taken[] = [];
   isClosed = false;
@@ -50,7 +50,7 @@ class HeldTask<Taken, Answer> {
     this.isClosed = true;
   }
 
-  protected hold(taken: Taken): Promise<Answer> {
+  protected awaitAnswer(taken: Taken): Promise<Answer> {
     assert.ok(!this.isClosed, 'nothing is asked of a transcoder that is closed');
     assert.ok(!this.isWorking, 'one task at a time');
     this.taken.push(taken);
@@ -68,7 +68,7 @@ class HeldTask<Taken, Answer> {
 
 export class FakeTranscoder extends HeldTask<TakenFrame, FrameResult> implements Transcoder {
   hasTimeToSpare = true;
-  /** Its first picture of H.264 builds on nothing. */
+  /** Its first H.264 picture is a key frame. */
   #hasCoded = false;
 
   take(
@@ -78,10 +78,10 @@ export class FakeTranscoder extends HeldTask<TakenFrame, FrameResult> implements
     isKeyWanted = false,
   ): Promise<FrameResult> {
     const payload = structuredClone(frame.payload, { transfer: [frame.payload.buffer] });
-    return this.hold({ frame: { ...frame, payload }, shapes, isKeyWanted });
+    return this.awaitAnswer({ frame: { ...frame, payload }, shapes, isKeyWanted });
   }
 
-  /** The frame that it has: decoded, with every picture that was asked for, but for what is said here. */
+  /** Answers the pending frame: decoded, with every requested picture, unless `result` overrides it. */
   answer(result: Partial<FrameResult> = {}): Promise<void> {
     return this.release((taken) => {
       const pictures = taken.shapes.map((shape) => {
@@ -108,13 +108,13 @@ interface TakenSound {
   readonly targets: readonly SoundShape[];
 }
 
-/** The output for a packet is text that names the payload and the format. */
+/** The output for a packet is text that names its payload and format. */
 export class FakeSoundTranscoder extends HeldTask<TakenSound, SoundResult> implements SoundTranscoder {
   take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
-    return this.hold({ packet, assumed, targets });
+    return this.awaitAnswer({ packet, assumed, targets });
   }
 
-  /** The packet that it has: one made for each target, but for what is said here. */
+  /** Answers the pending packet: one output per target, unless `result` overrides it. */
   answer(result: Partial<SoundResult> = {}): Promise<void> {
     return this.release(({ packet, targets }) => {
       const packets =
@@ -124,7 +124,7 @@ export class FakeSoundTranscoder extends HeldTask<TakenSound, SoundResult> imple
   }
 }
 
-/** `atMs`: that of its source when omitted. */
+/** `atMs` defaults to that of the source. */
 export function madeOf({ payload, timestampMs }: SoundPacket, target: SoundShape, atMs = timestampMs) {
   const { format, rate, channels } = target;
   const text = `${format} ${rate}/${channels} of ${Buffer.from(payload).toString()}`;
@@ -137,7 +137,7 @@ export class FakeTranscoders implements Transcoders {
   readonly needs: TranscodingNeed[] = [];
   soundEncoders: readonly SoundEncoding[] = soundEncodings;
   readonly openedSound: FakeSoundTranscoder[] = [];
-  /** Null: who comes is taken. */
+  /** Null: accepts every reservation. */
   refusal: ReservationRefusal | null = null;
 
   get live(): readonly FakeTranscoder[] {
@@ -170,14 +170,14 @@ export class FakeTranscoders implements Transcoders {
   async close(): Promise<void> {}
 }
 
-/** What waits for an answer has gone on from it. */
+/** Resolves when those awaiting an answer have continued. */
 export function afterThat(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** H.264 says by `key` that it builds on nothing before it. */
+/** For H.264, `key` marks a key frame. */
 function fakePicture({ frame, shape, isKeyWanted }: PictureOrder): Picture {
   const { mode, screen, format = 'mjpeg' } = shape;
   const isKey = format === 'mjpeg' || isKeyWanted;

@@ -1,4 +1,4 @@
-/** Stand-ins for the ports: in memory, scripted, and they remember what was asked of them. */
+/** Fakes of the ports: in memory, scripted, and they record calls. */
 import type { ConnectionRecord } from '../../src/model/connectivity.ts';
 import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import type { EventDraft } from '../../src/model/events.ts';
@@ -92,7 +92,7 @@ export class FakeRecords implements ConnectionRecords {
   failure: Error | null = null;
   outstanding: Promise<void> | null = null;
 
-  /** `events`: where they go; a list of several stores shows their order. */
+  /** `events`: list to append to; a list shared by several stores shows their order. */
   constructor(events: EventDraft[] = []) {
     this.events = events;
   }
@@ -124,7 +124,7 @@ export class FakeRecords implements ConnectionRecords {
 export class FakeCallRecords implements CallRecords {
   readonly records = new Map<DeviceId, readonly CallSession[]>();
   readonly events: EventDraft[];
-  /** What each write left of the device's sessions. */
+  /** The sessions of the device after each write. */
   readonly writes: (readonly CallSession[])[] = [];
   failure: Error | null = null;
   outstanding: Promise<void> | null = null;
@@ -160,11 +160,11 @@ export class FakeCallRecords implements CallRecords {
   }
 }
 
-/** Media processes without figures, in an order that a test may change. */
+/** Media processes without load figures, in an order that a test may change. */
 export class FakePlacement {
   processes: readonly number[] = [0, 1];
   readonly expected = new Map<SessionId, number>();
-  /** The process of each call to which a leg has come. */
+  /** The process of each call that has a leg. */
   readonly held = new Map<SessionId, number>();
 
   order(sessionId: SessionId): readonly number[] {
@@ -181,10 +181,9 @@ export class FakePlacement {
   }
 }
 
-/** Remembers what it was told, and how it was closed. */
 export class FakeCallLeg implements PlacedLeg {
   readonly process: number;
-  readonly told: LegMessage[] = [];
+  readonly messages: LegMessage[] = [];
   readonly closes: LegCloseReason[] = [];
 
   constructor(process = 0) {
@@ -192,7 +191,7 @@ export class FakeCallLeg implements PlacedLeg {
   }
 
   notify(message: LegMessage): void {
-    this.told.push(message);
+    this.messages.push(message);
   }
 
   close(reason: LegCloseReason): void {
@@ -200,7 +199,7 @@ export class FakeCallLeg implements PlacedLeg {
   }
 }
 
-/** The latest wakeup of an application that bears the request id; with a device: that one's. */
+/** The application's latest wakeup with this request id; `deviceId`: only of this device. */
 export function latestOf(appId: ApplicationId, requestId: RequestId, deviceId?: DeviceId): WakeupName {
   return { appId, requestId, which: deviceId === undefined ? null : { deviceId } };
 }
@@ -263,7 +262,7 @@ function keyOf(appId: ApplicationId, requestId: RequestId, id: WakeupId): string
   return `${requestId}\n${appId}\n${id}`;
 }
 
-/** Its wakes wait until the test settles them, unless `immediately` says how they end. */
+/** Wakes stay pending until the test completes them, unless `immediately` has a result. */
 export class FakeConnection implements SleepConnection {
   lastHeartbeatAt = 0;
   isOpen = true;
@@ -278,7 +277,7 @@ export class FakeConnection implements SleepConnection {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  settle(result: WakeWriteResult): void {
+  completeWakes(result: WakeWriteResult): void {
     for (const resolve of this.#waiting.splice(0)) resolve(result);
   }
 
@@ -287,7 +286,7 @@ export class FakeConnection implements SleepConnection {
   }
 }
 
-/** Its messages wait until the test settles them, unless `immediately` says how they end. */
+/** Messages stay pending until the test completes them, unless `immediately` has a result. */
 export class FakeSignalConnection implements SignalConnection {
   lastHeartbeatAt = 0;
   readonly messages: DeviceMessage[] = [];
@@ -301,11 +300,11 @@ export class FakeSignalConnection implements SignalConnection {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  settle(result: DeliveryResult): void {
+  completeDeliveries(result: DeliveryResult): void {
     for (const resolve of this.#waiting.splice(0)) resolve(result);
   }
 
-  /** Of one that is closed already nothing comes, as with the real one. */
+  /** Later closes of a denied connection are ignored, as by the real one. */
   close(reason: SignalEndReason | 'denied'): void {
     if (this.closes[0] !== 'denied') this.closes.push(reason);
   }

@@ -1,6 +1,6 @@
 /**
- * FFmpeg's own WHIP muxer, as a process: sends a file in real time, until its end or until it is told to stop; then it ends
- * its session. `ffmpeg-whip.ts FILE ENDPOINT TOKEN`
+ * Runs FFmpeg's own WHIP muxer as a process: sends a file in real time, until its end or until it is stopped; then closes its
+ * session. `ffmpeg-whip.ts FILE ENDPOINT TOKEN`
  */
 import { setTimeout } from 'node:timers/promises';
 import { Demuxer, Muxer } from 'node-av/api';

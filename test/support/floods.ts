@@ -1,6 +1,6 @@
 /**
- * Peers that send as fast as the server reads, each kind a way to hold its loop. A flood repeats one piece of bytes on a
- * connection until the server closes it or `bytesMax` are sent.
+ * Peers that send as fast as the server reads; each kind tries to block the event loop in its own way. A flood repeats one
+ * chunk on a connection until the server closes it or `bytesMax` are sent.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,6 @@ export interface FloodTargets {
   readonly signal: number;
   readonly sleep: number;
   readonly ops: number;
-  /** A controller that may log in. */
   readonly deviceId: string;
   readonly secret: string;
   readonly localAddress?: string;
@@ -23,7 +22,7 @@ type FloodedListener = 'api' | 'signal' | 'sleep' | 'ops';
 export interface FloodKind {
   readonly name: string;
   readonly listener: FloodedListener;
-  /** A connection that is ready to flood, and what it will repeat. */
+  /** Opens a connection that is ready to flood, and the chunk to repeat. */
   open(targets: FloodTargets): Promise<{ readonly socket: Socket; readonly piece: Buffer }>;
 }
 
@@ -100,7 +99,7 @@ export const floodKinds: readonly FloodKind[] = [
   plain('heartbeats before a login', 'sleep', 'x'.repeat(64)),
 ];
 
-/** What the server sends is read, so that its answers never hold the flood up. Bounded by `bytesMax` and by `until`. */
+/** The server's answers are read, so that they never block the flood. Ends at `bytesMax` or `until`. */
 export async function flood(
   kind: FloodKind,
   targets: FloodTargets,
@@ -114,7 +113,7 @@ export async function flood(
   }).then(() => (state.isOver = true));
   const stopped = (until ?? new Promise<never>(() => undefined)).then(() => (state.isStopped = true));
   while (!state.isOver && !state.isStopped && socket.bytesWritten < bytesMax)
-    // A write that fails because the server has closed is told before the end of the connection is.
+    // A write that fails because the server closed the connection is reported before the end of the connection.
     await Promise.race([new Promise((taken) => socket.write(piece, taken)), gone, stopped]).then(
       (error) => (state.isOver ||= error instanceof Error),
     );
@@ -123,13 +122,13 @@ export async function flood(
   return { by: state.isOver ? 'server' : 'bytes', bytesSent, closeCode: closeCodeOf(state.heard) };
 }
 
-/** Of a close frame at the end of what was heard. */
+/** Code of a close frame at the end of the received bytes; null: none. */
 function closeCodeOf(heard: Buffer): number | null {
   const at = heard.lastIndexOf(0x88);
   return at === -1 || at + 4 > heard.length ? null : heard.readUInt16BE(at + 2);
 }
 
-/** A connection to nobody's purpose, open and silent. Null: the server would not have it. */
+/** Opens a connection that stays silent. Null: the server refused it. */
 export async function silentConnection(port: number, localAddress?: string): Promise<Socket | null> {
   const socket = connect({ port, host: '127.0.0.1', ...(localAddress !== undefined && { localAddress }) });
   socket.on('error', () => undefined);

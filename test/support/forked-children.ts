@@ -1,4 +1,4 @@
-/** Real children of a supervisor that a test starts. */
+/** Starts real children of a supervisor. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../src/lib/module-worker.ts';

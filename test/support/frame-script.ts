@@ -1,14 +1,13 @@
-/** The test's side of scripted-transcoder: frames that say what becomes of them. */
+/** The test's side of scripted-transcoder: frames that script their own outcome. */
 import type { SourceFrame } from '../../src/model/media/picture.ts';
 
 export interface FrameScript {
-  /** What the work is said to have taken. */
   readonly workMs?: number;
-  /** Until the test's gate orders what becomes of it. */
+  /** True: pending until the test's gate orders an outcome. */
   readonly isHeld?: boolean;
 }
 
-/** While it is set in the environment, scripted threads say that there is no engine. */
+/** While this environment variable is set, scripted threads report that there is no engine. */
 export const noEngineVariable = 'TEST_NO_ENGINE';
 
 export function scriptedFrame(script: FrameScript): SourceFrame {

@@ -1,10 +1,10 @@
-/** A port that nobody listens on, for a process that has to be told its port before it starts. */
+/** Finds a port that is not in use, for a process whose port must be known before it starts. */
 import { createServer } from 'node:net';
 
-/** Below those that systems give to connections and to listeners without a port: nobody gets one of these by chance. */
+/** Below the range that systems assign automatically, so that none of these is taken by chance. */
 const [firstPort, ports] = [10_000, 10_000];
 
-/** Somebody else may take it before it is used. Rejects when `host` is not an address of this machine. */
+/** Another process may still take the port before it is used. Rejects when `host` is not an address of this machine. */
 export async function findFreePort(host: string): Promise<number> {
   for (;;) {
     const port = firstPort + Math.floor(Math.random() * ports);

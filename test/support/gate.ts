@@ -1,10 +1,10 @@
-/** The test's side of gated-worker: waits until a worker holds a batch, and tells it what to do. */
+/** The test's side of gated-worker: waits until a worker has a batch, and orders its outcome. */
 import { BroadcastChannel } from 'node:worker_threads';
 
-/** Two of them, because a broadcast reaches everybody on its channel, other workers too. */
+/** Two channels, because a broadcast reaches everybody on its channel, including other workers. */
 export const gateOrders = 'hmac-gate-orders';
 export const gateReports = 'hmac-gate-reports';
-/** While it is set in the environment, gated-worker cannot be loaded. */
+/** While this environment variable is set, gated-worker cannot be loaded. */
 export const gateFailsVariable = 'TEST_HMAC_GATE_FAILS';
 
 export type GateOrder = 'go' | 'throw' | 'die';
@@ -22,12 +22,11 @@ export class Gate {
     };
   }
 
-  /** Batches that workers took since the test began. */
-  get held(): number {
+  get batchesHeld(): number {
     return this.#held;
   }
 
-  /** Resolves when workers have taken `count` batches in all. */
+  /** Resolves when workers have received `count` batches in total. */
   async untilHeld(count: number): Promise<void> {
     while (this.#held < count) {
       await new Promise<void>((resolve) => {
@@ -36,7 +35,6 @@ export class Gate {
     }
   }
 
-  /** To every batch that is held now. */
   order(order: GateOrder): void {
     this.#orders.postMessage(order);
   }

@@ -1,6 +1,6 @@
 /**
- * The task file of a verifying pool whose test decides what becomes of a batch: it says on one
- * channel that it has it, and waits on another for `go`, `throw` or `die`. Loading it fails while the environment says so.
+ * The task file of a verification pool whose batches wait for the test: it announces each batch on one channel, and waits on
+ * another for `go`, `throw` or `die`. Loading it fails while the environment variable is set.
  */
 import { BroadcastChannel, workerData } from 'node:worker_threads';
 import { HmacBatch } from '../../src/gateways/verification/hmac-batch.ts';
@@ -31,6 +31,6 @@ export async function verifyBatch(index: number): Promise<void> {
   if (batch === undefined || batch.jobs === 0) return;
   const order = await orderOfTest();
   if (order === 'die') process.exit(1);
-  if (order === 'throw') throw new Error('this worker was told to throw');
+  if (order === 'throw') throw new Error('this worker was ordered to throw');
   batch.verify();
 }

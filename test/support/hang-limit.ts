@@ -1,5 +1,5 @@
 /**
- * A wait that takes longer hangs: it ends with a message of its own, before the runner ends the test after 300 s (test/run.ts).
- * It is no limit for speed: a loaded machine may need a minute for what takes a moment.
+ * A longer wait is a hang: it fails with its own message, before the runner ends the test after 300 s (test/run.ts). This is
+ * not a limit for speed: a loaded machine may need a minute for what usually takes a moment.
  */
 export const hangMsMax = 120_000;

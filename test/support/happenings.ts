@@ -1,4 +1,4 @@
-/** Things that happen in a fake: a test waits for them without a clock. */
+/** Events of a fake, which a test awaits without a clock. */
 import { EventEmitter, once } from 'node:events';
 
 export class Happenings {
@@ -8,12 +8,12 @@ export class Happenings {
     this.#events.emit('happened');
   };
 
-  /** Resolves when it is so, looked at whenever something happens here. */
+  /** Resolves when `isSo` returns true; evaluates it at every event. */
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) await once(this.#events, 'happened');
   }
 
-  /** The one that came as the so-manieth, which is there or comes. */
+  /** Resolves to the item that arrived as number `count`. */
   protected async nth<Item>(items: readonly Item[], count: number): Promise<Item> {
     await this.until(() => items.length >= count);
     const item = items[count - 1];

@@ -1,4 +1,4 @@
-/** A file of the store of a running server with its write lock in the test's hands: nothing is committed until it is given back. */
+/** Takes the write lock of a running server's store file: nothing is committed until the lock is released. */
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { startModuleWorker } from '../../src/lib/module-worker.ts';
@@ -13,8 +13,8 @@ export class HeldStore {
     this.#released = released;
   }
 
-  /** Resolves when the store takes nothing any more. Reads go on. */
-  static async hold(directory: string, file: HoldTask['file'] = 'state'): Promise<HeldStore> {
+  /** Resolves when writes are blocked. Reads continue. */
+  static async block(directory: string, file: HoldTask['file'] = 'state'): Promise<HeldStore> {
     const released = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const task: HoldTask = { directory, file, released };
     const worker = startModuleWorker('store-holder', import.meta.url, task);
@@ -22,7 +22,6 @@ export class HeldStore {
     return new HeldStore(worker, released);
   }
 
-  /** Resolves when the lock is free again. */
   async release(): Promise<void> {
     const ended = once(this.#worker, 'exit');
     Atomics.store(this.#released, 0, 1);

@@ -1,15 +1,17 @@
-/** Offers whose parts multiply for a reader that walks one for each of the other: of a few bytes, and of as many as may be. */
+/**
+ * Offers that cost a quadratic reader much time, because it walks one part for each of another: small ones, and ones of maximum
+ * size.
+ */
 import { rtcOfferBytesMax } from '../../src/model/media/rtc-limits.ts';
 import { readFromRoot } from './checkout.ts';
 
 const chromium = readFromRoot('test/fixtures/chromium-offer.sdp');
 
-/** The credentials of ICE and DTLS, as a browser writes them. */
 const credentials = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup']
   .map((name) => new RegExp(`^a=${name}:.*\r\n`, 'm').exec(chromium)?.[0])
   .join('');
 
-/** One section of sound with these formats, each with a space before it, and `line` as often as there is room for it. */
+/** An offer with one audio section with these formats, each preceded by a space, and `line` repeated until `bytes` is reached. */
 export function fullOffer(formats: string, line: string, bytes = rtcOfferBytesMax): string {
   const head = [
     'v=0\r\na=group:BUNDLE 0\r\n',
@@ -19,7 +21,7 @@ export function fullOffer(formats: string, line: string, bytes = rtcOfferBytesMa
   return head + line.repeat(Math.max(0, Math.floor((bytes - head.length) / line.length)));
 }
 
-/** By name; each had cost a second or more, some 1 GB. */
+/** Offers by name; each once cost a second or more, some 1 GB. */
 export const hostileOffers: ReadonlyMap<string, string> = new Map(
   [8 * 1024, rtcOfferBytesMax].flatMap((bytes) => {
     const half = Math.floor(bytes / 2) - 400;

@@ -1,4 +1,4 @@
-/** The receiving end of a peer's streams on a driven clock, fed packets of RTP that a test writes, and the feedback it sends. */
+/** The receiving end of a peer's streams on a driven clock: a test feeds it RTP packets and reads the feedback it sends. */
 import type { Agreement } from '../../src/media/webrtc/agreement.ts';
 import { SharedFeedback } from '../../src/media/webrtc/feedback-allowance.ts';
 import { MediaStreams } from '../../src/media/webrtc/media-streams.ts';
@@ -17,7 +17,7 @@ const codec = (payloadType: number, name: string, clockRate: number): OfferedCod
   feedback: new Set(),
 });
 
-/** H.264 as payload type 96 and Opus as 111, both ways. */
+/** H.264 as payload type 96 and Opus as 111, in both directions. */
 export const bothWays: Agreement = {
   reportMs: 1000,
   videoDown: codec(96, 'h264', 90_000),
@@ -32,7 +32,7 @@ export interface PacketFields {
   readonly marker?: boolean;
   readonly ssrc?: number;
   readonly payloadType?: number;
-  /** The next one of the scene where it is left out. */
+  /** Default: the scene's next number. */
   readonly sequence?: number;
 }
 
@@ -41,7 +41,7 @@ export class IncomingScene {
   readonly owner = new KeptOwner();
   readonly feedback: { readonly atMs: number; readonly message: RtcpMessage }[] = [];
   readonly streams: MediaStreams;
-  /** Near the end of the numbers, so that each test crosses it. */
+  /** Starts near the end of the number range, so that each test crosses the wrap-around. */
   #sequence = 0xfffe;
 
   constructor() {
@@ -54,16 +54,15 @@ export class IncomingScene {
     });
   }
 
-  /** Access units that were delivered, each as one line. */
+  /** Delivered access units, one line each. */
   get video(): string[] {
-    return this.owner.told.filter((line) => line.startsWith('video '));
+    return this.owner.lines.filter((line) => line.startsWith('video '));
   }
 
   get audio(): string[] {
-    return this.owner.told.filter((line) => line.startsWith('audio '));
+    return this.owner.lines.filter((line) => line.startsWith('audio '));
   }
 
-  /** When pictures were reported lost. */
   get lossesMs(): number[] {
     return this.feedback.filter(({ message }) => message.kind === 'picture_lost').map(({ atMs }) => atMs);
   }
@@ -87,7 +86,6 @@ export class IncomingScene {
     this.push(this.packet(payloadHex, fields));
   }
 
-  /** A packet that is lost. */
   skip(): void {
     this.#next();
   }

@@ -1,6 +1,6 @@
 /**
- * A media process within the test's own: everything but the process, its streams included. It makes no pictures: tests of
- * those start a real one.
+ * A media process inside the test's own, complete except for the process; the streams of its link are real. It decodes nothing:
+ * tests that need pictures start a real process.
  */
 import { ParentEnd } from '../../src/lib/children/parent-end.ts';
 import type { Duplex } from 'node:stream';
@@ -15,7 +15,6 @@ import type { Transcoders } from '../../src/media/transcoding/transcoder-pool.ts
 import type { MediaCarrier } from '../../src/server/children/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 
-/** To them no frame can be decoded. */
 const blindTranscoders: Transcoders = {
   engine: null,
   open: () =>
@@ -51,7 +50,7 @@ export function startMediaInside(clock: Clock): MediaCarrier {
   void serve(clock, parent, mediaSide).then((running) => (server = running));
   const ended = linkEnd.then(async () => {
     await server?.close();
-    // As the streams of a process end with it.
+    // A process that exits closes its streams.
     childSide.destroy();
     return 'the link ended';
   });

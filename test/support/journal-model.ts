@@ -1,7 +1,6 @@
 /**
- * A server's worth of writing through the journal, as plain steps, and what the store must hold after each of them.
- * What a crash leaves has to be what it held after one of the steps. A heartbeat may be ahead of its step: it takes the
- * place of the value before it.
+ * Simulates all writes of a server through the journal as plain steps, and models the store after each step. The state after a
+ * crash has to equal the state after one of the steps; only a heartbeat may be newer, since it replaces the value before it.
  */
 import type { CallSession } from '../../src/model/call.ts';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
@@ -30,7 +29,6 @@ import { draftOf, openJournal, type TestJournal, type TestJournalSettings } from
 export const stepKinds = ['sleep', 'signal', 'heartbeat', 'wakeup', 'outcome', 'call', 'event'] as const;
 export interface Step {
   readonly kind: (typeof stepKinds)[number];
-  /** From 0 to `devices` - 1. */
   readonly device: number;
 }
 
@@ -38,9 +36,9 @@ export const devices = 4;
 const kinds = ['sleep', 'signal'] as const;
 const app = 'app' as ApplicationId;
 
-export type Told = Pick<LoggedEvent, 'deviceId' | 'data'>;
+export type JournalEvent = Pick<LoggedEvent, 'deviceId' | 'data'>;
 
-/** All that the store says, in a form that can be compared; heartbeats are apart. */
+/** The contents of the store in a comparable form, heartbeats apart. */
 export interface Picture {
   readonly text: string;
   readonly heartbeats: readonly number[];
@@ -69,10 +67,10 @@ export function openContext(
   };
 }
 
-/** What this server reads, committed or not, with the events that happened. */
+/** The state that the server reads, committed or not, with the events so far. */
 export function pictureOf(
   { sleep, signal, wakeups, calls }: ServerContext,
-  events: readonly Told[],
+  events: readonly JournalEvent[],
 ): Picture {
   const records = deviceIds.flatMap((id) => [sleep.read(id), signal.read(id)]);
   const bare = records.map((record) => sorted(record && { ...record, lastHeartbeatAt: null }));
@@ -80,15 +78,19 @@ export function pictureOf(
   const awaited = wakeups.awaited().map(({ requestId }) => requestId);
   const live = deviceIds.map((id) => calls.read(id).map(sorted));
   const inCall = Array.from(calls.all(), ({ deviceId }) => deviceId);
-  const told = events.map(({ deviceId, data }) => [deviceId, data]);
+  const drafts = events.map(({ deviceId, data }) => [deviceId, data]);
   return {
-    text: JSON.stringify([bare, known, awaited.sort(), live, inCall.sort(), told]),
+    text: JSON.stringify([bare, known, awaited.sort(), live, inCall.sort(), drafts]),
     heartbeats: records.map((record) => record?.lastHeartbeatAt ?? 0),
   };
 }
 
-/** Takes the step in the server. Returns the event that goes with it, or null. */
-export function take(context: ServerContext, { kind, device }: Step, number: number): Told | null {
+/** Executes the step in the server. Returns the event that belongs to it, or null. */
+export function applyStep(
+  context: ServerContext,
+  { kind, device }: Step,
+  number: number,
+): JournalEvent | null {
   const deviceId = idOf(device);
   if (kind === 'sleep' || kind === 'signal') {
     const record = context[kind].read(deviceId) ?? neverConnected;
@@ -97,7 +99,7 @@ export function take(context: ServerContext, { kind, device }: Step, number: num
     return sessionEvent(deviceId, transition);
   }
   const draft = kind === 'heartbeat' ? null : draftOf(deviceId, number);
-  if (draft === null) noteHeartbeat(context[kinds[number % 2] ?? 'sleep'], deviceId, number);
+  if (draft === null) recordHeartbeat(context[kinds[number % 2] ?? 'sleep'], deviceId, number);
   else if (kind === 'event') context.events.append(draft);
   else if (kind === 'call') context.calls.write(deviceId, callsAfter(context, deviceId, number), draft);
   else
@@ -114,7 +116,7 @@ export function idOf(device: number): DeviceId {
   return `device-${device}` as DeviceId;
 }
 
-/** What is wrong with the numbers of a log; null: nothing is. */
+/** The first fault in the numbers of a log; null: none. */
 export function faultOf(events: readonly LoggedEvent[]): string | null {
   const seqs = new Map<DeviceId, number>();
   for (const [i, { sequence, deviceId, seq, id }] of events.entries()) {
@@ -128,14 +130,13 @@ export function faultOf(events: readonly LoggedEvent[]): string | null {
 
 const deviceIds = Array.from({ length: devices }, (_, i) => idOf(i));
 
-/** Of an open session. */
-function noteHeartbeat(records: ConnectionRecordStore, deviceId: DeviceId, at: number): void {
+function recordHeartbeat(records: ConnectionRecordStore, deviceId: DeviceId, at: number): void {
   const record = records.read(deviceId);
   if (record !== null && record.openSession !== null)
     records.write(deviceId, { ...record, lastHeartbeatAt: at }, null);
 }
 
-/** Logs in when it is out, and out when it is in; at `number` Unix seconds. */
+/** The next session event: login if offline, logout if online; at `number` Unix seconds. */
 function nextOf(
   connection: ConnectionKind,
   record: ConnectionRecord,
@@ -153,13 +154,13 @@ function nextOf(
   return { next, transition };
 }
 
-/** One more call, up to two, and then none. */
+/** One more call, up to two, then none. */
 function callsAfter({ calls }: ServerContext, deviceId: DeviceId, number: number): readonly CallSession[] {
   const live = calls.read(deviceId);
   return live.length === 2 ? [] : [...live, { ...callOf(deviceId), createdAtMs: number }];
 }
 
-/** A new one under the device's request id, or the outcome of its latest. */
+/** A new wakeup under the device's request id, or the outcome of its latest. */
 function wakeupAfter(
   { wakeups }: ServerContext,
   deviceId: DeviceId,

@@ -1,20 +1,20 @@
-/** What the headers of a JPEG say, read apart from the code under test. ITU-T T.81, Annex B. */
+/** Parses the headers of a JPEG, independently of the code under test. ITU-T T.81, Annex B. */
 import type { Size } from '../../src/model/call.ts';
 
 export interface JpegStructure extends Size {
   /** 0xc0: baseline; 0xc2: progressive. */
   readonly frameMarker: number;
   readonly bitsPerSample: number;
-  /** Horizontal by vertical factor of each component. */
+  /** Horizontal times vertical factor of each component. */
   readonly sampling: readonly string[];
-  /** JFIF says that colours are BT.601 at full range; without it and Adobe's mark, decoders guess. */
+  /** True: JFIF, so colours are BT.601 at full range; without it and Adobe's marker, decoders guess. */
   readonly isJfif: boolean;
   readonly comments: readonly string[];
-  /** The last two bytes. */
+  /** True: ends with the end-of-image marker. */
   readonly isEnded: boolean;
 }
 
-/** Reads up to the scan; throws where a header is broken or there is no frame header. */
+/** Reads up to the scan. Throws for a malformed header or a missing frame header. */
 export function jpegStructure(bytes: Uint8Array): JpegStructure {
   const jpeg = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (jpeg.readUInt16BE(0) !== 0xffd8) throw new Error('no JPEG');

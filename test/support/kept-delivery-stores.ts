@@ -1,4 +1,4 @@
-/** Delivery stores in LMDB: of a node that is alone, and of one whose delivery store is kept where all nodes have it. */
+/** Delivery stores: in LMDB for a single node, and shared between nodes. */
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { NatsDeliveryStore } from '../../src/cluster/records/nats-delivery-store.ts';
 import {
@@ -11,7 +11,7 @@ import type { KeptDeliveryStore } from '../conformance/delivery-store.ts';
 import { FakeLog } from './fakes.ts';
 import { lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
 
-/** `next`: the same node, after a restart. */
+/** `next`: the same node after a restart. */
 export async function storedDeliveries(t: Ending): Promise<KeptDeliveryStore> {
   const ending = lastFirst(t);
   const directory = temporaryDirectory(ending);
@@ -19,7 +19,7 @@ export async function storedDeliveries(t: Ending): Promise<KeptDeliveryStore> {
   return { deliveries, next: async () => openDeliveryStore(ending, directory) };
 }
 
-/** `next`: another node, which takes over. */
+/** `next`: another node that takes over. */
 export async function sharedDeliveryStore(t: Ending, kv: KvStore): Promise<KeptDeliveryStore> {
   const ending = lastFirst(t);
   const repository = repositoryOn(kv);

@@ -1,4 +1,4 @@
-/** A media process that outlives its core: a link that a test cuts, a core that it kills, and peers with their legs. */
+/** A media process that outlives its core: a test cuts the link, kills the core, and drives peers with their legs. */
 import { setImmediate } from 'node:timers/promises';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
 import type { ServerEnd } from '../../src/media/link/server-end.ts';
@@ -11,7 +11,6 @@ import { FakeCallLeg } from './fakes.ts';
 import { admitted, bridgeKey, LegServiceScene, type Opened } from './leg-service-scene.ts';
 import { FakeMediaProcess, openServerEnd } from './linked-leg-service.ts';
 
-/** The committed contents of the store. */
 interface Commit {
   readonly records: readonly (readonly [DeviceId, readonly CallSession[]])[];
   readonly events: number;
@@ -32,11 +31,11 @@ export class KeptLegsScene extends LegServiceScene {
 
   static async open(): Promise<KeptLegsScene> {
     const scene = new KeptLegsScene();
-    await scene.settle();
+    await scene.untilIdle();
     return scene;
   }
 
-  /** The process is gone, and what the store had not committed is lost. */
+  /** Kills the core; uncommitted data is lost. */
   async kill(commit: Commit = this.commit()): Promise<void> {
     await this.cut();
     this.records.records.clear();
@@ -49,18 +48,17 @@ export class KeptLegsScene extends LegServiceScene {
     return { records: [...this.records.records], events: this.records.events.length };
   }
 
-  /** The link alone. */
   async cut(): Promise<void> {
     this.#pair.there.destroy();
-    await this.settle();
+    await this.untilIdle();
   }
 
-  /** To the core that is there; its pool is taken up behind the legs. */
+  /** Links to the current core, which then adopts its pool of bridges. */
   async link(): Promise<void> {
     [this.#pair, this.core] = this.#link();
-    await this.settle();
+    await this.untilIdle();
     this.pool.resume();
-    await this.settle();
+    await this.untilIdle();
   }
 
   async device(token: string): Promise<Opened<OpenDeviceLeg>> {
@@ -68,7 +66,7 @@ export class KeptLegsScene extends LegServiceScene {
     const { service } = this.media;
     const open = service.openDeviceLeg(admitted(await service.admitDevice(token)), leg);
     if (open === null) throw new Error('the leg was not opened');
-    await this.settle();
+    await this.untilIdle();
     return { leg, open };
   }
 
@@ -77,11 +75,11 @@ export class KeptLegsScene extends LegServiceScene {
     const { service } = this.media;
     const open = service.openBridgeLeg(admitted(await service.admitBridge(key, session)), leg);
     if (open === null) throw new Error('the leg was not opened');
-    await this.settle();
+    await this.untilIdle();
     return { leg, open };
   }
 
-  async settle(): Promise<void> {
+  async untilIdle(): Promise<void> {
     for (let turn = 0; turn < 6; turn += 1) await setImmediate();
   }
 

@@ -1,4 +1,4 @@
-/** A log of events, by everything that keeps one. */
+/** The event log in each of its implementations. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import { generateEventId, type ProductId } from '../../src/model/ids.ts';
@@ -14,11 +14,10 @@ import { openJournal } from './test-journal.ts';
 
 export interface KeptLog {
   readonly log: EventLog;
-  /** Ids are in the order of the log, too. */
   readonly idsAscend: boolean;
-  /** One after the other, where there are several who write; resolves when the log has them. */
+  /** Commits the drafts one after another if there are several writers; resolves when the log has them. */
   readonly commit: (...drafts: readonly EventDraft[]) => Promise<void>;
-  /** The oldest are forgotten until so many are left. */
+  /** Drops the oldest events until `count` are left. */
   readonly keep: (count: number) => Promise<void>;
 }
 
@@ -48,7 +47,7 @@ export async function storeLog(t: Ending): Promise<KeptLog> {
   };
 }
 
-/** Two that write what they share in turns, as one of them has it mirrored. */
+/** Two nodes that write to the shared log in turns; read through one node's mirror. */
 export async function nodesLog(t: Ending, join: JoinGround): Promise<KeptLog> {
   const { one: reader, other } = await NodesSite.start(t, join);
   const productId = 'doorbell' as ProductId;

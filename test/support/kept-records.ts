@@ -1,4 +1,4 @@
-/** The records of one member, by everything that keeps them; what it says is to be the same for all. */
+/** The records of one member in each implementation; all have to behave alike. */
 import type { SharedCall } from '../../src/model/cluster.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
@@ -16,11 +16,11 @@ export interface KeptRecords {
   readonly sleep: ConnectionRecords;
   readonly wakeups: WakeupRecords;
   readonly calls: CallRecords;
-  /** Resolves, when all that was written is committed and told, to the log. */
-  told(): Promise<readonly EventDraft[]>;
-  /** Events of different devices are told in the order of their changes, too. */
+  /** Resolves to the log when everything written is committed and published. */
+  committedEvents(): Promise<readonly EventDraft[]>;
+  /** True: events of different devices are in the order of their changes, too. */
   readonly isOneOrder: boolean;
-  /** As another member finds them that is asked. Behind `told`. */
+  /** Looks up the wakeup as another member does. Call `committedEvents` before. */
   recallWakeup(name: WakeupName): Promise<WakeupRecord | null>;
   recallCalls(deviceId: DeviceId): Promise<readonly SharedCall[]>;
 }
@@ -35,7 +35,7 @@ export async function standIns(): Promise<KeptRecords> {
     sleep: new FakeRecords(events),
     wakeups,
     calls,
-    told: async () => events,
+    committedEvents: async () => events,
     isOneOrder: true,
     recallWakeup: async (name) => wakeups.find(name),
     recallCalls: async (deviceId) => calls.read(deviceId).map(sharedCall),
@@ -49,7 +49,7 @@ export async function storeRecords(t: Ending): Promise<KeptRecords> {
   ending.after(() => records.close());
   return {
     ...records,
-    async told() {
+    async committedEvents() {
       await records.allCommitted();
       return records.events.read(0, 1000);
     },
@@ -66,8 +66,8 @@ export async function nodeRecords(t: Ending, join: JoinGround): Promise<KeptReco
     sleep: one.claimed,
     wakeups: one.records.wakeups,
     calls: one.records.calls,
-    async told() {
-      await site.settled();
+    async committedEvents() {
+      await site.untilShared();
       return other.records.events.read(0, 1000);
     },
     isOneOrder: false,
@@ -80,11 +80,11 @@ export function sharedCall({ sessionId, state }: SharedCall): SharedCall {
   return { sessionId, state };
 }
 
-/** As far as there is an order: where devices have none among them, one device after the other. */
-export function inOrder<Told extends Pick<EventDraft, 'deviceId'>>(
+/** Groups events by device if the records keep no order between devices. */
+export function inOrder<Event extends Pick<EventDraft, 'deviceId'>>(
   { isOneOrder }: KeptRecords,
-  events: readonly Told[],
-): readonly Told[] {
+  events: readonly Event[],
+): readonly Event[] {
   if (isOneOrder) return events;
   const devices = [...new Set(events.map(({ deviceId }) => deviceId))].toSorted();
   return devices.flatMap((device) => events.filter(({ deviceId }) => deviceId === device));

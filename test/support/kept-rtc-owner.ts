@@ -1,54 +1,54 @@
-/** The owner of a WebRTC peer that keeps what it was told, each as one line. */
+/** The owner of a WebRTC peer; it records each notification as one line. */
 import { Happenings } from './happenings.ts';
 import type { RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
 
 export class KeptOwner extends Happenings implements RtcPeerOwner {
-  readonly told: string[] = [];
-  /** Of the last that came. */
+  readonly lines: string[] = [];
+  /** Timestamps of the last frame and packet. */
   readonly timesMs = { video: 0, audio: 0 };
 
   connected(): void {
-    this.#tell('connected');
+    this.#record('connected');
   }
 
   video(accessUnit: Uint8Array, isKey: boolean, timestampMs: number): void {
     this.timesMs.video = timestampMs;
-    this.#tell(`video ${Buffer.from(accessUnit).toString('hex')}${isKey ? ' key' : ''}`);
+    this.#record(`video ${Buffer.from(accessUnit).toString('hex')}${isKey ? ' key' : ''}`);
   }
 
   audio(format: string, packet: Uint8Array, timestampMs: number): void {
     this.timesMs.audio = timestampMs;
-    this.#tell(`audio ${format} ${Buffer.from(packet).toString('hex')}`);
+    this.#record(`audio ${format} ${Buffer.from(packet).toString('hex')}`);
   }
 
   command(command: number): void {
-    this.#tell(`command 0x${command.toString(16)}`);
+    this.#record(`command 0x${command.toString(16)}`);
   }
 
   keyFrameWanted(): void {
-    this.#tell('key frame wanted');
+    this.#record('key frame wanted');
   }
 
   bitrate(bitsPerSecond: number): void {
-    this.#tell(`bitrate ${bitsPerSecond}`);
+    this.#record(`bitrate ${bitsPerSecond}`);
   }
 
   gone(why: string): void {
-    this.#tell(`gone: ${why}`);
+    this.#record(`gone: ${why}`);
   }
 
-  /** Resolves when it was told this, at once if it was before. Rejects when the peer is gone without it. */
-  async untilTold(line: string): Promise<void> {
-    await this.until(() => this.told.includes(line) || this.#last.startsWith('gone: '));
-    if (!this.told.includes(line)) throw new Error(`not told "${line}", but "${this.#last}"`);
+  /** Resolves when the line has been recorded. Rejects when the peer closes before. */
+  async untilRecorded(line: string): Promise<void> {
+    await this.until(() => this.lines.includes(line) || this.#last.startsWith('gone: '));
+    if (!this.lines.includes(line)) throw new Error(`not notified of "${line}", but "${this.#last}"`);
   }
 
   get #last(): string {
-    return this.told.at(-1) ?? '';
+    return this.lines.at(-1) ?? '';
   }
 
-  #tell(line: string): void {
-    this.told.push(line);
+  #record(line: string): void {
+    this.lines.push(line);
     this.happened();
   }
 }

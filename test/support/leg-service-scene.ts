@@ -1,4 +1,4 @@
-/** The leg service of the media legs with a real directory, pool and tokens, a registry in memory, and who comes to it. */
+/** The leg service with a real directory, pool and tokens, a registry in memory, and the legs that connect. */
 import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { signCallToken, type CallTokenClaims } from '../../src/protocol/call-token/call-token.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
@@ -44,7 +44,7 @@ export class LegServiceScene extends CallScene {
     this.service = new LocalLegService(this);
   }
 
-  /** The new one has not taken up its pool. */
+  /** The new core has not adopted its pool yet. */
   override restart(downMs = 0): void {
     super.restart(downMs);
     this.pool = this.#newPool();
@@ -59,7 +59,7 @@ export class LegServiceScene extends CallScene {
     return pool;
   }
 
-  /** `bridge-1` of the test's application, with `bridgeKey`, but for what is said. */
+  /** Adds `bridge-1` of the test's application with `bridgeKey`, unless `change` overrides it. */
   addBridge({ key = bridgeKey, ...change }: Partial<Bridge> & { readonly key?: string }): void {
     const bridge: Bridge = {
       bridgeId: 'bridge-1' as BridgeId,
@@ -77,7 +77,6 @@ export class LegServiceScene extends CallScene {
     if (index !== -1) this.registry.bridges.splice(index, 1);
   }
 
-  /** As it is issued with the session's credentials now. */
   token(sessionId: SessionId, change: Partial<CallTokenClaims> = {}): string {
     const session = this.directory.find(sessionId);
     if (session === null) throw new Error('no such session');
@@ -92,13 +91,11 @@ export class LegServiceScene extends CallScene {
     });
   }
 
-  /** A call with a token for its device. */
   async newCall(order?: CallOrder): Promise<{ readonly call: SessionId; readonly token: string }> {
     const call = this.issue(order);
     return { call, token: this.token(call) };
   }
 
-  /** Comes with a token and is let in. */
   async openDevice(token: string): Promise<Opened<OpenDeviceLeg>> {
     const leg = new FakeCallLeg();
     const open = this.service.openDeviceLeg(admitted(await this.service.admitDevice(token)), leg);
@@ -129,7 +126,7 @@ export interface Opened<Leg> {
   readonly open: Leg;
 }
 
-/** Fails when it was refused. */
+/** The admission. Fails if it was refused. */
 export function admitted<Admission>(outcome: Result<Admission, AdmissionRefusal>): Admission {
   if (!outcome.ok) throw new Error(`the leg was refused: ${JSON.stringify(outcome.error)}`);
   return outcome.value;
@@ -140,7 +137,7 @@ function opened<Leg>(leg: Leg | null): Leg {
   return leg;
 }
 
-/** Why it was refused; null: it was let in. */
+/** Reason of the refusal; null: admitted. */
 export async function refusal(
   admission: Promise<Result<unknown, AdmissionRefusal>>,
 ): Promise<AdmissionRefusal | null> {

@@ -1,4 +1,4 @@
-/** Messages of the link to and from the bytes on its stream, for tests that stand in for one of its ends. */
+/** Encodes and decodes messages of the link, for tests that act as one of its ends. */
 import { encodeLengthFrame, LengthFrameDecoder } from '../../src/lib/link/length-frame.ts';
 import type { Result } from '../../src/lib/result.ts';
 import { linkMessageBytesMax } from '../../src/model/limits.ts';

@@ -1,4 +1,4 @@
-/** The leg service of a scene, and who asks it over a link: both ends of one, on the scene's clock. */
+/** The leg service of a scene behind a link, with both ends of the link on the scene's clock. */
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { MediaProcessCounts } from '../../src/protocol/media-link/media-values.ts';
@@ -22,7 +22,6 @@ export const mediaCounts: MediaProcessCounts = {
   certificate: null,
 };
 
-/** Does what it is asked, and remembers it. */
 export class FakeMediaProcess implements MediaProcess {
   readonly advertise = null;
   readonly asked: string[] = [];
@@ -47,7 +46,7 @@ export class FakeMediaProcess implements MediaProcess {
   }
 }
 
-/** A server's end of a link, for the leg service of a scene, but for what is said. */
+/** The server's end of a link for the leg service of a scene; `change` overrides its parts. */
 export function openServerEnd(
   stream: Duplex,
   { clock, service, keys }: Pick<LegServiceScene, 'clock' | 'service' | 'keys'>,
@@ -73,10 +72,9 @@ export class LinkedLegService {
   readonly server: ServerEnd;
   readonly media: MediaEnd;
   readonly process = new FakeMediaProcess();
-  /** The server's, of what the media process says. */
   readonly telemetry = new FakeTelemetry();
   readonly log = new FakeLog();
-  /** How each end was told that the link has ended. */
+  /** Error with which each end of the link closed; null: none. */
   readonly serverEnds: (string | null)[] = [];
   readonly mediaEnds: (string | null)[] = [];
   readonly #scene: LegServiceScene;
@@ -94,24 +92,24 @@ export class LinkedLegService {
     this.media.attach(this.pair.there);
   }
 
-  /** Both have said hello, and the media process listens. */
+  /** Resolves when both ends have exchanged hello and the media process listens. */
   async ready(): Promise<this> {
-    await this.settle();
+    await this.untilIdle();
     this.media.ready({ host: '127.0.0.1', port: 8083 }, this.process);
-    await this.settle();
+    await this.untilIdle();
     return this;
   }
 
-  /** All that was said has arrived, and what was answered to it. */
-  async settle(): Promise<void> {
+  /** Resolves when all messages and their answers have arrived. */
+  async untilIdle(): Promise<void> {
     for (let turn = 0; turn < 3; turn += 1) await setImmediate();
   }
 
-  /** Second by second, so that heartbeats arrive. */
+  /** Advances the clock one second at a time, so that heartbeats arrive. */
   async pass(ms: number): Promise<void> {
     for (let leftMs = ms; leftMs > 0; leftMs -= 1000) {
       this.#scene.clock.advance(Math.min(leftMs, 1000));
-      await this.settle();
+      await this.untilIdle();
     }
   }
 }

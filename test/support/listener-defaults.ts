@@ -1,4 +1,4 @@
-/** The settings of each listener where nothing is configured, from the settings schema; those for devices on a free port. */
+/** Default settings of each listener from the schema; listeners for devices use a free port. */
 import { mediaProcessSettings } from '../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
 

@@ -1,4 +1,4 @@
-/** A media listener on real sockets, with a leg service and a relay of test size behind it, and the peers that came. */
+/** A media listener on real sockets, with a fake leg service and relay behind it, and the connected peers. */
 import assert from 'node:assert/strict';
 import { MediaListener, type MediaLegsSettings } from '../../src/media/legs/listener.ts';
 import type { CallMedia } from '../../src/model/call.ts';
@@ -20,7 +20,7 @@ export class MediaListenerScene {
   readonly log = new FakeLog();
   readonly relay = new FakeRelay();
   readonly rtcPeers = new FakeRtcPeers();
-  /** Descriptors that the connections of the next listener may hold. */
+  /** Maximum number of descriptors of the next listener's connections. */
   socketsMax = 1000;
   listener = this.newListener();
   readonly #peers: (() => void)[] = [];
@@ -31,7 +31,6 @@ export class MediaListenerScene {
     return new MediaListener({ ...mediaLegsDefaults, port: 0, ...settings }, deps);
   }
 
-  /** Takes the place of the listener that is there. */
   async listen(settings: Partial<MediaLegsSettings> = {}): Promise<void> {
     this.listener.close();
     this.listener = this.newListener(settings);
@@ -48,12 +47,11 @@ export class MediaListenerScene {
     return peer;
   }
 
-  /** An idle bridge, or one that comes for the session in `path`. */
+  /** Connects an idle bridge, or one for the session in `path`. */
   connectBridge(path = bridgePath): Promise<MediaPeer> {
     return this.connect({ path, bearer: 'good-key' });
   }
 
-  /** A bridge that was told to start. */
   async startBridge(media: CallMedia = callMedia): Promise<MediaPeer> {
     const count = this.service.legs.length + 1;
     const bridge = await this.connectBridge();

@@ -1,4 +1,4 @@
-/** A leg of a call as a client library makes it, and requests at the media listener written by hand. */
+/** A leg of a call as a client library makes it, and hand-written requests to the media listener. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { RawPeer } from './raw-peer.ts';
@@ -10,13 +10,12 @@ export const downlinkPath = '/media/v1/downlink.mjpeg';
 
 export interface MediaPeerOptions {
   readonly path?: string;
-  /** Null: no Authorization. */
+  /** Null: no Authorization header. */
   readonly bearer?: string | null;
-  /** PEM: whom to trust; it goes by TLS. */
+  /** PEM of the certificate authority to trust; set: TLS. */
   readonly ca?: Buffer;
 }
 
-/** Thrown where the listener did not upgrade. */
 export class MediaRefused extends Error {
   readonly status: number;
 
@@ -28,9 +27,8 @@ export class MediaRefused extends Error {
 
 export class MediaPeer {
   readonly socket: WebSocket;
-  /** The close frame as `code reason`; 1006: there was none. */
+  /** The close frame as `code reason`; 1006: none. */
   readonly closed: Promise<string>;
-  /** Binary messages, in the order of their coming. */
   readonly frames: Buffer[] = [];
   readonly #texts: string[] = [];
 
@@ -45,7 +43,7 @@ export class MediaPeer {
     });
   }
 
-  /** Resolves when it is upgraded; rejects with MediaRefused, or with the socket's error. */
+  /** Resolves when upgraded. Rejects with MediaRefused, or with the socket's error. */
   static async connect(port: number, options: MediaPeerOptions = {}): Promise<MediaPeer> {
     const { path = devicePath, bearer = 'good-token', ca } = options;
     const headers: Record<string, string> = bearer === null ? {} : { Authorization: `Bearer ${bearer}` };
@@ -67,7 +65,7 @@ export class MediaPeer {
     this.socket.send(message);
   }
 
-  /** The next text, or null when the connection is closed before one. */
+  /** Resolves to the next text; null when the connection closes before one. */
   async nextText(): Promise<string | null> {
     while (this.#texts.length === 0) {
       if (this.socket.readyState === WebSocket.CLOSED) return null;
@@ -76,7 +74,7 @@ export class MediaPeer {
     return this.#texts.shift() ?? null;
   }
 
-  /** Resolves when as many frames have come; rejects when the connection is closed before. */
+  /** Resolves when `count` frames have arrived. Rejects when the connection closes before. */
   async framesCome(count: number): Promise<void> {
     while (this.frames.length < count) {
       if (this.socket.readyState === WebSocket.CLOSED)
@@ -89,7 +87,6 @@ export class MediaPeer {
     return JSON.parse((await this.nextText()) ?? 'null');
   }
 
-  /** Resolves when the pong is here. */
   async ping(): Promise<void> {
     this.socket.ping();
     await once(this.socket, 'pong');
@@ -98,12 +95,11 @@ export class MediaPeer {
 
 export interface HttpAnswer {
   readonly status: string;
-  /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** A leg's upgrade as it should be, unless `headers` say otherwise; null leaves one out. */
+/** A valid upgrade request of a leg, unless `headers` overrides it; null omits a header. */
 export function legUpgrade(
   headers: Readonly<Record<string, string | null>> = {},
   target = `GET ${devicePath}`,
@@ -112,13 +108,11 @@ export function legUpgrade(
   return upgradeRequest({ ...own, ...headers }, target);
 }
 
-/** A request without an upgrade. */
 export function plainRequest(target: string, headers: Readonly<Record<string, string>> = {}): string {
   const lines = Object.entries({ Host: '127.0.0.1', ...headers }).map(([name, value]) => `${name}: ${value}`);
   return `${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** The head of the answer that comes next. */
 export async function readHead(raw: RawPeer): Promise<Omit<HttpAnswer, 'body'>> {
   const [first = '', ...lines] = (await new SignalPeer(raw).readHead()).trimEnd().split('\r\n');
   const headers = lines.map((line) => line.split(': ', 2) as [string, string]);
@@ -128,7 +122,7 @@ export async function readHead(raw: RawPeer): Promise<Omit<HttpAnswer, 'body'>> 
   };
 }
 
-/** What a request is answered, to the end of its connection. */
+/** Sends a request and reads the answer to the end of the connection. */
 export async function answerTo(port: number, request: string): Promise<HttpAnswer> {
   const raw = await RawPeer.connect(port);
   raw.send(request);

@@ -1,4 +1,4 @@
-/** A real server with its media process, and calls in it that need no decoder. */
+/** A real server with its media process, and calls that need no decoder. */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Launch } from './cli-process.ts';
@@ -17,7 +17,6 @@ export interface MediaScene {
   readonly api: ApiClient;
 }
 
-/** `overrides`, `env` and `launch` are those of the server's process. */
 export async function openMediaScene(
   t: Ending,
   overrides: readonly string[] = [],
@@ -33,7 +32,10 @@ export async function openMediaScene(
 
 export const untouchedVideo = { down_video_mt: 'h264', video_res_mode: 'auto' } as const;
 
-/** Plays a call that needs no decoder. `change`: fields of its backend's request; `onFrame`: called with each frame of the device. */
+/**
+ * Opens both legs of a call that needs no decoder. `change`: fields of the backend's request; `onFrame`: called with each frame
+ * of the device.
+ */
 export async function openLegs(
   scene: Pick<MediaScene, 'api' | 'url'>,
   change: object = {},
@@ -47,20 +49,22 @@ export async function openLegs(
   return { device, bridge, token };
 }
 
-/** A key frame that nobody has to decode. */
+/** A key frame that is forwarded without decoding. */
 export function untouchedFrame(timestampMs = 0): Buffer {
   const header = { kind: 'video', format: 'h264', isKeyFrame: true, width: 16, height: 16 } as const;
   const bytes = encodeFrameHeader({ ...header, timestampMs });
   return Buffer.concat([bytes, Buffer.from('000000016588', 'hex')]);
 }
 
-/** One frame goes from leg to leg. */
 export async function showFrame(device: DeviceLeg, bridge: BridgeLeg): Promise<void> {
   bridge.frame(untouchedFrame());
   await seesFrames(device, 1);
 }
 
-/** Resolves when so many have come, in all; rejects when it is closed before. It sends nothing meanwhile: pings have a rate. */
+/**
+ * Resolves when `count` frames have arrived in total. Rejects when the leg closes before. It sends nothing meanwhile, since
+ * pings are rate-limited.
+ */
 export async function seesFrames({ counts, closed }: DeviceLeg, count: number): Promise<void> {
   let end: object | null = null;
   void closed.then((close) => (end = close));

@@ -1,4 +1,4 @@
-/** A webhooks' delivery store in memory: what a commit took is there, also for another engine, and nothing else. */
+/** A webhook delivery store in memory: another engine sees exactly what was committed. */
 import type { EventId } from '../../src/model/ids.ts';
 import type {
   FailedEvent,
@@ -16,7 +16,6 @@ interface Kept {
 export class MemoryDeliveryStore implements DeliveryStore {
   readonly records = new Map<string, HookRecord>();
   readonly #kept = new Map<number, Kept>();
-  /** Commits reject with it while it is there. */
   failure: Error | null = null;
   commits = 0;
 

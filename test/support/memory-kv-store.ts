@@ -1,10 +1,9 @@
-/** A bucket of NATS in memory, the methods of a store over it, and each member's own way to it, with its faults. */
+/** A NATS bucket in memory, a store over it, and a connection with faults of its own for each member. */
 import type { KvChange, KvEntry, KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
 
-/** All members see the same of it. */
 export class MemoryBucket {
-  /** In the order of their revisions, the latest of each key. */
+  /** The latest change of each key, in order of revision. */
   readonly entries = new Map<string, KvChange>();
   readonly followers = new Set<(change: KvChange) => void>();
   revision = 0;
@@ -23,7 +22,6 @@ export class MemoryBucket {
     return this.revision;
   }
 
-  /** `revision`: null: it was never written. */
   isAt(key: string, revision: number | null): boolean {
     return (this.entries.get(key)?.revision ?? null) === revision;
   }
@@ -42,7 +40,7 @@ export class MemoryBucket {
   }
 }
 
-/** Has something done at the bucket. Rejects with SharedStateUnavailable. */
+/** Runs a request at the bucket. Rejects with SharedStateUnavailable. */
 type Request = <Value>(act: () => Value) => Promise<Value>;
 
 export abstract class BucketStore implements KvStore {
@@ -102,21 +100,20 @@ export abstract class BucketStore implements KvStore {
 
 export class MemoryKvStore extends BucketStore {
   isUnavailable = false;
-  /** So many writes hold, and their answers are lost. */
+  /** Number of writes that take effect and whose answers are lost. */
   lostAnswers = 0;
-  /** So many more requests until it is unavailable. */
+  /** Number of requests until it becomes unavailable. */
   requestsLeft = Infinity;
   reads = 0;
   puts = 0;
-  /** The put of this number, and those after it, reject; 0: none does. */
+  /** Puts from this number on reject; 0: none. */
   failFrom = 0;
-  /** Called before each compare-and-set: others may be faster. */
+  /** Called before each compare-and-set, so that a test can write first. */
   beforePut: (key: string) => void = () => undefined;
-  /** It does not compare, for a canary. */
+  /** True: it overwrites without comparing, for a canary. */
   overwrites = false;
-  /** Requests wait for it. */
   #held: Promise<void> | null = null;
-  /** Lets held requests, and later ones, continue. */
+  /** Releases withheld requests and all later ones. */
   release: () => void = () => undefined;
 
   constructor(bucket = new MemoryBucket()) {
@@ -126,7 +123,7 @@ export class MemoryKvStore extends BucketStore {
     });
   }
 
-  hold(): void {
+  withhold(): void {
     this.#held = new Promise((resolve) => (this.release = resolve));
   }
 

@@ -1,4 +1,4 @@
-/** A stream of NATS in memory: its devices' events by compare-and-set, and a tail that the test can cut. */
+/** A NATS stream in memory: events of devices by compare-and-set, and a tail that a test can cut. */
 import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
 import type { OpenTail, TailSource } from '../../src/cluster/events/stream-tail.ts';
 import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
@@ -11,14 +11,13 @@ export class MemoryStream implements DeviceEvents, TailSource {
   readonly stream = 'events';
   readonly stored: (StoredEvent & { readonly data: Uint8Array })[] = [];
   readonly #clock: Clock;
-  /** Ids of its duplicate window: empty it when the window is over. */
+  /** Ids in its duplicate window; clear it to end the window. */
   readonly window = new Set<EventId>();
   isUnavailable = false;
-  /** The next put is stored, and its acknowledgement lost. */
+  /** True: the next put is stored and its acknowledgement is lost. */
   losesAck = false;
-  /** So many too many are said to come behind each message. */
+  /** Number by which the reported count of pending messages is too high. */
   miscounts = 0;
-  /** What is added is not delivered. */
   isHeld = false;
   asked = 0;
   opened: number[] = [];
@@ -80,12 +79,12 @@ export class MemoryStream implements DeviceEvents, TailSource {
     return this.stored.at(-1)?.sequence ?? 0;
   }
 
-  async goOnBehind(sequence: number): Promise<void> {
+  async resumeAfter(sequence: number): Promise<void> {
     this.stored.length = 0;
     this.#sequence = sequence;
   }
 
-  /** Whoever reads it has lost it. */
+  /** Readers lose their subscription. */
   cut(): void {
     for (const tail of this.#tails) tail.close();
     this.#tails.clear();

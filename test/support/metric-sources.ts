@@ -1,4 +1,4 @@
-/** What metrics ask for at a scrape, when nobody is there but whom the test says. */
+/** Sources of the metrics for a scrape; everything is empty unless a test sets it. */
 import type { MetricSources } from '../../src/telemetry/gauges.ts';
 
 export function metricSources(overrides: Partial<MetricSources> = {}): MetricSources {

@@ -1,5 +1,5 @@
 /**
- * `docs/reference/metrics.md`, made from the declarations of the metrics. A test compares it with the page; this writes it:
+ * Writes `docs/reference/metrics.md` from the declarations of the metrics. A test compares the two.
  *
  *   node --import tsx test/support/metrics-document.ts
  */
@@ -15,13 +15,13 @@ export const metricsDocument = 'docs/reference/metrics.md';
 
 const introduction = `# Metrics
 
-For operators: every metric of \`/metrics\` on the ops port. [deploy/prometheus/alerts.yml](../../deploy/prometheus/alerts.yml) has the alerts, [alerts.md](../alerts.md) their meaning and cure, [deploy/grafana](../../deploy/README.md#prometheus-and-grafana) a dashboard.
+For operators: every metric of \`/metrics\` on the ops port. [deploy/prometheus/alerts.yml](../../deploy/prometheus/alerts.yml) has the alerts, [alerts.md](../alerts.md) their meaning and remedy, [deploy/grafana](../../deploy/README.md#prometheus-and-grafana) a dashboard.
 
 No label has a device id, and the values of every label come from a fixed set. A scrape costs the same with a million devices. A figure that cannot be read within a second has no value.
 
-The ops listener of the core has the metrics of the whole server; those that begin with \`process_\` are of the core with its fronts, and \`nodejs_\` of the core's own thread. The memory and CPU of edges and media processes are not here. Each node of a cluster is scraped by itself.
+The ops listener of the core has the metrics of the whole server; those that begin with \`process_\` are of the core with its fronts, and \`nodejs_\` of the core's own thread. They do not include the memory and CPU of edges and media processes. Scrape each node of a cluster separately.
 
-prom-client's own metrics have the names that dashboards for Node.js know: \`process_max_fds\`, \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and others; those of the event loop are of the last 15 to 30 s. \`process_open_fds\` has no value above 100 000 descriptors before Linux 6.2.
+prom-client's own metrics have their usual names, which dashboards for Node.js use: \`process_max_fds\`, \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and others; those of the event loop are of the last 15 to 30 s. \`process_open_fds\` has no value above 100 000 descriptors before Linux 6.2.
 
 Requests that ask to wait (\`wait\` of the event log and of the outcome of a wakeup, a message with \`wake\`) are in \`reveille_http_long_poll_duration_seconds\` and not in \`reveille_http_request_duration_seconds\`. A histogram has the series \`_bucket\`, \`_sum\` and \`_count\`. This page is generated from the declarations in \`src/telemetry\` by \`test/support/metrics-document.ts\`.
 

@@ -1,4 +1,4 @@
-/** A thread that writes a number into one file of a store, then the same into another, until it is told to stop. */
+/** A thread that writes a number into one file of a store, then the same number into another, until it is stopped. */
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Environment } from '../../src/storage/lmdb/environment.ts';

@@ -1,7 +1,7 @@
-/** A clock of which one life of several has its timers. */
+/** A clock shared by several lives of a process; each life owns its timers. */
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
 
-/** What was asked of it ends with the life that asked, and time goes on. */
+/** Timers end with the life that set them; time continues. */
 export class MortalClock implements Clock {
   readonly #clock: Clock;
   readonly #cancels = new Set<Cancel>();

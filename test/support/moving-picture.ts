@@ -1,8 +1,8 @@
-/** A test picture that moves, as planes of I420: gradients, colours and blocks, the same for the same number. */
+/** A moving test picture as I420 planes: gradients, colours and blocks, deterministic by picture number. */
 import type { Size } from '../../src/model/call.ts';
 import { i420Bytes } from '../../src/media/geometry/source-frame.ts';
 
-/** `index`: which picture of the film. Sides at least 1; limited range. */
+/** `index`: number of the picture. Sides at least 1; limited range. */
 export function movingPicture(size: Size, index: number): Uint8Array<ArrayBuffer> {
   const { width, height } = size;
   const planes = new Uint8Array(i420Bytes(size));
@@ -20,7 +20,7 @@ export function movingPicture(size: Size, index: number): Uint8Array<ArrayBuffer
   return planes;
 }
 
-/** A slope, on it a dark block that crosses the picture, and stripes that walk downwards. */
+/** A gradient, with a dark block that crosses the picture and stripes that move down. */
 function luma(x: number, y: number, { width, height }: Size, index: number): number {
   const side = Math.max(2, Math.floor(Math.min(width, height) / 4));
   const left = (index * 3) % width;

@@ -1,4 +1,4 @@
-/** msgpack by another hand, for expected bytes: maps with two bytes of length, the shortest of the rest. */
+/** An independent msgpack encoder for expected bytes: maps with a two-byte length, everything else in the shortest form. */
 export const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
 export function word(text: string): Buffer {
@@ -11,7 +11,7 @@ export function map(...entries: (readonly [string, Buffer])[]): Buffer {
   return Buffer.concat([Buffer.of(0xde, 0, entries.length), ...parts]);
 }
 
-/** Of less than 16. */
+/** An array of less than 16 items. */
 export function list(...values: Buffer[]): Buffer {
   return Buffer.concat([Buffer.of(0x90 + values.length), ...values]);
 }

@@ -1,4 +1,4 @@
-/** What nodes have in common in a real NATS, apart from what other tests have there. */
+/** The shared state of nodes in a real NATS, separate for each test. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { StreamedDeviceEvents } from '../../src/cluster/events/device-events.ts';
 import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
@@ -12,7 +12,7 @@ import type { Ending } from './temporary-store.ts';
 const clock = new SystemClock();
 let made = 0;
 
-/** Each call: another node's. */
+/** Each call joins as another node. */
 export function joinNats(url: string): (ending: Ending) => Promise<NatsLink> {
   const prefix = `test-${(made += 1)}`;
   return async (ending) => {
@@ -22,7 +22,7 @@ export function joinNats(url: string): (ending: Ending) => Promise<NatsLink> {
   };
 }
 
-/** One bucket, as two nodes have it. */
+/** One bucket through the connections of two nodes. */
 export async function natsBucket(
   t: Ending,
   url: string,

@@ -1,4 +1,4 @@
-/** A way between one node and NATS that a test can cut while the others' ways are whole. */
+/** A TCP relay between one node and NATS, which a test can cut without affecting other nodes. */
 import { once } from 'node:events';
 import { createConnection, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Ending } from './temporary-store.ts';
@@ -29,19 +29,19 @@ export class NatsRelay {
     return `nats://${host}:${this.#port}`;
   }
 
-  /** Connections are cut, and new ones too. */
+  /** Cuts connections, and refuses new ones. */
   break(): void {
     this.#state = 'broken';
     this.#cut();
   }
 
-  /** Connections stay open and carry nothing any more, new ones too. */
+  /** Connections stay open and forward nothing, new ones too. */
   silence(): void {
     this.#state = 'silent';
     for (const sockets of this.#pairs) for (const socket of sockets) socket.pause();
   }
 
-  /** The way is whole for new connections; those that were silent stay so. */
+  /** Forwards new connections again; silent ones stay silent. */
   mend(): void {
     this.#state = 'open';
   }

@@ -18,7 +18,6 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** A log that a test reads, and can wait for. */
 export class WatchedLog implements Log {
   readonly lines: LogLine[] = [];
   readonly #news = new EventEmitter();
@@ -39,8 +38,8 @@ export class WatchedLog implements Log {
     this.#add('error', fields, message);
   }
 
-  /** Resolves with the first line whose message is so, now or later. */
-  async said(message: RegExp): Promise<LogLine> {
+  /** Resolves to the first line, past or future, whose message matches. */
+  async logged(message: RegExp): Promise<LogLine> {
     for (;;) {
       const line = this.lines.find((line) => message.test(line.message));
       if (line !== undefined) return line;
@@ -54,7 +53,6 @@ export class WatchedLog implements Log {
   }
 }
 
-/** A link of its own, closed with the test. */
 export async function linkTo(
   t: Ending,
   url: string,
@@ -77,7 +75,6 @@ export async function linkTo(
   return link;
 }
 
-/** Resolves when it is so, at once where it is already. */
 export function linkIs(link: NatsLink, state: 'away' | 'there'): Promise<void> {
   const isWanted = (): boolean => link.isUnavailable === (state === 'away');
   return new Promise((resolve) => {
@@ -117,7 +114,7 @@ export interface NatsMember {
   readonly peers: NatsPeers;
 }
 
-/** A member that asks and answers over this link, until the test ends. */
+/** Joins a member that sends and answers requests over this link until the test ends. */
 export async function joinPeers(
   t: Ending,
   link: NatsLink,

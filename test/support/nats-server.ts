@@ -1,6 +1,6 @@
 /**
- * nats-server for tests: one, or a cluster of three, on free ports of the loopback address, with a store of its own that
- * outlives a kill. Waits are for what the server says, never a time. Everything is ended by process id with the test.
+ * Runs nats-server for tests: one, or a cluster of three, on free loopback ports, with a store that survives a kill. Waits for
+ * log lines, never for a time. Every process is ended by its id with the test.
  */
 import { spawn, spawnSync, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -19,24 +19,22 @@ const clock = new SystemClock();
 
 const leader =
   /JetStream cluster (?:new|no) metadata leader: \S+\/test|Self is new JetStream cluster metadata leader/;
-/** A vote takes a second, 9 when one has failed. */
+/** An election takes a second, 9 after a failed one. */
 const leaderMsMax = 15_000;
 
 export interface NatsServerOptions {
-  /** More lines of its configuration file. */
   readonly extra?: string;
-  /** Instead of `nats://127.0.0.1:port`. */
+  /** URL scheme. Default: `nats`. */
   readonly scheme?: 'nats' | 'tls';
 }
 
-/** One server, taking connections. */
 export async function startNats(t: Ending, options: NatsServerOptions = {}): Promise<NatsServer> {
   const server = await NatsServer.make(t, 'nats-0', options.extra ?? '', options.scheme);
   await server.start();
   return server;
 }
 
-/** Three that are one, with JetStream ready to keep three copies. */
+/** Starts a cluster of three; resolves when JetStream can keep three replicas. */
 export async function startNatsCluster(t: Ending, options: NatsServerOptions = {}): Promise<NatsServer[]> {
   const ports = await Promise.all([0, 1, 2].map(() => findFreePort(host)));
   const routes = ports.map((port) => `nats://${host}:${port}`).join(', ');
@@ -52,11 +50,11 @@ export async function startNatsCluster(t: Ending, options: NatsServerOptions = {
 }
 
 /**
- * Each says it when it knows who leads JetStream. One whose routes were closed as duplicates while the others voted may never
- * (nats-server 2.9.10): it is started again.
+ * Waits until the server knows the JetStream leader. A server whose routes were closed as duplicates during the election may
+ * never know it (nats-server 2.9.10): it is restarted.
  */
 async function knowsLeader(server: NatsServer): Promise<void> {
-  while (!(await completesWithin(clock, leaderMsMax, server.said(leader)))) await server.restart();
+  while (!(await completesWithin(clock, leaderMsMax, server.logged(leader)))) await server.restart();
 }
 
 export class NatsServer {
@@ -106,7 +104,7 @@ export class NatsServer {
     return pid;
   }
 
-  /** On the same port and store as before. Resolves when it takes connections. */
+  /** Starts on the same port and store as before. Resolves when it accepts connections. */
   async start(): Promise<void> {
     this.#output = '';
     const child = spawn('nats-server', ['-c', this.#configuration], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -116,19 +114,19 @@ export class NatsServer {
       this.#news.emit('news');
     });
     child.on('close', () => this.#news.emit('news'));
-    await this.said(/Server is ready/);
+    await this.logged(/Server is ready/);
     await connects(this.port);
   }
 
-  /** Resolves when its log has such a line since its last start. Rejects when it ends before. */
-  async said(line: RegExp): Promise<void> {
+  /** Resolves when its log since its last start has a line that matches. Rejects when it exits before. */
+  async logged(line: RegExp): Promise<void> {
     while (!line.test(this.#output)) {
       if (!this.#isRunning) throw new Error(`nats-server has ended: ${this.#output}`);
       await once(this.#news, 'news');
     }
   }
 
-  /** `kill -9`. Resolves when it is gone; nothing when it is already. */
+  /** `kill -9`. Resolves when it has exited. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = null;
@@ -137,7 +135,7 @@ export class NatsServer {
     await once(child, 'close');
   }
 
-  /** A server that runs writes into what is being removed. */
+  /** A running server would write into the folder while it is removed. */
   async #remove(): Promise<void> {
     await this.kill();
     rmSync(this.#directory, { recursive: true, force: true });
@@ -148,7 +146,7 @@ export class NatsServer {
     await this.start();
   }
 
-  /** It goes silent, with its connections open. */
+  /** Stops the process with its connections open. */
   pause(): void {
     process.kill(this.pid, 'SIGSTOP');
   }
@@ -170,7 +168,6 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** Resolves as soon as somebody listens there. */
 async function connects(port: number): Promise<void> {
   for (;;) {
     const socket = createConnection({ host, port });

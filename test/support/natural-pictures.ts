@@ -1,4 +1,4 @@
-/** Photographs made into moving pictures: a camera that pans and closes in, and a cut from each to the next. */
+/** Turns photographs into films: a camera that pans and zooms, with a cut between photographs. */
 import type { Size } from '../../src/model/call.ts';
 import { runTool } from './debian-tools.ts';
 import { photographs } from './photographs.ts';
@@ -7,7 +7,7 @@ export interface NaturalPictures extends Size {
   readonly framesPerPhotograph: number;
 }
 
-/** Writes them to `path` as raw RGB in a NUT file, at 15 frames a second. */
+/** Writes a film to `path` as raw RGB in a NUT file, 15 frames per second. */
 export async function filmPhotographs(
   path: string,
   { width, height, framesPerPhotograph }: NaturalPictures,

@@ -1,4 +1,4 @@
-/** What nodes have in common, as one of them reaches it: here in memory, over NATS in nats-ground.ts. */
+/** The shared state of nodes as one node reaches it: here in memory, over NATS in nats-ground.ts. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
 import type { SharedLink } from '../../src/cluster/ownership/ownership.ts';
@@ -17,11 +17,10 @@ export interface NodeGround {
   readonly eventSource: TailSource;
   readonly wakeups: KvStore;
   readonly calls: KvStore;
-  /** It reaches nothing any more. */
   cut(): Promise<void>;
 }
 
-/** Each call: another node's. */
+/** Each call joins as another node. */
 export type JoinGround = (ending: Ending) => Promise<NodeGround>;
 
 export function memoryGround(): JoinGround {

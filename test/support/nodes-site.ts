@@ -1,4 +1,4 @@
-/** Two nodes, each with a store of its own, and what they have in common: in memory or over NATS. */
+/** Two nodes, each with a store of its own, and their shared state, in memory or over NATS. */
 import { EventEmitter, once } from 'node:events';
 import type { JoinGround, NodeGround } from './node-ground.ts';
 import { reached, recordsDeps, recordsSettings } from './records-site.ts';
@@ -22,7 +22,7 @@ import { OutboxStore } from '../../src/storage/journal/outbox-store.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { FakeLog } from './fakes.ts';
 
-/** Nothing is done again and again: no session here has a connection. */
+/** Periodic timers never fire: no session here has a connection. */
 class StillClock extends SystemClock {
   override every(): Cancel {
     return () => undefined;
@@ -38,7 +38,7 @@ class SiteNode {
   readonly stream: EventStream;
   readonly wakeups: WakeupRepository;
   readonly calls: CallRepository;
-  /** Of sleep, as those have them who wait for logins. */
+  /** Sleep records that resolve when the login has been claimed. */
   readonly claimed: ConnectionRecords;
   readonly #ground: NodeGround;
   readonly #outbox: OutboxStore;
@@ -80,13 +80,13 @@ class SiteNode {
     this.claimed = new ClaimedRecords(this.records.sleep, 'sleep', claims);
   }
 
-  /** Resolves when all that was committed here is where others can see it. */
+  /** Resolves when everything committed here is visible to others. */
   async shared(): Promise<void> {
     await this.records.allCommitted();
     while (this.#outbox.length > 0) await once(this.#news, 'forgotten');
   }
 
-  /** Resolves when the log here is as long as the one that all share. */
+  /** Resolves when the local log is as long as the shared one. */
   async mirrored(): Promise<void> {
     await reached(this.records.events, await this.#ground.eventSource.newest());
   }
@@ -135,7 +135,7 @@ class SiteNode {
         return outbox.length;
       },
       read: (after, limit) => outbox.read(after, limit),
-      follow: (told) => outbox.follow(told),
+      follow: (notify) => outbox.follow(notify),
       forget: async (places) => {
         await outbox.forget(places);
         this.#news.emit('forgotten');
@@ -143,7 +143,7 @@ class SiteNode {
     };
   }
 
-  /** In order, where it can: what is under way reads the store. */
+  /** Stops parts in order, since pending work reads the store. */
   async #stop(): Promise<void> {
     await this.#ownership.stop(this.#ground.link.isUnavailable ? 0 : 10_000);
     await this.#mirror.stop();
@@ -168,8 +168,7 @@ export class NodesSite {
     this.other = other;
   }
 
-  /** Resolves when all that was said is where both see it. */
-  async settled(): Promise<void> {
+  async untilShared(): Promise<void> {
     await Promise.all([this.one.shared(), this.other.shared()]);
     await Promise.all([this.one.mirrored(), this.other.mirrored()]);
   }

@@ -1,4 +1,4 @@
-/** A thread that opens a store's directory beside the main one, and says what it reads of the log when it is asked. */
+/** A thread that opens the store's directory in parallel to the main thread and reports the log that it reads. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../src/lib/assert.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
@@ -10,7 +10,7 @@ export interface OnlookerTask {
   readonly deviceId: DeviceId;
 }
 
-/** Asked with the head it was told; it answers what it has seen up to there, and ends when told of 0. */
+/** The answer to a request with a head: the events read up to it. A head of 0 ends the thread. */
 export interface OnlookerAnswer {
   readonly oldest: number;
   readonly sequences: readonly number[];

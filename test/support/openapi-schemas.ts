@@ -1,6 +1,6 @@
 /**
- * The schemas of docs/openapi.yaml that are made from the code that decodes by them. A test compares them with what is
- * there; this writes them anew, each in its place:
+ * Writes those schemas of docs/openapi.yaml that are generated from the code's decoders, each in its place. A test compares the
+ * two.
  *
  *   node --import tsx test/support/openapi-schemas.ts
  */
@@ -15,7 +15,7 @@ import { checkout } from './checkout.ts';
 
 const file = fileURLToPath(new URL('docs/openapi.yaml', checkout));
 
-/** By the name of the component: what a caller may send, before defaults. */
+/** Schemas by component name: what a caller may send, before defaults. */
 export const madeSchemas: Readonly<Record<string, object>> = {
   CallCredentialsRequest: jsonSchemaOf(
     callCredentialsSchema
@@ -27,7 +27,7 @@ export const madeSchemas: Readonly<Record<string, object>> = {
   ),
 };
 
-/** The product of the device may have it: then it may be left out in each way that an optional field may. */
+/** A field with a default in the device's product: it may be omitted in each way that an optional field may. */
 function leftToProduct<const Choice extends number>(field: z.ZodLiteral<Choice>): z.ZodType {
   return z
     .literal([...field.values, '', null])
@@ -36,12 +36,12 @@ function leftToProduct<const Choice extends number>(field: z.ZodLiteral<Choice>)
 }
 
 function jsonSchemaOf(schema: z.ZodType): object {
-  // OpenAPI says for the whole document which dialect its schemas are of.
+  // OpenAPI declares the schema dialect once for the whole document.
   const { $schema: _, ...made } = z.toJSONSchema(schema, { io: 'input' });
   return made;
 }
 
-/** Components are four spaces deep, what is in them deeper. */
+/** Components are indented by four spaces, their contents by more. */
 function replaceComponent(text: string, name: string, schema: object): string {
   const place = new RegExp(`^ {4}${name}:.*\\n(?:\\n* {5,}.*\\n)*`, 'm');
   assert.match(text, place, `docs/openapi.yaml has a place for ${name}`);
@@ -49,7 +49,6 @@ function replaceComponent(text: string, name: string, schema: object): string {
   return text.replace(place, () => made);
 }
 
-/** Lists of words stand on one line. */
 function yamlOf(value: object): string {
   const document = new Document(value);
   visit(document, {

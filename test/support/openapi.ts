@@ -1,7 +1,6 @@
 /**
- * Holds answers against docs/openapi.yaml: the status, the headers and the body must be what the document says of
- * the method and path, no more and no less. Remembers which documented answers it has seen, so that a test can
- * demand to have seen them all.
+ * Checks answers against docs/openapi.yaml: status, headers and body have to match the document for the method and path
+ * exactly. Records the documented answers that it has seen, so that a test can require all of them.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -9,12 +8,11 @@ import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2
 import { parse } from 'yaml';
 import { checkout } from './checkout.ts';
 
-/** An answer as a client has it. */
 export interface ObservedAnswer {
   readonly status: number;
-  /** By lower-case name, as Node's client gives them. */
+  /** Values by lower-case name, as Node's client returns them. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed JSON. Not looked at where the method is HEAD. */
+  /** Parsed JSON. Ignored for HEAD. */
   readonly body: unknown;
 }
 
@@ -64,7 +62,6 @@ type PathItemObject = { readonly [method in (typeof methods)[number]]?: Operatio
   readonly 'x-other-methods'?: Responses;
 };
 
-/** As much of a document as is looked at here. */
 export interface OpenapiDocument {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, PathItemObject>>;
@@ -72,22 +69,20 @@ export interface OpenapiDocument {
   readonly 'x-other-paths'?: Responses;
 }
 
-/** One status of one operation. */
 interface DocumentedResponse {
-  /** Such as `POST /v1/device/wakeup-request`; `* PATH` for methods not listed, `*` for paths not listed. */
+  /** For example `POST /v1/device/wakeup-request`; `* PATH` for unlisted methods, `*` for unlisted paths. */
   readonly operation: string;
   readonly status: number;
-  /** Business codes that its body may carry, in the order of the document. */
+  /** Business codes that its body may carry, in document order. */
   readonly codes: readonly number[];
   readonly contentType: string;
   readonly body: ValidateFunction;
-  /** What is not the connection's own, as one object. */
+  /** All headers except those of the connection, as one object. */
   readonly headers: ValidateFunction;
-  /** Every example that stands beside its schema. */
   readonly examples: readonly unknown[];
 }
 
-/** Of the connection or of the front end; no endpoint says anything by them. Content-Type is held against `content`. */
+/** Headers of the connection or the front end, which carry no meaning of an endpoint. Content-Type is checked against `content`. */
 const headersNotDocumented = new Set([
   'connection',
   'content-length',
@@ -117,7 +112,7 @@ export class OpenapiContract {
     return this.#responses;
   }
 
-  /** `path` may carry a query and one trailing slash. Throws with everything that is not as documented. */
+  /** `path` may have a query and one trailing slash. Throws with all deviations from the document. */
   assertMatches(method: string, path: string, answer: ObservedAnswer): void {
     const operation = this.#operationOf(method, path);
     const response = this.#responses.find(
@@ -134,17 +129,16 @@ export class OpenapiContract {
     this.#seen.add(isBodyless ? place : keyOf(response, codeIn(answer.body)));
   }
 
-  /** What is documented and was not yet matched, as `OPERATION STATUS CODE`, in the order of the document. */
+  /** Documented answers that have not been seen, as `OPERATION STATUS CODE`, in document order. */
   unseen(): string[] {
     return this.#responses.flatMap(keysOf).filter((key) => !this.#seen.has(key));
   }
 
-  /** The schema with its references into the document. */
   compile(schema: AnySchemaObject): ValidateFunction {
     return this.#ajv.compile({ ...schema, components: this.document.components });
   }
 
-  /** Follows a `$ref`, if it is one. */
+  /** Resolves a `$ref`; anything else is returned as it is. */
   resolve<Target extends object>(node: Target | Reference): Target {
     if (!('$ref' in node)) return node;
     const [root, ...steps] = node.$ref.split('/');
@@ -209,7 +203,7 @@ export class OpenapiContract {
     });
   }
 
-  /** What the schema allows as `code`, through references and alternatives. */
+  /** Values that the schema allows for `code`, through references and alternatives. */
   #codesOf(schema: AnySchemaObject): number[] {
     const code = memberOf(schema['properties'], 'code');
     const own = [memberOf(code, 'const'), ...listOf(code, 'enum')];
@@ -221,13 +215,13 @@ export class OpenapiContract {
 }
 
 function headerMismatches(response: DocumentedResponse, headers: ObservedAnswer['headers']): string[] {
-  const told = Object.entries(headers).filter(
+  const shown = Object.entries(headers).filter(
     ([name, value]) => value !== undefined && !headersNotDocumented.has(name),
   );
   const contentType = headers['content-type'];
   return [
     ...(contentType === response.contentType ? [] : [`content-type is ${String(contentType)}`]),
-    ...mismatches(response.headers, Object.fromEntries(told), 'headers'),
+    ...mismatches(response.headers, Object.fromEntries(shown), 'headers'),
   ];
 }
 
@@ -273,7 +267,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** The contract of the API. */
 export const apiContract = OpenapiContract.read(new URL('docs/openapi.yaml', checkout));
 
 export function assertMatchesOpenapi(method: string, path: string, answer: ObservedAnswer): void {

@@ -1,4 +1,4 @@
-/** One item of every kind that an outbox may hold. */
+/** One item of every kind that an outbox may contain. */
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import { generateEventId, type ApplicationId, type DeviceId, type ProductId } from '../../src/model/ids.ts';

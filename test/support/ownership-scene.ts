@@ -1,6 +1,6 @@
 /**
- * Nodes that share devices over NATS, with a stand-in for everything but the ownership itself: sessions that log in and
- * end, an outbox in memory that outlives a crash, the log of all. The clock moves when a test moves it.
+ * Nodes that share devices over NATS. Everything except the ownership itself is a fake: sessions that log in and end, an outbox
+ * in memory that survives a crash, the shared log. The clock moves when a test moves it.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
@@ -26,7 +26,7 @@ import { FakeLog, FakeRecords } from './fakes.ts';
 
 export const device = 'TESTDEVICE01' as DeviceId;
 
-/** The log of all: an id is told once, a device's sequence has no gap. */
+/** The shared log: an id is published once, a device's sequence has no gap. */
 export class SharedLog {
   readonly events: LoggedEvent[] = [];
   readonly #ids = new Set<EventId>();
@@ -40,14 +40,14 @@ export class SharedLog {
     this.#seqs.set(draft.deviceId, seq);
     const logged: LoggedEvent = { ...draft, id, productId, seq, sequence: this.events.length + 1 };
     this.events.push(logged);
-    for (const told of this.#followers) told(logged);
+    for (const notify of this.#followers) notify(logged);
   }
 
-  follow(told: (event: LoggedEvent) => void): void {
-    this.#followers.add(told);
+  follow(notify: (event: LoggedEvent) => void): void {
+    this.#followers.add(notify);
   }
 
-  /** `device.sleep.login 1 A replaced`, in their order. */
+  /** Events in their order, such as `device.sleep.login 1 A replaced`. */
   get words(): string[] {
     return this.events.map(wordsOf);
   }
@@ -61,7 +61,6 @@ function wordsOf({ type, epoch, data }: LoggedEvent): string {
   return words.join(' ').trim();
 }
 
-/** In memory; what is put is there after a crash. */
 export class FakeOutbox implements Outbox {
   readonly items = new Map<number, OutboxItem>();
   failures = 0;
@@ -76,7 +75,7 @@ export class FakeOutbox implements Outbox {
 
   put(item: OutboxItem): void {
     this.items.set((this.#place += 1), item);
-    for (const told of this.#followers) told();
+    for (const notify of this.#followers) notify();
   }
 
   read(after: number, limit: number): PlacedItem[] {
@@ -89,9 +88,9 @@ export class FakeOutbox implements Outbox {
     return placed;
   }
 
-  follow(told: () => void): Cancel {
-    this.#followers.add(told);
-    return () => this.#followers.delete(told);
+  follow(notify: () => void): Cancel {
+    this.#followers.add(notify);
+    return () => this.#followers.delete(notify);
   }
 
   forget(places: readonly number[]): Promise<void> {
@@ -105,14 +104,13 @@ export class FakeOutbox implements Outbox {
   }
 }
 
-/** A node's connection to NATS, as the ownership sees it. */
 export class FakeLink {
   isUnavailable = false;
   readonly #followers = new Set<(isUnavailable: boolean) => void>();
 
-  onChange(told: (isUnavailable: boolean) => void): Cancel {
-    this.#followers.add(told);
-    return () => this.#followers.delete(told);
+  onChange(notify: (isUnavailable: boolean) => void): Cancel {
+    this.#followers.add(notify);
+    return () => this.#followers.delete(notify);
   }
 
   ready(): Promise<void> {
@@ -122,12 +120,11 @@ export class FakeLink {
   turn(isUnavailable: boolean): void {
     if (isUnavailable === this.isUnavailable) return;
     this.isUnavailable = isUnavailable;
-    for (const told of this.#followers) told(isUnavailable);
+    for (const notify of this.#followers) notify(isUnavailable);
   }
 }
 
-/** Commits at once, and says so. */
-class ToldRecords extends FakeRecords {
+class CommittedRecords extends FakeRecords {
   readonly #written: (deviceId: DeviceId, transition: SessionTransition) => void;
 
   constructor(written: (deviceId: DeviceId, transition: SessionTransition) => void) {
@@ -149,11 +146,11 @@ export interface NodeDeps {
   readonly rows: KvStore;
   readonly heartbeats: KvStore;
   readonly publish: (event: OutboxEvent) => Promise<void>;
-  /** A notice to another member; it may be lost. */
+  /** Sends a notice to another member; it may be lost. */
   readonly supersede: (member: MemberId, deviceId: DeviceId, session: SessionId) => void;
 }
 
-/** One life of one node. */
+/** One life of a node, from its start to its crash. */
 export class OwningNode implements LiveSessions, SlotFollower {
   readonly name: string;
   readonly member: MemberId;
@@ -217,7 +214,6 @@ export class OwningNode implements LiveSessions, SlotFollower {
     this.superseded(slot.deviceId, slot.session);
   }
 
-  /** It is closed as replaced: no event. */
   superseded(deviceId: DeviceId, session: SessionId): void {
     for (const connection of ['sleep', 'signal'] as const)
       if (this.find(deviceId, connection)?.session === session)
@@ -245,12 +241,12 @@ export class OwningNode implements LiveSessions, SlotFollower {
     this.records[connection].write(deviceId, record, transition);
   }
 
-  hears(deviceId: DeviceId, connection: ConnectionKind, heartbeatAt: number): void {
+  recordHeartbeat(deviceId: DeviceId, connection: ConnectionKind, heartbeatAt: number): void {
     const live = this.find(deviceId, connection);
     if (live !== null) live.heartbeatAt = heartbeatAt;
   }
 
-  /** What a start after a crash does with what the store says was open. */
+  /** Ends the sessions that the store has as open, as a start after a crash does. */
   closeOpenOf(earlier: OwningNode): void {
     for (const [key, live] of earlier.#live) {
       const [connection, deviceId] = key.split(' ') as [ConnectionKind, DeviceId];
@@ -264,7 +260,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
   }
 
   #recordsOf(connection: ConnectionKind): ConnectionRecords {
-    const records = new ToldRecords((deviceId, transition) => this.#commit(deviceId, transition));
+    const records = new CommittedRecords((deviceId, transition) => this.#commit(deviceId, transition));
     return new ClaimedRecords(records, connection, this.#claims);
   }
 
@@ -278,8 +274,8 @@ export class OwningNode implements LiveSessions, SlotFollower {
   }
 }
 
-/** Everything that needs no time is done. */
-export async function settled(): Promise<void> {
+/** Resolves when everything that needs no time is done. */
+export async function untilIdle(): Promise<void> {
   for (let turns = 0; turns < 3; turns++) await turn();
 }
 
@@ -287,12 +283,11 @@ interface Way {
   readonly link: FakeLink;
   readonly rows: MemoryKvStore;
   readonly heartbeats: MemoryKvStore;
-  /** So many events hold, and their answers are lost. */
+  /** Number of events that are stored and whose answers are lost. */
   lostEvents: number;
   publishes: boolean;
 }
 
-/** Nodes A, B and so on, and what they share. */
 export class OwnershipScene {
   readonly clock = new DrivenClock();
   readonly rows = new MemoryBucket();
@@ -348,7 +343,7 @@ export class OwnershipScene {
     link.turn(false);
   }
 
-  /** `kill -9`, and the start after it on the same store. */
+  /** `kill -9` and a restart on the same store. */
   restart(node: OwningNode): OwningNode {
     node.isDead = true;
     this.cut(node);
@@ -359,14 +354,14 @@ export class OwnershipScene {
     return next;
   }
 
-  settle(): Promise<void> {
-    return settled();
+  untilIdle(): Promise<void> {
+    return untilIdle();
   }
 
   async pass(ms: number): Promise<void> {
-    await this.settle();
+    await this.untilIdle();
     this.clock.advance(ms);
-    await this.settle();
+    await this.untilIdle();
   }
 
   row(deviceId: DeviceId): DeviceRow {

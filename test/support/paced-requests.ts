@@ -1,4 +1,7 @@
-/** A backend that asks so often a second, over a bounded number of connections: requests that are due meanwhile follow. */
+/**
+ * A backend that sends requests at a fixed rate over a bounded number of connections; requests that become due while all are
+ * busy follow.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 
 const stepMs = 5;
@@ -10,7 +13,7 @@ export interface Asked {
   readonly failures: Map<string, number>;
 }
 
-/** Asks so often a second until `isOver`, and waits for what is under way then. */
+/** Sends `perSecond` requests until `isOver`, then awaits pending ones. */
 export async function askPaced(
   perSecond: number,
   isOver: () => boolean,

@@ -1,4 +1,4 @@
-/** The terminals of somebody who follows a page: runs its blocks in order, in one folder and with what they export. */
+/** The terminals of a reader who follows a page: runs its blocks in order, in one folder, with the variables that they export. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,42 +16,45 @@ export class PageShell {
   readonly #enter: readonly string[];
   readonly #stateFile: string;
   readonly #blocks: Block[] = [];
-  readonly #goingOn: Block[] = [];
+  readonly #running: Block[] = [];
 
-  /** `environment`: its `PWD` is the folder. `enter`: a command that runs the one after it in a network of its own. */
+  /** `environment`: its `PWD` is the folder. `enter`: a command that runs its argument in a network of its own. */
   constructor(t: Ending, environment: NodeJS.ProcessEnv, enter: readonly string[] = []) {
     this.#environment = environment;
     this.#enter = enter;
     this.#stateFile = join(temporaryDirectory(t), 'environment');
-    t.after(async () => void (await Promise.all(this.#goingOn.map((block) => block.kill()))));
+    t.after(async () => void (await Promise.all(this.#running.map((block) => block.kill()))));
   }
 
-  /** Resolves to what it printed; rejects, with that, when a command of it fails or it does not print what the page says. */
+  /**
+   * Runs a block and resolves to its output. Rejects, with the output, when a command fails or does not print what the page
+   * shows.
+   */
   async run({ language, text, marks }: DocumentBlock): Promise<string> {
     for (const mark of marks) await this.#prepare(mark);
     const { typed, printed } = language === 'console' ? readConsole(text) : { typed: text, printed: [] };
     const commands = marks.some(({ kind }) => kind === 'installed') ? installed + typed : typed;
     const until = marks.find((mark) => mark.kind === 'until')?.text;
-    const output = await (until === undefined ? this.#finish(commands) : this.#goOn(commands, until));
+    const output = await (until === undefined ? this.#finish(commands) : this.#startUntil(commands, until));
     assertPrinted(output, printed);
     return output;
   }
 
-  /** Rejects when a block that was to go on has failed meanwhile. */
+  /** Throws when a block that should keep running has failed. */
   checkGoingOn(): void {
-    for (const block of this.#goingOn) assert.ok(!block.hasFailed, `it went on and failed:\n${block.output}`);
+    for (const block of this.#running) assert.ok(!block.hasFailed, `it went on and failed:\n${block.output}`);
   }
 
   async #prepare({ kind, name, text }: Mark): Promise<void> {
     if (kind === 'stop') await this.#stop();
-    if (kind === 'server') await this.#goOn(demoServer.commands, demoServer.until);
+    if (kind === 'server') await this.#startUntil(demoServer.commands, demoServer.until);
     if (kind === 'take') this.#environment[name] = this.#printedAfter(text);
   }
 
-  /** A reader's Ctrl-C in every terminal. */
+  /** Ends all blocks, as Ctrl-C in every terminal. */
   async #stop(): Promise<void> {
     this.checkGoingOn();
-    await Promise.all(this.#goingOn.splice(0).map((block) => block.kill()));
+    await Promise.all(this.#running.splice(0).map((block) => block.kill()));
   }
 
   #printedAfter(text: string): string {
@@ -78,9 +81,9 @@ export class PageShell {
     return block.output;
   }
 
-  async #goOn(commands: string, until: string): Promise<string> {
+  async #startUntil(commands: string, until: string): Promise<string> {
     const block = this.#start(commands);
-    this.#goingOn.push(block);
+    this.#running.push(block);
     await block.prints(until);
     return block.output;
   }
@@ -88,7 +91,7 @@ export class PageShell {
   #start(commands: string): Block {
     const args = [...this.#enter, 'bash', '-eu', '-o', 'pipefail', '-c', `exec 2>&1\n${commands}`];
     const { PWD } = this.#environment;
-    // A group of its own, to end whatever it starts.
+    // Its own process group, to end all processes that it starts.
     const block = new Block(
       spawn('env', args, {
         cwd: PWD,
@@ -102,7 +105,6 @@ export class PageShell {
   }
 }
 
-/** A block under way, with what it printed so far. */
 class Block {
   output = '';
   readonly ended: Promise<unknown>;
@@ -138,19 +140,18 @@ class Block {
     return (this.#child.exitCode ?? 0) !== 0 || this.#child.signalCode !== null;
   }
 
-  /** With all that it has started. */
   async kill(): Promise<void> {
     clearTimeout(this.#timeout);
     try {
       if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGKILL');
     } catch {
-      // Nothing of it is left.
+      // The group has no process left.
     }
     await this.#closed;
   }
 }
 
-/** What a reader types after each `$`, and the lines that the page shows below. */
+/** The commands after each `$`, and the output lines that the page shows below. */
 function readConsole(text: string): { readonly typed: string; readonly printed: readonly string[] } {
   const isTyped = (line: string, index: number, lines: readonly string[]): boolean =>
     line.startsWith('$ ') || (lines[index - 1]?.endsWith('\\') ?? false);
@@ -164,7 +165,7 @@ function readConsole(text: string): { readonly typed: string; readonly printed: 
   };
 }
 
-/** In this order, other lines between them. */
+/** Asserts that the lines appear in this order, with others between them allowed. */
 function assertPrinted(output: string, lines: readonly string[]): void {
   let rest = output.split('\n').map(lasting);
   for (const line of lines) {
@@ -174,7 +175,7 @@ function assertPrinted(output: string, lines: readonly string[]): void {
   }
 }
 
-/** A line without what differs from run to run: times, ids, tokens, folders, the widths of columns. */
+/** Removes from a line what differs from run to run: times, ids, tokens, folders, column widths. */
 function lasting(line: string): string {
   return line
     .replace(/(?<![\w-])[\w-]{43}(?![\w-])|[0-9A-F]{20}|\d+/g, '0')

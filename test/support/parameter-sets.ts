@@ -1,10 +1,10 @@
 /**
- * Sequence parameter sets, field by field as the tables of the standards have them: H.264, 7.3.2.1.1, and H.265,
- * 7.3.2.2.1. What stands behind the cropping is left out.
+ * Sequence parameter sets, field by field as in the tables of the standards: H.264, 7.3.2.1.1, and H.265, 7.3.2.2.1. Fields
+ * after the cropping are omitted.
  */
 import { BitWriter } from './bit-writer.ts';
 
-/** Left, right, top, bottom, in the units of the standard. */
+/** Left, right, top, bottom, in units of the standard. */
 type Edges = readonly [number, number, number, number];
 
 export interface H264Fields {
@@ -13,10 +13,10 @@ export interface H264Fields {
   readonly id?: number;
   readonly chromaFormat?: number;
   readonly hasSeparatePlanes?: boolean;
-  /** One a list: null: not there; else its deltas. */
+  /** One entry per list: its deltas; null: list absent. */
   readonly scaling?: readonly (readonly number[] | null)[];
   readonly pictureOrder?: 0 | 1 | 2;
-  /** Of picture order 1. */
+  /** Offsets of picture order count type 1. */
   readonly cycle?: readonly number[];
   readonly macroblocks: readonly [columns: number, mapRows: number];
   readonly hasFields?: boolean;
@@ -67,15 +67,15 @@ function writeChroma(
 
 export interface H265Fields {
   readonly id?: number;
-  /** Pictures kept, the one that is decoded included. */
+  /** Reference pictures, including the decoded one. */
   readonly references?: number;
-  /** Of each sub-layer but the highest: has it a profile and a level of its own? */
+  /** For each sub-layer except the highest: does it have its own profile and level? */
   readonly subLayers?: readonly (readonly [hasProfile: boolean, hasLevel: boolean])[];
   readonly chromaFormat?: number;
   readonly coded: readonly [width: number, height: number];
   readonly crop?: Edges;
   readonly layer?: number;
-  /** Pixels: of a coding tree block, 8 for one that is too small; what stands before it is then there as well. */
+  /** Side of a coding tree block, pixels; 8 is invalid. If it is set, the fields before it are written as well. */
   readonly blockSide?: 8 | 16 | 32 | 64;
 }
 
@@ -104,7 +104,7 @@ export function h265ParameterSet(fields: H265Fields): Buffer {
   return bits.nalUnit([(33 << 1) | (layer >> 5), ((layer & 31) << 3) | 1]);
 }
 
-/** Space, tier, profile 1; flags of compatibility; four flags of the source, 43 bits and one. */
+/** Profile space, tier, profile 1; compatibility flags; four source flags, 43 bits and one. */
 function writeProfile(bits: BitWriter): void {
   bits.fixed(1, 8).fixed(0x60000000, 32).fixed(9, 4).fixed(0, 43).fixed(0, 1);
 }

@@ -1,4 +1,4 @@
-/** What members say to each other: of every kind of question, answer and notice there is, one at least. */
+/** Messages between members: at least one of every kind of question, answer and notice. */
 import type { PeerAnswerMessage, PeerMessage } from '../../src/protocol/cluster/peer-message.ts';
 import type { MemberId, MemberStatus, SessionSlot } from '../../src/model/cluster.ts';
 import type { DeviceId, MessageId, RequestId, SessionId } from '../../src/model/ids.ts';
@@ -225,7 +225,6 @@ export const notices: readonly PeerNotice[] = [
 
 export const peerKinds = Object.keys(questions) as PeerKind[];
 
-/** One of each, as members send them. */
 export const peerMessages: readonly PeerMessage[] = [
   ...peerKinds.map((kind) => ({
     kind: 'question' as const,

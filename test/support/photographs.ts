@@ -1,6 +1,6 @@
 /**
- * Photographs of a Debian package of wallpapers, for tests that need what a camera sees. They are never committed:
- * where the package is not installed it is downloaded once, into the cache directory of whoever runs the tests.
+ * Photographs of a Debian wallpaper package, for tests that need camera images. They are never committed: if the package is not
+ * installed, it is downloaded once into the user's cache directory.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ const folder = 'usr/share/backgrounds/mate/nature';
 /** Leaves, sky, sand, petals and feathers: fine and coarse, pale and saturated. */
 const names = ['GreenMeadow', 'Storm', 'Dune', 'YellowFlower', 'LadyBird'];
 
-/** Paths of JPEG files. Throws with what to do where there are none and none can be had. */
+/** Paths of JPEG files. Throws, with what to do, when there are none and the download fails. */
 export function photographs(): string[] {
   const cached = join(cacheDirectory(), packageName);
   const root = ['/', cached].find((root) => existsSync(join(root, folder)));
@@ -24,7 +24,7 @@ function cacheDirectory(): string {
   return join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'reveille-tests');
 }
 
-/** Into place in one step, so that another run finds all of it or nothing. */
+/** Moves the folder into place in one step, so that another run finds all of it or nothing. */
 function download(place: string): void {
   mkdirSync(cacheDirectory(), { recursive: true });
   const work = mkdtempSync(join(cacheDirectory(), 'download-'));

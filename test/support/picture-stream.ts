@@ -1,6 +1,6 @@
 /**
- * A reader of multipart/x-mixed-replace over HTTP, as a device or a browser has one: it goes by the boundary that the
- * answer names and by the length of a part, or where it names none to the next boundary, and takes nothing for granted.
+ * An independent reader of multipart/x-mixed-replace over HTTP, as a device or browser has one. It uses the boundary in the
+ * answer's header and the length of a part or, without a length, the next boundary.
  */
 import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -8,20 +8,19 @@ import { get as getByTls } from 'node:https';
 import { downlinkPath } from './media-peer.ts';
 
 export interface PictureRequest {
-  /** Of `?ticket=…`; null: none. */
+  /** The ticket in `?ticket=…`; null: none. */
   readonly query?: string;
   readonly bearer?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** PEM: whom to trust; it goes by TLS. */
+  /** PEM of the certificate authority to trust; set: TLS. */
   readonly ca?: Buffer;
 }
 
 export class PictureStream {
   readonly answer: IncomingMessage;
   readonly pictures: Buffer[] = [];
-  /** Whether the last boundary has come, behind which there is nothing. */
   isWhole = false;
-  /** Resolves when nothing comes any more, whatever the reason. */
+  /** Resolves when the stream has ended, for any reason. */
   readonly closed: Promise<unknown>;
   readonly #boundary: string;
   readonly #happenings = new EventEmitter();
@@ -42,7 +41,6 @@ export class PictureStream {
     });
   }
 
-  /** Rejects where the answer is no stream of pictures. */
   static async open(port: number, request: PictureRequest = {}): Promise<PictureStream> {
     const { query = '', bearer = 'good-token', headers = {}, ca } = request;
     const authorization = bearer === null ? {} : { Authorization: `Bearer ${bearer}` };
@@ -52,7 +50,7 @@ export class PictureStream {
     return new PictureStream(answer);
   }
 
-  /** Resolves when as many pictures have come; rejects when the answer ends before. */
+  /** Resolves when `count` pictures have arrived. Rejects when the answer ends before. */
   async picturesCome(count: number): Promise<void> {
     while (this.pictures.length < count) {
       if (this.answer.closed) throw new Error(`closed behind ${this.pictures.length} pictures`);
@@ -64,7 +62,7 @@ export class PictureStream {
     this.answer.destroy();
   }
 
-  /** False: there is no whole one. */
+  /** Parses the next part. False: it is incomplete. */
   #readPart(): boolean {
     if (this.isWhole && this.#unread.length > 0) throw new Error('something comes behind the last boundary');
     const delimiter = `--${this.#boundary}`;
@@ -83,7 +81,7 @@ export class PictureStream {
     if (end === -1 || this.#unread.length < end + next.length) return false;
     if (this.#unread.toString('latin1', end, end + next.length) !== next)
       throw new Error('a part is longer than it says');
-    // The last part of a stream without lengths has nothing in it.
+    // The last part of a stream without lengths is empty.
     if (end > begin) this.pictures.push(this.#unread.subarray(begin, end));
     this.#unread = this.#unread.subarray(end + 2);
     return true;

@@ -1,13 +1,12 @@
-/** Pictures in RGB as djpeg writes them: a portable pixel map, binary, 8 bits a sample. */
+/** RGB pictures as djpeg writes them: binary portable pixel maps, 8 bits per sample. */
 import type { Size } from '../../src/model/call.ts';
 import { runTool } from './debian-tools.ts';
 
 export interface PixelMap extends Size {
-  /** Red, green and blue of each pixel, row by row. */
   readonly samples: Uint8Array;
 }
 
-/** What djpeg makes of a JPEG; rejects when it complains of anything. */
+/** Decodes a JPEG with djpeg. Rejects when it prints any complaint. */
 export async function decodeByDjpeg(jpeg: Uint8Array): Promise<PixelMap> {
   return parsePixelMap(await runTool('djpeg', ['-rgb', '-pnm'], jpeg));
 }
@@ -21,7 +20,7 @@ export function parsePixelMap(bytes: Buffer): PixelMap {
   return { ...size, samples };
 }
 
-/** Mean of what the samples differ by, in steps of 255 from dark to bright. As many of each. */
+/** Mean absolute difference of the samples, 0 to 255. Both have the same length. */
 export function meanDifference(ours: Uint8Array, others: Uint8Array): number {
   if (ours.length !== others.length) throw new Error(`${ours.length} samples against ${others.length}`);
   return ours.reduce((sum, sample, index) => sum + Math.abs(sample - (others[index] ?? 0)), 0) / ours.length;

@@ -1,4 +1,4 @@
-/** Raw pictures of three planes, 8 bits a sample, 4:2:0. */
+/** Raw 4:2:0 pictures: three planes, 8 bits per sample. */
 import type { Size } from '../../src/model/call.ts';
 
 export interface Plane extends Size {
@@ -9,7 +9,7 @@ export const planeNames = ['Y', 'U', 'V'] as const;
 export type PlaneName = (typeof planeNames)[number];
 export type Planes = Readonly<Record<PlaneName, Plane>>;
 
-/** Takes pictures of one size that lie one after the other apart; throws where something is left over. */
+/** Splits consecutive pictures of one size. Throws if bytes are left over. */
 export function splitPlanes(bytes: Uint8Array, { width, height }: Size): Planes[] {
   const luma = { width, height };
   const chroma = { width: Math.ceil(width / 2), height: Math.ceil(height / 2) };

@@ -1,4 +1,4 @@
-/** A pool of bridges behind a real directory, and bridges that note what they are asked and given. */
+/** A pool of bridges behind a real call directory, and bridges that record offers and calls. */
 import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { IdleBridge, type BridgeCandidate } from '../../src/core/calls/offered-call.ts';
 import type { CallOrder, CallSession } from '../../src/model/call.ts';
@@ -28,14 +28,13 @@ export class PoolScene extends CallScene {
     this.pool.resume();
   }
 
-  /** A call of a device of its own. */
   newCall(appId = testApp, change: Partial<CallOrder> = {}): SessionId {
     this.#rooms += 1;
     const deviceId = `device-${this.#rooms}` as DeviceId;
     return this.issue(orderForRoom(`room-${this.#rooms}`, { appId, deviceId, ...change }));
   }
 
-  /** A bridge of these applications, null: of all, becomes idle. */
+  /** A bridge of these applications becomes idle; null: of all. */
   newBridge(appIds: readonly ApplicationId[] | null = [testApp], process = 0): FakeBridge {
     const bridge = new FakeBridge(this, appIds, process);
     bridge.join();
@@ -60,9 +59,8 @@ export class FakeBridge implements BridgeCandidate {
   readonly leg: FakeCallLeg;
   readonly appIds: readonly ApplicationId[] | null;
   readonly asked: SessionId[] = [];
-  /** The call it has, or had. */
   call: SessionId | null = null;
-  /** It is lost in the turn in which it is asked. */
+  /** True: it disconnects in the turn in which a call is offered. */
   leavesWhenAsked = false;
   readonly idle: IdleBridge;
   readonly #scene: PoolScene;
@@ -97,7 +95,7 @@ export class FakeBridge implements BridgeCandidate {
     this.#scene.pool.answer(this.idle, false);
   }
 
-  /** Its media process says it, which the bridge does not learn of. */
+  /** Its media process refuses the call; the bridge does not learn of it. */
   cannotCarry(why: ReservationRefusal): void {
     this.#scene.pool.cannotCarry(this.idle, why);
   }

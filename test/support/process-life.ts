@@ -1,8 +1,8 @@
-/** Whether processes that a test did not start itself are there. */
+/** Watches processes that the test did not start itself. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Resolves when it is gone, or is nothing any more but an entry that nobody has asked for. */
+/** Resolves when the process has exited; a zombie counts as exited. */
 export async function processGone(pid: number): Promise<void> {
   while (isAlive(pid)) await pause(10);
 }

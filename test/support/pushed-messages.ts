@@ -1,4 +1,4 @@
-/** A tail of a stream in memory: messages as they are pushed, until it is closed. */
+/** A tail of a stream in memory: yields pushed messages until it is closed. */
 import type { TailMessage } from '../../src/cluster/events/stream-tail.ts';
 
 export class PushedMessages implements AsyncIterable<TailMessage> {
@@ -7,7 +7,7 @@ export class PushedMessages implements AsyncIterable<TailMessage> {
   #isClosed = false;
   #wake = (): void => undefined;
 
-  /** `dropsAtClose`: what was not read by then is lost, as on a connection that breaks; otherwise it is read first. */
+  /** `dropsAtClose`: closing drops unread messages, as a broken connection does; otherwise they are read first. */
   constructor({ dropsAtClose }: { readonly dropsAtClose: boolean }) {
     this.#dropsAtClose = dropsAtClose;
   }

@@ -1,10 +1,10 @@
-/** A TCP peer that does only what a test tells it to, and keeps every byte it was sent. */
+/** A TCP peer that does only what a test asks, and records every byte that it receives. */
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 export class RawPeer {
   readonly socket: Socket;
-  /** Resolves with `end` when the server hung up with a FIN, `reset` when with an RST. */
+  /** Resolves to `end` when the server closed with a FIN, to `reset` after an RST. */
   readonly gone: Promise<'end' | 'reset'>;
   readonly #arrivals = new EventEmitter();
   #received = Buffer.alloc(0);
@@ -23,7 +23,7 @@ export class RawPeer {
     void this.gone.then(() => this.#arrivals.emit('bytes'));
   }
 
-  /** `localAddress`: where it comes from, in 127.0.0.0/8. It keeps its own side open after the server's FIN. */
+  /** `localAddress`: source address in 127.0.0.0/8. It keeps its own side open after the server's FIN. */
   static async connect(port: number, localAddress = '127.0.0.1'): Promise<RawPeer> {
     const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true, noDelay: true });
     const peer = new RawPeer(socket);
@@ -31,7 +31,7 @@ export class RawPeer {
     return peer;
   }
 
-  /** Takes the next `count` bytes off what has arrived; fewer when the server hangs up first. */
+  /** Reads the next `count` bytes; fewer when the server closes first. */
   async read(count: number): Promise<string> {
     const gone = this.gone.then(() => true);
     while (
@@ -43,13 +43,11 @@ export class RawPeer {
     return taken.toString('latin1');
   }
 
-  /** Everything until the server hangs up. */
   async readAll(): Promise<string> {
     await this.gone;
     return this.read(this.#received.length);
   }
 
-  /** Bytes that arrived and were not read. */
   get unread(): number {
     return this.#received.length;
   }

@@ -1,8 +1,8 @@
-/** Requests as bytes, so that a test decides about the connection that each goes by. */
+/** Requests as bytes, so that a test chooses the connection of each. */
 import { connect } from 'node:net';
 import { signRequest, type UnsignedRequest } from '../../src/protocol/tgv1/sign-request.ts';
 
-/** The bytes of a signed request; it asks about a device unless `change` says otherwise. */
+/** Encodes a signed request; a connectivity query unless `change` overrides it. */
 export function encodeRequest(
   change: Pick<UnsignedRequest, 'credential'> & Partial<UnsignedRequest>,
 ): Buffer {
@@ -27,7 +27,7 @@ export function encodeRequest(
   ]);
 }
 
-/** A wakeup of 60 kB whose signature has the right form and is wrong. */
+/** A wakeup of 60 kB with a well-formed, wrong signature. */
 export function wrongRequest(credential: UnsignedRequest['credential'], n: number): Buffer {
   return encodeRequest({
     credential: { ...credential, secretKey: `not the secret ${n}` },
@@ -37,7 +37,7 @@ export function wrongRequest(credential: UnsignedRequest['credential'], n: numbe
   });
 }
 
-/** The status of the first answer on a connection of its own; null: the server closed it without one. */
+/** Sends bytes on a new connection and resolves to the status of the first answer; null: the server closed without one. */
 export async function statusOf(
   port: number,
   localAddress: string,

@@ -1,4 +1,4 @@
-/** Parts that records need in a test. */
+/** Dependencies of records in a test. */
 import type { ProductId } from '../../src/model/ids.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
 import type { EventLog } from '../../src/core/ports/event-log.ts';
@@ -14,7 +14,6 @@ export const recordsSettings = {
   events: { retention_days: 1, retained_max: 100_000 },
 };
 
-/** Of the member that keeps its records in `store`. */
 export function recordsDeps(store: RecordStore): RecordsDeps & { readonly log: FakeLog } {
   const clock = new SystemClock();
   const productOf = (): ProductId => 'doorbell' as ProductId;
@@ -23,7 +22,7 @@ export function recordsDeps(store: RecordStore): RecordsDeps & { readonly log: F
   return { clock, node: 'node-1', log, health, productOf, store };
 }
 
-/** Resolves when the log has come so far. */
+/** Resolves when the log has reached `sequence`. */
 export function reached(log: Pick<EventLog, 'head' | 'follow'>, sequence: number): Promise<void> {
   return new Promise((resolve) => {
     if (log.head >= sequence) return resolve();

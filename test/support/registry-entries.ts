@@ -1,4 +1,4 @@
-/** A small registry with one entry of every kind, as a file has it. */
+/** A small registry with one entry of every kind, in the form of a file. */
 export const sampleRegistry = {
   applications: [{ app_id: '2818153', name: 'demo' }],
   products: [
@@ -59,7 +59,6 @@ const kindsByList = {
   bridges: 'bridge',
 } as const;
 
-/** The same registry, one entry a line. */
 export function sampleLines({ tagged }: { tagged: boolean }): string[] {
   return Object.entries(sampleRegistry).flatMap(([list, entries]) => {
     const kind = kindsByList[list as keyof typeof kindsByList];

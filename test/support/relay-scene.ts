@@ -1,4 +1,4 @@
-/** A relay on a driven clock and fake transcoders, with legs that read when they are told to. */
+/** A relay on a driven clock with fake transcoders, and legs that read only when a test asks. */
 import assert from 'node:assert/strict';
 import { succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
@@ -28,20 +28,20 @@ import { DrivenClock } from './driven-clock.ts';
 import { FakeTranscoders, type FakeTranscoder, type FakeSoundTranscoder } from './fake-transcoders.ts';
 import { FakeTelemetry } from './fakes.ts';
 
-/** 160×100, fitted. */
+/** A screen of 160×100, mode fit. */
 export const fitMedia = callMedia;
 export const fillMedia: CallMedia = { ...callMedia, resolution: 'fill_screen' };
 export const autoMedia: CallMedia = { ...callMedia, resolution: 'auto' };
 export const h264Media: CallMedia = { ...callMedia, resolution: 'auto', downVideo: 'h264' };
 
 export interface SentMessage {
-  /** Null: a picture, which has none. */
+  /** Null for a picture. */
   readonly header: FrameHeader | null;
   readonly headerHex: string;
   readonly text: string;
 }
 
-/** It takes a message, and the next one when it is told to `read`. */
+/** Accepts one message, and the next one after `read`. */
 export class FakeOutput implements LegOutput, PictureOutput {
   readonly messages: SentMessage[] = [];
   keyFramesAsked = 0;
@@ -55,11 +55,11 @@ export class FakeOutput implements LegOutput, PictureOutput {
   }
 
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
-    this.#take(header, payload, sent);
+    this.#send(header, payload, sent);
   }
 
   sendPicture(jpeg: Uint8Array, sent: () => void): void {
-    this.#take(null, jpeg, sent);
+    this.#send(null, jpeg, sent);
   }
 
   endCall(): void {
@@ -74,7 +74,7 @@ export class FakeOutput implements LegOutput, PictureOutput {
     this.keyFramesAsked += 1;
   }
 
-  /** The message that is on its way. False: none is. */
+  /** Completes the pending message. False: none is pending. */
   read(): boolean {
     const sent = this.#sent;
     this.#sent = null;
@@ -88,8 +88,8 @@ export class FakeOutput implements LegOutput, PictureOutput {
     return this.texts.slice(before);
   }
 
-  #take(header: Uint8Array | null, payload: Uint8Array, sent: () => void): void {
-    assert.equal(this.#sent, null, 'one message is on its way at a time');
+  #send(header: Uint8Array | null, payload: Uint8Array, sent: () => void): void {
+    assert.equal(this.#sent, null, 'one message is in transit at a time');
     this.#sent = sent;
     const text = Buffer.from(payload).toString();
     if (header === null) {
@@ -97,7 +97,7 @@ export class FakeOutput implements LegOutput, PictureOutput {
       return;
     }
     const decoded = decodeFrameHeader(Buffer.concat([header, payload]));
-    assert.ok(decoded.ok, 'its header is one');
+    assert.ok(decoded.ok, 'its header is valid');
     this.messages.push({ header: decoded.value, headerHex: Buffer.from(header).toString('hex'), text });
   }
 }
@@ -110,11 +110,11 @@ export class FakeLeg extends FakeOutput {
     super();
     this.#clock = clock;
     const joined = join(this);
-    assert.ok(joined.ok, 'it is let in');
+    assert.ok(joined.ok, 'the leg is admitted');
     this.leg = joined.value;
   }
 
-  /** The payload is `text`; the timestamp, if none is given, the clock's. */
+  /** Sends video with payload `text`. `timestampMs` defaults to the clock. */
   video(format: VideoFrameFormat, text: string, isKeyFrame = false, timestampMs = this.#nowMs): void {
     this.#send({ kind: 'video', format, isKeyFrame, width: 640, height: 480, timestampMs }, text);
   }
@@ -140,8 +140,7 @@ interface LiveViewer {
   readonly source: FakeLeg;
   readonly output: FakeOutput;
   readonly camera: FakeOutput;
-  /** From now on it takes pictures of the camera. */
-  readonly takeCamera: () => void;
+  readonly acceptCamera: () => void;
 }
 
 export class RelayScene {
@@ -158,21 +157,20 @@ export class RelayScene {
     this.relay = new Relay({ clock, transcoders, telemetry, maxFps });
   }
 
-  /** The one that is open. */
   get transcoder(): FakeTranscoder {
     const [transcoder, another] = this.transcoders.live;
     assert.ok(transcoder !== undefined && another === undefined, 'the session has one transcoder');
     return transcoder;
   }
 
-  /** That of the downlink, or of the uplink. */
+  /** The sound transcoder of the downlink, or of the uplink. */
   get soundTranscoder(): FakeSoundTranscoder {
     const [transcoder, another] = this.transcoders.openedSound;
     assert.ok(transcoder !== undefined && another === undefined, 'one direction has a transcoder of sound');
     return transcoder;
   }
 
-  /** `sound`: what it takes, if not that of the call. */
+  /** `sound`: format that it accepts. Default: that of the call. */
   device(takes: 'frames' | 'pictures' = 'frames', sound?: SoundShape | null): FakeLeg {
     return this.#leg((out) =>
       this.relay.joinDevice(
@@ -201,7 +199,7 @@ export class RelayScene {
     );
   }
 
-  /** A viewer that takes frames, with what it has of the source in the leg itself. `sound`: asked anew for each packet. */
+  /** A viewer that accepts frames and decodes the source itself. `sound`: evaluated for each packet. */
   liveViewer(sound: () => SoundShape | null = () => null): LiveViewer {
     const [output, camera] = [new FakeOutput(), new FakeOutput()];
     let takesCamera = false;
@@ -219,10 +217,9 @@ export class RelayScene {
       const streams = { source: heard, output: legOutput(output), camera: taken };
       return succeed(this.relay.watchLive(this.sessionId, streams));
     });
-    return { source, output, camera, takeCamera: () => void (takesCamera = true) };
+    return { source, output, camera, acceptCamera: () => void (takesCamera = true) };
   }
 
-  /** What was counted. */
   get counts(): Partial<Record<MediaFrameResult, number>> {
     const prefix = 'media frame ';
     return Object.fromEntries(

@@ -1,18 +1,17 @@
-/** The checks of a checkout before it is released: its tree, its tag, its versions, and its entry in the changelog. */
+/** Checks a checkout before its release: the tree, the tag, the versions, and the changelog entry. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What an operator has to know before an upgrade, in the order of the changelog's Upgrade paragraph. */
+/** Topics of the changelog's Upgrade paragraph, in their order. */
 const upgradeTopics = ['To do', 'Closes', 'Formats', 'Settings'] as const;
 
 export interface Release {
   readonly version: string;
-  /** `v` and the version. */
   readonly tag: string;
 }
 
-/** Throws when package.json has no version of three numbers. */
+/** Throws when package.json has no three-part version. */
 export function readRelease(root: string): Release {
   const { version } = readJson(root, 'package.json');
   if (!/^\d+\.\d+\.\d+$/.test(version ?? ''))
@@ -20,7 +19,7 @@ export function readRelease(root: string): Release {
   return { version: version ?? '', tag: `v${version}` };
 }
 
-/** Sentences, each with what to do; none: it can be released. Throws where git or a file cannot be read. */
+/** Problems as sentences, each with what to do; empty: it can be released. Throws when git or a file cannot be read. */
 export function findReleaseProblems(root: string, { version, tag }: Release): string[] {
   const changed = git(root, 'status', '--porcelain');
   const problems: string[] = [];
@@ -55,7 +54,6 @@ function findUpgradeProblems(body: string, version: string): string[] {
     .map((topic) => `CHANGELOG.md: the Upgrade of ${version} does not say: - **${topic}**: …`);
 }
 
-/** Behind the heading. */
 function bodyOf(section: string): string {
   return section.slice(section.indexOf('\n')).trim();
 }

@@ -1,4 +1,4 @@
-/** The sums of a release's files, as `sha256sum` writes them, and the signature of the sums with an Ed25519 key. */
+/** Checksums of a release's files, as `sha256sum` writes them, and their signature with an Ed25519 key. */
 import { createHash, createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export const sumsName = 'SHA256SUMS';
 export const signatureName = 'SHA256SUMS.sig';
 
-/** Throws, with what to do, when the file is no Ed25519 key, or others can read it. */
+/** Throws, with what to do, when the file is not an Ed25519 key, or others can read it. */
 export function readSigningKey(file: string): KeyObject {
   const readByOthers = 0o077;
   if (process.platform !== 'win32' && (statSync(file).mode & readByOthers) !== 0)
@@ -23,7 +23,7 @@ export function readSigningKey(file: string): KeyObject {
 
 const howToMake = 'make one with openssl genpkey -algorithm ed25519 -out FILE';
 
-/** Writes the sums of every file of the folder into it, in the order of their names, and returns their text. */
+/** Writes the checksums of all files of the folder into it, sorted by name, and returns their text. */
 export function writeSums(folder: string): string {
   const names = readdirSync(folder).sort();
   if (names.length === 0) throw new Error(`${folder} has nothing to sum`);
@@ -32,7 +32,7 @@ export function writeSums(folder: string): string {
   return lines.join('');
 }
 
-/** Writes the signature of the sums: the 64 bytes that `openssl pkeyutl -verify -rawin` takes. */
+/** Writes the signature of the checksums: 64 bytes, as `openssl pkeyutl -verify -rawin` reads them. */
 export function signSums(folder: string, key: KeyObject): void {
   const sums = readFileSync(join(folder, sumsName));
   writeFileSync(join(folder, signatureName), sign(null, sums, key), { flag: 'wx' });

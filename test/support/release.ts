@@ -1,6 +1,6 @@
 /**
- * A release of the committed tree: checks it, packs a clean clone of it, and writes the files with their sums and the
- * signature of those into a new folder. It tags and publishes nothing.
+ * Makes a release of the committed tree: checks it, packs a clean clone, and writes the files with signed checksums into a new
+ * folder. It neither tags nor publishes.
  *
  *   npm run release -- --dry-run
  *   npm run release -- --key FILE [--out FOLDER]
@@ -39,7 +39,7 @@ function release(): void {
   const problems = findReleaseProblems(root, about);
   if (existsSync(plan.out))
     problems.push(`${plan.out} is there already: remove it, or name another with --out`);
-  for (const problem of problems) say(`not ready: ${problem}`);
+  for (const problem of problems) print(`not ready: ${problem}`);
   if (problems.length > 0) throw new Error(`${about.version} cannot be released yet`);
   const key = plan.key === null ? null : readSigningKey(plan.key);
   const work = mkdtempSync(join(tmpdir(), 'reveille-release-'));
@@ -48,11 +48,11 @@ function release(): void {
     const folder = join(work, 'files');
     mkdirSync(folder);
     pack(clone, folder, about);
-    say(writeSums(folder).trimEnd());
+    print(writeSums(folder).trimEnd());
     if (key !== null) signSums(folder, key);
-    // As a whole: what failed half way has no folder.
+    // Copied in one step, so that a failed release leaves no folder.
     if (!plan.isDryRun) cpSync(folder, plan.out, { recursive: true, force: false, errorOnExist: true });
-    say(
+    print(
       plan.isDryRun ? `a dry run: nothing was signed and kept of ${about.version}` : nextSteps(plan, about),
     );
   } finally {
@@ -60,7 +60,7 @@ function release(): void {
   }
 }
 
-/** Of what is committed, with its dependencies. */
+/** Clones the committed tree and installs its dependencies. */
 function cloneOf(work: string): string {
   const clone = join(work, 'clone');
   execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${root}`, clone], { stdio: 'inherit' });
@@ -68,7 +68,6 @@ function cloneOf(work: string): string {
   return clone;
 }
 
-/** The server, the client alone, and the bill of materials. */
 function pack(clone: string, folder: string, { version }: Release): void {
   npm(clone, 'run', '-s', 'build');
   npm(clone, 'pack', '--silent', '--pack-destination', folder);
@@ -98,7 +97,7 @@ function npm(cwd: string, ...args: readonly string[]): void {
   execFileSync('npm', args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 

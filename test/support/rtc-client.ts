@@ -1,6 +1,6 @@
 /**
- * A WebRTC client of another stack, werift: it offers, sends packets as it is told to and keeps what comes. Beside it the
- * peers under test, on a UDP port of loopback, and what one of them tells its owner.
+ * A WebRTC client of another stack, werift: it offers, sends the packets of a test and records what it receives. Also opens the
+ * peers under test, on a UDP port of loopback, and records their notifications.
  */
 import { createSocket } from 'node:dgram';
 import { EventEmitter, once } from 'node:events';
@@ -24,7 +24,7 @@ import { findFreePort } from './free-port.ts';
 import { hangMsMax } from './hang-limit.ts';
 import type { KeptOwner } from './kept-rtc-owner.ts';
 
-/** On a port of its own; closed behind the test. */
+/** Opens peers on a port of their own; closed with the test. */
 export async function openPeers(
   t: Pick<TestContext, 'after'>,
   peersMax = 10,
@@ -45,7 +45,7 @@ export function openPeer(peers: RtcPeers, owner: RtcPeerOwner): RtcPeer {
   return opened.value;
 }
 
-/** The stack asks a public server where it is told of none: this one answers at once, with an error. */
+/** werift queries a public STUN server by default; this one answers at once with an error. */
 async function openStunServer(t: Pick<TestContext, 'after'>): Promise<number> {
   const socket = createSocket('udp4');
   socket.on('message', (request, { port, address }) => {
@@ -60,7 +60,7 @@ async function openStunServer(t: Pick<TestContext, 'after'>): Promise<number> {
   return socket.address().port;
 }
 
-/** Where what comes goes, in place of being kept. */
+/** Receives messages instead of recording them. */
 export interface RtcClientSink {
   packet(kind: string, packet: RtpPacket): void;
   message(label: string, bytes: Buffer): void;
@@ -70,14 +70,14 @@ export class RtcClient {
   readonly connection: RTCPeerConnection;
   readonly video = new MediaStreamTrack({ kind: 'video' });
   readonly audio = new MediaStreamTrack({ kind: 'audio' });
-  /** Payloads that came, by kind, in hex, and messages by the label of their channel. */
+  /** Received payloads by kind, in hex, and messages by the label of their channel. */
   readonly came: string[] = [];
   readonly packets: { readonly kind: string; readonly packet: RtpPacket }[] = [];
   readonly #sink: RtcClientSink;
   readonly #channels = new Map<string, RTCDataChannel>();
   readonly #events = new EventEmitter();
 
-  /** Sound and pictures both ways, and channels of these labels. */
+  /** Sound and pictures in both directions, and channels with these labels. */
   static async open(
     t: Pick<TestContext, 'after'>,
     labels: readonly string[] = ['pictures', 'commands'],
@@ -105,12 +105,12 @@ export class RtcClient {
         incoming.onReceiveRtp.subscribe((packet) => this.#sink.packet(track.kind, packet));
       });
     }
-    this.connection.onDataChannel.subscribe((channel) => this.#take(channel));
+    this.connection.onDataChannel.subscribe((channel) => this.#adoptChannel(channel));
     for (const label of labels) this.openChannel(label);
   }
 
   openChannel(label: string): void {
-    this.#take(this.connection.createDataChannel(label));
+    this.#adoptChannel(this.connection.createDataChannel(label));
   }
 
   async offer(): Promise<string> {
@@ -118,12 +118,12 @@ export class RtcClient {
     return this.connection.localDescription?.sdp ?? '';
   }
 
-  /** Offers, takes the answer, and waits until the peer's owner is told of the connection. */
+  /** Offers, applies the answer, and waits until the peer's owner is notified of the connection. */
   async connect(peer: RtcPeer, owner: KeptOwner): Promise<void> {
     const answer = await peer.answer(await this.offer());
     if (!answer.ok) throw new Error(answer.error.sentence);
     await this.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
-    await owner.untilTold('connected');
+    await owner.untilRecorded('connected');
   }
 
   sendVideo(sequence: number, timestamp: number, payload: Buffer, marker = true): void {
@@ -140,7 +140,7 @@ export class RtcClient {
     this.#channels.get(label)?.send(message);
   }
 
-  /** Feedback about the stream of the packet that came last. */
+  /** Sends feedback about the stream of the last packet. */
   async feedBack(
     make: (last: { readonly ssrc: number; readonly sequence: number }) => RtcpPacket[],
   ): Promise<void> {
@@ -150,12 +150,12 @@ export class RtcClient {
     await transport?.sendRtcp(make({ ssrc: header.ssrc, sequence: header.sequenceNumber }));
   }
 
-  /** Of the answer's candidate. */
+  /** Port in the answer's candidate. */
   get remotePort(): number {
     return Number(/^a=candidate:(?:\S+ ){5}(\d+)/m.exec(this.connection.remoteDescription?.sdp ?? '')?.[1]);
   }
 
-  /** Rejects with all that came instead when it hangs. */
+  /** Resolves when the line was recorded; a hang rejects with everything recorded instead. */
   async until(line: string): Promise<void> {
     const signal = AbortSignal.timeout(hangMsMax);
     while (!this.came.includes(line))
@@ -164,8 +164,8 @@ export class RtcClient {
       });
   }
 
-  #take(channel: RTCDataChannel): void {
-    // This server opens one of each label, too; the one opened here goes before it.
+  #adoptChannel(channel: RTCDataChannel): void {
+    // The server opens one of each label, too; the client's own takes precedence.
     if (!this.#channels.has(channel.label)) this.#channels.set(channel.label, channel);
     channel.onMessage.subscribe((message) => this.#sink.message(channel.label, Buffer.from(message)));
   }

@@ -1,7 +1,7 @@
 /**
- * The bill of materials of what runs, from the one of everything: npm's own `--omit dev` also leaves out what both sides
- * need, so that zod and pino were missing. Reads what `npm sbom` writes, takes out what npm marks as development, and corrects
- * licenses that packages leave out or that their binaries add to.
+ * Reduces the bill of materials of all packages to those needed at run time: npm's own `--omit dev` also omits packages that
+ * both need, such as zod and pino. Reads the output of `npm sbom`, removes packages that npm marks as development, and corrects
+ * licenses that packages omit or that their binaries add.
  *
  *   npm sbom --sbom-format cyclonedx --package-lock-only | node --import tsx test/support/runtime-bill.ts
  */
@@ -19,15 +19,15 @@ interface Bill {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/** SPDX expressions, by what the packages themselves contain. The first that matches a name. */
+/** SPDX expressions according to the packages' contents. The first that matches a name applies. */
 const licenses: readonly (readonly [name: RegExp, expression: string])[] = [
-  // FFmpeg with --enable-gpl --enable-version3 (adr/0015).
+  // FFmpeg built with --enable-gpl --enable-version3 (adr/0015).
   [/^@seydx\/node-av-/, 'MIT AND GPL-3.0-or-later'],
-  // OpenCORE's AMR encoder.
+  // It contains OpenCORE's AMR encoder.
   [/^recorder-core$/, 'MIT AND Apache-2.0'],
   // Their package.json says "MPL 2.0", which is no SPDX name.
   [/^(?:@node-datachannel\/.+|node-datachannel)$/, 'MPL-2.0'],
-  // In its file LICENSE alone.
+  // Stated only in its LICENSE file.
   [/^@shinyoshiaki\/jspack$/, 'BSD-3-Clause'],
 ];
 

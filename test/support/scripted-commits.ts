@@ -1,4 +1,4 @@
-/** A store that commits when the test says so, or refuses as often as it is told to. */
+/** A store whose commits a test completes or rejects. */
 import { setImmediate } from 'node:timers/promises';
 
 interface Commit {
@@ -11,21 +11,19 @@ export class ScriptedCommits {
   #waiting: Commit[] = [];
   readonly #commit: (write: () => void) => Promise<void>;
 
-  /** `commit`: what a commit that is let through does; by default it only runs what would have been written. */
+  /** `commit`: runs for each completed commit. Default: only runs the writes. */
   constructor(commit = (write: () => void): Promise<void> => Promise.resolve(write())) {
     this.#commit = commit;
   }
 
-  /** To be given as the `batch` of a store. */
+  /** Pass it as the `batch` of a store. */
   readonly batch = (write: () => void): Promise<void> =>
     new Promise((resolve, reject) => this.#waiting.push({ write, resolve, reject }));
 
-  /** Waits until a commit is asked for. */
   async asked(): Promise<void> {
     while (this.#waiting.length === 0) await setImmediate();
   }
 
-  /** Lets the next commit through. */
   async succeed(): Promise<void> {
     await this.asked();
     const commit = this.#waiting.shift();
@@ -34,7 +32,7 @@ export class ScriptedCommits {
     await setImmediate();
   }
 
-  /** Refuses the next commit; nothing of it was written. */
+  /** Rejects the next commit; nothing of it was written. */
   async fail(fault = new Error('the disk is full')): Promise<void> {
     await this.asked();
     this.#waiting.shift()?.reject(fault);

@@ -1,4 +1,4 @@
-/** A log in memory that a test commits to. It remembers how it was read, and fails when told to. */
+/** A log in memory to which a test commits. It records reads, and can be made to fail. */
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, EventId, ProductId, RequestId } from '../../src/model/ids.ts';
 import type { EventLog } from '../../src/core/ports/event-log.ts';
@@ -6,7 +6,7 @@ import { testDevice } from './fakes.ts';
 
 export class ScriptedEventLog implements EventLog {
   failure: Error | null = null;
-  /** Called after every read, before the reader has its result: a test's chance to come in between. */
+  /** Called after every read, before the reader gets its result, so that a test can act in between. */
   afterRead: () => void = () => undefined;
   readonly reads: { readonly after: number; readonly limit: number }[] = [];
   #events: LoggedEvent[] = [];
@@ -36,26 +36,25 @@ export class ScriptedEventLog implements EventLog {
 
   catchUp(): void {}
 
-  /** How many follow it. */
   get followers(): number {
     return this.#followers.size;
   }
 
-  follow(told: (events: readonly LoggedEvent[]) => void): () => void {
-    this.#followers.add(told);
-    return () => this.#followers.delete(told);
+  follow(notify: (events: readonly LoggedEvent[]) => void): () => void {
+    this.#followers.add(notify);
+    return () => this.#followers.delete(notify);
   }
 
-  /** One batch, an event of each of these products; null: of a device without one. The sequences they got. */
+  /** Commits one batch with one event per product; null: a device without one. Returns the sequences. */
   commit(...products: readonly (string | null)[]): number[] {
     const batch = products.map((product, index) => anEvent(this.#head + 1 + index, product));
     this.#events.push(...batch);
     this.#head += batch.length;
-    for (const told of this.#followers) told(batch);
+    for (const notify of this.#followers) notify(batch);
     return batch.map(({ sequence }) => sequence);
   }
 
-  /** The oldest are no longer kept, up to this one. */
+  /** Drops the oldest events up to and including `upTo`. */
   forget(upTo: number): void {
     this.#events = this.#events.filter(({ sequence }) => sequence > upTo);
   }

@@ -1,8 +1,8 @@
 /**
- * The task file of transcoding threads whose frames say what becomes of them: how long the work is said to have taken, and
- * whether it is held until the test's gate orders `go`, `throw` or `die`. Its pictures are of the size of the frame and
- * hold `session.frames`, counted since the thread began; its rebuilds are the turns of the thread's event loop that
- * followed frames. One frame at a time, as behind native code.
+ * The task file of transcoding threads whose frames script their outcome: the reported processing time, and whether the frame
+ * waits until the test's gate orders `go`, `throw` or `die`. Its pictures have the size of the frame and contain
+ * `session.frames`, counted since the thread began; its rebuild count is the number of event loop turns after frames. One frame
+ * at a time, as with native code.
  */
 import { BroadcastChannel, type MessagePort } from 'node:worker_threads';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
@@ -51,7 +51,7 @@ async function takeFrame({ session, frame }: FrameTask): Promise<FrameResult> {
   });
   const order = script.isHeld === true ? await orderOfTest() : 'go';
   if (order === 'die') process.exit(1);
-  if (order === 'throw') throw new Error('this worker was told to throw');
+  if (order === 'throw') throw new Error('this worker was ordered to throw');
   const size = { width: frame.width, height: frame.height };
   const bytes = new TextEncoder().encode(`${session}.${frames}`);
   return {
@@ -64,7 +64,6 @@ async function takeFrame({ session, frame }: FrameTask): Promise<FrameResult> {
   };
 }
 
-/** What comes back is `session.packets`, for every target. */
 async function takeSound({ session, packet, targets }: SoundTask): Promise<SoundResult> {
   const script: FrameScript = JSON.parse(new TextDecoder().decode(packet.payload));
   const packets = (framesBySession.get(session) ?? 0) + 1;
@@ -85,7 +84,6 @@ async function closeAll(): Promise<void> {
   framesBySession.clear();
 }
 
-/** Of each session a packet. */
 async function countNatives(): Promise<NativeCensus> {
   return {
     packets: framesBySession.size,

@@ -1,11 +1,10 @@
-/** A client whose transport answers from a script, one entry for each request, and remembers what it was given. */
+/** A client whose transport answers from a script, one entry per request, and records the requests. */
 import assert from 'node:assert/strict';
 import { ReveilleUnreachableError } from '../../src/client/client-errors.ts';
 import { ReveilleClient, type RetrySettings } from '../../src/client/reveille-client.ts';
 import type { Transport, WireReply, WireRequest } from '../../src/client/http-transport.ts';
 import { DrivenClock } from './driven-clock.ts';
 
-/** Thrown where it is an error. */
 export type ScriptEntry = WireReply | Error | ((request: WireRequest) => Promise<WireReply>);
 
 export const scriptedOrigin = 'http://reveille.test';
@@ -31,7 +30,7 @@ export class ScriptedTransport implements Transport {
     this.isClosed = true;
   }
 
-  /** A header of each request so far; undefined where it has none. */
+  /** The values of a header in all requests so far; undefined: absent. */
   sent(name: string): (string | undefined)[] {
     return this.requests.map(({ headers }) => headers[name]);
   }
@@ -49,7 +48,7 @@ export const scriptedCredential = {
   appId: '2818153',
 };
 
-/** By chance nothing is taken off any wait. */
+/** Random jitter is zero. */
 export function playScript(
   script: readonly ScriptEntry[],
   retry: Partial<RetrySettings> = {},
@@ -62,7 +61,7 @@ export function playScript(
 }
 
 /** Resolves when the client has done all it can do now. */
-export function settled(): Promise<void> {
+export function untilIdle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
@@ -85,17 +84,17 @@ export function refused(code: number, headers: Record<string, string> = {}, mess
   return reply(Math.floor(code / 100), { code, message }, headers);
 }
 
-/** Nobody listens there: nothing has left. */
+/** Connection refused: nothing was sent. */
 export function unsent(): Error {
   return new ReveilleUnreachableError(scriptedOrigin, false, new Error('connect ECONNREFUSED'));
 }
 
-/** The connection broke before an answer. */
+/** The connection closed before an answer. */
 export function unanswered(): Error {
   return new ReveilleUnreachableError(scriptedOrigin, true, new Error('socket hang up'));
 }
 
-/** Never answers; ends with its call. */
+/** Never answers; aborts with its call. */
 export function silence({ signal }: WireRequest): Promise<WireReply> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error));

@@ -1,4 +1,4 @@
-/** The answer to an offer, and the rules that every answer keeps whatever was offered. */
+/** Answers an offer, and asserts the rules that every answer has to keep. */
 import assert from 'node:assert/strict';
 import { agree } from '../../src/media/webrtc/agreement.ts';
 import { writeAnswer } from '../../src/protocol/sdp/media-answer.ts';
@@ -12,7 +12,7 @@ const transport = {
   candidates: ['1 1 UDP 2114977791 192.0.2.7 8083 typ host'],
 };
 
-/** The answer's lines, or the sentence why there is none. */
+/** Lines of the answer, or the sentence of the refusal. */
 export function answer(offer: string): string[] {
   const read = readOffer(offer);
   const agreement = read.ok ? agree(read.value) : read;
@@ -26,19 +26,18 @@ export function answer(offer: string): string[] {
   return lines;
 }
 
-/** The sentence; throws when the offer is answered. */
+/** The sentence of the refusal; throws when the offer is answered. */
 export function refusalOf(offer: string): string {
   const [sentence = '', ...more] = answer(offer);
   assert.deepEqual(more, [], `the offer was answered:\n${offer}`);
   return sentence;
 }
 
-/** Its media lines and directions. */
 export function shapes(offer: string): string[] {
   return answer(offer).filter((line) => /^m=|^a=(?:sendrecv|sendonly|recvonly|inactive)$/.test(line));
 }
 
-/** The sections of a description by their media lines, and what stands before them. */
+/** Sections of a description, each from its media line, and the head before them. */
 export function sectionsOf(lines: readonly string[]): { head: string[]; sections: string[][] } {
   const sections: string[][] = [[]];
   for (const line of lines) {
@@ -51,7 +50,7 @@ export function sectionsOf(lines: readonly string[]): { head: string[]; sections
 
 const reverse: Readonly<Record<string, string>> = { sendonly: 'recvonly', recvonly: 'sendonly' };
 
-/** RFC 3264, 6; RFC 9429, 5.3.1; RFC 9143, 7.3. */
+/** Rules: RFC 3264, 6; RFC 9429, 5.3.1; RFC 9143, 7.3. */
 function assertAnswers(offer: string, answered: readonly string[]): void {
   const asked = sectionsOf(offer.split(/\r?\n/).map((line) => line.trimEnd()));
   const given = sectionsOf(answered);

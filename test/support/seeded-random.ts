@@ -1,9 +1,9 @@
-/** Chance that a seed repeats. */
+/** Pseudo-random numbers, reproducible by a seed. */
 
 export interface Chance {
-  /** [0, 1). */
+  /** In [0, 1). */
   readonly next: () => number;
-  /** [0, `below`), whole. */
+  /** A whole number in [0, `bound`). */
   below(bound: number): number;
 }
 

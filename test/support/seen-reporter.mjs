@@ -1,6 +1,6 @@
 /**
- * The report of a run, as one line of JSON: how many tests passed, the files in which a test stands, and the milliseconds that the
- * tests of each took. Plain JavaScript: the runner loads its reporters before it loads tsx.
+ * Reports a run as one line of JSON: the number of passed tests, the files that have tests, and the milliseconds that the tests
+ * of each file took. Plain JavaScript: the runner loads its reporters before tsx.
  */
 import { fileURLToPath } from 'node:url';
 
@@ -17,7 +17,7 @@ export default async function* seenReporter(source) {
   for await (const { type, data } of source) {
     if (type !== 'test:pass' && type !== 'test:fail') continue;
     const file = data.file?.startsWith('file:') === true ? fileURLToPath(data.file) : data.file;
-    // A file without a test is counted as a test of its own name.
+    // The runner counts a file without tests as one test with the file's name.
     if (file === undefined || data.name === undefined) continue;
     if (file.endsWith(data.name)) {
       empty.add(file);

@@ -1,4 +1,4 @@
-/** A real server process, for what only a process can show: a crash, its own descriptors, its own loop. */
+/** Starts a real server process, for tests of crashes, file descriptors and the event loop. */
 import { listenerNames, type ListenerName } from '../../src/server/config/settings-schema.ts';
 import { LongCommand, type Launch } from './cli-process.ts';
 import type { Ending } from './temporary-store.ts';
@@ -10,10 +10,10 @@ export interface ServerProcess {
 
 export type ListenerPorts = Readonly<Record<ListenerName, number>>;
 
-/** `section.key=value` each: every listener on a free port. */
+/** Settings that give every listener a free port, each `section.key=value`. */
 export const freeListens: readonly string[] = listenerNames.map((name) => `${name}.listen=127.0.0.1:0`);
 
-/** Resolves when it says `ready`; rejects, with what it said, when it ends before. `overrides`: `section.key=value`. */
+/** Resolves when the log has `ready`; rejects with the log when the process exits before. `overrides`: each `section.key=value`. */
 export async function startServerProcess(
   t: Ending,
   overrides: readonly string[],
@@ -34,21 +34,21 @@ export function portsOf(listeners: ListenerAddresses): ListenerPorts {
   return Object.fromEntries(listenerNames.map((name) => [name, port(name)])) as ListenerPorts;
 }
 
-/** For a server that is to carry media. */
+/** Settings of a server that carries media. */
 export const withMedia: readonly string[] = ['media.process=child'];
 
-/** Of `reveille`: a server on free ports that carries no media, and has no threads that verify, unless it is asked to. */
+/** Arguments of `reveille` for a server on free ports, by default without media and without verification threads. */
 export function serveArguments(overrides: readonly string[]): string[] {
   const settings = [...freeListens, 'media.process=none', 'auth.verification=inline', ...overrides];
   return ['serve', ...settingArguments(settings)];
 }
 
-/** Of any command of `reveille`: `settings` are `section.key=value` each. */
+/** Arguments of any command of `reveille`. `settings`: each `section.key=value`. */
 export function settingArguments(settings: readonly string[]): string[] {
   return settings.flatMap((setting) => ['--set', setting]);
 }
 
-/** The media process that is its child: the `which`th, from 1, by its log. */
+/** The server's media process number `which`, from 1, in the log. */
 export interface MediaChild {
   readonly pid: number;
   readonly start_ms: number;

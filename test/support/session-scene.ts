@@ -1,7 +1,7 @@
 /**
- * The server around the sessions of a few devices, without sockets and store: a real directory, the ports that both
- * gateways call, records in memory, and one list of the events in the order they were written. Sleep and signal are
- * played through the same `Door`, so that what holds for both is said once.
+ * The server around the sessions of a few devices, without sockets and store: a real directory, the ports that both gateways
+ * call, records in memory, and one list of all events in order. Sleep and signal sessions are played through one `Door`, so
+ * that common rules are tested once.
  */
 import type { CallRejection } from '../../src/model/call.ts';
 import { wallSeconds } from '../../src/lib/clock.ts';
@@ -45,7 +45,6 @@ export class SessionScene {
   readonly clock = new DrivenClock();
   readonly registry = new FakeRegistry();
   readonly log = new FakeLog();
-  /** Of both kinds, in the order they were written. */
   readonly events: EventDraft[] = [];
   readonly sleepRecords = new FakeRecords(this.events);
   readonly signalRecords = new FakeRecords(this.events);
@@ -66,7 +65,7 @@ export class SessionScene {
   readonly sleep = new SleepDoor(this, this.sleepRecords);
   readonly signal = new SignalDoor(this, this.signalRecords);
 
-  /** Of this moment: after a restart the directory is another. */
+  /** The current dependencies: a restart replaces the directory. */
   get deps(): SignalSessionsDeps & ConnectivityDeps {
     const { clock, registry, directory, log, loginRates, conflicts, refusedLogins } = this;
     const wakeups: SignalSessionsDeps['wakeups'] = {
@@ -87,7 +86,7 @@ export class SessionScene {
     return new DeviceDirectory({ sleepRecords, signalRecords, node: testNode });
   }
 
-  /** What a backend is answered while nothing is outstanding. */
+  /** The connectivity record that a backend reads when nothing is pending. */
   observe(deviceId = testDevice): ConnectivityRecord {
     const answer = queryConnectivity(this.deps, testApp, deviceId);
     if (answer instanceof Promise || !answer.ok) throw new Error('the query did not answer at once');
@@ -104,16 +103,14 @@ export interface AdmitOptions {
   readonly secret?: string;
   readonly hasRoom?: boolean;
   readonly address?: string;
-  /** Of a signal login. */
   readonly media?: JsonObject | null;
-  /** Of a sleep login. */
   readonly wakeMode?: WakeMode;
 }
 
-/** How a peer, or its gateway, may end either kind of session. */
+/** Reasons for which a peer, or its gateway, ends either kind of session. */
 export type PeerEndReason = 'peer_closed' | 'reset' | 'heartbeat_timeout';
 
-/** One socket that was let in, with what its gateway keeps of it. */
+/** One admitted socket, with the state that its gateway keeps. */
 export class Peer {
   readonly ticket: SessionTicket;
   readonly #door: Door;
@@ -133,7 +130,7 @@ export class Peer {
     return this.ticket.epoch;
   }
 
-  /** Why the server closed it; empty: it did not. */
+  /** Reasons for which the server closed it; empty: open. */
   get closes(): readonly string[] {
     return this.#connection.closes;
   }
@@ -161,24 +158,23 @@ export abstract class Door {
 
   abstract admit(options?: AdmitOptions): Peer | 'denied' | 'busy';
   abstract end(ticket: SessionTicket, reason: PeerEndReason, heartbeatAt: number): void;
-  /** The open epoch, or 0. */
+  /** The open epoch; 0: none. */
   abstract epoch(deviceId?: DeviceId): number;
   abstract times(deviceId?: DeviceId): ConnectionTimes;
 
-  /** A login that is let in. */
   login(deviceId = testDevice): Peer {
     const peer = this.admit({ deviceId });
     if (typeof peer === 'string') throw new Error(`the login was answered ${peer}`);
     return peer;
   }
 
-  /** Of this kind, in their order: `opened 1`, `replaced 2`, `closed 2 reset`. */
+  /** Events of this kind, in order: `opened 1`, `replaced 2`, `closed 2 reset`. */
   history(deviceId = testDevice): string[] {
     const mine = this.scene.events.filter((event) => event.deviceId === deviceId);
     return mine.flatMap((event) => this.notify(event) ?? []);
   }
 
-  /** One event in the words of `history`; null: it is of another kind. */
+  /** One event in the form of `history`; null: another kind. */
   notify({ type, epoch, data }: EventDraft): string | null {
     if (type === this.opened)
       return `${'replaced' in data && data.replaced ? 'replaced' : 'opened'} ${epoch}`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { loadSettings, SettingsError, type SettingsSources } from '../../src/server/config/settings.ts';
 
-/** Each is a line; fails when there is none. */
+/** Problems, one per line; fails when there are none. */
 export function problemsOf(sources: Partial<SettingsSources>): readonly string[] {
   try {
     loadSettings({ env: {}, ...sources });

@@ -1,6 +1,6 @@
 /**
- * The two files that show every setting, made from the schema: `config/default.json` and `docs/reference/settings.md`. A test
- * compares them with what is there; this writes them anew:
+ * Writes the two files that list every setting from the schema: `config/default.json` and `docs/reference/settings.md`. A test
+ * compares them.
  *
  *   node --import tsx test/support/settings-files.ts
  */
@@ -21,7 +21,7 @@ In the environment and after \`--set\`, a list is comma separated, true and fals
 This file is generated from the schema by \`test/support/settings-files.ts\`.
 `;
 
-/** Path from the root, and text. */
+/** Texts by path from the root. */
 export async function settingsFiles(): Promise<Map<string, string>> {
   const defaults = encodeSettings(loadSettings({ env: {} }));
   return new Map([

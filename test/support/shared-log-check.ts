@@ -1,10 +1,10 @@
-/** What a log that several processes wrote must be, by a naive replay: who sits where, and what may be told of it. */
+/** Checks a log that several processes wrote by a naive replay: it tracks the owner of each slot and the events allowed next. */
 import type { LoggedEvent } from '../../src/model/events.ts';
 import { faultOf } from './journal-model.ts';
 
 interface Chair {
   epoch: number;
-  /** Null: nobody sits there. */
+  /** Current session; null: none. */
   session: string | null;
 }
 
@@ -12,7 +12,7 @@ export class SharedReplay {
   readonly sessions = new Set<string>();
   readonly #chairs = new Map<string, Chair>();
 
-  /** Of one kind of connection and device, as the log leaves it. */
+  /** The slot of a device and connection kind at the end of the log. */
   chairOf(kind: string, deviceId: string): Chair {
     const key = `${kind} ${deviceId}`;
     const chair = this.#chairs.get(key) ?? { epoch: 0, session: null };
@@ -20,7 +20,7 @@ export class SharedReplay {
     return chair;
   }
 
-  /** What is wrong with the whole log; null: nothing is. */
+  /** The first fault in the whole log; null: none. */
   faultOf(events: readonly LoggedEvent[]): string | null {
     const fault = faultOf(events);
     if (fault !== null) return fault;

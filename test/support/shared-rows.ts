@@ -1,6 +1,6 @@
 /**
- * What all members of a scene share: the device rows, by the machine that real ones use, and the log of events. A test
- * says when what a member has written is committed, and when any of it can be reached.
+ * The state that all members of a scene share: the device rows, changed by the real state machine, and the event log. A test
+ * decides when writes of a member are committed, and what is reachable.
  */
 import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
 import type { ConnectionRecord } from '../../src/model/connectivity.ts';
@@ -21,12 +21,12 @@ type Fault = 'away' | 'slow' | 'broken' | null;
 export class SharedRows implements SessionLocator {
   readonly log = new DraftedEventLog();
   readonly rows = new Map<DeviceId, DeviceRow>();
-  /** Of `find` and of `findKept`. `slow`: it is away by the end of the wait. */
+  /** Fault of `find` and `findKept`. `slow`: times out. */
   fault: Fault = null;
   keptFault: Fault = null;
   finds = 0;
   keptFinds = 0;
-  /** Called before every find: a test's chance to come in between. */
+  /** Called before every find, so that a test can act in between. */
   beforeFind: () => void = () => undefined;
   readonly #clock: DrivenClock;
 
@@ -49,7 +49,7 @@ export class SharedRows implements SessionLocator {
     return this.rows.get(deviceId) ?? { sleep: neverShared, signal: neverShared };
   }
 
-  /** True: something has changed that is to be told. */
+  /** Applies an event to the row. True: an event has to be published. */
   apply(kind: ConnectionKind, deviceId: DeviceId, event: SharedEvent, follower: SlotFollower): boolean {
     const row = this.row(deviceId);
     const step = reduceShared(kind, row[kind], event);
@@ -81,7 +81,7 @@ interface Pending {
   readonly transition: SessionTransition | null;
 }
 
-/** A member's records of one kind of connection, on their way to the rows until the test commits them. */
+/** A member's records of one connection kind; writes reach the rows when the test commits them. */
 export class MemberRecords extends FakeRecords {
   readonly #kind: ConnectionKind;
   readonly #member: { readonly id: MemberId; readonly node: string };

@@ -1,4 +1,4 @@
-/** The signal listener by itself: no other listener beside it, and nothing to tell controllers of, unless a test gives it. */
+/** The signal listener alone: without other listeners and without notifications for controllers, unless a test sets them. */
 import { SignalListener, type SignalListenerDeps } from '../../src/gateways/signal/listener.ts';
 import type { SignalSettings } from '../../src/gateways/signal/settings.ts';
 import { FakeLog } from './fakes.ts';
@@ -6,7 +6,6 @@ import { signalGatewayDefaults } from './listener-defaults.ts';
 
 type Given = Pick<SignalListenerDeps, 'clock' | 'sessions' | 'telemetry'> & Partial<SignalListenerDeps>;
 
-/** It does not listen yet. */
 export function makeSignalListener(given: Given, settings: Partial<SignalSettings> = {}): SignalListener {
   return new SignalListener(
     { ...signalGatewayDefaults, ...settings },

@@ -1,7 +1,4 @@
-/**
- * A WebSocket client that does only what a test tells it to, frame by frame and byte by byte: what a library would
- * never send, too.
- */
+/** A WebSocket client that sends only the frames and bytes that a test chooses, including ones that no library would send. */
 import type { Socket } from 'node:net';
 import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
 import type { RawPeer } from './raw-peer.ts';
@@ -15,15 +12,15 @@ export interface Frame {
 
 export interface FrameOptions {
   readonly opcode?: number;
-  /** The last of its message; true when left out. */
+  /** Final frame of its message. Default: true. */
   readonly fin?: boolean;
-  /** Reserved bits, as in the first byte. */
+  /** Reserved bits, at their position in the first byte. */
   readonly reserved?: number;
 }
 
 const mask = Buffer.from([0x11, 0x22, 0x33, 0x44]);
 
-/** One masked frame, as a client sends it. */
+/** Encodes one masked frame, as a client sends it. */
 export function encodeFrame(payload: string | Buffer, options: FrameOptions = {}): Buffer {
   const { opcode = opcodes.text, fin = true, reserved = 0 } = options;
   const bytes = Buffer.from(payload);
@@ -40,7 +37,7 @@ function frameHead(first: number, length: number): Buffer {
   return head;
 }
 
-/** An upgrade that the listener takes, unless `headers` say otherwise; null leaves one out. */
+/** A valid upgrade request, unless `headers` overrides it; null omits a header. */
 export function upgradeRequest(
   headers: Readonly<Record<string, string | null>> = {},
   target = 'GET /v1/signal',
@@ -63,7 +60,7 @@ export function loginText(sessionKey: string, deviceId = 'TESTDEVICE01', secret 
   return JSON.stringify({ type: 'login', device_id: deviceId, mac });
 }
 
-/** What `readToEnd` resolves to where the server says why it closes, and nothing else. */
+/** The result of `readToEnd` when the server sends only the reason of the close. */
 export function dismissal(
   code: number,
   reason: string,
@@ -92,7 +89,7 @@ export class SignalPeer {
     this.raw.send(encodeFrame(text));
   }
 
-  /** Up to and with the empty line; what there is when the server hangs up first. */
+  /** Reads up to and including the empty line; less when the server closes first. */
   async readHead(): Promise<string> {
     let head = '';
     while (!head.endsWith('\r\n\r\n')) {
@@ -103,7 +100,7 @@ export class SignalPeer {
     return head;
   }
 
-  /** The next frame; null when the server hangs up first. */
+  /** Reads the next frame; null when the server closes first. */
   async readFrame(): Promise<Frame | null> {
     const head = Buffer.from(await this.raw.read(2), 'latin1');
     if (head.length < 2) return null;
@@ -113,7 +110,7 @@ export class SignalPeer {
     return { opcode: (head[0] ?? 0) & 0x0f, payload };
   }
 
-  /** The text of the next frame, which must be one of text. */
+  /** Reads the next frame, which has to be a text. */
   async readText(): Promise<string> {
     const frame = await this.readFrame();
     if (frame?.opcode !== opcodes.text) throw new Error(`opcode ${frame?.opcode ?? 'none'} instead of text`);
@@ -131,7 +128,7 @@ export class SignalPeer {
     return this.readText();
   }
 
-  /** What the server says to the end: texts, and the close frame as `code reason`; `cut` where there was none. */
+  /** Reads everything to the end: texts, and the close frame as `code reason`; `cut`: none. */
   async readToEnd(): Promise<{ readonly texts: readonly string[]; readonly close: string }> {
     const texts: string[] = [];
     for (;;) {

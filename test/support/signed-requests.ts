@@ -1,4 +1,4 @@
-/** Signed requests for tests and benchmarks, as they would stand in the server once the front end has read them. */
+/** Signed requests for tests and benchmarks, as the front end passes them on. */
 import { parseAccessKeyId, parseApplicationId } from '../../src/model/ids.ts';
 import type { Credential } from '../../src/model/registry.ts';
 import {
@@ -13,10 +13,10 @@ import {
 } from '../../src/protocol/tgv1/sign-request.ts';
 import { SigningKeyCache, type SignatureJob } from '../../src/protocol/tgv1/signature.ts';
 
-/** The instant of the signing vectors, where the driven clock starts too. */
+/** The instant of the signing vectors, at which the driven clock starts too. */
 export const signedAtMs = Date.UTC(2026, 10, 20, 8, 30, 0);
 
-/** A credential that may do everything and never ends. */
+/** A credential with all permissions that never expires. */
 export function credentialOf(signing: SigningCredential): Credential {
   const accessKeyId = parseAccessKeyId(signing.accessKeyId);
   const appId = parseApplicationId(signing.appId);
@@ -39,12 +39,12 @@ export const demoCredential = credentialOf({
   appId: '2818153',
 });
 
-/** With all of its headers, for who changes one. */
+/** A signed request with all its headers, for tests that change one. */
 export interface ReceivedRequest extends SignedRequest {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** `target` is path and query as in a request line; header names of any case. */
+/** `target`: path and query as in a request line; header names are case-insensitive. */
 export function received(
   method: string,
   target: string,
@@ -61,7 +61,7 @@ function splitOnce(text: string, separator: string): string[] {
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
-/** A connectivity query signed by the demo credential at the instant of the vectors, unless told otherwise. */
+/** A connectivity query signed by the demo credential at the instant of the vectors, unless `change` overrides it. */
 export function unsigned(change: Partial<UnsignedRequest> = {}): UnsignedRequest {
   return {
     credential: demoCredential,
@@ -80,7 +80,7 @@ export function signed(change: Partial<UnsignedRequest> = {}): ReceivedRequest {
   return received(request.method, `${request.path}?${request.rawQuery}`, signRequest(request), request.body);
 }
 
-/** A server that knows the demo credential, at the instant of the vectors. */
+/** Checks as of a server with the demo credential, at the instant of the vectors. */
 export function checking(change: Partial<CheckDependencies> = {}): CheckDependencies {
   return {
     findCredential: (id) => (id === demoCredential.accessKeyId ? demoCredential : null),
@@ -91,20 +91,20 @@ export function checking(change: Partial<CheckDependencies> = {}): CheckDependen
   };
 }
 
-/** The job that a signed request leaves to verify. */
+/** The verification job of a signed request. */
 export function jobOf(request: SignedRequest, dependencies: CheckDependencies = checking()): SignatureJob {
   const checked = checkRequest(request, dependencies);
   if (!checked.ok) throw new Error(checked.error.message);
   return checked.value.job;
 }
 
-/** `count` valid jobs, each of another request: wakeups and queries by turns. */
+/** `count` valid jobs, each of another request: wakeups and queries in turn. */
 export function distinctJobs(count: number): SignatureJob[] {
   const dependencies = checking();
   return Array.from({ length: count }, (_, index) => jobOf(distinctRequest(index), dependencies));
 }
 
-/** The `index`th of many different requests. */
+/** Request number `index`; all differ. */
 export function distinctRequest(index: number): ReceivedRequest {
   const device = `DEVICE${String(index).padStart(8, '0')}`;
   if (index % 2 === 1) return signed({ rawQuery: `device_id=${device}` });

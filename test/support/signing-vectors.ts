@@ -1,4 +1,4 @@
-/** The twelve vectors of the signing scheme, from the file that an independent signer made. */
+/** The twelve vectors of the signing scheme, from a file that an independent signer produced. */
 import type { HeaderSet } from '../../src/protocol/tgv1/signing-headers.ts';
 import { readFromRoot } from './checkout.ts';
 

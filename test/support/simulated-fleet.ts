@@ -1,4 +1,4 @@
-/** Many devices of `reveille simulate` in this process, at a server of this machine. */
+/** Many devices of `reveille simulate` in this process, connected to a server on this machine. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import { openEndpoints } from '../../src/tools/simulator/device-connections.ts';
@@ -8,7 +8,7 @@ import type { SimulatedDevice } from '../../src/tools/simulator/simulated-device
 export interface FleetPlan extends DeviceFleetOptions {
   readonly devices: readonly SimulatedDevice[];
   readonly sleepPort: number;
-  /** Left out: modules alone. */
+  /** Default: modules only. */
   readonly signalPort?: number;
   readonly heartbeatSeconds: number;
   readonly wakeMode?: WakeMode;

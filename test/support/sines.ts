@@ -1,16 +1,16 @@
-/** Sines as calls carry them, and what of them is found again in samples: frequency, level, and what else is in there. */
+/** Generates sines as calls carry them, and analyses samples: frequency, level, and the noise. */
 
-/** Of full scale. */
+/** Fraction of full scale. */
 export const sineLevel = 0.25;
 const fullScale = 32_768;
 
 export interface SineShape {
   readonly rate: number;
-  /** Of each channel the tones that it has together, Hz; they share its level. */
+  /** Tones of each channel, Hz; they share its level. */
   readonly chords: readonly (readonly number[])[];
 }
 
-/** `fromMs`: where on the sines it begins; interleaved. */
+/** `fromMs`: position in the sines at which the samples start; interleaved. */
 export function sine({ rate, chords }: SineShape, fromMs: number, lengthMs: number): Int16Array<ArrayBuffer> {
   const first = Math.round((fromMs * rate) / 1000);
   const channels = chords.length;
@@ -24,19 +24,18 @@ export function sine({ rate, chords }: SineShape, fromMs: number, lengthMs: numb
   return samples;
 }
 
-/** One of interleaved channels. */
 export function channelOf(samples: Int16Array, channel: number, channels: number): Int16Array {
   return samples.filter((_, at) => at % channels === channel);
 }
 
 export interface TonesView {
-  /** Of full scale, in the order of the tones. */
+  /** Levels as a fraction of full scale, in the order of the tones. */
   readonly levels: readonly number[];
-  /** Decibels of the tones above all that is neither of them. */
+  /** Signal-to-noise ratio, decibels. */
   readonly snr: number;
 }
 
-/** `samples`: of one channel. Tones are half a period apart at least over their length. */
+/** `samples`: one channel. Over its length, any two tones differ by at least half a period. */
 export function findTones(samples: Int16Array, rate: number, tones: readonly number[]): TonesView {
   const left = Float64Array.from(samples);
   const whole = energyOf(left);
@@ -45,7 +44,7 @@ export function findTones(samples: Int16Array, rate: number, tones: readonly num
     subtract(left, waves);
     return Math.hypot(waves.sine, waves.cosine) / fullScale;
   });
-  // Rounding to whole samples is never less than this.
+  // Rounding to whole samples adds at least this much noise.
   const rest = Math.max(energyOf(left), samples.length / 12);
   return { levels, snr: 10 * Math.log10(Math.max(whole - rest, 1) / rest) };
 }
@@ -55,7 +54,7 @@ export function findTone(samples: Int16Array, rate: number, tone: number): { lev
   return { level: levels[0] ?? 0, snr };
 }
 
-/** The frequency that is strongest below 4 kHz, Hz, to within half of one; of a tenth of a second. */
+/** The strongest frequency below 4 kHz, Hz, accurate to half a hertz; uses a tenth of a second. */
 export function strongestTone(samples: Int16Array, rate: number): number {
   const some = Float64Array.from(samples.subarray(0, rate / 10));
   const strongest = (from: number, to: number, step: number): number => {
@@ -77,7 +76,7 @@ interface Waves {
   readonly cosine: number;
 }
 
-/** The sine and the cosine that leave least, by least squares. */
+/** Fits sine and cosine by least squares. */
 function fitTone(samples: Float64Array, rate: number, tone: number): Waves {
   const step = (2 * Math.PI * tone) / rate;
   let [sines, cosines, both, bySine, byCosine] = [0, 0, 0, 0, 0];

@@ -1,6 +1,6 @@
 /**
- * A server of a site as a real process, or with its edges, and the devices, backends and operators that talk
- * to it. Every device of the registry has a secret that is known by its id.
+ * A server of a site as a real process, with or without edges, and the devices, backends and operators that use it. The secret
+ * of each device is derived from its id.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -25,35 +25,33 @@ export function siteDevice(number: number): string {
   return `SITEDEVICE${String(number).padStart(5, '0')}`;
 }
 
-/** By its number in the registry. */
 export function siteIdentity(number: number): { readonly deviceId: string; readonly secret: string } {
   const deviceId = siteDevice(number);
   return { deviceId, secret: secretOf(deviceId) };
 }
 
-/** What a site's registry file has beside one application, its product and its credential. */
+/** Entries of the registry file in addition to one application, its product and its credential. */
 export interface SiteRegistry {
   readonly devices?: number;
   readonly webhooks?: readonly object[];
 }
 
-/** By its number in the registry, or by its id. */
+/** A device by its number in the registry, or by its id. */
 export type NamedDevice = number | string;
 
 const idOf = (device: NamedDevice): string => (typeof device === 'number' ? siteDevice(device) : device);
 
 export class SiteServer {
-  /** Of its data. */
   readonly directory: string;
   readonly #t: Ending;
-  /** `section.key=value` each. */
+  /** Each `section.key=value`. */
   readonly settings: readonly string[];
   readonly #options: readonly string[];
   readonly #credential: SigningCredential;
   #server: ServerProcess | null = null;
   readonly #apis: ApiClient[] = [];
 
-  /** `settings`: beside those that every server of a site has; `options`: of `serve`. */
+  /** `settings`: added to those of every site; `options`: of `serve`. */
   constructor(
     t: Ending,
     directory: string,
@@ -75,7 +73,7 @@ export class SiteServer {
     t.after(() => this.#hangUp());
   }
 
-  /** Again, too, once the one before is gone. */
+  /** Starts the server; may be called again after it has exited. */
   async start(launch: Launch = {}): Promise<void> {
     this.#server = await startServerProcess(this.#t, this.settings, {}, this.#options, launch);
     this.#hangUp();
@@ -97,12 +95,11 @@ export class SiteServer {
     return pid;
   }
 
-  /** A backend's connection, the same every time. */
   get api(): ApiClient {
     return this.#apis[0] ?? assert.fail('a server of a site has an API once it is started');
   }
 
-  /** One more connection, which the kernel gives to one of its workers. */
+  /** A new client, whose connection the kernel assigns to one of the fronts. */
   newApi(credential = this.#credential): ApiClient {
     const api = new ApiClient(this.ports.api, credential);
     this.#apis.push(api);
@@ -114,7 +111,7 @@ export class SiteServer {
     return SleepingModule.connect(this.server.ports.sleep, { deviceId, secret: secretOf(deviceId) });
   }
 
-  /** Acknowledges every message at once, unless told otherwise. `tls`: whom to trust, over TLS. */
+  /** A controller that acknowledges every message at once by default. `tls`: PEM of the authority to trust, over TLS. */
   controller(
     device: NamedDevice,
     options: Partial<Pick<SignalControllerOptions, 'autoAcknowledge' | 'tls'>> = {},
@@ -125,7 +122,7 @@ export class SiteServer {
     return SignalController.connect({ url, deviceId, secret, autoAcknowledge: true, ...options });
   }
 
-  /** What `reveille` says of it, or to it; fails unless the exit code is 0. */
+  /** Runs `reveille` against the server and resolves to its output; fails unless the exit code is 0. */
   async cli(...command: readonly string[]): Promise<string> {
     const { exitCode, stdout, stderr } = await runCli([...command, '--data-dir', this.directory]);
     assert.equal(exitCode, 0, `${command.join(' ')}: ${stderr}`);
@@ -143,18 +140,16 @@ export class SiteServer {
     return (await response.json()) as Answer;
   }
 
-  /** As `/readyz` tells it. */
   async readiness(): Promise<{ readonly status: number; readonly text: string }> {
     const response = await fetch(`http://127.0.0.1:${this.server.ports.ops}/readyz`);
     return { status: response.status, text: await response.text() };
   }
 
-  /** Resolves when it is gone. */
   async kill(): Promise<void> {
     await this.server.command.stop('SIGKILL');
   }
 
-  /** In order. Resolves to the exit code. */
+  /** Stops in order. Resolves to the exit code. */
   async stop(): Promise<number | null> {
     return this.server.command.stop('SIGTERM');
   }
@@ -174,13 +169,16 @@ export class SiteServer {
 
 let wakes = 0;
 
-/** Never a repeat of one before: within a second those would be the same request. */
+/** Wakes a device. Every request differs, so that none counts as a repeat. */
 export function wake(api: ApiClient, device: NamedDevice): Promise<ApiAnswer> {
   wakes += 1;
   return api.wake({ device_id: idOf(device), number: wakes });
 }
 
-/** Asks until the answer is wanted; fails after `waitMs`, with the last answer. Resolves to the milliseconds it took. */
+/**
+ * Repeats a request until the answer is the wanted one. Resolves to the elapsed milliseconds; fails after `hangMsMax` with the
+ * last answer.
+ */
 export async function until(
   ask: () => Promise<ApiAnswer>,
   isWanted: (answer: ApiAnswer) => boolean,
@@ -200,19 +198,18 @@ export const hasCode =
   ({ json }: ApiAnswer): boolean =>
     codes.includes(json.code ?? -1);
 
-/** Its controller is. */
 export function isOnline({ json }: ApiAnswer): boolean {
   const { signal } = (json.data ?? {}) as { signal?: { is_online: boolean } };
   return signal?.is_online === true;
 }
 
 interface SleepTimes {
-  /** Unix seconds. */
+  /** Unix seconds; null: never. */
   readonly last_login_at: number | null;
   readonly last_offline_at: number | null;
 }
 
-/** The login is known; of a site that was started again one before is known, too, which has ended. */
+/** True: a sleep session is open. After a restart of the site, the ended earlier session is known as well. */
 export function isAsleep({ json }: ApiAnswer): boolean {
   const { sleep } = (json.data ?? {}) as { sleep?: SleepTimes };
   const { last_login_at: loginAt = null, last_offline_at: offlineAt = null } = sleep ?? {};
@@ -234,12 +231,10 @@ export function siteRegistry({
   };
 }
 
-/** Of the registry file. */
 export function deviceEntry(device_id: string, secret = secretOf(device_id)): object {
   return { device_id, product_id: 'doorbell', secret, expires_at: null, disabled: false };
 }
 
-/** A device's, in the registry of a site. */
 export function secretOf(deviceId: string): string {
   return `secret of ${deviceId}`;
 }

@@ -1,4 +1,4 @@
-/** Sleep ports for tests: a listener on real sockets, before sessions of test size, in one process or with something between. */
+/** Sleep listeners for tests: on real sockets, in front of simulated sessions, in one process or through an edge link. */
 import assert from 'node:assert/strict';
 import type { Duplex } from 'node:stream';
 import type { SleepAdmissions, SleepConnection } from '../../src/core/ports/device-sessions.ts';
@@ -27,30 +27,29 @@ export interface FrontDeps {
 
 export interface SleepFront {
   readonly listener: SleepListener;
-  /** The listener's end of the connection that logged in last. */
+  /** The listener's side of the connection that logged in last. */
   connection(): SleepConnection;
-  /** Null: every answer comes in the turn of its question. */
+  /** Null: every answer arrives in the turn of its question. */
   readonly answers: HeldAnswers | null;
-  /** Lets what is under way between the listener and the sessions arrive. */
-  settle(): Promise<void>;
-  /** Moves the clock, and lets what that sends arrive on the way. */
+  /** Resolves when pending messages between listener and sessions have arrived. */
+  untilIdle(): Promise<void>;
+  /** Advances the clock and delivers the messages that this sends. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `hold`: what the sessions answer from now on arrives after `release`. */
+/** `withhold`: delays all later answers of the sessions until `release`. */
 export interface HeldAnswers {
-  hold(): void;
+  withhold(): void;
   release(): void;
 }
 
-/** Listens on a free port. */
 export type MakeFront = (deps: FrontDeps, settings?: Partial<SleepSettings>) => Promise<SleepFront>;
 
-/** Turns of the event loop in which everything that was sent inside this process has arrived. */
+/** Turns of the event loop until everything sent in this process has arrived. */
 const settlingTurns = 8;
 
-async function settle(): Promise<void> {
+async function untilIdle(): Promise<void> {
   for (let turn = 0; turn < settlingTurns; turn += 1) await nextTurn();
 }
 
@@ -68,11 +67,10 @@ async function listen(
 async function pass(clock: DrivenClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= deviceTickMs) {
     clock.advance(Math.min(left, deviceTickMs));
-    await settle();
+    await untilIdle();
   }
 }
 
-/** The sessions are those of this process. */
 const inProcess: MakeFront = async (deps, settings = {}) => {
   const { clock, sessions } = deps;
   const listener = await listen(deps, sessions, settings);
@@ -80,13 +78,13 @@ const inProcess: MakeFront = async (deps, settings = {}) => {
     listener,
     connection: () => sessions.connection(),
     answers: null,
-    settle,
+    untilIdle,
     pass: (ms) => pass(clock, ms),
     close: () => listener.close(),
   };
 };
 
-/** Between the listener and the sessions is the link of an edge; of what the core sends, heartbeats alone pass while it is held. */
+/** Connects the listener and the sessions by an edge link; while answers are withheld, only heartbeats of the core pass. */
 const throughEdge: MakeFront = async (deps, settings = {}) => {
   const { clock, sessions, telemetry, log } = deps;
   const progress = new LoopProgress(clock);
@@ -111,7 +109,7 @@ const throughEdge: MakeFront = async (deps, settings = {}) => {
     onEnd: (fault) => assert.equal(fault, null),
   });
   const pair = new DuplexPair();
-  const answers = holdFrames(pair.there);
+  const answers = withholdFrames(pair.there);
   gate.accept(pair.here, true);
   end.attach(pair.there);
   let latest: SleepConnection | null = null;
@@ -123,12 +121,12 @@ const throughEdge: MakeFront = async (deps, settings = {}) => {
     ended: (...ended) => end.ended(...ended),
   };
   const listener = await listen(deps, admissions, settings);
-  await settle();
+  await untilIdle();
   return {
     listener,
     connection: () => latest ?? assert.fail('no module has logged in'),
     answers,
-    settle,
+    untilIdle,
     pass: (ms) => pass(clock, ms),
     async close() {
       await listener.close();
@@ -137,10 +135,10 @@ const throughEdge: MakeFront = async (deps, settings = {}) => {
   };
 };
 
-/** A message with one byte behind its head: a list of a kind alone. */
+/** A heartbeat is a message with one byte after its head: a list with only a kind. */
 const heartbeatBytes = 2;
 
-function holdFrames(stream: Duplex): HeldAnswers {
+function withholdFrames(stream: Duplex): HeldAnswers {
   const frames = new LengthFrameDecoder(linkMessageBytesMax);
   const push = stream.push.bind(stream);
   let held: Buffer[] | null = null;
@@ -154,7 +152,7 @@ function holdFrames(stream: Duplex): HeldAnswers {
     return true;
   };
   return {
-    hold: () => void (held = []),
+    withhold: () => void (held = []),
     release: () => {
       for (const frame of held ?? []) push(frame);
       held = null;
@@ -165,19 +163,19 @@ function holdFrames(stream: Duplex): HeldAnswers {
 export interface SleepFrontKind {
   readonly name: string;
   readonly make: MakeFront;
-  /** Its answers can be held. */
+  /** True: its answers can be withheld. */
   readonly answersLater: boolean;
 }
 
-/** The same tests pass with any of them. */
+/** The same tests run against each of them. */
 export const sleepFronts: readonly SleepFrontKind[] = [
   { name: 'in process', make: inProcess, answersLater: false },
   { name: 'through an edge', make: throughEdge, answersLater: true },
 ];
 
 /**
- * Wakes a peer that does not read until the kernel takes no more: the answer of the first that waits, or null. `connection`:
- * the listener's end.
+ * Wakes a peer that does not read until the kernel's send buffer is full. Resolves to the pending answer of the first wake that
+ * waits, or null. `connection`: the listener's side.
  */
 export async function fillKernel(
   connection: SleepConnection,

@@ -10,7 +10,7 @@ const sampleMax = 255;
 const stabilityOfMeans = (0.01 * sampleMax) ** 2;
 const stabilityOfVariances = (0.03 * sampleMax) ** 2;
 
-/** From -1 to 1; 1: they are the same. Both have one size of at least 8 a side. */
+/** From -1 to 1 (equal). Both planes have one size, at least 8 on each side. */
 export function planeSimilarity(ours: Plane, reference: Plane): number {
   const { width, height } = ours;
   if (width !== reference.width || height !== reference.height) throw new Error('planes of two sizes');

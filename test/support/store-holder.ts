@@ -1,14 +1,13 @@
-/** The thread behind held-store.ts: it begins to write, says so, and waits with its write under way. */
+/** The thread of held-store.ts: begins a write, reports it, and keeps the write open. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../src/lib/assert.ts';
 import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
 import { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
 
-/** What it is given. */
 export interface HoldTask {
   readonly directory: string;
   readonly file: 'state' | 'registry';
-  /** Shared; not 0: let go. */
+  /** Shared; a value other than 0 releases the lock. */
   readonly released: Int32Array;
 }
 

@@ -1,4 +1,4 @@
-/** Call sessions for the tests of those who keep them. */
+/** Call sessions for the tests of stores. */
 import type { CallSession } from '../../src/model/call.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, SessionId, TokenId } from '../../src/model/ids.ts';
@@ -37,7 +37,7 @@ export const videoCall: CallSession = {
   connectedTokens: [],
 };
 
-/** Everything that the other one has not. */
+/** Sets every field that the other call leaves empty. */
 export const audioCall: CallSession = {
   ...videoCall,
   sessionId: '0190b1c2-7d3e-7000-8000-000000000002' as SessionId,
@@ -61,7 +61,6 @@ export function callOf(deviceId: DeviceId, session: CallSession = videoCall): Ca
   return { ...session, deviceId };
 }
 
-/** What is told when it ends. */
 export function endOf({ deviceId, sessionId }: CallSession, atMs = 1_800_000_000_000): EventDraft {
   return {
     type: 'call.ended',

@@ -1,4 +1,4 @@
-/** What members keep where all see it: values for the tests of those who write and read them. */
+/** Shared values of members, for the tests of their codecs. */
 import type { EventDraft } from '../../src/model/events.ts';
 import type { EventId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
 import {
@@ -103,7 +103,7 @@ const deviceCalls: StoredCalls = {
   },
 };
 
-/** Of each kind: what is kept, its bytes, and how they are read. */
+/** For each kind: a value, its bytes, and its decoder. */
 export const storedValues = [
   {
     name: 'a device row',

@@ -1,8 +1,8 @@
-/** The record of a wakeup, for the tests of those who keep, send or tell it. */
+/** The record of a wakeup, for tests of stores, codecs and events. */
 import type { DeviceId, WakeupId } from '../../src/model/ids.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
 
-/** Accepted, and nothing more is known of it; a test names what it reads. */
+/** An accepted wakeup without an outcome; a test sets the fields that it reads. */
 export function acceptedWakeup(change: Partial<WakeupRecord> = {}): WakeupRecord {
   return {
     id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,

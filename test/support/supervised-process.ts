@@ -1,6 +1,6 @@
 /**
- * A child of a supervisor: `sound` serves and does as it is told; `stuck` never says hello, as one whose loader hangs. Its first
- * line has its process id.
+ * A child of a supervisor: `sound` serves and obeys orders; `stuck` never sends hello, as if its loader hung. Its first line
+ * has its process id.
  */
 import { followParent } from '../../src/lib/children/parent-end.ts';
 import { LoopProgress } from '../../src/lib/loop-progress.ts';
@@ -9,7 +9,6 @@ import { SystemClock } from '../../src/lib/system-clock.ts';
 export interface ProgramKind {
   readonly task: { readonly number: number };
   readonly ready: { readonly number: number };
-  /** It throws this. */
   readonly order: string;
   readonly report: 'stopping';
 }

@@ -1,4 +1,4 @@
-/** A supervisor of two children, one of which never says hello. It ends in order when its input does. */
+/** A supervisor of two children, one of which never sends hello. It stops in order at the end of its input. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { ChildLife } from '../../src/server/children/child-life.ts';
 import type { ProgramKind } from './supervised-process.ts';

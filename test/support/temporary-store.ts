@@ -1,15 +1,15 @@
-/** Real LMDB in a directory of the test's own, gone when the test ends. */
+/** A real LMDB store in a temporary directory, removed when the test ends. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 
-/** The end of a test, or of a whole file: a test's context, or `{ after }` of node:test. */
+/** Registers cleanup for the end of a test or file: a test's context, or `{ after }` of node:test. */
 export interface Ending {
   after(run: () => void | Promise<void>): void;
 }
 
-/** What is begun later ends before. */
+/** Runs cleanups in reverse order of registration. */
 export function lastFirst(t: Ending): Ending {
   const ends: (() => void | Promise<void>)[] = [];
   t.after(async () => {
@@ -24,7 +24,7 @@ export function temporaryDirectory(t: Ending): string {
   return directory;
 }
 
-/** A new store; closed when the test ends, before its directory is removed, unless the test closed it. */
+/** Opens a new store; closed when the test ends, unless the test closed it, before its directory is removed. */
 export function temporaryStore(t: Ending): Store {
   const ending = lastFirst(t);
   return closedAfter(ending, openStore(join(temporaryDirectory(ending), 'data')));
@@ -37,7 +37,6 @@ export function closedAfter(t: Ending, store: Store): Store {
   return { ...store, close };
 }
 
-/** Writes a file beside the store's directory and returns its path. */
 export function writeBeside(store: Store, name: string, content: string | Uint8Array): string {
   const path = join(store.directory, '..', name);
   writeFileSync(path, content);

@@ -1,11 +1,11 @@
-/** Certificates of the test's own, one of them in the files that a server was told of. */
+/** Creates certificates for a test; a server's settings name the files of the current one. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 
-/** Why a test of TLS is left out here; false: it is not. */
+/** Reason to skip a test of TLS; false: none. */
 export const noOpenssl =
   spawnSync('openssl', ['version']).status === 0 ? false : 'no openssl here to make a certificate';
 
@@ -24,35 +24,36 @@ export class TestCertificate {
     return this.#path('current.key');
   }
 
-  /** The files, as the section of a listener names them. */
+  /** File settings in a listener's section. */
   get settings(): { readonly tls_cert_file: string; readonly tls_key_file: string } {
     return { tls_cert_file: this.certFile, tls_key_file: this.keyFile };
   }
 
-  /** The same for a server: `section.key=value` each. */
+  /** File settings for a server, each `section.key=value`. */
   overrides(section: 'api' | 'signal' | 'sleep' | 'media'): string[] {
     return Object.entries(this.settings).map(([key, file]) => `${section}.${key}=${file}`);
   }
 
-  /** Puts the certificate of this name, made when it is first asked for, into the files. It is for 127.0.0.1, or for a name with a dot. */
+  /**
+   * Writes the certificate with this name into the files; it is made on first use. Valid for 127.0.0.1, or for a name with a
+   * dot.
+   */
   use(name: string, days = 2): void {
     this.#make(name, days);
     copyFileSync(this.#path(`${name}.crt`), this.certFile);
     copyFileSync(this.#path(`${name}.key`), this.keyFile);
   }
 
-  /** PEM: whom to trust who wants to meet this one. */
+  /** PEM of the certificate that a client has to trust. */
   certificateOf(name: string): Buffer {
     this.#make(name);
     return readFileSync(this.#path(`${name}.crt`));
   }
 
-  /** The files hold no certificate any more. */
   spoil(): void {
     writeFileSync(this.certFile, 'no certificate');
   }
 
-  /** The files hold one certificate and the key of another. */
   mix(certificate: string, key: string): void {
     this.use(key);
     copyFileSync(this.#path(`${certificate}.crt`), this.certFile);
@@ -72,7 +73,6 @@ export class TestCertificate {
   }
 }
 
-/** The name in the certificate that a newcomer is shown. */
 export async function certificateShown(port: number): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   await once(socket, 'secureConnect');

@@ -1,4 +1,4 @@
-/** A journal over a store of a test: by a driven clock, and committed when the test says so if it scripts that. */
+/** A journal over a test's store, on a driven clock, with commits that a test can script. */
 import type { DeviceId, RequestId, ProductId } from '../../src/model/ids.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import { EventStore } from '../../src/storage/events/event-store.ts';
@@ -13,7 +13,7 @@ import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 
-/** How a test commits a batch: as an environment does, or not. */
+/** Commits a batch; a test may script it instead of an LMDB environment. */
 export type Batch = (write: () => void, watch: VisibilityWatch | null) => Promise<void>;
 
 export interface TestJournalSettings extends Partial<Omit<JournalDeps, 'committer'>> {
@@ -27,7 +27,6 @@ export interface TestJournal {
   readonly stored: StoredEvents;
 }
 
-/** Takes events that no record goes with. */
 export class EventJournal extends Journal {
   readonly #events = new JournalSlot<CallsTransition>(this, () => undefined);
 
@@ -69,7 +68,7 @@ export function openJournal(
   return { journal, events: new WritableLog(stored, journal, log), stored };
 }
 
-/** An event that needs no record: the number is in its data, so that a test can tell which it is. */
+/** An event without a record; `number` is in its data and identifies it. */
 export function draftOf(deviceId: string, number = 1, atMs = 1_800_000_000_000): EventDraft {
   return {
     type: 'device.wakeup.expired',

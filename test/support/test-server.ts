@@ -1,4 +1,4 @@
-/** A whole server on free ports with a registry of its own, and hands to call it and sleep at it. */
+/** A whole server on free ports with a registry of its own, and helpers to call it and log devices in. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,11 +32,10 @@ export const testCredentials = {
   second: credential('second'),
   reader: credential('reader'),
   waker: credential('waker'),
-  /** May do everything, for the application that has FOREIGN01. */
+  /** All permissions, for the application that has FOREIGN01. */
   other: credential('other', otherAppId),
 };
 
-/** Bearer keys of bridges. */
 export const testBridgeKeys = { own: 'key-of-a-bridge-of-the-test-application' };
 
 const anHourS = 3600;
@@ -91,25 +90,23 @@ function registryFile(): object {
 
 const registryFileName = 'registry.json';
 
-/** The path of the file it wrote. */
 export async function writeTestRegistry(directory: string): Promise<string> {
   const file = join(directory, registryFileName);
   await writeFile(file, JSON.stringify(registryFile()));
   return file;
 }
 
-/** Settings of each server that a test starts in this process. */
 export const everyServer = { fronts: 0 };
 
 export interface TestServerOptions {
   readonly clock?: Clock;
-  /** Of an earlier server, to start again on what it left. */
+  /** Data directory of an earlier server, to restart on it. */
   readonly dataDirectory?: string;
-  /** `section.key=value` each. */
+  /** Each `section.key=value`. */
   readonly overrides?: readonly string[];
-  /** Where media is carried: inside of the test, without pictures, or as it is in earnest. */
+  /** Place of the media process: `inside` the test, without decoding, or a `child` as in production. */
   readonly media?: 'inside' | 'child';
-  /** Starts the media process inside; absent: startMediaInside. */
+  /** Starts the media process inside. Default: startMediaInside. */
   readonly startMedia?: typeof startMediaInside;
 }
 
@@ -124,14 +121,12 @@ export interface TestServer {
   readonly ports: ListenerPorts;
   readonly log: FakeLog;
   readonly dataDirectory: string;
-  /** A module that is logged in. */
   module(
     deviceId: string,
     options?: { wakeMode?: WakeMode; heartbeatSeconds?: number },
   ): Promise<SleepingModule>;
-  /** A controller that is signed in. */
   controller(deviceId: string, options?: ControllerOptions): Promise<SignalController>;
-  /** Stops the server and leaves its data. */
+  /** Stops the server and keeps its data. */
   halt(): Promise<void>;
   /** Stops the server and removes its data. */
   stop(): Promise<void>;

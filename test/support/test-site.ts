@@ -1,9 +1,9 @@
-/** A server process with the registry that tests have, in a data directory of the test's own. */
+/** A server process with the tests' registry and a temporary data directory. */
 import { SiteServer } from './site-server.ts';
 import { lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
 import { testCredentials, writeTestRegistry } from './test-server.ts';
 
-/** Nothing runs yet. `settings`: `section.key=value` each. */
+/** Prepares a site without starting it. `settings`: each `section.key=value`. */
 export async function newTestSite(t: Ending, ...settings: readonly string[]): Promise<SiteServer> {
   const ending = lastFirst(t);
   const directory = temporaryDirectory(ending);

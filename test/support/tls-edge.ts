@@ -1,4 +1,4 @@
-/** An edge with TLS beside those of a site, linked as one on another machine is. */
+/** An edge with TLS in addition to those of a site, linked as one on another machine. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { TestCertificate } from './test-certificate.ts';
 const host = '127.0.0.1';
 
 export class TlsEdge {
-  /** Settings of the core: `section.key=value` each. */
+  /** Settings of the core, each `section.key=value`. */
   readonly coreSettings: readonly string[];
   readonly #t: Ending;
   readonly #core: string;
@@ -35,7 +35,7 @@ export class TlsEdge {
     return new TlsEdge(t, temporaryDirectory(t), `${host}:${await findFreePort(host)}`);
   }
 
-  /** Once the core waits for it. */
+  /** Call when the core listens for edges. */
   async start(): Promise<void> {
     const own = ['edge.name=tls', `edge.listen=${host}:0`, ...this.#certificate.overrides('sleep')];
     const args = ['edge', '--core', this.#core, '--key-file', this.#keyFile, ...settingArguments(own)];
@@ -44,7 +44,6 @@ export class TlsEdge {
     this.#port = Number(listeners.sleep.split(':').at(-1));
   }
 
-  /** A device of the site logs in. */
   module(device: number): Promise<SleepingModule> {
     const ca = this.#certificate.certificateOf('sleep');
     return SleepingModule.connect(this.#port, { ...siteIdentity(device), tls: { ca } });

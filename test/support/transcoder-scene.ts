@@ -1,4 +1,7 @@
-/** A transcoder pool on scripted threads: a gate holds their frames, the clock is driven, and what was logged and told is kept. */
+/**
+ * A transcoder pool on scripted threads: a gate holds their frames, the clock is driven, and logs and notifications are
+ * recorded.
+ */
 import assert from 'node:assert/strict';
 import type { FrameResult } from '../../src/model/media/picture.ts';
 import type { Transcoder } from '../../src/media/transcoding/transcoder-session.ts';
@@ -10,7 +13,7 @@ import { scriptedFrame, type FrameScript } from './frame-script.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
 
-/** By the first estimate, a tenth of a thread's time. */
+/** By the first estimate this needs a tenth of a thread's time. */
 export const tenth = { request: { width: 640, height: 480 }, maxFps: 1000 / 13 };
 
 const shapes = [{ mode: 'fit_screen', screen: { width: 320, height: 240 } }] as const;
@@ -19,7 +22,6 @@ export class TranscoderScene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly gate = new Gate();
-  /** What the owner was told. */
   readonly wedged: string[] = [];
   #pool: TranscoderPool | null = null;
 
@@ -51,10 +53,10 @@ export class TranscoderScene {
     return Array.from({ length: count }, () => this.session());
   }
 
-  /** Each of them two frames a second of the clock, of `workMs` each. */
+  /** Sends each transcoder two frames per second of the clock, `workMs` each. */
   async send(transcoders: readonly Transcoder[], seconds: number, workMs: number): Promise<void> {
     for (let half = 0; half < seconds * 2; half++) {
-      await Promise.all(transcoders.map((transcoder) => take(transcoder, { workMs })));
+      await Promise.all(transcoders.map((transcoder) => transcode(transcoder, { workMs })));
       this.clock.advance(500);
     }
   }
@@ -69,17 +71,17 @@ export class TranscoderScene {
   }
 }
 
-export function take(transcoder: Transcoder, script: FrameScript = {}): Promise<FrameResult> {
+export function transcode(transcoder: Transcoder, script: FrameScript = {}): Promise<FrameResult> {
   const frame = scriptedFrame(script);
   return transcoder.take(frame, shapes, describeFrame(frame));
 }
 
-export function hold(transcoder: Transcoder): Promise<FrameResult> {
-  return take(transcoder, { isHeld: true });
+export function transcodeHeld(transcoder: Transcoder): Promise<FrameResult> {
+  return transcode(transcoder, { isHeld: true });
 }
 
-/** `session.frames` of the only picture, or the drop. */
-export function told({ pictures, drop }: FrameResult): string | null {
+/** `session.frames` of the only picture, or the drop reason. */
+export function textOf({ pictures, drop }: FrameResult): string | null {
   const [picture] = pictures;
   return picture === undefined || typeof picture === 'string' ? drop : Buffer.from(picture.bytes).toString();
 }

@@ -1,4 +1,4 @@
-/** A site with edges whose program a test replaces, and whose core is upgraded while devices sleep and backends ask. */
+/** A site with edges whose program a test replaces, and whose core is upgraded while devices sleep and backends send requests. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,20 +10,17 @@ import { EdgesSite, type EdgesOptions } from './edges-site.ts';
 import { wake } from './site-server.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 
-/** The program itself. */
 export const sameRelease = `await import(${JSON.stringify(pathToFileURL(mainArgs.at(-1) ?? '').href)});`;
 
 export interface Upgraded {
   readonly pid: number;
-  /** From the order to listen until it serves: requests were held so long at most. */
+  /** Time from the order to listen until the core serves: the longest that requests were queued. */
   readonly held_ms: number;
 }
 
 export class UpgradeSite {
   readonly site: EdgesSite;
-  /** By the number of their device. */
   readonly modules: SleepingModule[] = [];
-  /** Numbers of devices whose socket was closed. */
   readonly closed: number[] = [];
   readonly #program: string;
 
@@ -38,17 +35,16 @@ export class UpgradeSite {
     return new UpgradeSite(await EdgesSite.open(t, { ...options, program }), program);
   }
 
-  /** From now on this is the release in place: the text of a module. */
+  /** Installs a release: the text of a module. */
   install(release: string): void {
     writeFileSync(this.#program, release);
   }
 
-  /** Runs `reveille upgrade`. */
   command(...options: readonly string[]): Promise<CliResult> {
     return runCli(['upgrade', ...options, '--data-dir', this.site.directory]);
   }
 
-  /** So many devices log in, `atOnce` under way. `connect`: by default at an edge of the site. */
+  /** Logs in `count` devices, `atOnce` at a time. `connect`: by default to an edge of the site. */
   async sleep(
     devices: number,
     connect = (device: number): Promise<SleepingModule> => this.site.module(device),
@@ -65,7 +61,7 @@ export class UpgradeSite {
     await Promise.all(Array.from({ length: atOnce }, logIn));
   }
 
-  /** Wakes the device; resolves when the packet has arrived. */
+  /** Wakes the device. Resolves when the packet has arrived. */
   async wakes(device: number): Promise<ApiAnswer> {
     const answer = await wake(this.site.api, device);
     assert.equal(answer.status, 202, answer.text);
@@ -73,7 +69,7 @@ export class UpgradeSite {
     return answer;
   }
 
-  /** By a signal to the process that was started. `which`: it is the first upgrade of the site, or a later one. */
+  /** Upgrades by a signal to the process that was started. `which`: number of the upgrade at this site, from 1. */
   async upgrade(which = 1): Promise<Upgraded> {
     process.kill(this.site.pid, 'SIGUSR2');
     return this.site.server.command.logged<Upgraded>('upgrade: new release serves', which);
@@ -83,7 +79,6 @@ export class UpgradeSite {
     return (await this.site.process('core')).pid;
   }
 
-  /** Lines of the event log, of sessions that ended. */
   async offlineEvents(): Promise<string> {
     return this.site.cli('events', '--type', 'device.sleep.offline', '--json');
   }

@@ -1,4 +1,4 @@
-/** One device that can be put to sleep, woken and brought online, with everything a wakeup needs, in memory. */
+/** One device that can sleep, be woken and come online, with all dependencies of a wakeup in memory. */
 import { noPeers } from '../../src/core/ports/peers.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
@@ -39,13 +39,11 @@ export interface SceneLimits {
   readonly applicationBurst?: number;
   readonly deviceBurst?: number;
   readonly watchedMax?: number;
-  /** The process that watches; left out: the only one. */
 }
 
 export class WakeupScene {
   readonly clock = new DrivenClock();
   readonly registry = new FakeRegistry();
-  /** Every event of the device, whoever wrote it, in order. */
   readonly events: EventDraft[] = [];
   readonly records = new FakeWakeupRecords(this.events);
   readonly telemetry = new FakeTelemetry();
@@ -72,15 +70,15 @@ export class WakeupScene {
     this.#stop = this.watch.start();
   }
 
-  /** The process dies and another starts: the store is all that is left, and what was open is closed in it. */
+  /** The process dies and another starts on its store, where it closes open sessions. */
   restart(): void {
     this.#stop();
     this.endSleep('node_lost');
-    this.goOffline('node_lost');
+    this.disconnectController('node_lost');
     this.#start();
   }
 
-  /** The process dies with the device asleep, and another starts. Its edge may bring the session that is returned. */
+  /** The process dies while the device sleeps, and another starts. The device's edge may then resume the returned session. */
   restartCore(): MovedSession {
     const actor = this.directory.find(testDevice);
     const sessionId = actor?.session('sleep') ?? null;
@@ -96,7 +94,6 @@ export class WakeupScene {
     return moved;
   }
 
-  /** The process dies, and none follows. */
   die(): void {
     this.#stop();
   }
@@ -126,7 +123,7 @@ export class WakeupScene {
     actor?.post({ to: 'sleep', event });
   }
 
-  /** As the edges of a core have them. */
+  /** Sleep sessions as the edges of a core use them. */
   get sessions(): SleepSessions<Admission> {
     const { clock, registry, directory, log } = this;
     const refusedLogins = new RefusedLogins(this);
@@ -149,7 +146,7 @@ export class WakeupScene {
   }
 
   /** The controller signals in; a session that is open is replaced. */
-  comeOnline(): SessionId {
+  connectController(): SessionId {
     const sessionId = this.#session();
     this.directory.claim(testDevice).post({
       to: 'signal',
@@ -161,7 +158,7 @@ export class WakeupScene {
     return sessionId;
   }
 
-  goOffline(reason: SignalEndReason = 'peer_closed'): void {
+  disconnectController(reason: SignalEndReason = 'peer_closed'): void {
     const actor = this.directory.find(testDevice);
     const session = actor?.session('signal') ?? null;
     if (session === null) return;
@@ -175,7 +172,6 @@ export class WakeupScene {
     actor?.post({ to: 'signal', event });
   }
 
-  /** Both applications may speak of the device. */
   shareProduct(): void {
     this.registry.products.set('doorbell', {
       productId: 'doorbell' as ProductId,
@@ -197,7 +193,7 @@ export class WakeupScene {
     };
   }
 
-  /** The code of the answer; 0: accepted. */
+  /** Business code of the answer; 0: accepted. */
   async wake(overrides: Partial<WakeupRequest> = {}): Promise<number> {
     const answer = await submitWakeup(this.deps, this.request(overrides));
     return answer.ok ? 0 : answer.error.code;
@@ -207,8 +203,8 @@ export class WakeupScene {
     return this.records.find(latestOf(appId, requestId as RequestId));
   }
 
-  /** What backends were told of wakeups: `completed made-1`. */
-  told(): string[] {
+  /** The events of wakeups: `completed made-1`. */
+  wakeupEvents(): string[] {
     return this.events.flatMap(({ type, data }) =>
       type.startsWith('device.wakeup.')
         ? [`${type.slice('device.wakeup.'.length)} ${'request_id' in data ? String(data.request_id) : ''}`]

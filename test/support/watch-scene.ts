@@ -1,4 +1,4 @@
-/** One call as those see it who show it to people: what is asked of the server, and what it answers. */
+/** One call from the point of view of a page that shows it: requests to the server and their answers. */
 import type { CallSession } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import { mediaFrameResults } from '../../src/model/media/picture.ts';
@@ -39,10 +39,9 @@ export class WatchScene implements CallMediaDeps, CallPageDeps {
   readonly tickets = new ViewerTickets(this.clock, 6);
   readonly pageTickets = new ViewerTickets(this.clock, 4);
   readonly keys = new WatchKeys(this.clock);
-  /** What the media process says; null: nothing. */
+  /** View that the media process reports; null: none. */
   view: MediaView | null = mediaView;
 
-  /** Kinds of wrong credentials, as they came. */
   readonly refused: string[] = [];
   readonly refusals = { record: (credential: string) => void this.refused.push(credential) };
   readonly files: CallPageDeps['files'] = { send: async (name, reply) => reply.send(name) };
@@ -55,7 +54,7 @@ export class WatchScene implements CallMediaDeps, CallPageDeps {
 
   readonly bridges = { waitsFor: () => null };
 
-  /** `address` null: no media process is there. */
+  /** `address` null: no media process. */
   readonly media = {
     address: { host: '127.0.0.1', port: 8083 } as CallPageDeps['media']['address'],
     view: () => Promise.resolve(this.view),

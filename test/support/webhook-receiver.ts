@@ -1,4 +1,4 @@
-/** Somebody's backend: a real HTTP server that verifies with the reference library and answers as the test says. */
+/** A backend as a real HTTP server that verifies with the reference library and answers as a test scripts. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -12,7 +12,7 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The event, where the reference library found the signature good. */
+  /** The event; null: the reference library rejected the signature. */
   readonly event: Record<string, unknown> | null;
 }
 
@@ -27,7 +27,6 @@ export const status =
 
 export class WebhookReceiver {
   readonly received: Received[] = [];
-  /** Connections that were made to it. */
   connections = 0;
   readonly url: string;
   #answer: Answer = ok;
@@ -37,7 +36,6 @@ export class WebhookReceiver {
     this.url = url;
   }
 
-  /** Gone when the test ends. */
   static async start(
     t: Ending,
     tls: { readonly cert: string; readonly key: string } | null = null,
@@ -53,7 +51,7 @@ export class WebhookReceiver {
       receiver.connections += 1;
       sockets.add(socket);
     });
-    server.on('request', (request, response) => void receiver.#take(request, response));
+    server.on('request', (request, response) => void receiver.#receive(request, response));
     t.after(() => {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -61,18 +59,17 @@ export class WebhookReceiver {
     return receiver;
   }
 
-  /** From now on. */
   answer(answer: Answer): void {
     this.#answer = answer;
   }
 
-  /** One after the other, then the last one again and again. */
+  /** Answers in turn, then repeats the last one. */
   answerInTurn(...answers: readonly Answer[]): void {
     const left = [...answers];
     this.#answer = (...args) => (left.length > 1 ? left.shift() : left[0])?.(...args);
   }
 
-  /** Resolves when this many requests have come, since it began. */
+  /** Resolves when `count` requests have arrived since the start. */
   async until(count: number): Promise<readonly Received[]> {
     while (this.received.length < count)
       await new Promise<void>((resolve) => {
@@ -81,7 +78,7 @@ export class WebhookReceiver {
     return this.received;
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();

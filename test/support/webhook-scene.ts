@@ -1,4 +1,4 @@
-/** Webhooks in a process: a driven clock, a log and a registry in memory, and a receiver that answers as the test says. */
+/** Webhooks in one process: a driven clock, a log and a registry in memory, and a receiver whose answers a test scripts. */
 import { setImmediate } from 'node:timers/promises';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
@@ -60,7 +60,6 @@ export class MemoryLog implements LogPages {
     return event;
   }
 
-  /** Everything up to `sequence`. */
   forget(sequence: number): void {
     this.#events.splice(0, sequence - this.#forgotten);
     this.#forgotten = sequence;
@@ -103,7 +102,7 @@ export const good: WebhookAnswer = { kind: 'delivered', status: 200 };
 export const bad: WebhookAnswer = { kind: 'failed', status: 500, reason: 'answered 500' };
 export const gone: WebhookAnswer = { kind: 'gone', status: 410, reason: 'answered 410' };
 
-/** Its attempts wait until the test answers them, unless `automatic` answers at once. */
+/** Attempts stay pending until the test answers them, unless `automatic` answers at once. */
 export class ScriptedSender implements WebhookSender {
   readonly #clock: DrivenClock;
   readonly sent: Sent[] = [];
@@ -141,7 +140,6 @@ export class ScriptedSender implements WebhookSender {
 export interface SceneOptions {
   readonly limits?: Partial<WebhookLimits>;
   readonly hooks?: readonly Webhook[];
-  /** Of an earlier scene, as a restart finds them. */
   readonly before?: WebhookScene;
   readonly deliveries?: DeliveryStore;
   readonly random?: () => number;
@@ -160,7 +158,7 @@ export class WebhookScene {
   readonly service: WebhookAdmin;
   readonly #life: MortalClock;
 
-  /** A jitter of exactly nothing unless `random` says otherwise. */
+  /** The jitter is zero unless `random` is set. */
   constructor(options: SceneOptions = {}) {
     const { before, limits = {}, random = () => 0.5 } = options;
     this.clock = before?.clock ?? options.clock ?? new DrivenClock();
@@ -178,24 +176,22 @@ export class WebhookScene {
     this.engine.start(events.head);
   }
 
-  /** Appends an event for each device and says so once. */
+  /** Appends an event for each device and notifies once. */
   async happen(...deviceIds: readonly string[]): Promise<void> {
     for (const deviceId of deviceIds) this.events.append(deviceId);
     this.engine.advance(this.events.head);
     await this.quiet();
   }
 
-  /** Sequences that are under way, in the order in which they were sent. */
+  /** Sequences of the pending attempts, in sending order. */
   get underWay(): number[] {
     return this.sender.waiting.map(({ sequence }) => sequence);
   }
 
-  /** Sequences of all attempts up to now. */
   get attempted(): number[] {
     return this.sender.sent.map(({ sequence }) => sequence);
   }
 
-  /** The attempt of this event that is under way ends so. */
   async answer(sequence: number, answer: WebhookAnswer): Promise<void> {
     const sent = this.sender.waiting.find((waiting) => waiting.sequence === sequence);
     if (sent === undefined) throw new Error(`no attempt of ${sequence} is under way`);
@@ -208,7 +204,7 @@ export class WebhookScene {
     await this.quiet();
   }
 
-  /** Lets everything run that waits for nothing but its turn. */
+  /** Resolves when everything that needs no time is done. */
   async quiet(): Promise<void> {
     for (let turn = 0; turn < 4; turn++) await setImmediate();
   }
@@ -219,7 +215,7 @@ export class WebhookScene {
     return hook;
   }
 
-  /** What a crash leaves: what was committed, and the log. */
+  /** Restarts with the committed state and the log, as after a crash. */
   crash(options: SceneOptions = {}): WebhookScene {
     this.#life.end();
     return new WebhookScene({ ...options, before: this });

@@ -1,6 +1,6 @@
 /**
- * A call at a whole server, by plain WebSockets and with headers of frames written by hand: nothing of the server reads or
- * writes what goes over the wire here. Source: calls-and-media.md, Legs.
+ * A call at a whole server by plain WebSockets and hand-written frame headers: no code of the server encodes or decodes them.
+ * Source: calls-and-media.md, Legs.
  */
 import type { TestContext } from 'node:test';
 import type { Size } from '../../src/model/call.ts';
@@ -9,7 +9,6 @@ import { opsOf } from './driven-server.ts';
 import { bridgePath, MediaPeer } from './media-peer.ts';
 import type { TestServer } from './test-server.ts';
 
-/** To be set as `media.bridge_keys`. */
 export const developmentKey = 'key-of-a-development-bridge';
 
 export const videoFormats = { h264: 1, h265: 2, mjpeg: 3, i420: 4 } as const;
@@ -60,13 +59,12 @@ export interface WireCall {
   readonly device: MediaPeer;
   readonly bridge: MediaPeer;
   readonly connectDevice: () => Promise<MediaPeer>;
-  /** It has been told to start. */
   readonly connectBridge: () => Promise<MediaPeer>;
 }
 
 let rooms = 0;
 
-/** Both legs are there; it ends with the test. `change`: of the body that the backend sends. */
+/** Connects both legs; the call ends with the test. `change`: fields of the backend's request. */
 export async function placeWireCall(
   t: TestContext,
   server: TestServer,
@@ -87,7 +85,7 @@ export async function placeWireCall(
   const device = await connectDevice();
   const bridge = await connectBridge();
   t.after(async () => {
-    // It may have ended by then.
+    // The call may have ended already.
     await opsOf(server)
       .change('/v1/calls/end', { session })
       .catch(() => undefined);
@@ -96,11 +94,11 @@ export async function placeWireCall(
   return { session, token, device, bridge, connectDevice, connectBridge };
 }
 
-/** The next text of this type; others before it are passed over. */
+/** The next text of this type; skips others. */
 export async function textOf(leg: MediaPeer, type: string): Promise<Readonly<Record<string, unknown>>> {
   for (;;) {
     const text = await leg.nextText();
-    if (text === null) throw new Error(`closed before it was told ${type}: ${await leg.closed}`);
+    if (text === null) throw new Error(`closed before it received ${type}: ${await leg.closed}`);
     const message = JSON.parse(text) as Readonly<Record<string, unknown>>;
     if (message['type'] === type) return message;
   }

@@ -1,4 +1,4 @@
-/** For a command that a test starts: an environment in which the optional package is not installed. */
+/** An environment in which the optional package is not installed, for a command that a test starts. */
 
 const resolver = `
 export async function resolve(specifier, context, next) {

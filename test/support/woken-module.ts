@@ -1,15 +1,15 @@
-/** A sleeping module whose packets are told apart by their custom data, in whatever order it is woken. */
+/** A sleeping module that identifies its packets by their custom data, in whatever order they arrive. */
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 
 export class WokenModule {
   readonly #module: SleepingModule;
-  /** Custom data of packets that nobody has awaited yet: of wakeups too whose answer was lost. */
+  /** Custom data of packets that were not awaited yet, including those of wakeups whose answer was lost. */
   readonly #arrived = new Set<string>();
   readonly #awaited = new Map<string, () => void>();
 
   constructor(module: SleepingModule) {
     this.#module = module;
-    // It is gone in the end.
+    // Reading rejects when the module closes at the end.
     this.#read().catch(() => undefined);
   }
 

@@ -1,4 +1,4 @@
-/** A Debian 13 whose first process is systemd, in namespaces and a control group of its own, without a network. */
+/** Boots a Debian 13 with systemd as the first process, in its own namespaces and control group, without a network. */
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 import { changes, enterDebian, findFault, makeDebianRoot } from '../support/debian-root.ts';
@@ -8,12 +8,12 @@ const run = promisify(execFile);
 
 type Typed = (script: string) => Promise<string>;
 
-/** Settings of the whole machine, which have to stay as they are; the named ones, which may be written, are files there. */
+/** Kernel settings of the whole machine, which have to stay unchanged; these writable ones are replaced by files. */
 const shared = ['fs', 'kernel', 'vm'];
 const written = ['fs/file-max', 'fs/nr_open', 'kernel/core_pattern', 'kernel/pid_max'];
 const devices = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
-/** Behind the namespaces. `first`: the first process. */
+/** Script that prepares the namespaces. `first`: the first process. */
 function prepareSystem(first: string): string {
   return [
     'mount -t proc proc proc',
@@ -47,7 +47,7 @@ const removeGroup = [
   'find "$group" -depth -type d -exec rmdir {} +',
 ].join('\n');
 
-/** The reason why this machine boots no Debian 13; null: it may. */
+/** Reason why this machine cannot boot a Debian 13; null: it can. */
 export function findBootFault(): string | null {
   const fault = makeDebianRoot();
   if (fault !== null) return fault;
@@ -56,11 +56,11 @@ export function findBootFault(): string | null {
 }
 
 /**
- * Boots it, with changes of the root by `steps`. Resolves, when every unit has started, to what runs a script in its root's home
- * and resolves to what that prints. All of its processes end with the test.
+ * Boots the system after `steps` have changed the root. When every unit has started, resolves to a function that runs a script
+ * in root's home and resolves to its output. All its processes end with the test.
  */
 export async function bootDebian(t: Ending, steps: readonly string[]): Promise<Typed> {
-  // Its processes end when its input does, also that of a test that was killed.
+  // Its processes end when their input does, even if the test was killed.
   const end = '{ read -r _ <&3 || echo 1 >"$group/cgroup.kill"; } &';
   const command = enterDebian([...steps, ...ownGroup], `exec 3<&0\n${end}\n${start} || true\n${removeGroup}`);
   const [program, ...args] = [...command, prepareSystem('/usr/lib/systemd/systemd --system')];
@@ -77,7 +77,7 @@ export async function bootDebian(t: Ending, steps: readonly string[]): Promise<T
   const env = ['HOME=/root', 'PATH=/usr/local/bin:/usr/sbin:/usr/bin'];
   const type = async (typed: string): Promise<string> =>
     (await run('nsenter', [...enter, 'env', '-i', ...env, 'sh', '-ec', typed])).stdout;
-  // One unit fails: there are no modules for this kernel.
+  // One unit fails, since there are no modules for this kernel.
   await type('until systemctl is-system-running --wait | grep -E "running|degraded"; do sleep 0.1; done');
   return type;
 }

@@ -1,6 +1,6 @@
 /**
- * The part on systemd of deploy/README.md, word for word: on a Debian 13 that systemd has booted, the page's block installs the
- * packed tarball, and its units run, wake a device, reload and take over the next release.
+ * Follows the systemd part of deploy/README.md word for word: on a Debian 13 booted by systemd, the page's block installs the
+ * packed tarball, and its units run, wake a device, reload, and adopt the next release.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -14,14 +14,14 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 import { bootDebian } from './booted-debian.ts';
 
 const page = readFromRoot('deploy/README.md');
-/** The working directory of the page's reader, with a tarball and settings. */
+/** Working directory of the page's reader, with a tarball and settings. */
 const work = temporaryDirectory({ after });
 
 function inCheckout(program: string, ...args: string[]): string {
   return execFileSync(program, args, { cwd: fileURLToPath(checkout), encoding: 'utf8' }).trim();
 }
 
-/** The first block of the page's part on systemd. */
+/** The first block of the systemd part. */
 function installBlock(): string {
   const [, block] = /^## systemd$[\s\S]*?^```sh\n([\s\S]*?)^```/m.exec(page) ?? [];
   return block ?? assert.fail('the page has no block');
@@ -45,16 +45,16 @@ mkdirSync(cache, { recursive: true });
 const type = await bootDebian({ after }, [
   bindInDebian(process.execPath, '/usr/local/bin/node'),
   npmInDebian(),
-  // The archives that the lock file names are in the cache since the checkout was installed.
+  // npm's cache has the archives of the lock file since the checkout was installed.
   bindInDebian(cache, '/root/.npm'),
   'echo offline=true >root/.npmrc',
   bindInDebian(work, '/root/work'),
 ]);
-/** As the page says for the command line there. */
+/** Prefix of the command line, as the page gives it. */
 const asServer = 'sudo -u reveille reveille --data-dir /var/lib/reveille';
 const key = '/var/lib/reveille/key.json';
 
-test('the block of the page installs the tarball, and the server of the unit comes up', async () => {
+test("the block of the page installs the tarball, and the unit's server starts", async () => {
   await type(`cd work\n${installBlock()}`);
   await type(`until ${asServer} status --site; do sleep 0.5; done >/dev/null 2>&1`);
   assert.equal(await type('systemctl is-active reveille'), 'active\n');
@@ -72,7 +72,7 @@ test('a sleeping device of the installed server is woken', async () => {
   assert.match(await type(`${asServer} wake DOOR-1 --credential ${key}`), /the packet left at/);
 });
 
-test('a reload replaces the core by the release in place, and disconnects no sleeping device', async () => {
+test('a reload starts a core of the installed release, and disconnects no sleeping device', async () => {
   assert.match(page, /unpacked elsewhere and renamed\), then `systemctl reload reveille`/);
   const asleep = await type(`${asServer} status DOOR-1 | grep -o 'asleep since [^ ]*'`);
   await type(`

@@ -88,7 +88,7 @@ export class EventMirror {
       { head: mirror.head, last },
       'the event stream of NATS was made anew; it is emptied, and goes on behind the newest event of this node',
     );
-    await source.goOnBehind(this.position);
+    await source.resumeAfter(this.position);
   }
 }
 

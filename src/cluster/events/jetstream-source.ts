@@ -54,7 +54,7 @@ export class JetStreamSource implements TailSource {
     return found?.seq ?? 0;
   }
 
-  async goOnBehind(sequence: number): Promise<void> {
+  async resumeAfter(sequence: number): Promise<void> {
     const manager = await this.#link.jetstream().jetstreamManager(false);
     await manager.streams.purge(this.stream, { seq: sequence + 1 });
   }

@@ -35,7 +35,7 @@ export interface TailSource {
   /** The sequence of its newest message; 0: it has none. */
   newest(): Promise<number>;
   /** Drops what is in the stream, and has it go on behind `sequence`. */
-  goOnBehind(sequence: number): Promise<void>;
+  resumeAfter(sequence: number): Promise<void>;
 }
 
 export interface TailDeps {

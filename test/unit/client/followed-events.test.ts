@@ -12,7 +12,7 @@ import {
   playScript,
   refused,
   reply,
-  settled,
+  untilIdle,
   silence,
   success,
   unanswered,
@@ -52,7 +52,7 @@ test('events come one after the other, each with where to go on when it is done'
     [page(['a', 'b'], 'c2'), page([], 'c3'), page(['c'], 'c4')],
     { after: 'c0', limit: 2, waitS: 20 },
   );
-  await settled();
+  await untilIdle();
   assert.deepEqual(told, ['a c0', 'b c2', 'c c4']);
   const targets = transport.requests.map(({ target }) => target);
   assert.deepEqual(
@@ -65,7 +65,7 @@ test('events come one after the other, each with where to go on when it is done'
 
 test('from the oldest on, an event within the first page has no cursor yet', async () => {
   const { told, client } = follow([page(['a', 'b'], 'c2')]);
-  await settled();
+  await untilIdle();
   assert.deepEqual(told, ['a null', 'b c2']);
   client.close();
 });
@@ -74,9 +74,9 @@ test('now is fixed without waiting, so that a lost answer loses no event', async
   const { told, transport, clock, client } = follow([page([], 'c7'), unanswered(), page(['a'], 'c8')], {
     after: 'latest',
   });
-  await settled();
+  await untilIdle();
   clock.advance(1000);
-  await settled();
+  await untilIdle();
   assert.deepEqual(told, ['a c8']);
   assert.deepEqual(
     transport.requests.map(({ target }) => target),
@@ -92,7 +92,7 @@ test('now is fixed without waiting, so that a lost answer loses no event', async
 
 test('what the log has lost is said with the next event, and once', async () => {
   const { told, client } = follow([page([], 'c4', true), page(['a', 'b'], 'c6')], { after: 'c0' });
-  await settled();
+  await untilIdle();
   assert.deepEqual(told, ['a c4 truncated', 'b c6']);
   client.close();
 });
@@ -105,16 +105,16 @@ test('a server that cannot be reached is left alone for longer and longer, up to
     { after: 'c0', onTrouble },
   );
   for (const [made, seconds] of [1, 2, 4, 8, 16, 30, 30].entries()) {
-    await settled();
+    await untilIdle();
     assert.equal(transport.requests.length, made + 1);
     clock.advance(seconds * 1000 - 1);
-    await settled();
+    await untilIdle();
     assert.equal(transport.requests.length, made + 1);
     clock.advance(1);
   }
-  await settled();
+  await untilIdle();
   clock.advance(1000);
-  await settled();
+  await untilIdle();
   assert.deepEqual(told, ['a c1', 'b c2']);
   assert.equal(troubles.length, 8);
   assert.ok(troubles.every((error) => error instanceof ReveilleUnreachableError));
@@ -129,10 +129,10 @@ test('what may pass is waited for: too many readers, a store that cannot be read
     onTrouble: ({ name }) => void troubles.push(name),
   });
   for (const seconds of [1, 2, 4, 8, 16]) {
-    await settled();
+    await untilIdle();
     clock.advance(seconds * 1000);
   }
-  await settled();
+  await untilIdle();
   assert.deepEqual(told, ['a c1']);
   const { name } = ReveilleRefusedError;
   assert.deepEqual(troubles, [name, name, name, ReveilleProtocolError.name, ReveilleProtocolError.name]);
@@ -158,7 +158,7 @@ for (const [when, script] of [
   test(`its signal ends it: while it ${when}`, async () => {
     const ending = new AbortController();
     const { over, clock } = follow(script, { after: 'c0', signal: ending.signal });
-    await settled();
+    await untilIdle();
     ending.abort();
     assert.equal(await over, undefined);
     assert.equal(clock.pendingTimers, 0);
@@ -187,17 +187,17 @@ test('who stops reading asks for nothing more, and leaves nothing behind', async
     assert.equal(followed.event.id, 'a');
     break;
   }
-  await settled();
+  await untilIdle();
   assert.equal(transport.requests.length, 1);
   assert.equal(clock.pendingTimers, 0);
 });
 
 test('a server that waits for nothing, as one that is being stopped, is asked once a second', async () => {
   const { clock, transport, client } = follow([page([], 'c0'), page([], 'c0')], { after: 'c0' });
-  await settled();
+  await untilIdle();
   assert.equal(transport.requests.length, 1);
   clock.advance(1000);
-  await settled();
+  await untilIdle();
   assert.equal(transport.requests.length, 2);
   client.close();
 });

@@ -12,7 +12,7 @@ import {
   playScript,
   refused,
   reply,
-  settled,
+  untilIdle,
   success,
   unanswered,
   unsent,
@@ -58,7 +58,7 @@ const queries: readonly Endpoint[] = [
 async function isRepeated(endpoint: Endpoint, first: ScriptEntry): Promise<boolean> {
   const { clock, transport, client } = playScript([first, success({})]);
   const asked = asks[endpoint](client).catch(() => undefined);
-  await settled();
+  await untilIdle();
   clock.advance(60_000);
   await asked;
   return transport.requests.length === 2;
@@ -102,7 +102,7 @@ for (const [name, ending, repeated] of endings)
 test('every attempt is signed anew, at its own time', async () => {
   const { clock, transport, client } = playScript([unanswered(), success({})], { delayMsMin: 1000 });
   const asked = client.connectivity('D');
-  await settled();
+  await untilIdle();
   clock.advance(1000);
   await asked;
   assert.deepEqual(transport.sent('X-Tg-Date'), ['20261120T083000Z', '20261120T083001Z']);
@@ -115,9 +115,9 @@ test('waits double up to their bound, and end with the attempts', async () => {
   const { clock, transport, client } = playScript(Array.from({ length: 5 }, unsent), settings);
   const asked = client.connectivity('D').catch((error: unknown) => error);
   for (const [made, delayMs] of [200, 400, 500, 500].entries()) {
-    await settled();
+    await untilIdle();
     clock.advance(delayMs - 1);
-    await settled();
+    await untilIdle();
     assert.equal(transport.requests.length, made + 1);
     clock.advance(1);
   }
@@ -128,7 +128,7 @@ test('waits double up to their bound, and end with the attempts', async () => {
 test('chance makes a wait up to half shorter', async () => {
   const { clock, client } = playScript([unsent(), success({})], {}, () => 0.999_999);
   const asked = client.connectivity('D');
-  await settled();
+  await untilIdle();
   clock.advance(101);
   assert.equal((await asked).ok, true);
 });
@@ -138,9 +138,9 @@ test('a Retry-After is waited for, of a gateway too, and chance comes on top', a
   for (const first of [refused(50301, headers), reply(503, 'full', headers)]) {
     const { clock, transport, client } = playScript([first, success({})]);
     const asked = client.wake('D');
-    await settled();
+    await untilIdle();
     clock.advance(2199);
-    await settled();
+    await untilIdle();
     assert.equal(transport.requests.length, 1);
     clock.advance(1);
     assert.equal((await asked).ok, true);
@@ -179,9 +179,9 @@ test('a wakeup has one request id and one signature over all its attempts, made 
     success({}, 202),
   ]);
   const asked = client.wake('D');
-  await settled();
+  await untilIdle();
   clock.advance(200);
-  await settled();
+  await untilIdle();
   clock.advance(400);
   await asked;
   await client.wake('D');
@@ -217,7 +217,7 @@ test('a call that is ended while it waits is not sent again', async () => {
   const { clock, transport, client } = playScript([unsent()]);
   const ending = new AbortController();
   const asked = client.connectivity('D', { signal: ending.signal });
-  await settled();
+  await untilIdle();
   ending.abort(new Error('no longer wanted'));
   await assert.rejects(asked, /no longer wanted/);
   assert.equal(clock.pendingTimers, 0);

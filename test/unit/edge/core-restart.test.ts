@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionTicket } from '../../../src/core/ports/device-sessions.ts';
 import type { EdgeGate } from '../../../src/edge/edge-gate.ts';
-import { EdgeScene, settle, type SceneEdge } from '../../support/edge-scene.ts';
+import { EdgeScene, untilIdle, type SceneEdge } from '../../support/edge-scene.ts';
 import { testDevice } from '../../support/fakes.ts';
 
 class Restart {
@@ -30,7 +30,7 @@ class Restart {
   async kill(): Promise<EdgeGate> {
     const { core } = this.scene;
     void this.scene.gate.close();
-    await settle();
+    await untilIdle();
     core.sleepRecords.records.clear();
     for (const [deviceId, record] of this.#committed) core.sleepRecords.records.set(deviceId, record);
     core.events.splice(this.#told);

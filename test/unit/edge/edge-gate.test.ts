@@ -7,7 +7,7 @@ import { linkHandshakeMsMax, linkMessageBytesMax, linkSilenceMsMax } from '../..
 import { encodeEdgeMessage, type SentByEdge } from '../../../src/protocol/edge-link/edge-codec.ts';
 import { edgeLinkVersion, type BroughtSession } from '../../../src/protocol/edge-link/edge-message.ts';
 import { DuplexPair } from '../../support/duplex-pair.ts';
-import { EdgeScene, settle } from '../../support/edge-scene.ts';
+import { EdgeScene, untilIdle } from '../../support/edge-scene.ts';
 
 const hello = {
   kind: 'hello',
@@ -42,7 +42,7 @@ class RawEdge {
       const payload = message.kind === 'raw' ? packPlain(message.value) : encodeEdgeMessage(message);
       this.pair.there.write(encodeLengthFrame(payload));
     }
-    await settle();
+    await untilIdle();
   }
 
   get isCut(): boolean {
@@ -103,7 +103,7 @@ test('the gate waits until the given number of local edges accept modules', asyn
   const elsewhere = await scene.edge({ name: 'far', instance: 'instance-3' }, false).link();
   first.end.listening(first.port);
   elsewhere.end.listening(elsewhere.port);
-  await settle();
+  await untilIdle();
   assert.equal(isReady, false);
   second.end.listening(second.port);
   await second.link();
@@ -116,7 +116,7 @@ test('sockets of all edges are added up', async () => {
     const edge = await scene.edge({ name, instance: name }).link();
     edge.end.listening(edge.port);
   }
-  await settle();
+  await untilIdle();
   assert.equal(scene.gate.socketCount, 6);
 });
 
@@ -152,7 +152,7 @@ test('the core writes the log lines of an edge under its name', async () => {
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   edge.end.log.warn({ port: 8081 }, 'the port is slow');
-  await settle();
+  await untilIdle();
   assert.deepEqual(scene.core.log.lines.at(-1), {
     level: 'warn',
     fields: { edge: 'edge-1', said: { port: 8081 } },
@@ -169,7 +169,7 @@ test('a drain divides its rate among the local edges', async () => {
     await edge.link();
     edge.end.listening(edge.port);
   }
-  await settle();
+  await untilIdle();
   assert.equal(await scene.gate.drain(1000, 30_000), 0);
   assert.deepEqual(
     edges.map(({ port }) => port.orders),
@@ -297,7 +297,7 @@ test('an edge ends the link to a core of an incompatible version with a sentence
   edge.end.attach(pair.there);
   pair.here.resume();
   pair.here.write(encodeLengthFrame(packPlain({ kind: 'hello', version: 9 })));
-  await settle();
+  await untilIdle();
   assert.deepEqual(edge.faults, [
     'the core speaks version 9 of the edge link, and this end version 1: run the same release on both',
   ]);
@@ -390,7 +390,7 @@ test('edges keep their sessions when the gate closes, and it accepts no new edge
   const scene = new EdgeScene();
   const edge = await scene.edge().link();
   const module = await edge.login();
-  await Promise.all([scene.gate.close(), settle()]);
+  await Promise.all([scene.gate.close(), untilIdle()]);
   assert.deepEqual([edge.faults, module.connection.closes], [[null], []]);
   await edge.link();
   assert.deepEqual(edge.faults, [null, null]);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { disconnectDevice } from '../../../src/core/devices/disconnect-device.ts';
 import type { DeviceId } from '../../../src/model/ids.ts';
 import { edgeAwayMsMax, edgeWakeMarginMs } from '../../../src/model/sleep.ts';
-import { EdgeScene, settle } from '../../support/edge-scene.ts';
+import { EdgeScene, untilIdle } from '../../support/edge-scene.ts';
 import { testDevice } from '../../support/fakes.ts';
 
 function connectionOf({ core }: EdgeScene, deviceId = testDevice) {
@@ -118,8 +118,8 @@ test('a wakeup that the edge does not answer is unknown after the write deadline
   assert.equal(result, '');
   await scene.pass(edgeWakeMarginMs + 100);
   assert.equal(result, 'unknown');
-  connection.settle('written');
-  await settle();
+  connection.completeWakes('written');
+  await untilIdle();
 });
 
 test('a pending wakeup is unknown when the link is cut, and the next one finds the edge unreachable', async () => {
@@ -129,7 +129,7 @@ test('a pending wakeup is unknown when the link is cut, and the next one finds t
   connection.immediately = null;
   const linked = connectionOf(scene);
   const woken = linked.wake(null);
-  await settle();
+  await untilIdle();
   await edge.cut();
   assert.equal(await woken, 'unknown');
   assert.equal(await linked.wake(null), 'unreachable');
@@ -146,7 +146,7 @@ test('a close by the core reaches the edge, and the connection takes no wakeup a
   const linked = connectionOf(scene);
   linked.close('kicked');
   assert.deepEqual([linked.isOpen, await linked.wake(null)], [false, 'refused']);
-  await settle();
+  await untilIdle();
   assert.deepEqual([connection.closes, edge.end.sessionCount], [['kicked'], 0]);
 });
 
@@ -168,7 +168,7 @@ test('sessions of a lost local edge end over several turns', async () => {
     scene.core.registry.addDevice({ deviceId });
     edge.ask({ deviceId });
   }
-  await settle();
+  await untilIdle();
   assert.equal(scene.gate.sessionCount, 250);
   await edge.cut();
   for (const deviceId of devices)
@@ -243,7 +243,7 @@ test('a restarted core resumes the sessions of an edge without an event', async 
   const module = await edge.login();
   const ended = await edge.login({ deviceId: 'D2' as DeviceId });
   void scene.gate.close();
-  await settle();
+  await untilIdle();
   await edge.hangUp(ended, 'reset');
   await edge.link(scene.restart());
   assert.deepEqual(scene.history(), ['opened 1']);
@@ -266,7 +266,7 @@ test('a session that is kicked while the core adopts it is closed at its edge', 
   const edge = await scene.edge().link();
   const module = await edge.login();
   void scene.gate.close();
-  await settle();
+  await untilIdle();
   const gate = scene.restart();
   await edge.link(gate);
   assert.deepEqual(module.connection.closes, ['kicked']);
@@ -281,12 +281,12 @@ test('an edge resumes more sessions than fit into one message', async () => {
     scene.core.registry.addDevice({ deviceId });
     edge.ask({ deviceId });
   }
-  await settle();
+  await untilIdle();
   void scene.gate.close();
-  await settle();
+  await untilIdle();
   const gate = scene.restart();
   await edge.link(gate);
-  await settle();
+  await untilIdle();
   assert.equal(gate.sessionCount, 950);
   assert.equal(scene.core.events.length, 950);
 });
@@ -296,7 +296,7 @@ test('a login waits for the core, and is dropped when the module disconnects', a
   const edge = await scene.edge().link();
   scene.core.registry.addDevice({ deviceId: 'D2' as DeviceId });
   void scene.gate.close();
-  await settle();
+  await untilIdle();
   const [waiting, gone] = [edge.ask(), edge.ask({ deviceId: 'D2' as DeviceId })];
   await scene.pass(2000);
   assert.deepEqual([waiting.answer, gone.answer], [null, null]);
@@ -321,7 +321,7 @@ test('an unanswered login is sent again after the link was cut', async () => {
   const edge = await scene.edge({}, false).link();
   const module = edge.ask();
   // The request is sent, and the answer is lost.
-  await Promise.all([edge.cut(), settle()]);
+  await Promise.all([edge.cut(), untilIdle()]);
   await scene.pass(2000);
   await edge.link();
   assert.equal(scene.core.directory.find(testDevice)?.session('sleep'), module.ticket.sessionId);

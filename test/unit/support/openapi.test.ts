@@ -1,11 +1,11 @@
-/** The check of answers against a document, held against a document of its own: each rule with a wrong answer that it must see. */
+/** Tests the OpenAPI check with a document of its own: for each rule a wrong answer that it has to reject. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OpenapiContract, type ObservedAnswer, type OpenapiDocument } from '../../support/openapi.ts';
 
 const json = 'application/json; charset=utf-8';
 
-/** A lamp that is read by GET, with two codes in one status, and nothing else. */
+/** An API for one lamp: GET only, with two codes under one status. */
 const lamps: OpenapiDocument = {
   info: { version: '1' },
   paths: {
@@ -58,7 +58,7 @@ const lit: ObservedAnswer = {
   body: { code: 0, colour: 'red' },
 };
 
-test('an answer as documented passes, with a query and a trailing slash too', () => {
+test('a documented answer passes, also with a query and a trailing slash', () => {
   const contract = new OpenapiContract(lamps);
   contract.assertMatches('GET', '/lamp', lit);
   contract.assertMatches('GET', '/lamp/?x=1', lit);
@@ -86,7 +86,7 @@ for (const [what, answer] of Object.entries(wrong))
     assert.equal(contract.unseen().length, 6);
   });
 
-test('what was not matched is unseen, by operation, status and code', () => {
+test('answers that were not matched are listed as unseen, by operation, status and code', () => {
   const contract = new OpenapiContract(lamps);
   const all = [
     'GET /lamp 200 0',
@@ -116,7 +116,7 @@ test('another method and another path have answers of their own', () => {
   assert.throws(() => contract.assertMatches('POST', '/lamp', lit), /\* \/lamp 200 is not documented/);
 });
 
-test('a HEAD is held to status and headers, and shows no code', () => {
+test('a HEAD is checked by status and headers, and counts for no code', () => {
   const contract = new OpenapiContract(lamps);
   contract.assertMatches('HEAD', '/lamp', {
     status: 405,
@@ -131,7 +131,7 @@ function broken(schema: object): OpenapiDocument {
   return { ...lamps, paths: { '/lamp': { get: { responses } } } };
 }
 
-test('a document that cannot be held to is refused when it is read', () => {
+test('an invalid document is refused when it is read', () => {
   assert.throws(() => new OpenapiContract(broken({ $ref: '#/components/schemas/Missing' })));
   assert.throws(() => new OpenapiContract(broken({ type: 'object', requires: ['code'] })), /unknown keyword/);
   assert.throws(() => new OpenapiContract({ ...lamps, paths: {}, 'x-other-paths': {} }), /has responses/);

@@ -1,11 +1,11 @@
-/** What passes and what fails of a page's blocks. */
+/** Tests the runner of a page's blocks: it accepts good ones and rejects bad ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readBlocks } from '../../support/document-blocks.ts';
 import { PageShell } from '../../support/page-shell.ts';
 import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
 
-/** What each block printed; rejects at the first that fails. */
+/** Runs a page. Resolves to the output of each block; rejects at the first that fails. */
 async function follow(t: Ending, page: string): Promise<string[]> {
   const { PATH } = process.env;
   const shell = new PageShell(t, { PATH, PWD: temporaryDirectory(t) });
@@ -19,13 +19,13 @@ const sh = (commands: string, ...marks: string[]): string =>
   [...marks.map((mark) => `<!-- docs-test: ${mark} -->\n`), '```sh', commands, '```\n'].join('\n');
 const shown = (text: string): string => `\`\`\`console\n${text}\n\`\`\`\n`;
 
-test('a block fails with any of its commands, also within a pipe, and with a variable that nobody has set', async (t) => {
+test('a block fails if any of its commands fails, also within a pipe, or reads an unset variable', async (t) => {
   await assert.rejects(follow(t, sh('echo before; false\necho after')), /it failed:\nbefore\n$/);
   await assert.rejects(follow(t, sh('false | cat')), /it failed/);
   await assert.rejects(follow(t, sh('echo "$NOBODY_SET_IT"')), /NOBODY_SET_IT: unbound variable/);
 });
 
-test('a block that ends without what was waited for fails, and so does one that goes on and fails', async (t) => {
+test('a block fails if it ends without the awaited text, or fails after it', async (t) => {
   await assert.rejects(
     follow(t, sh('echo steady', 'until ready')),
     /ended before it printed "ready":\nsteady/,
@@ -47,7 +47,7 @@ test("a reader's copying is a variable; what was never printed fails", async (t)
   );
 });
 
-test('a console prints what the page shows, in this order, but for times, numbers and the widths of columns', async (t) => {
+test('a console block prints the lines of the page in order, apart from times, numbers and column widths', async (t) => {
   const command = "$ printf 'NAME  MADE\\nalice   2026-11-22T17:21:32Z\\n'";
   await follow(t, shown(`${command}\nNAME     MADE\nalice    2025-01-02T03:04:05Z`));
   await assert.rejects(follow(t, shown(`${command}\nbob 2026-11-22T17:21:32Z`)), /it did not print "bob/);

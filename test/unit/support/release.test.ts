@@ -1,4 +1,4 @@
-/** The checks of a release, and its sums and signature as those verify them who have only openssl and coreutils. */
+/** Tests the checks of a release, and verifies its checksums and signature with only openssl and coreutils. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, chmodSync, readFileSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ test('a clean tree with an entry for its version, and no tag, can be released', 
   assert.deepEqual(releasable(t).problems(), []);
 });
 
-test('a tree with changes, a version that is tagged or not that of the lock file, each is told', (t) => {
+test('uncommitted changes, a tagged version and a version that differs from the lock file are reported', (t) => {
   const { root, git, problems } = releasable(t);
   writeFileSync(join(root, 'npm-shrinkwrap.json'), '{ "version": "1.2.2" }');
   git('tag', 'v1.2.3');
@@ -55,13 +55,13 @@ test('a tree with changes, a version that is tagged or not that of the lock file
   assert.deepEqual(more, []);
 });
 
-test('a version that is none of three numbers is refused', (t) => {
+test('a version without three numbers is refused', (t) => {
   const { root } = releasable(t);
   writeFileSync(join(root, 'package.json'), '{ "version": "1.2" }');
   assert.throws(() => readRelease(root), /expected a version like 1\.2\.3, not 1\.2$/);
 });
 
-test('an entry has a day, begins with its Upgrade, and that says each of four things', () => {
+test('an entry has a date and begins with an Upgrade paragraph on each of four topics', () => {
   const problems = (text: string): string[] => findChangelogProblems(text, '1.2.3');
   assert.deepEqual(problems(changelog), []);
   const spoilt: readonly (readonly [from: string, to: string, problem: RegExp])[] = [
@@ -79,12 +79,12 @@ test('an entry has a day, begins with its Upgrade, and that says each of four th
   }
 });
 
-test('what is unreleased here can become a release: its Upgrade is complete', () => {
+test('the unreleased changes can become a release: their Upgrade paragraph is complete', () => {
   const dated = readFromRoot('CHANGELOG.md').replace(/^## \[.*$/m, '## [9.9.9] - 2026-11-23');
   assert.deepEqual(findChangelogProblems(dated, '9.9.9'), []);
 });
 
-/** As docs/releasing.md has it. */
+/** Verifies the signature as docs/releasing.md describes. */
 function verify(folder: string, publicKey: string): void {
   const key = ['-pubin', '-inkey', publicKey];
   const signed = ['-rawin', '-in', 'SHA256SUMS', '-sigfile', 'SHA256SUMS.sig'];
@@ -94,7 +94,7 @@ function verify(folder: string, publicKey: string): void {
 }
 
 test(
-  'files are what was signed, and neither a file, nor a sum, nor another key passes',
+  'signed files pass, and a changed file, a changed checksum or another key fails',
   { skip: noOpenssl || (process.platform !== 'linux' && 'sha256sum has another name there') },
   (t) => {
     const keys = temporaryDirectory(t);
@@ -124,20 +124,24 @@ test(
   },
 );
 
-test('a key that others can read, of another kind, or that is none is refused', { skip: noOpenssl }, (t) => {
-  const key = join(temporaryDirectory(t), 'key');
-  const make = (algorithm: string): void =>
-    void execFileSync('openssl', ['genpkey', '-algorithm', algorithm, '-out', key]);
-  make('ed25519');
-  chmodSync(key, 0o644);
-  if (process.platform !== 'win32')
-    assert.throws(() => readSigningKey(key), /can be read by others: chmod 600/);
-  make('x25519');
-  chmodSync(key, 0o600);
-  assert.throws(
-    () => readSigningKey(key),
-    /is a key of another kind \(x25519\): make one with openssl genpkey/,
-  );
-  writeFileSync(key, 'no key');
-  assert.throws(() => readSigningKey(key), /is no private key in PEM, or has a passphrase/);
-});
+test(
+  'a key that others can read, a key of another kind and a file without a key are refused',
+  { skip: noOpenssl },
+  (t) => {
+    const key = join(temporaryDirectory(t), 'key');
+    const make = (algorithm: string): void =>
+      void execFileSync('openssl', ['genpkey', '-algorithm', algorithm, '-out', key]);
+    make('ed25519');
+    chmodSync(key, 0o644);
+    if (process.platform !== 'win32')
+      assert.throws(() => readSigningKey(key), /can be read by others: chmod 600/);
+    make('x25519');
+    chmodSync(key, 0o600);
+    assert.throws(
+      () => readSigningKey(key),
+      /is a key of another kind \(x25519\): make one with openssl genpkey/,
+    );
+    writeFileSync(key, 'no key');
+    assert.throws(() => readSigningKey(key), /is no private key in PEM, or has a passphrase/);
+  },
+);

@@ -9,7 +9,7 @@ const devices = Array.from({ length: 40 }, (_, index) => `DEVICE-${index}` as De
 async function threeNodes() {
   const scene = new OwnershipScene();
   const [a, b, c] = [scene.start('A'), scene.start('B'), scene.start('C')];
-  await scene.settle();
+  await scene.untilIdle();
   return { scene, a, b, c };
 }
 
@@ -30,7 +30,7 @@ function loginAll(node: OwningNode): string[] {
 test('sessions of a member that was lost at once are closed', async () => {
   const { scene, a, b } = await threeNodes();
   const sessions = loginAll(a);
-  await scene.settle();
+  await scene.untilIdle();
   await b.ownership.failOver(a.member);
   assert.deepEqual(lostOf(scene), sessions);
 });
@@ -40,7 +40,7 @@ test('sessions that were written down, and those that came after, are closed onc
   const sessions = loginAll(a);
   await rounds(scene, 2);
   const later = a.login(devices[0] as DeviceId, 'signal', 'z');
-  await scene.settle();
+  await scene.untilIdle();
   scene.cut(a);
   await scene.pass(10_000);
   await Promise.all([b.ownership.failOver(a.member), c.ownership.failOver(a.member)]);
@@ -68,8 +68,8 @@ test('the last heartbeat that was written down is in the row of a session that w
   const { scene, a, b } = await threeNodes();
   const deviceId = 'X' as DeviceId;
   a.login(deviceId, 'sleep', 'x');
-  await scene.settle();
-  a.hears(deviceId, 'sleep', 1_800_000_000);
+  await scene.untilIdle();
+  a.recordHeartbeat(deviceId, 'sleep', 1_800_000_000);
   await rounds(scene, 1);
   scene.cut(a);
   await b.ownership.failOver(a.member);
@@ -91,7 +91,7 @@ test('a member that dies at any step of a failover leaves no end unpublished: th
       scene.way(b).rows.requestsLeft = steps;
       scene.way(b).publishes = publishes;
       void b.ownership.failOver(a.member).catch(() => undefined);
-      await scene.settle();
+      await scene.untilIdle();
       scene.cut(b);
       await scene.pass(10_000);
       await c.ownership.failOver(a.member);
@@ -109,7 +109,7 @@ test('a failover that was stopped ends no session that was claimed again since i
   // It has found the slot, and is stopped before it ends it.
   scene.way(b).rows.requestsLeft = 1;
   const failedOver = b.ownership.failOver(a.member).catch(() => undefined);
-  await scene.settle();
+  await scene.untilIdle();
   scene.cut(b);
   await c.ownership.failOver(a.member);
   scene.mend(a);
@@ -134,7 +134,7 @@ test('a session that came back and died before that was published is published a
     await b.ownership.failOver(a.member);
     scene.way(a).publishes = false;
     scene.mend(a);
-    await scene.settle();
+    await scene.untilIdle();
     if (isRestarted) scene.restart(a);
     else scene.cut(a);
     await scene.pass(1000);

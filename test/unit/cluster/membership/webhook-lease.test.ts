@@ -118,7 +118,7 @@ test('a holder whose time ran out while another took the lease loses it once', a
   const one = scene.lease(nodeA);
   one.start();
   await scene.pass(1000);
-  scene.kv.hold();
+  scene.kv.withhold();
   await scene.pass(6000);
   assert.deepEqual(scene.changes, ['a gained', 'a lost']);
   scene.dead.add(nodeA);

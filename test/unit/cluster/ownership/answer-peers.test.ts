@@ -7,7 +7,7 @@ import type { DeviceId, RequestId, SessionId } from '../../../../src/model/ids.t
 import type { PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
 import { disconnectEverywhere } from '../../../../src/cluster/ownership/disconnect-everywhere.ts';
 import { testDevice } from '../../../support/fakes.ts';
-import { ClusterScene, settle } from '../../../support/cluster-scene.ts';
+import { ClusterScene, untilIdle } from '../../../support/cluster-scene.ts';
 
 const nobody = 'NOBODY' as DeviceId;
 
@@ -29,7 +29,7 @@ test('heartbeats are those of the sessions that are here, 0 before the first', a
     ask(scene, { kind: 'heartbeats', deviceIds });
   const sleep = { session: module.session, heartbeatAt: 1_795_163_500 };
   assert.deepEqual(await heartbeats(testDevice), [{ sleep, signal: null }]);
-  const controller = scene.member(0).comeOnline();
+  const controller = scene.member(0).connectController();
   const signal = { session: controller.session, heartbeatAt: 0 };
   const none = { sleep: null, signal: null };
   assert.deepEqual(await heartbeats(nobody, testDevice, nobody), [none, { sleep, signal }, none]);
@@ -56,7 +56,7 @@ test('a fault behind a wakeup or a message is answered 50000, and the log says w
   const scene = new ClusterScene();
   const member = scene.member(0);
   member.sleep();
-  member.comeOnline().connection.deliver = () => Promise.reject(new Error('planted'));
+  member.connectController().connection.deliver = () => Promise.reject(new Error('planted'));
   member.telemetry.failOnWakeup = new Error('planted');
   assert.equal(await scene.member(1).wake(), 50000);
   assert.equal(await scene.member(1).send(), 50000);
@@ -68,10 +68,10 @@ test('a superseded session closes', async () => {
   const { session, connection } = scene.member(0).sleep();
   const about = { kind: 'superseded', connection: 'sleep', deviceId: testDevice } as const;
   scene.member(1).peers.notify(scene.member(0).id, { ...about, session: 'session-9' as SessionId });
-  await settle();
+  await untilIdle();
   assert.deepEqual(connection.closes, [], 'it speaks of another');
   scene.member(1).peers.notify(scene.member(0).id, { ...about, session });
-  await settle();
+  await untilIdle();
   assert.deepEqual(connection.closes, ['replaced']);
 });
 
@@ -84,7 +84,7 @@ test('repeats of several accepted wakeups are answered like them by whoever was 
     return { signature, signatureExpiresMs, receipt, wakeup: { requestId: repeatOf, id: null, aliases: [] } };
   });
   scene.member(1).peers.notify('everybody', { kind: 'wakeups-accepted', wakeups });
-  await settle();
+  await untilIdle();
   const { deps } = scene.member(0);
   const answers = await Promise.all(requests.map((request) => submitWakeup(deps, request)));
   assert.deepEqual(
@@ -96,7 +96,7 @@ test('repeats of several accepted wakeups are answered like them by whoever was 
 test('a device is disconnected at every member that has a session of it, and what was ended is told', async () => {
   const scene = new ClusterScene();
   const modules = [0, 1].map((place) => scene.member(place).sleep().connection);
-  const controller = scene.member(2).comeOnline().connection;
+  const controller = scene.member(2).connectController().connection;
   assert.deepEqual(await disconnectEverywhere(scene.member(0).deps, testDevice), ['signal', 'sleep']);
   for (const { closes } of [...modules, controller]) assert.deepEqual(closes, ['kicked']);
   for (const member of scene.members) member.commit();
@@ -105,7 +105,7 @@ test('a device is disconnected at every member that has a session of it, and wha
 
 test('a member that cannot be reached keeps its session, and it is not told as ended', async () => {
   const scene = new ClusterScene();
-  const controller = scene.member(1).comeOnline().connection;
+  const controller = scene.member(1).connectController().connection;
   scene.member(0).sleep();
   scene.network.fault(scene.member(1).id, 'unwakeable');
   assert.deepEqual(await disconnectEverywhere(scene.member(0).deps, testDevice), ['sleep']);
@@ -124,14 +124,14 @@ test('alone, a device is disconnected here', async () => {
 
 test('who takes a slot tells those whose sessions it has superseded, and nobody of its own', async () => {
   const scene = new ClusterScene();
-  const first = scene.member(0).comeOnline();
-  const second = scene.member(0).comeOnline();
-  await settle();
-  assert.deepEqual(scene.network.told, [], 'its own session was closed when the next was let in');
-  scene.member(1).comeOnline();
-  await settle();
+  const first = scene.member(0).connectController();
+  const second = scene.member(0).connectController();
+  await untilIdle();
+  assert.deepEqual(scene.network.notices, [], 'its own session was closed when the next was let in');
+  scene.member(1).connectController();
+  await untilIdle();
   assert.deepEqual(
-    scene.network.told.map(({ to, what }) => [to, what]),
+    scene.network.notices.map(({ to, what }) => [to, what]),
     [
       [
         scene.member(0).id,
@@ -145,7 +145,7 @@ test('who takes a slot tells those whose sessions it has superseded, and nobody 
 
 test('a session that has lost its slot closes as replaced, and its end is not told', async () => {
   const scene = new ClusterScene();
-  const { session, connection } = scene.member(0).comeOnline();
+  const { session, connection } = scene.member(0).connectController();
   const events = scene.shared.log.head;
   scene.member(0).slots.lost({ connection: 'signal', deviceId: testDevice, session });
   scene.member(0).commit();

@@ -12,7 +12,7 @@ const otherDevice = 'TESTDEVICE02' as DeviceId;
 async function twoNodes() {
   const scene = new OwnershipScene();
   const [a, b] = [scene.start('A'), scene.start('B')];
-  await scene.settle();
+  await scene.untilIdle();
   return { scene, a, b };
 }
 
@@ -28,7 +28,7 @@ test('what is shared is forgotten, and the outbox is empty', async () => {
 test('an end that came in the second in which its node was called lost is not told again by its next life', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
-  await scene.settle();
+  await scene.untilIdle();
   scene.cut(a);
   a.end(device, 'signal');
   await b.ownership.failOver(a.member);
@@ -40,11 +40,11 @@ test('an end that came in the second in which its node was called lost is not to
 test('an end that came in that second is not told again where others have slept elsewhere and gone meanwhile', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'sleep', 's1');
-  await scene.settle();
+  await scene.untilIdle();
   b.login(device, 'sleep', 's2');
-  await scene.settle();
+  await scene.untilIdle();
   b.end(device, 'sleep');
-  await scene.settle();
+  await scene.untilIdle();
   scene.cut(a);
   a.end(device, 'sleep');
   await b.ownership.failOver(a.member);
@@ -59,13 +59,13 @@ test('an end that came in that second is not told again where others have slept 
 test('the end of a session that was called lost and claimed again is told, also by the next life of its node', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
-  await scene.settle();
+  await scene.untilIdle();
   await b.ownership.failOver(a.member);
-  await scene.settle();
+  await scene.untilIdle();
   assert.deepEqual(scene.slots(device, 'signal'), ['s1'], 'it has its slot again');
   scene.way(a).publishes = false;
   a.end(device, 'signal');
-  await scene.settle();
+  await scene.untilIdle();
   assert.deepEqual(scene.slots(device, 'signal'), [], 'the crash comes before the event');
   scene.restart(a);
   await scene.pass(1000);
@@ -75,12 +75,12 @@ test('the end of a session that was called lost and claimed again is told, also 
 test('a live session that was called lost is claimed again, with a new epoch', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
-  await scene.settle();
+  await scene.untilIdle();
   scene.cut(a);
   await scene.pass(minuteMs);
   await b.ownership.failOver(a.member);
   scene.mend(a);
-  await scene.settle();
+  await scene.untilIdle();
   assert.deepEqual(scene.log.words.slice(1), [
     'device.signal.offline 1 A node_lost',
     'device.signal.online 2 A recovered',
@@ -100,7 +100,7 @@ test('what a crash left between its row and its event is told after it', async (
   scene.way(a).publishes = false;
   a.login(device, 'signal', 's1');
   a.end(device, 'sleep');
-  await scene.settle();
+  await scene.untilIdle();
   scene.restart(a);
   await scene.pass(1000);
   assert.deepEqual(scene.log.words.toSorted(), [
@@ -115,7 +115,7 @@ test('a session of an earlier life that was failed over does not rise again', as
   const { scene, a, b } = await twoNodes();
   scene.way(a).publishes = false;
   a.login(device, 'signal', 's1');
-  await scene.settle();
+  await scene.untilIdle();
   scene.cut(a);
   await scene.pass(minuteMs);
   await b.ownership.failOver(a.member);
@@ -161,7 +161,7 @@ test('while NATS is away nothing is taken; when it is back all is, in the order 
   await scene.pass(minuteMs);
   assert.equal(a.outbox.reads, readBefore);
   scene.mend(a);
-  await scene.settle();
+  await scene.untilIdle();
   assert.deepEqual(scene.log.words, [
     'device.signal.online 1 A',
     'device.signal.offline 1 A reset',
@@ -172,13 +172,13 @@ test('while NATS is away nothing is taken; when it is back all is, in the order 
 test('so many devices are under way at once, and of each one thing', async () => {
   const { scene, a } = await twoNodes();
   const { rows } = scene.way(a);
-  rows.hold();
+  rows.withhold();
   const before = rows.reads;
   for (let index = 0; index < outboxUnderWayMax + 10; index++) {
     a.login(`D${index}` as DeviceId, 'sleep', `s${index}`);
     a.end(`D${index}` as DeviceId, 'sleep');
   }
-  await scene.settle();
+  await scene.untilIdle();
   assert.equal(rows.reads - before, outboxUnderWayMax);
   rows.release();
   await scene.pass(100);
@@ -197,9 +197,9 @@ test('an outbox that refuses to forget is asked again', async () => {
 test("a wakeup's record is kept before its event is told, with the epoch of all", async () => {
   const { scene, a, b } = await twoNodes();
   b.login(device, 'sleep', 's1');
-  await scene.settle();
+  await scene.untilIdle();
   a.login(device, 'sleep', 's2');
-  await scene.settle();
+  await scene.untilIdle();
   const draft = {
     type: 'device.wakeup.expired',
     data: { request_id: 'r1' },
@@ -213,7 +213,7 @@ test("a wakeup's record is kept before its event is told, with the epoch of all"
   a.outbox.put({ ...item, kind: 'event', event: { ...event, id: 'e2' } } as unknown as OutboxItem);
   const later = { ...event, id: 'e3', draft: { ...draft, epoch: 7 } };
   a.outbox.put({ ...item, event: later } as unknown as OutboxItem);
-  await scene.settle();
+  await scene.untilIdle();
   assert.equal(a.wakeups.length, 2);
   assert.deepEqual(scene.log.words.slice(2), [
     'device.wakeup.expired 2',
@@ -251,9 +251,9 @@ test('a stop waits until others have seen everything, and leaves no heartbeats b
 test('after a stop the outbox is left alone: its store may be closed', async () => {
   const { scene, a } = await twoNodes();
   const { rows } = scene.way(a);
-  rows.hold();
+  rows.withhold();
   a.login(device, 'signal', 's1');
-  await scene.settle();
+  await scene.untilIdle();
   const stopped = a.ownership.stop(1);
   await scene.pass(1);
   await stopped;

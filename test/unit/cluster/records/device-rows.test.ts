@@ -13,7 +13,7 @@ import type { MemberId, SharedConnection } from '../../../../src/model/cluster.t
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { MemoryBucket } from '../../../support/memory-kv-store.ts';
-import { device, settled } from '../../../support/ownership-scene.ts';
+import { device, untilIdle } from '../../../support/ownership-scene.ts';
 
 const otherDevice = 'TESTDEVICE02' as DeviceId;
 const login: SharedEvent = {
@@ -65,7 +65,7 @@ test('a change that others are always faster than fails', async () => {
   const changed = rows.change(device, 'signal', step);
   const failed = assert.rejects(changed, new RegExp(`${rowTriesMax} times`));
   for (let tries = 0; tries < rowTriesMax; tries++) {
-    await settled();
+    await untilIdle();
     clock.advance(20);
   }
   await failed;

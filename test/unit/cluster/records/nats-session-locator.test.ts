@@ -9,15 +9,15 @@ import { device, OwnershipScene } from '../../../support/ownership-scene.ts';
 async function twoNodes() {
   const scene = new OwnershipScene();
   const [a, b] = [scene.start('A'), scene.start('B')];
-  await scene.settle();
+  await scene.untilIdle();
   return { scene, a, b };
 }
 
 test('what is kept of a device has its heartbeat, as its owner has written it down', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'sleep', 's1');
-  await scene.settle();
-  a.hears(device, 'sleep', 1_800_000_000);
+  await scene.untilIdle();
+  a.recordHeartbeat(device, 'sleep', 1_800_000_000);
   for (let part = 0; part < 64; part++) await scene.pass(heartbeatsWriteMs / 64);
   const { sleep } = await b.ownership.locator.findKept(device, 1000);
   assert.equal(sleep.lastHeartbeatAt, 1_800_000_000);
@@ -26,7 +26,7 @@ test('what is kept of a device has its heartbeat, as its owner has written it do
 test('a part that many ask about is read once in a while', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'sleep', 's1');
-  await scene.settle();
+  await scene.untilIdle();
   const { heartbeats } = scene.way(b);
   const before = heartbeats.reads;
   for (let asked = 0; asked < 10; asked++) await b.ownership.locator.findKept(device, 1000);
@@ -39,7 +39,7 @@ test('a part that many ask about is read once in a while', async () => {
 test('a NATS that is away, or does not answer in time, or answers with nonsense, is said to be away', async () => {
   const { scene, a, b } = await twoNodes();
   const { rows } = scene.way(a);
-  rows.hold();
+  rows.withhold();
   const late = assert.rejects(
     Promise.resolve(a.ownership.locator.find(device, 1000)),
     SharedStateUnavailable,

@@ -65,7 +65,7 @@ test('a call with an expired lease ends when its bridge accepts, and the bridge 
   assert.ok(scene.directory.find(call) !== null);
   bridge.accept();
   assert.deepEqual([bridge.call, scene.state(call)], [null, null]);
-  assert.deepEqual(scene.told(call), ['started establishing', 'ended lost']);
+  assert.deepEqual(scene.callEvents(call), ['started establishing', 'ended lost']);
   assert.equal(scene.pool.idleCount, 1);
   assert.deepEqual(bridge.asked, [call, scene.newCall()]);
 });

@@ -48,8 +48,12 @@ test('a device that accepts in the notification of ringing is reported after it'
   const follower = scene.follow();
   device.onNotify = () => scene.directory.report(sessionId, 'device', device, progress('attempting'));
   scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
-  assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', 'state attempting']);
-  assert.deepEqual(follower.told, [
+  assert.deepEqual(scene.callEvents(sessionId), [
+    'started establishing',
+    'state ringing',
+    'state attempting',
+  ]);
+  assert.deepEqual(follower.notifications, [
     'room-1 establishing to ringing (now ringing) after 2 events',
     'room-1 ringing to attempting (now attempting) after 3 events',
   ]);
@@ -66,13 +70,13 @@ test('if a follower ends the call in the notification, all are notified of the c
   });
   const second = scene.follow();
   scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
-  assert.deepEqual(second.told, [
+  assert.deepEqual(second.notifications, [
     'room-1 establishing to ringing (now ringing) after 3 events',
     'room-1 ringing to error (now ringing) after 3 events',
   ]);
   assert.deepEqual(legWords(device), ['ringing', 'ended error', 'closed ended']);
   assert.deepEqual(legWords(bridge), ['ended error', 'closed ended']);
-  assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', 'ended error']);
+  assert.deepEqual(scene.callEvents(sessionId), ['started establishing', 'state ringing', 'ended error']);
 });
 
 test('a leg whose socket breaks in a notification disconnects at once, and is neither notified nor closed again', () => {
@@ -94,7 +98,7 @@ test('a leg that disconnects or reports while it is closed changes nothing', () 
   };
   scene.directory.report(sessionId, 'bridge', bridge, { kind: 'end', reason: 'hangup_phone' });
   assert.deepEqual(legWords(device), ['ended hangup_phone', 'closed ended']);
-  assert.deepEqual(scene.told(sessionId), ['started establishing', 'ended hangup_phone']);
+  assert.deepEqual(scene.callEvents(sessionId), ['started establishing', 'ended hangup_phone']);
   assert.equal(scene.telemetry.count('call report stray'), 1);
 });
 
@@ -144,7 +148,7 @@ test('a device that is closed in one session and connects to another ends only t
   };
   scene.connectDevice(third);
   assert.deepEqual(
-    [first, second, third, fourth].map((sessionId) => scene.told(sessionId).at(-1)),
+    [first, second, third, fourth].map((sessionId) => scene.callEvents(sessionId).at(-1)),
     ['ended replaced', 'ended replaced', 'started establishing', 'ended replaced'],
   );
   assert.deepEqual(legWords(again), []);
@@ -165,7 +169,7 @@ test('if legs end other calls while a turn of the wheel closes them, each call e
   assert.equal(scene.directory.size, 4);
   // Three leases expire at the next turn, the fourth does not.
   scene.clock.advance(100);
-  const ends = sessions.map((sessionId) => scene.told(sessionId).slice(1));
+  const ends = sessions.map((sessionId) => scene.callEvents(sessionId).slice(1));
   assert.deepEqual(ends, [['ended lost'], ['ended lost'], ['ended lost'], ['ended error']]);
   scene.clock.advance(120_000);
   assert.equal(scene.records.events.length, 8);
@@ -177,7 +181,7 @@ test('legs that disconnect during a drain change nothing', () => {
   device.onClose = () => scene.directory.disconnected(sessionId, 'bridge', bridge);
   scene.directory.drain();
   assert.deepEqual([legWords(bridge), legWords(device)], [['closed drain'], ['closed drain']]);
-  assert.deepEqual(follower.told, []);
+  assert.deepEqual(follower.notifications, []);
 });
 
 test('a follower that throws does not suppress later notifications', () => {

@@ -19,7 +19,7 @@ test('a new session is kept without an event, and found by its id and its device
   assert.deepEqual([...scene.directory.sessions()], [session]);
   assert.deepEqual(scene.records.writes, [[session]]);
   assert.deepEqual(scene.records.events, []);
-  assert.deepEqual(follower.told, ['room-1 issued after 0 events']);
+  assert.deepEqual(follower.notifications, ['room-1 issued after 0 events']);
 });
 
 test('a full server begins no session, renews those it has, and lets a device change its fifth for another', () => {
@@ -46,15 +46,15 @@ test('a device that connects to one session ends its others as replaced, each wi
   const again = scene.issue(orderForRoom('2'));
   const bridge = scene.connectBridge(again);
   scene.records.events.length = 0;
-  follower.told.length = 0;
+  follower.notifications.length = 0;
   const ofThird = scene.issue(orderForRoom('3'));
   scene.connectDevice(ofThird);
   assert.deepEqual(
-    [scene.told(second), scene.told(third)],
+    [scene.callEvents(second), scene.callEvents(third)],
     [[], []],
     'ended when the first was connected to',
   );
-  assert.deepEqual(follower.told, [
+  assert.deepEqual(follower.notifications, [
     '3 issued after 0 events',
     '1 establishing to replaced (now establishing) after 3 events',
     '2 establishing to replaced (now establishing) after 3 events',
@@ -100,7 +100,7 @@ test('sessions that end in one turn of the wheel are all written before any is a
   const follower = scene.follow();
   for (const room of ['1', '2']) scene.issue(orderForRoom(room));
   scene.clock.advance(100_000);
-  assert.deepEqual(follower.told.slice(-2), [
+  assert.deepEqual(follower.notifications.slice(-2), [
     '1 issued to timeout (now issued) after 2 events',
     '2 issued to timeout (now issued) after 2 events',
   ]);

@@ -5,7 +5,7 @@ import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
 import { CalledDevices } from '../../../../src/core/calls/called-devices.ts';
 import type { RequestId, SessionId, TokenId } from '../../../../src/model/ids.ts';
 import { callOrder, orderForRoom } from '../../../support/call-scene.ts';
-import { ClusterScene, settle } from '../../../support/cluster-scene.ts';
+import { ClusterScene, untilIdle } from '../../../support/cluster-scene.ts';
 import { FakeCallLeg, FakeCallRecords, type FakeConnection } from '../../../support/fakes.ts';
 
 /** The first member has the calls; the device may be at either. */
@@ -32,7 +32,7 @@ class CalledScene extends ClusterScene {
   async bridgeComes(sessionId: SessionId): Promise<FakeCallLeg> {
     const leg = new FakeCallLeg();
     assert.ok(this.directory.connectBridge(sessionId, leg));
-    await settle();
+    await untilIdle();
     return leg;
   }
 
@@ -49,7 +49,7 @@ for (const asleepAt of [0, 1])
     const { connection } = scene.member(asleepAt).sleep();
     await scene.bridgeComes(scene.issue());
     assert.deepEqual(connection.wakes, [null]);
-    assert.match(scene.told().join(), /^accepted [0-9a-f]{8}-[0-9a-f]{4}-7/);
+    assert.match(scene.wakeupEvents().join(), /^accepted [0-9a-f]{8}-[0-9a-f]{4}-7/);
   });
 
 test('a call causes one wakeup, however often its bridge reconnects; another call has its own', async () => {
@@ -68,7 +68,7 @@ test('nothing is sent to a device that is online, here or elsewhere', async () =
   for (const onlineAt of [0, 1]) {
     const scene = new CalledScene();
     const { connection } = scene.member(0).sleep();
-    scene.member(onlineAt).comeOnline();
+    scene.member(onlineAt).connectController();
     await scene.bridgeComes(scene.issue());
     assert.deepEqual(connection.wakes, []);
   }

@@ -100,7 +100,7 @@ test('the end of a call notifies both legs and the backends, once', async () => 
   assert.equal(await scene.end({ ...ofSession(sessionId), reason: 'rejected' }), `${sessionId} rejected`);
   assert.deepEqual(legWords(device), ['ended rejected', 'closed ended']);
   assert.deepEqual(legWords(bridge), ['ended rejected', 'closed ended']);
-  assert.deepEqual(scene.told(sessionId), ['started establishing', 'ended rejected']);
+  assert.deepEqual(scene.callEvents(sessionId), ['started establishing', 'ended rejected']);
   assert.equal(scene.directory.isLive(sessionId), false);
 });
 
@@ -121,7 +121,7 @@ test('a call that ended by another cause is answered with that reason, and repor
   scene.directory.report(sessionId, 'bridge', leg, { kind: 'end', reason: 'hangup_phone' });
   for (const call of [ofSession(sessionId), ofRoom('room-1'), ofSession(sessionId)])
     assert.equal(await scene.end({ ...call, reason: 'rejected' }), `${sessionId} hangup_phone`);
-  assert.deepEqual(scene.told(sessionId), ['started establishing', 'ended hangup_phone']);
+  assert.deepEqual(scene.callEvents(sessionId), ['started establishing', 'ended hangup_phone']);
 });
 
 test('a call with an expired lease ended by it, not by the backend', async () => {

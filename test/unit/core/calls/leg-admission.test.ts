@@ -26,7 +26,7 @@ test('a device with the token of its call is admitted, and nothing changes', asy
     media: callMedia,
   });
   assert.equal(scene.state(call), 'issued');
-  assert.deepEqual(scene.told(call), []);
+  assert.deepEqual(scene.callEvents(call), []);
 });
 
 test('a token is valid for its first connect before its expiry, and not at it', async () => {

@@ -24,7 +24,13 @@ test('a bridge receives the room and the media of the latest request', async () 
   const media = { ...callMedia, downVideo: 'none' } as const;
   scene.issue(callOrder({ room, media }));
   bridge.open.answerAssignment(true);
-  assert.deepEqual(bridge.leg.told.at(-1), { kind: 'start', sessionId: call, room, request: null, media });
+  assert.deepEqual(bridge.leg.messages.at(-1), {
+    kind: 'start',
+    sessionId: call,
+    room,
+    request: null,
+    media,
+  });
 });
 
 test('a leg that connects to a call in progress is notified of its state, and resumes it', async () => {
@@ -36,7 +42,7 @@ test('a leg that connects to a call in progress is notified of its state, and re
   const again = await scene.openBridge(call);
   assert.deepEqual(legWords(again.leg), ['start', 'ringing']);
   const device = await scene.openDevice(token);
-  assert.deepEqual(device.leg.told, [{ kind: 'state', sessionId: call, state: 'ringing', reason: null }]);
+  assert.deepEqual(device.leg.messages, [{ kind: 'state', sessionId: call, state: 'ringing', reason: null }]);
   again.open.report(progress('connected'));
   assert.equal(scene.state(call), 'connected');
 });
@@ -105,7 +111,7 @@ for (const { name, change } of revocations) {
     change(scene);
     scene.service.registryChanged();
     assert.deepEqual([busy.leg.closes, idle.leg.closes, other.leg.closes], [['revoked'], ['revoked'], []]);
-    assert.deepEqual(other.leg.told, [{ kind: 'assign', sessionId: call, media: callMedia }]);
+    assert.deepEqual(other.leg.messages, [{ kind: 'assign', sessionId: call, media: callMedia }]);
     assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 1, viewer: 0 });
   });
 }
@@ -197,7 +203,7 @@ test('the calls of a disabled or deleted device end as error', async () => {
     ['issued', null, null],
   );
   assert.deepEqual(legWords(device.leg), ['ended error', 'closed ended']);
-  assert.deepEqual(scene.told(removed), ['ended error']);
+  assert.deepEqual(scene.callEvents(removed), ['ended error']);
 });
 
 const lostRights: readonly { name: string; change: (scene: LegServiceScene) => unknown }[] = [
@@ -244,7 +250,7 @@ test('a viewer with a ticket is notified of states, changes nothing, and is clos
   const viewer = await scene.openViewer(call);
   const device = await scene.openDevice(token);
   device.open.report(progress('attempting'));
-  assert.deepEqual(viewer.leg.told, [
+  assert.deepEqual(viewer.leg.messages, [
     { kind: 'state', sessionId: call, state: 'establishing', reason: null },
     { kind: 'state', sessionId: call, state: 'attempting', reason: null },
   ]);

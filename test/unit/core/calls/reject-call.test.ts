@@ -65,7 +65,11 @@ for (const reason of ['rejected', 'busy'] as const)
     scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
     assert.equal(await scene.reject(sessionId, { reason }), 'taken');
     assert.deepEqual(legWords(bridge), [`ended ${reason}`, 'closed ended']);
-    assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', `ended ${reason}`]);
+    assert.deepEqual(scene.callEvents(sessionId), [
+      'started establishing',
+      'state ringing',
+      `ended ${reason}`,
+    ]);
   });
 
 test('a connected, ended, unknown or foreign call is not rejected', async () => {
@@ -78,7 +82,7 @@ test('a connected, ended, unknown or foreign call is not rejected', async () => 
   assert.equal(await scene.reject(sessionId), 'stray');
   scene.directory.report(sessionId, 'bridge', bridge, { kind: 'end', reason: 'hangup_phone' });
   assert.equal(await scene.reject(sessionId), 'stray');
-  assert.equal(scene.told(sessionId).at(-1), 'ended hangup_phone');
+  assert.equal(scene.callEvents(sessionId).at(-1), 'ended hangup_phone');
 });
 
 for (const answer of ['taken', 'stray'] as const)

@@ -6,7 +6,7 @@ import { testDevice } from '../../../support/fakes.ts';
 import { SessionScene, testNode } from '../../../support/session-scene.ts';
 
 /** Records notifications, with the length of the log at that time. */
-class NotingFollower implements SessionFollower {
+class RecordingFollower implements SessionFollower {
   readonly told: string[] = [];
   readonly #scene: SessionScene;
   readonly #name: string;
@@ -35,7 +35,7 @@ test('the same actor is found while the device has a session', () => {
 
 test('followers are notified of each change but heartbeats, after its event is written', () => {
   const scene = new SessionScene();
-  const [first, second] = [new NotingFollower(scene, 'first'), new NotingFollower(scene, 'second')];
+  const [first, second] = [new RecordingFollower(scene, 'first'), new RecordingFollower(scene, 'second')];
   scene.directory.follow(first);
   scene.directory.follow(second);
   const module = scene.sleep.login();

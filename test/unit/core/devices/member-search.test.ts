@@ -8,7 +8,7 @@ import {
   memberSearchMsMax,
 } from '../../../../src/model/limits.ts';
 import { MemberSearch } from '../../../../src/core/devices/member-search.ts';
-import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
+import { ClusterScene, now, untilIdle } from '../../../support/cluster-scene.ts';
 import { testApp, testDevice } from '../../../support/fakes.ts';
 
 const sought = { appId: testApp, deviceId: testDevice };
@@ -24,7 +24,7 @@ test('a login that is not in the shared row yet: any member wakes it, and asks n
 
 test('a sign-in that is not in the shared row yet: any member delivers its message', async () => {
   const scene = new ClusterScene();
-  const { connection } = scene.member(0).comeOnline({ isCommitted: false });
+  const { connection } = scene.member(0).connectController({ isCommitted: false });
   assert.equal(await scene.member(1).send(), 0);
   assert.equal(connection.messages.length, 1);
 });
@@ -68,7 +68,7 @@ test('concurrent searches are bounded, and a silent member delays a search no lo
   scene.clock.advance(memberSearchMsMax - 1);
   assert.equal(await now(Promise.all(searches)), 'still waiting');
   scene.clock.advance(1);
-  await settle();
+  await untilIdle();
   assert.ok((await Promise.all(searches)).every((found) => found === null));
   assert.equal(scene.network.asked.length, asked);
 });

@@ -16,7 +16,7 @@ import {
   queryConnectivityBatch,
   type ConnectivityBatchDeps,
 } from '../../../../src/core/devices/query-connectivity-batch.ts';
-import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
+import { ClusterScene, now, untilIdle } from '../../../support/cluster-scene.ts';
 import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 import { SessionScene } from '../../../support/session-scene.ts';
 
@@ -174,7 +174,8 @@ class BatchCluster extends ClusterScene {
 
   /** The devices of even numbers are online at the first member, the others at the second; the third is asked. */
   connectAll(): void {
-    for (const [place, deviceId] of this.devices.entries()) this.member(place % 2).comeOnline({ deviceId });
+    for (const [place, deviceId] of this.devices.entries())
+      this.member(place % 2).connectController({ deviceId });
   }
 
   ask(): Promise<readonly string[] | number> {
@@ -202,7 +203,7 @@ test('devices of a silent member are answered from the shared rows, those of the
   scene.network.fault(scene.member(0).id, 'stopped');
   const answer = scene.ask();
   await turn();
-  await settle();
+  await untilIdle();
   assert.equal(scene.shared.keptFinds, 0);
   scene.clock.advance(ownerQueryMsMax);
   assert.deepEqual(
@@ -219,7 +220,7 @@ test('devices that have moved meanwhile are located again, and their new owner i
     scene.shared.beforeFind = () => undefined;
     // After all rows are read: the members that are asked have been superseded by then.
     queueMicrotask(() => {
-      for (const deviceId of ['D0', 'D2'] as DeviceId[]) scene.member(1).comeOnline({ deviceId });
+      for (const deviceId of ['D0', 'D2'] as DeviceId[]) scene.member(1).connectController({ deviceId });
     });
   };
   assert.deepEqual(

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { ConnectivityRecord } from '../../../../src/model/connectivity.ts';
 import { connectivityQueryMsMax, ownerQueryMsMax } from '../../../../src/model/limits.ts';
 import { otherApp, testDevice } from '../../../support/fakes.ts';
-import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
+import { ClusterScene, now, untilIdle } from '../../../support/cluster-scene.ts';
 import { queryConnectivity } from '../../../../src/core/devices/query-connectivity.ts';
 
 const never = { lastLoginAt: null, lastHeartbeatAt: null, lastOfflineAt: null };
@@ -22,7 +22,7 @@ async function recordAt(scene: ClusterScene, place: number): Promise<Connectivit
 test('any member answers for a device at another, with the latest heartbeat', async () => {
   const scene = new ClusterScene();
   const loginS = wallS(scene);
-  const { connection } = scene.member(0).comeOnline();
+  const { connection } = scene.member(0).connectController();
   scene.clock.advance(40_000);
   connection.lastHeartbeatAt = wallS(scene);
   const times = { lastLoginAt: loginS, lastHeartbeatAt: loginS + 40, lastOfflineAt: null };
@@ -54,7 +54,7 @@ test('times of sleep are the latest over all of its sessions, and their members 
 
 test('no member responds and the record has no session: the record, code 0', async () => {
   const scene = new ClusterScene();
-  const { session } = scene.member(0).comeOnline();
+  const { session } = scene.member(0).connectController();
   scene.clock.advance(5000);
   scene.member(0).end('signal', session);
   scene.network.leave(scene.member(0).id);
@@ -66,7 +66,7 @@ test('no member responds and the record has no session: the record, code 0', asy
 for (const fault of ['unwakeable', 'dead'] as const) {
   test(`no member responds (${fault}) and the record has a live owner: the record as last stored`, async () => {
     const scene = new ClusterScene();
-    scene.member(0).comeOnline();
+    scene.member(0).connectController();
     scene.network.fault(scene.member(0).id, fault);
     const { signal } = await recordAt(scene, 1);
     assert.equal(signal.isOnline, true, 'until its end is in the log');
@@ -76,7 +76,7 @@ for (const fault of ['unwakeable', 'dead'] as const) {
 
   test(`no member responds (${fault}), the record has a live owner, and cannot be read: 50301 at once`, async () => {
     const scene = new ClusterScene();
-    scene.member(0).comeOnline();
+    scene.member(0).connectController();
     scene.network.fault(scene.member(0).id, fault);
     scene.shared.keptFault = 'away';
     assert.equal(await scene.member(1).query(), 50301);
@@ -85,12 +85,12 @@ for (const fault of ['unwakeable', 'dead'] as const) {
 
 test("NATS away, the device's session is here: served, with what the others had seen of it", async () => {
   const scene = new ClusterScene();
-  const { connection, session } = scene.member(0).comeOnline();
+  const { connection, session } = scene.member(0).connectController();
   connection.lastHeartbeatAt = wallS(scene);
   scene.member(0).end('signal', session);
   const offlineS = wallS(scene);
   scene.clock.advance(7000);
-  scene.member(1).comeOnline();
+  scene.member(1).connectController();
   scene.shared.fault = 'away';
   assert.deepEqual((await recordAt(scene, 1)).signal, {
     isOnline: true,
@@ -102,17 +102,17 @@ test("NATS away, the device's session is here: served, with what the others had 
 
 test('NATS away, the session is elsewhere or unknown: 50301', async () => {
   const scene = new ClusterScene();
-  scene.member(0).comeOnline();
+  scene.member(0).connectController();
   scene.shared.fault = 'away';
   assert.equal(await scene.member(1).query(), 50301);
 });
 
 test('NATS away in silence: a device that is here is served after the wait for a member, another 50401 after 2 s', async () => {
   const scene = new ClusterScene();
-  scene.member(0).comeOnline();
+  scene.member(0).connectController();
   scene.shared.fault = 'slow';
   const [here, elsewhere] = [scene.member(0).query(), scene.member(1).query()];
-  await settle();
+  await untilIdle();
   scene.clock.advance(ownerQueryMsMax);
   assert.ok(typeof (await now(here)) === 'object');
   assert.equal(await now(elsewhere), 'still waiting');
@@ -122,11 +122,11 @@ test('NATS away in silence: a device that is here is served after the wait for a
 
 test('NATS is slow, the device sleeps here and is online elsewhere: it is not called offline', async () => {
   const scene = new ClusterScene();
-  scene.member(0).comeOnline();
+  scene.member(0).connectController();
   scene.member(1).sleep();
   scene.shared.fault = 'slow';
   const answer = scene.member(1).query();
-  await settle();
+  await untilIdle();
   scene.clock.advance(connectivityQueryMsMax - 1);
   assert.equal(await now(answer), 'still waiting');
   scene.clock.advance(1);
@@ -136,10 +136,10 @@ test('NATS is slow, the device sleeps here and is online elsewhere: it is not ca
 for (const fault of ['stopped', 'unreachable'] as const)
   test(`an owner that is ${fault} and does not answer in 1.0 s: the record as last stored`, async () => {
     const scene = new ClusterScene();
-    scene.member(0).comeOnline();
+    scene.member(0).connectController();
     scene.network.fault(scene.member(0).id, fault);
     const answer = scene.member(1).query();
-    await settle();
+    await untilIdle();
     scene.clock.advance(ownerQueryMsMax - 1);
     assert.equal(await now(answer), 'still waiting');
     scene.clock.advance(1);
@@ -149,13 +149,13 @@ for (const fault of ['stopped', 'unreachable'] as const)
 
 test('an owner does not answer, and neither does the record: 50401 2.0 s after the start', async () => {
   const scene = new ClusterScene();
-  scene.member(0).comeOnline();
+  scene.member(0).connectController();
   scene.network.fault(scene.member(0).id, 'stopped');
   scene.shared.keptFault = 'slow';
   const answer = scene.member(1).query();
-  await settle();
+  await untilIdle();
   scene.clock.advance(ownerQueryMsMax);
-  await settle();
+  await untilIdle();
   scene.clock.advance(connectivityQueryMsMax - ownerQueryMsMax - 1);
   assert.equal(await now(answer), 'still waiting');
   scene.clock.advance(1);
@@ -172,7 +172,7 @@ test('unreadable rows are 50301, never an empty record, and logged', async () =>
 test('a local session whose row is not yet committed is seen once its record is', async () => {
   const scene = new ClusterScene();
   const member = scene.member(0);
-  member.comeOnline({ isCommitted: false });
+  member.connectController({ isCommitted: false });
   assert.equal((await recordAt(scene, 0)).signal.isOnline, true, 'the actor knows');
   let commit = (): void => undefined;
   member.signalRecords.outstanding = new Promise((resolve) => (commit = resolve));
@@ -184,7 +184,7 @@ test('a local session whose row is not yet committed is seen once its record is'
 
 test('a local session that has ended is not online, though its row is behind', async () => {
   const scene = new ClusterScene();
-  const { session } = scene.member(0).comeOnline();
+  const { session } = scene.member(0).connectController();
   scene.member(0).end('signal', session, { isCommitted: false });
   const { signal } = await recordAt(scene, 0);
   assert.deepEqual([signal.isOnline, signal.lastOfflineAt], [false, wallS(scene)]);
@@ -192,13 +192,13 @@ test('a local session that has ended is not online, though its row is behind', a
 
 test('an owner that no longer has the session: the row is read again, and the new owner asked', async () => {
   const scene = new ClusterScene();
-  scene.member(0).comeOnline();
+  scene.member(0).connectController();
   const heartbeatAt = wallS(scene) + 60;
   // It moves right after the first lookup: the asked member has been superseded by then.
   scene.shared.beforeFind = () => {
     scene.shared.beforeFind = () => undefined;
     queueMicrotask(() => {
-      scene.member(1).comeOnline().connection.lastHeartbeatAt = heartbeatAt;
+      scene.member(1).connectController().connection.lastHeartbeatAt = heartbeatAt;
     });
   };
   assert.equal((await recordAt(scene, 2)).signal.lastHeartbeatAt, heartbeatAt);
@@ -207,7 +207,7 @@ test('an owner that no longer has the session: the row is read again, and the ne
 
 test('access is checked at the receiving member, and no other is asked', async () => {
   const scene = new ClusterScene();
-  scene.member(0).comeOnline();
+  scene.member(0).connectController();
   const { deps } = scene.member(1);
   const denied = await queryConnectivity(deps, otherApp, testDevice);
   assert.equal(denied.ok ? 0 : denied.error.code, 40302);

@@ -87,7 +87,7 @@ test('a message is sent unchanged, and its acknowledgement is answered with the 
   scene.connection.immediately = null;
   const answer = sendMessage(scene.deps, scene.request());
   scene.clock.advance(1234);
-  scene.connection.settle('acknowledged');
+  scene.connection.completeDeliveries('acknowledged');
   const [sent] = scene.connection.messages;
   assert.deepEqual({ ...sent, id: null }, { id: null, name: 'msga_join_voip_room', payload });
   assert.deepEqual(await answer, {
@@ -158,7 +158,7 @@ test('a device that disconnected or did not answer before it acknowledged is 504
   const scene = new Scene().online();
   scene.connection.immediately = null;
   const answer = scene.code();
-  scene.connection.settle('unknown');
+  scene.connection.completeDeliveries('unknown');
   assert.equal(await answer, 50402);
   assert.equal(scene.telemetry.count('message unknown'), 1);
 });
@@ -180,7 +180,7 @@ test('a repeat of a message in progress joins it', async () => {
   scene.connection.immediately = null;
   const request = scene.request();
   const answers = [1, 2, 3].map(() => sendMessage(scene.deps, request));
-  scene.connection.settle('acknowledged');
+  scene.connection.completeDeliveries('acknowledged');
   const [first, second, third] = await Promise.all(answers);
   assert.ok(first?.ok);
   assert.deepEqual([second, third], [first, first]);
@@ -251,7 +251,7 @@ test('a drain awaits the acknowledgement of a message in progress, and answers i
   const first = scene.code(request);
   scene.draining = true;
   const repeat = scene.code(request);
-  scene.connection.settle('acknowledged');
+  scene.connection.completeDeliveries('acknowledged');
   assert.deepEqual([await first, await repeat], [0, 0]);
 });
 

@@ -6,7 +6,7 @@ import { sendWakingMessage, type WakingRequest } from '../../../../src/core/mess
 import type { ApplicationId } from '../../../../src/model/ids.ts';
 import { wakeupToOnlineMsMax } from '../../../../src/model/limits.ts';
 import type { MessageRequest, MessageWakeup } from '../../../../src/model/message.ts';
-import { ClusterScene, now, settle, type ClusterMember } from '../../../support/cluster-scene.ts';
+import { ClusterScene, now, untilIdle, type ClusterMember } from '../../../support/cluster-scene.ts';
 import { otherApp } from '../../../support/fakes.ts';
 import { demoCredential } from '../../../support/signed-requests.ts';
 
@@ -56,7 +56,7 @@ for (const { name, asked, awake } of places)
     assert.equal(await now(answer), 'still waiting');
     assert.equal(module.wakes.length, 1);
     scene.clock.advance(1500);
-    const { connection: controller } = scene.member(awake).comeOnline();
+    const { connection: controller } = scene.member(awake).connectController();
     const settled = await answer;
     assert.equal(codeOf(settled), 0);
     assert.equal(controller.messages.length, 1);
@@ -64,14 +64,14 @@ for (const { name, asked, awake } of places)
     assert.equal(wakeupOf(settled)?.wokeAfterMs, 1500);
     assert.equal(scene.member(asked).waking.waiting.size, 0);
     const requestId = String(wakeupOf(settled)?.requestId);
-    assert.deepEqual(scene.told(), [`accepted ${requestId}`, `completed ${requestId}`]);
+    assert.deepEqual(scene.wakeupEvents(), [`accepted ${requestId}`, `completed ${requestId}`]);
     assert.equal(await scene.member(2).outcome(requestId), 'completed');
   });
 
 test('a device that is online gets its message at once and is not woken', async () => {
   const scene = new WakingScene();
   const { connection: module } = scene.member(0).sleep();
-  const { connection: controller } = scene.member(0).comeOnline();
+  const { connection: controller } = scene.member(0).connectController();
   const answer = await scene.send(scene.member(1));
   assert.deepEqual([codeOf(answer), wakeupOf(answer)], [0, null]);
   assert.equal(controller.messages.length, 1);
@@ -82,16 +82,16 @@ test('a device that does not wake in time is 50402, with the wakeup whose outcom
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(1), { waitMs: 5000 });
-  await settle();
+  await untilIdle();
   scene.clock.advance(4999);
   assert.equal(await now(answer), 'still waiting');
   scene.clock.advance(1);
-  await settle();
+  await untilIdle();
   const settled = await answer;
   assert.equal(codeOf(settled), 50402);
   const wakeup = wakeupOf(settled);
   assert.deepEqual([wakeup?.status, wakeup?.wokeAfterMs], ['accepted', null]);
-  scene.member(2).comeOnline();
+  scene.member(2).connectController();
   assert.equal(await scene.member(2).outcome(String(wakeup?.requestId)), 'completed');
 });
 
@@ -109,7 +109,7 @@ test('a wakeup of unknown result is awaited', async () => {
   module.immediately = 'unknown';
   const answer = scene.send(scene.member(0));
   assert.equal(await now(answer), 'still waiting');
-  scene.member(0).comeOnline();
+  scene.member(0).connectController();
   assert.equal(codeOf(await answer), 0);
 });
 
@@ -117,10 +117,10 @@ test('a session that breaks under its wakeup ends the wait: 50402, failed', asyn
   const scene = new WakingScene();
   const { session } = scene.member(0).sleep();
   const answer = scene.send(scene.member(0));
-  await settle();
+  await untilIdle();
   scene.member(0).end('sleep', session);
   scene.clock.advance(6000);
-  await settle();
+  await untilIdle();
   assert.deepEqual([codeOf(await answer), wakeupOf(await answer)?.status], [50402, 'failed']);
 });
 
@@ -189,14 +189,14 @@ test('a repeated signature joins the first while it waits and is answered like i
   const { connection: module } = scene.member(0).sleep();
   const message = scene.message();
   const first = scene.send(scene.member(1), { message });
-  await settle();
+  await untilIdle();
   const others = [1, 2, 0].map((place) => scene.send(scene.member(place), { message }));
-  await settle();
-  const { connection: controller } = scene.member(2).comeOnline();
+  await untilIdle();
+  const { connection: controller } = scene.member(2).connectController();
   const answer = await first;
   assert.equal(codeOf(answer), 0);
   assert.deepEqual(await Promise.all(others), [answer, answer, answer]);
-  await settle();
+  await untilIdle();
   for (const member of scene.members) assert.deepEqual(await scene.send(member, { message }), answer);
   assert.equal(module.wakes.length, 1);
   assert.equal(controller.messages.length, 1);
@@ -208,8 +208,8 @@ test('a request that was answered 50402 or 40412 neither wakes nor sends when re
   assert.equal(codeOf(await scene.send(scene.member(0), { message: absent })), 40412);
   const { connection: module } = scene.member(0).sleep();
   assert.equal(codeOf(await scene.send(scene.member(0), { message: late, waitMs: 0 })), 50402);
-  await settle();
-  const { connection: controller } = scene.member(1).comeOnline();
+  await untilIdle();
+  const { connection: controller } = scene.member(1).connectController();
   for (const member of scene.members) {
     assert.equal(codeOf(await scene.send(member, { message: late })), 50402);
     assert.equal(codeOf(await scene.send(member, { message: absent })), 40412);
@@ -223,13 +223,13 @@ test('a caller that hangs up frees its place, and its message is not sent', asyn
   scene.member(0).sleep();
   const message = scene.message();
   const answer = scene.send(scene.member(0), { message });
-  await settle();
+  await untilIdle();
   assert.equal(scene.member(0).waking.waiting.size, 1);
   scene.hangUp();
   assert.equal(scene.member(0).waking.waiting.size, 0);
   assert.equal(codeOf(await answer), 50301);
-  const { connection } = scene.member(0).comeOnline();
-  await settle();
+  const { connection } = scene.member(0).connectController();
+  await untilIdle();
   assert.deepEqual(connection.messages, []);
   assert.equal(codeOf(await scene.send(scene.member(0), { message })), 0, 'it may come again');
 });
@@ -243,14 +243,14 @@ test('waiting requests are bounded, per application and in total; one more is 42
   const ask = (appId: ApplicationId): Promise<MessageAnswer> =>
     scene.send(scene.member(0), { message: scene.message({ appId }) });
   const own = [1, 2].map(() => ask(scene.message().appId));
-  await settle();
+  await untilIdle();
   const wakes = connection.wakes.length;
   assert.equal(codeOf(await ask(scene.message().appId)), 42901);
   const another = ask(otherApp);
-  await settle();
+  await untilIdle();
   assert.equal(codeOf(await ask(otherApp)), 42901);
   assert.equal(connection.wakes.length, wakes + 1);
-  scene.member(0).comeOnline();
+  scene.member(0).connectController();
   assert.deepEqual((await Promise.all([...own, another])).map(codeOf), [0, 0, 0]);
 });
 
@@ -258,7 +258,7 @@ test('a request that waits when the server drains is answered 50301', async () =
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(0));
-  await settle();
+  await untilIdle();
   scene.member(0).draining = true;
   scene.member(0).waking.waiting.wakeAll();
   assert.equal(codeOf(await answer), 50301);
@@ -268,9 +268,9 @@ test('a credential that is withdrawn while the device wakes sends nothing', asyn
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(0));
-  await settle();
+  await untilIdle();
   scene.registry.credentials.clear();
-  const { connection } = scene.member(0).comeOnline();
+  const { connection } = scene.member(0).connectController();
   assert.equal(codeOf(await answer), 40301);
   assert.deepEqual(connection.messages, []);
 });
@@ -279,8 +279,8 @@ test('a device that woke and disconnected again is 50402 with a completed wakeup
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(0));
-  await settle();
-  const { session } = scene.member(0).comeOnline();
+  await untilIdle();
+  const { session } = scene.member(0).connectController();
   scene.member(0).end('signal', session);
   assert.deepEqual([codeOf(await answer), wakeupOf(await answer)?.status], [50402, 'completed']);
 });
@@ -289,8 +289,8 @@ test('one that does not acknowledge after it woke is 50402 with a completed wake
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(0));
-  await settle();
-  const { connection } = scene.member(0).comeOnline();
+  await untilIdle();
+  const { connection } = scene.member(0).connectController();
   connection.immediately = 'unknown';
   assert.deepEqual([codeOf(await answer), wakeupOf(await answer)?.status], [50402, 'completed']);
   assert.equal(connection.messages.length, 1);
@@ -300,9 +300,9 @@ test('the shared state becomes unreachable while the device wakes: 50301, and th
   const scene = new WakingScene();
   scene.member(0).sleep();
   const answer = scene.send(scene.member(1), { waitMs: 30_000 });
-  await settle();
+  await untilIdle();
   scene.shared.fault = 'away';
   scene.clock.advance(wakeupToOnlineMsMax);
-  await settle();
+  await untilIdle();
   assert.equal(codeOf(await answer), 50301);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
 import { wakeupRecallEveryMs, wakeupRecallMsMax } from '../../../../src/model/limits.ts';
 import { latestOf, testApp } from '../../../support/fakes.ts';
-import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
+import { ClusterScene, now, untilIdle } from '../../../support/cluster-scene.ts';
 
 const requestId = 'r-1' as RequestId;
 
@@ -23,15 +23,15 @@ function recordOf(scene: ClusterScene): { status?: string; wokeAfterMs?: number 
 
 test('a signal login at another member completes the wakeup once, with the wake time', async () => {
   const scene = await woken();
-  scene.member(2).comeOnline();
-  scene.member(1).comeOnline();
-  assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
+  scene.member(2).connectController();
+  scene.member(1).connectController();
+  assert.deepEqual(scene.wakeupEvents(), ['accepted r-1', 'completed r-1']);
   assert.equal(recordOf(scene).wokeAfterMs, 2000);
 });
 
 test('the wake time is measured to the login of the device, not to the notification', async () => {
   const scene = await woken();
-  scene.member(2).comeOnline({ isCommitted: false });
+  scene.member(2).connectController({ isCommitted: false });
   scene.clock.advance(700);
   scene.member(2).commit();
   assert.equal(recordOf(scene).wokeAfterMs, 2000);
@@ -41,7 +41,7 @@ test('a local login that the log repeats does not complete a later wakeup', asyn
   const scene = new ClusterScene();
   const member = scene.member(0);
   member.sleep();
-  const { session } = member.comeOnline({ isCommitted: false });
+  const { session } = member.connectController({ isCommitted: false });
   scene.clock.advance(10);
   member.end('signal', session, { isCommitted: false });
   scene.clock.advance(10);
@@ -55,24 +55,24 @@ test('a login at another member that is logged between the write and its callbac
   const { connection } = scene.member(0).sleep();
   connection.immediately = null;
   const answer = scene.member(1).wake({ requestId });
-  await settle();
+  await untilIdle();
   scene.clock.advance(3);
-  scene.member(2).comeOnline();
-  connection.settle('written');
+  scene.member(2).connectController();
+  connection.completeWakes('written');
   assert.equal(await answer, 0);
-  assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
+  assert.deepEqual(scene.wakeupEvents(), ['accepted r-1', 'completed r-1']);
   assert.equal(recordOf(scene).wokeAfterMs, 0);
 });
 
 test('a login before the wakeup does not complete it, though the log has it afterwards', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep();
-  const { session } = scene.member(2).comeOnline({ isCommitted: false });
+  const { session } = scene.member(2).connectController({ isCommitted: false });
   scene.member(2).end('signal', session, { isCommitted: false });
   scene.clock.advance(5);
   assert.equal(await scene.member(1).wake({ requestId }), 0);
   scene.member(2).commit();
-  assert.deepEqual(scene.told(), ['accepted r-1']);
+  assert.deepEqual(scene.wakeupEvents(), ['accepted r-1']);
 });
 
 test('a wakeup whose session at another member is reset, without a login, has failed', async () => {
@@ -83,7 +83,7 @@ test('a wakeup whose session at another member is reset, without a login, has fa
   scene.clock.advance(1000);
   scene.member(1).end('sleep', session);
   scene.clock.advance(6000);
-  assert.deepEqual(scene.told(), ['accepted r-1', 'failed r-1']);
+  assert.deepEqual(scene.wakeupEvents(), ['accepted r-1', 'failed r-1']);
 });
 
 test('a wakeup whose local session is reset has failed, matched by the shared epoch', async () => {
@@ -93,7 +93,7 @@ test('a wakeup whose local session is reset has failed, matched by the shared ep
   assert.equal(await scene.member(1).wake({ requestId }), 0);
   scene.member(1).end('sleep', session);
   scene.clock.advance(6000);
-  assert.deepEqual(scene.told(), ['accepted r-1', 'failed r-1']);
+  assert.deepEqual(scene.wakeupEvents(), ['accepted r-1', 'failed r-1']);
 });
 
 test('the reset of another session of the device fails nothing', async () => {
@@ -137,7 +137,7 @@ for (const place of [0, 2])
     const member = scene.member(place);
     const answer = member.outcome('r-1', 30_000);
     assert.equal(await now(answer), 'still waiting');
-    scene.member(1).comeOnline();
+    scene.member(1).connectController();
     assert.equal(await now(answer), 'completed');
     assert.deepEqual([member.deps.readers.size, member.deps.waiters?.size], [0, 0]);
   });
@@ -145,7 +145,7 @@ for (const place of [0, 2])
 test('a caller that waits at another member in vain gets the current state when the wait ends', async () => {
   const scene = await woken();
   const answer = scene.member(2).outcome('r-1', 10_000);
-  await settle();
+  await untilIdle();
   scene.clock.advance(10_000);
   assert.equal(await now(answer), 'accepted');
 });
@@ -154,7 +154,7 @@ test("the outcome of another device's wakeup with the same id wakes no caller", 
   const scene = await woken();
   let told = 0;
   const stop = scene.member(2).deps.waiters?.follow('OTHER' as DeviceId, requestId, () => (told += 1));
-  scene.member(1).comeOnline();
+  scene.member(1).connectController();
   stop?.();
   assert.equal(told, 0);
 });

@@ -90,7 +90,7 @@ test('a wakeup that was never written is 40413', async () => {
 });
 
 const outcomes: Record<string, (scene: Scene) => void> = {
-  completed: (scene) => scene.comeOnline(),
+  completed: (scene) => scene.connectController(),
   failed: (scene) => {
     scene.endSleep('reset');
     scene.clock.advance(5500);
@@ -156,13 +156,13 @@ test('a caller whose wait is over is not notified of the outcome', async () => {
   await flushPromises();
   scene.clock.advance(1000);
   assert.equal(await now(answer), 'accepted');
-  scene.comeOnline();
+  scene.connectController();
   assert.equal(calls, 0);
 });
 
 test('a known outcome is answered at once, whatever the wait', async () => {
   const scene = await new Scene().woken();
-  scene.comeOnline();
+  scene.connectController();
   assert.equal(await now(scene.ask(30)), 'completed');
 });
 
@@ -170,7 +170,7 @@ test('many callers wait for one wakeup, and all are answered', async () => {
   const scene = await new Scene().woken();
   const answers = [scene.ask(30), scene.ask(30)];
   await flushPromises();
-  scene.comeOnline();
+  scene.connectController();
   assert.deepEqual(await Promise.all(answers), ['completed', 'completed']);
 });
 
@@ -216,7 +216,7 @@ test('with all slots of one application in use the answer is 42901 with a retry 
   assert.deepEqual(refused.ok ? null : [refused.error.code, refused.error.retryAfterS], [42901, 1]);
   assert.equal(await scene.ask(0), 'accepted', 'who does not wait needs no slot');
   assert.equal(await now(scene.ask(30, { appId: otherApp })), 'still waiting');
-  scene.comeOnline();
+  scene.connectController();
   assert.deepEqual(await Promise.all(answers), ['completed', 'completed']);
 });
 
@@ -262,7 +262,7 @@ test('a commit that takes longer than 2 s is 50301, after a wait too', async () 
   assert.equal(await now(answers[0] ?? assert.fail()), 'still waiting');
   scene.clock.advance(1);
   assert.equal(await now(answers[0] ?? assert.fail()), 50301);
-  scene.comeOnline();
+  scene.connectController();
   await flushPromises();
   scene.clock.advance(2000);
   assert.equal(await now(answers[1] ?? assert.fail()), 50301);
@@ -306,7 +306,7 @@ test('the request id of a repeat answers the outcome of the first, is marked, an
   const scene = await repeated();
   const answer = scene.ask(30, { ...repeat, deviceId: testDevice });
   assert.equal(await now(answer), 'still waiting');
-  scene.comeOnline();
+  scene.connectController();
   assert.equal(await now(answer), 'completed');
   const settled = await queryWakeupOutcome(scene.outcomes, ofRepeat);
   assert.deepEqual(settled, { ok: true, value: scene.record('r-1'), repeatOf: requestId });
@@ -321,8 +321,8 @@ test('the request id of a repeat is scoped to its device and application', async
 
 test('an id of a repeat and a later wakeup answers the later one, and one of an earlier wakeup the repeat', async () => {
   const scene = await repeated();
-  scene.comeOnline();
-  scene.goOffline();
+  scene.connectController();
+  scene.disconnectController();
   assert.equal(await scene.ask(0, repeat), 'completed');
   assert.equal(await scene.wake(repeat), 0);
   assert.equal(await scene.ask(0, repeat), 'accepted', 'of the later one');

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/model/limits.ts';
 import { submitWakeup } from '../../../../src/core/wakeups/submit-wakeup.ts';
 import { latestOf, otherApp, testDevice } from '../../../support/fakes.ts';
-import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
+import { ClusterScene, now, untilIdle } from '../../../support/cluster-scene.ts';
 
 const mine = { requestId: 'mine-1' as RequestId };
 
@@ -49,7 +49,7 @@ test('a session that is not yet committed is woken in preference to another one 
   assert.equal(await scene.member(1).wake(), 0);
   assert.equal(young.connection.wakes.length, 1);
   scene.member(1).commit();
-  await settle();
+  await untilIdle();
   assert.deepEqual(old.connection.closes, ['replaced']);
 });
 
@@ -82,7 +82,7 @@ for (const fault of ['unwakeable', 'dead'] as const) {
     const { connection } = scene.member(0).sleep();
     scene.network.fault(scene.member(0).id, fault);
     const answer = submitWakeup(scene.member(1).deps, scene.wakeup());
-    await settle();
+    await untilIdle();
     scene.clock.advance(ownerRetryMs - 1);
     assert.equal(await now(answer), 'still waiting');
     scene.clock.advance(1);
@@ -97,7 +97,7 @@ for (const fault of ['unwakeable', 'dead'] as const) {
     scene.member(0).sleep();
     scene.network.fault(scene.member(0).id, fault);
     const answer = scene.member(1).wake();
-    await settle();
+    await untilIdle();
     const { connection } = scene.member(2).sleep();
     const ended = { kind: 'ended', session: oldest(scene), atMs: 0, heartbeatAt: 0 } as const;
     scene.shared.apply('sleep', testDevice, ended, scene.member(0).slots);
@@ -135,7 +135,7 @@ test('NATS away in silence: 50301, with all the time that an owner would have ha
   const scene = new ClusterScene();
   scene.shared.fault = 'slow';
   const answer = scene.member(1).wake();
-  await settle();
+  await untilIdle();
   scene.clock.advance(wakeupAnswerMsMax - ownerWakeMsMax);
   assert.equal(await now(answer), 50301);
 });
@@ -145,7 +145,7 @@ test('nothing could be sent to the owner in time: 50301', async () => {
   const { connection } = scene.member(0).sleep();
   scene.network.fault(scene.member(0).id, 'unreachable');
   const answer = scene.member(1).wake();
-  await settle();
+  await untilIdle();
   scene.clock.advance(ownerWakeMsMax);
   assert.equal(await now(answer), 50301);
   assert.deepEqual(connection.wakes, []);
@@ -157,7 +157,7 @@ for (const fault of ['stopped', 'cut'] as const)
     scene.member(0).sleep();
     scene.network.fault(scene.member(0).id, fault);
     const answer = scene.member(1).wake();
-    await settle();
+    await untilIdle();
     if (fault === 'stopped') assert.equal(await now(answer), 'still waiting');
     scene.clock.advance(ownerWakeMsMax);
     assert.equal(await now(answer), 50402);
@@ -169,11 +169,11 @@ test('after the lease of a stopped owner ended, callers get 50301 at once instea
   scene.member(0).sleep();
   scene.network.fault(scene.member(0).id, 'stopped');
   const first = scene.member(1).wake();
-  await settle();
+  await untilIdle();
   scene.network.fault(scene.member(0).id, 'dead');
   assert.equal(await first, 50402, 'it may have it');
   const second = scene.member(1).wake();
-  await settle();
+  await untilIdle();
   scene.clock.advance(ownerRetryMs);
   assert.equal(await now(second), 50301);
 });
@@ -227,7 +227,7 @@ test('a device that sleeps at three nodes is written to at all, and one good wri
     Object.assign(connections[place] ?? {}, { immediately: result });
   assert.equal(await scene.member(3).wake({ customData: Buffer.from([7, 8]) }), 0);
   for (const { wakes } of connections) assert.deepEqual([...(wakes[0] ?? [])], [7, 8]);
-  assert.deepEqual(scene.told(), ['accepted made-1']);
+  assert.deepEqual(scene.wakeupEvents(), ['accepted made-1']);
 });
 
 const combinations = [
@@ -267,7 +267,7 @@ test('a second session whose member does not answer: the wakeup is unknown after
   scene.member(1).sleep();
   scene.network.fault(scene.member(1).id, 'stopped');
   const answer = scene.member(2).wake();
-  await settle();
+  await untilIdle();
   scene.clock.advance(peerWriteMsMax);
   assert.equal(await now(answer), 50402);
 });
@@ -295,7 +295,7 @@ test('a repeated signature is answered like the first at any member, also after 
   const { connection } = scene.member(0).sleep();
   const request = scene.wakeup(mine);
   const first = await submitWakeup(scene.member(1).deps, request);
-  await settle();
+  await untilIdle();
   scene.network.fault(scene.member(0).id, 'dead');
   const repeat = { ...first, repeatOf: mine.requestId };
   for (const place of [1, 2]) assert.deepEqual(await submitWakeup(scene.member(place).deps, request), repeat);
@@ -315,8 +315,8 @@ test('one signature at three members at once: the owner writes once and answers 
   connection.immediately = null;
   const request = scene.wakeup(mine);
   const answers = [1, 2, 0].map((place) => submitWakeup(scene.member(place).deps, request));
-  await settle();
-  connection.settle('written');
+  await untilIdle();
+  connection.completeWakes('written');
   const settled = await Promise.all(answers);
   const first = settled.find(({ repeatOf }) => repeatOf === undefined);
   assert.equal(first?.ok, true);
@@ -357,11 +357,11 @@ test('a session that is superseded during its wakeup: the result of its socket c
   const { connection } = scene.member(0).sleep();
   connection.immediately = null;
   const answer = scene.member(2).wake(mine);
-  await settle();
+  await untilIdle();
   scene.member(1).sleep();
-  await settle();
+  await untilIdle();
   assert.deepEqual(connection.closes, ['replaced']);
-  connection.settle('refused');
+  connection.completeWakes('refused');
   assert.equal(await answer, 50204);
   assert.equal(await scene.member(2).wake(mine), 0, 'and its repeat goes to the new one');
 });
@@ -385,7 +385,7 @@ test('rows that cannot be read are 50301', async () => {
 test('a device whose signal is online at another member completes its wakeup at once', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep();
-  scene.member(1).comeOnline();
+  scene.member(1).connectController();
   assert.equal(await scene.member(2).wake(), 0);
-  assert.deepEqual(scene.told(), ['accepted made-1', 'completed made-1']);
+  assert.deepEqual(scene.wakeupEvents(), ['accepted made-1', 'completed made-1']);
 });

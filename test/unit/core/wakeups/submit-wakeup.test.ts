@@ -106,7 +106,7 @@ test('with as many writes under way as the node takes, the next is 42901 until o
   scene.connection.immediately = null;
   const first = scene.wake();
   assert.equal(await scene.wake(), 42901);
-  scene.connection.settle('written');
+  scene.connection.completeWakes('written');
   assert.equal(await first, 0);
   scene.connection.immediately = 'written';
   assert.equal(await scene.wake(), 0);
@@ -117,11 +117,11 @@ test('one X-Request-ID twice on a device is two wakeups: two packets, each with 
   scene.connection.immediately = null;
   const first = submitWakeup(scene.deps, scene.request(mine));
   const second = submitWakeup(scene.deps, scene.request(mine));
-  scene.connection.settle('written');
+  scene.connection.completeWakes('written');
   assert.deepEqual([(await first).ok, (await second).ok], [true, true]);
   assert.equal(scene.connection.wakes.length, 2);
-  scene.comeOnline();
-  assert.deepEqual(scene.told(), [
+  scene.connectController();
+  assert.deepEqual(scene.wakeupEvents(), [
     'accepted mine-1',
     'accepted mine-1',
     'completed mine-1',
@@ -135,7 +135,7 @@ test('a repeat by signature while the first is under way joins it', async () => 
   const request = scene.request(mine);
   const first = submitWakeup(scene.deps, request);
   const second = submitWakeup(scene.deps, request);
-  scene.connection.settle('written');
+  scene.connection.completeWakes('written');
   assert.deepEqual({ ...(await first), repeatOf: 'mine-1' }, await second);
   assert.equal(scene.connection.wakes.length, 1);
 });
@@ -244,7 +244,7 @@ test('a wakeup of unknown result is recorded as such, awaited, and causes no eve
   assert.equal(await scene.wake(mine), 50402);
   const { status, isAwaited, acceptedAtMs, begunAtMs: kept } = scene.record('mine-1') ?? {};
   assert.deepEqual([status, isAwaited, acceptedAtMs, kept], ['unknown', true, null, begunAtMs]);
-  assert.deepEqual(scene.told(), []);
+  assert.deepEqual(scene.wakeupEvents(), []);
 });
 
 for (const result of ['refused', 'busy'] as const) {
@@ -254,17 +254,17 @@ for (const result of ['refused', 'busy'] as const) {
     await scene.wake(mine);
     assert.equal(scene.record('mine-1'), null);
     assert.equal(scene.watch.size, 0);
-    assert.deepEqual(scene.told(), []);
+    assert.deepEqual(scene.wakeupEvents(), []);
   });
 }
 
 test('online is the state of the device before the write, even if it disconnected by the time of the write', async () => {
   const scene = new WakeupScene().sleep();
-  scene.comeOnline();
+  scene.connectController();
   scene.connection.immediately = null;
   const answer = scene.wake(mine);
-  scene.goOffline();
-  scene.connection.settle('written');
+  scene.disconnectController();
+  scene.connection.completeWakes('written');
   await answer;
   assert.equal(scene.record('mine-1')?.alreadyOnline, true);
 });
@@ -274,7 +274,7 @@ test('the sleep session of a wakeup is the one of its write, even if it was repl
   scene.connection.immediately = null;
   const answer = scene.wake(mine);
   scene.sleep();
-  scene.connection.settle('written');
+  scene.connection.completeWakes('written');
   await answer;
   assert.equal(scene.record('mine-1')?.sleepEpoch, 1);
 });

@@ -15,8 +15,8 @@ const repeatOfMine = { repeatOf: mine.requestId };
 const outcomes: Record<string, (scene: WakeupScene) => void> = {
   accepted: () => undefined,
   completed: (scene) => {
-    scene.comeOnline();
-    scene.goOffline();
+    scene.connectController();
+    scene.disconnectController();
   },
   failed: (scene) => {
     scene.endSleep('reset');
@@ -49,10 +49,10 @@ test('a retry of an unknown wakeup under its id is a wakeup of its own, and the 
   assert.equal(await scene.wake(mine), 0);
   assert.equal(scene.watch.size, 2);
   scene.clock.advance(10_000);
-  scene.comeOnline();
+  scene.connectController();
   assert.equal(scene.record('mine-1')?.wokeAfterMs, 10_000);
   assert.equal(scene.records.find({ appId: testApp, ...mine, which: unknown })?.wokeAfterMs, 40_000);
-  assert.deepEqual(scene.told(), ['accepted mine-1', 'completed mine-1', 'completed mine-1']);
+  assert.deepEqual(scene.wakeupEvents(), ['accepted mine-1', 'completed mine-1', 'completed mine-1']);
 });
 
 test('two awaited wakeups of one id are both resumed after the process dies', async () => {
@@ -62,8 +62,8 @@ test('two awaited wakeups of one id are both resumed after the process dies', as
   await scene.wake(mine);
   scene.restart();
   assert.equal(scene.watch.size, 2);
-  scene.comeOnline();
-  assert.deepEqual(scene.told().slice(2), ['completed mine-1', 'completed mine-1']);
+  scene.connectController();
+  assert.deepEqual(scene.wakeupEvents().slice(2), ['completed mine-1', 'completed mine-1']);
 });
 
 test('a repeat under another request id is answered like the first, and that id is an alias of the first', async () => {
@@ -75,7 +75,7 @@ test('a repeat under another request id is answered like the first, and that id 
   assert.equal(scene.record('mine-2')?.id, scene.record('mine-1')?.id);
   assert.equal(scene.record('mine-2')?.repeatOf, 'mine-1');
   assert.deepEqual([...scene.records.awaited()].length, 1, 'a restart watches the first alone');
-  assert.deepEqual(scene.told(), ['accepted mine-1']);
+  assert.deepEqual(scene.wakeupEvents(), ['accepted mine-1']);
 });
 
 test('an exact repeat bears the same request id, is marked, and adds no alias', async () => {
@@ -96,7 +96,7 @@ test('a repeat that joins a wakeup of unknown outcome is an alias of it, and one
     scene.connection.immediately = null;
     const request = scene.request(mine);
     const answers = [request, { ...request, ...other }].map((each) => submitWakeup(scene.deps, each));
-    scene.connection.settle(result);
+    scene.connection.completeWakes(result);
     const [first, second] = await Promise.all(answers);
     assert.ok(first !== undefined && !first.ok);
     assert.deepEqual(second, { ...first, ...repeatOfMine });
@@ -131,7 +131,7 @@ test('a wake report that names the request id of a repeat adds its cause to the 
   const scene = new WakeupScene().sleep();
   const request = scene.request(mine);
   for (const each of [request, { ...request, ...other }]) await submitWakeup(scene.deps, each);
-  const session = scene.comeOnline();
+  const session = scene.connectController();
   scene.watch.reported(testDevice, session, { ...other, cause: 'remote' });
   assert.equal(scene.record('mine-1')?.cause, 'remote');
 });

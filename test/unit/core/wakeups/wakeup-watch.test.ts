@@ -27,7 +27,7 @@ test('a signal login completes the wakeup, whose event follows and has the wake 
   const scene = await woken();
   scene.clock.advance(2345.6);
   const completedAtMs = scene.clock.wallMs();
-  scene.comeOnline();
+  scene.connectController();
   const record = scene.record('r-1');
   assert.deepEqual(
     [record?.status, record?.isAwaited, record?.wokeAfterMs, record?.completedAtMs, record?.alreadyOnline],
@@ -67,7 +67,7 @@ test('a report with a request id sets the cause of that wakeup, of any applicati
   await scene.wake({ requestId: 'same' as RequestId });
   await scene.wake({ requestId: 'same' as RequestId, appId: otherApp });
   await scene.wake({ requestId: 'another' as RequestId });
-  const session = scene.comeOnline();
+  const session = scene.connectController();
   scene.watch.reported(testDevice, session, { cause: 'abnormal', requestId: 'same' as RequestId });
   assert.deepEqual(
     [scene.record('same', testApp), scene.record('same', otherApp), scene.record('another')].map(
@@ -80,7 +80,7 @@ test('a report with a request id sets the cause of that wakeup, of any applicati
 test('a bounded number of wakeups per device awaits a report: the oldest is dropped', async () => {
   const scene = new WakeupScene({ deviceBurst: 100 }).sleep();
   for (let i = 0; i <= wakeupsReportableMax; i++) await wake(scene, `r-${i}`);
-  const session = scene.comeOnline();
+  const session = scene.connectController();
   assert.equal(scene.watch.size, wakeupsReportableMax);
   scene.watch.reported(testDevice, session, { cause: 'remote', requestId: null });
   assert.deepEqual([scene.record('r-0')?.cause, scene.record('r-1')?.cause], [null, 'remote']);
@@ -97,7 +97,7 @@ test('a waiting caller is notified once the outcome is known, and not after it c
   scene.endSleep('reset');
   assert.equal(told, 0);
   scene.clock.advance(5000 + lateMs);
-  scene.comeOnline();
+  scene.connectController();
   assert.deepEqual([told, calledOff], [1, 0]);
 });
 
@@ -127,7 +127,7 @@ describe('a wakeup of an earlier life', () => {
     scene.clock.advance(70_000);
     assert.equal(statusOf(scene), 'completed');
     assert.equal(scene.record('r-1')?.wokeAfterMs, 2000);
-    assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
+    assert.deepEqual(scene.wakeupEvents(), ['accepted r-1', 'completed r-1']);
   });
 
   test('expires without a login', async () => {
@@ -137,6 +137,6 @@ describe('a wakeup of an earlier life', () => {
     scene.clock.advance(40_000 - 1);
     assert.equal(statusOf(scene), 'accepted');
     scene.clock.advance(lateMs + 1);
-    assert.deepEqual(scene.told(), ['accepted r-1', 'expired r-1']);
+    assert.deepEqual(scene.wakeupEvents(), ['accepted r-1', 'expired r-1']);
   });
 });

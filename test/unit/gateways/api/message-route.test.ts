@@ -20,7 +20,7 @@ class MessageScene {
   readonly connection: FakeSignalConnection;
 
   constructor() {
-    this.connection = this.member.comeOnline().connection;
+    this.connection = this.member.connectController().connection;
   }
 
   async send(body: unknown, credential = demoCredential): Promise<Reply> {
@@ -54,7 +54,7 @@ test('only a message that may wake needs the permission to wake, and is told whi
 
 test('a message that found its device asleep, and nobody to wake it in time, tells of its wakeup', async () => {
   const scene = new MessageScene();
-  const { session } = scene.member.comeOnline();
+  const { session } = scene.member.connectController();
   scene.member.end('signal', session);
   scene.member.sleep();
   const { code, data } = await scene.send({ ...good, wake: true, wait: 0 });

@@ -132,7 +132,7 @@ test('what one turn asks for is one task', async () => {
   gate.order('go');
 
   assert.deepEqual(await verdicts, allValid(20));
-  assert.equal(gate.held, 1);
+  assert.equal(gate.batchesHeld, 1);
 });
 
 test('while every thread has its tasks, the turns that follow are collected in one more', async () => {
@@ -145,7 +145,7 @@ test('while every thread has its tasks, the turns that follow are collected in o
   await turn();
   const fourth = ask(3, 1);
   await turn();
-  assert.equal(gate.held, 2);
+  assert.equal(gate.batchesHeld, 2);
 
   gate.order('go');
   assert.deepEqual(await Promise.all([first, second]), [['valid'], ['valid']]);
@@ -153,14 +153,14 @@ test('while every thread has its tasks, the turns that follow are collected in o
   gate.order('go');
 
   assert.deepEqual(await Promise.all([third, fourth]), [['valid'], ['valid']]);
-  assert.equal(gate.held, 3);
+  assert.equal(gate.batchesHeld, 3);
 });
 
 test('a batch too small to be worth a message is verified on the main loop', async () => {
   await startGated({ crossingJobsMin: 4 });
 
   assert.deepEqual(await ask(0, 3), allValid(3));
-  assert.equal(gate.held, 0);
+  assert.equal(gate.batchesHeld, 0);
 });
 
 test('a batch of one job crosses over when its body is large', async () => {
@@ -239,7 +239,7 @@ test('when no worker can be started any more, the main loop verifies', async () 
   await untilFaults(2);
 
   assert.deepEqual(await ask(20, 20), allValid(20));
-  assert.equal(gate.held, 1);
+  assert.equal(gate.batchesHeld, 1);
 });
 
 test('what waits for a worker that then cannot be started is verified on the main loop', async () => {
@@ -251,7 +251,7 @@ test('what waits for a worker that then cannot be started is verified on the mai
   assert.deepEqual(await held, allValid(20));
 
   assert.deepEqual(await ask(20, 20), allValid(20));
-  assert.equal(gate.held, 1);
+  assert.equal(gate.batchesHeld, 1);
 });
 
 test('a pool whose task cannot be loaded does not start', async () => {

@@ -11,7 +11,7 @@ import {
   h265Film,
   makeTranscoder,
   sourceFrame,
-  takeFrame,
+  transcodeFrame,
 } from '../../../support/coded-frames.ts';
 import { engineTest, transcoderTest } from '../../../support/engine-test.ts';
 import { BitWriter } from '../../../support/bit-writer.ts';
@@ -24,7 +24,7 @@ const size = { width: 160, height: 120 };
 function fates(transcoder: FrameTranscoder, frames: readonly (SourceFrame | undefined)[]): string[] {
   return frames.map((frame) => {
     assert(frame !== undefined);
-    const { drop, pictures, keyFrameWanted } = takeFrame(transcoder, frame, [fitScreen]);
+    const { drop, pictures, keyFrameWanted } = transcodeFrame(transcoder, frame, [fitScreen]);
     const fate = drop ?? (pictures.length === 0 ? 'nothing' : typeof pictures[0]);
     return keyFrameWanted ? `${fate}!` : fate;
   });
@@ -78,9 +78,9 @@ transcoderTest(
 transcoderTest('the key frame behind damage is shown as a fresh decoder has it', (transcoder, engine) => {
   const [key, cut] = h264Film(engine, size, 2);
   assert(key !== undefined && cut !== undefined);
-  const whole = takeFrame(transcoder, key, [fitScreen]).pictures;
-  takeFrame(transcoder, cutBy(cut, 20), [fitScreen]);
-  assert.deepEqual(takeFrame(transcoder, key, [fitScreen]).pictures, whole);
+  const whole = transcodeFrame(transcoder, key, [fitScreen]).pictures;
+  transcodeFrame(transcoder, cutBy(cut, 20), [fitScreen]);
+  assert.deepEqual(transcodeFrame(transcoder, key, [fitScreen]).pictures, whole);
 });
 
 transcoderTest(
@@ -193,16 +193,16 @@ transcoderTest(
     const film = h264Film(engine, size, 2);
     const [key, next] = film;
     assert(key !== undefined && next !== undefined);
-    const good = [key, next].map((frame) => takeFrame(transcoder, frame, [fitScreen]).pictures);
+    const good = [key, next].map((frame) => transcodeFrame(transcoder, frame, [fitScreen]).pictures);
     const payload = key.payload.slice();
     // Any bit of them: some make a decoder wait for pictures that never come.
     for (let bit = 8 * 5; bit < 8 * 28; bit += 1) {
       const at = bit >> 3;
       payload[at] = (key.payload[at] ?? 0) ^ (1 << (bit & 7));
-      takeFrame(transcoder, { ...key, payload: payload.slice() }, [fitScreen]);
+      transcodeFrame(transcoder, { ...key, payload: payload.slice() }, [fitScreen]);
       payload[at] = key.payload[at] ?? 0;
       assert.deepEqual(
-        [key, next].map((frame) => takeFrame(transcoder, frame, [fitScreen]).pictures),
+        [key, next].map((frame) => transcodeFrame(transcoder, frame, [fitScreen]).pictures),
         good,
       );
     }
@@ -248,7 +248,7 @@ transcoderTest('1088 rows that nobody cropped are within a limit of 1080', (tran
   const uncropped = h264ParameterSet({ macroblocks: [120, 68] });
   const { payload } = h264Key();
   const key = sourceFrame('h264', Buffer.concat([uncropped, payload.subarray(payload.indexOf(0x68) - 4)]));
-  const { drop, source } = takeFrame(transcoder, key, [fitScreen]);
+  const { drop, source } = transcodeFrame(transcoder, key, [fitScreen]);
   assert.deepEqual({ drop, source }, { drop: null, source: { width: 1920, height: 1088 } });
 });
 

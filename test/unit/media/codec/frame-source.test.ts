@@ -9,7 +9,7 @@ import {
   onlyPicture,
   ownSize,
   sourceFrame,
-  takeFrame,
+  transcodeFrame,
 } from '../../../support/coded-frames.ts';
 import { transcoderTest } from '../../../support/engine-test.ts';
 
@@ -78,7 +78,7 @@ for (const [name, options] of kinds.slice(0, 4))
       const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
       let undecodable = 0;
       for (let length = 0; length < payload.length; length += 1) {
-        const { drop, pictures, keyFrameWanted } = takeFrame(
+        const { drop, pictures, keyFrameWanted } = transcodeFrame(
           transcoder,
           sourceFrame('mjpeg', payload.subarray(0, length)),
           [ownSize],

@@ -17,7 +17,7 @@ import {
   ownSizeH264,
   planarFrame,
   sourceFrame,
-  takeFrame,
+  transcodeFrame,
 } from '../../../support/coded-frames.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { engineTest, transcoderTest } from '../../../support/engine-test.ts';
@@ -34,7 +34,7 @@ function sizesOf({ pictures }: FrameResult): (string | null)[] {
 }
 
 transcoderTest('240x320 for a screen of 160x100 is 74x100 fitted and 160x100 filled', (transcoder) => {
-  const result = takeFrame(transcoder, planarFrame(portrait), [fitScreen, fillScreen, ownSize]);
+  const result = transcodeFrame(transcoder, planarFrame(portrait), [fitScreen, fillScreen, ownSize]);
   assert.deepEqual(sizesOf(result), ['74x100', '160x100', '240x320']);
   assert.deepEqual(result.source, portrait);
   assert.equal(result.drop, null);
@@ -45,7 +45,7 @@ transcoderTest('the format may change at any key frame', (transcoder, engine) =>
   const film = h264Film(engine, portrait, 2);
   assert(planar !== undefined && jpeg !== undefined);
   for (const frame of [planar, jpeg, ...film, jpeg, planar, ...film, planar])
-    assert.deepEqual(sizesOf(takeFrame(transcoder, frame, [fitScreen])), ['74x100']);
+    assert.deepEqual(sizesOf(transcodeFrame(transcoder, frame, [fitScreen])), ['74x100']);
 });
 
 transcoderTest('a JPEG has a buffer of its own, of its size, that can be moved', (transcoder) => {
@@ -85,19 +85,19 @@ transcoderTest('a payload within a larger buffer is decoded as it is', (transcod
 transcoderTest('a frame without shapes is decoded for the sake of those behind it', (transcoder, engine) => {
   const [key, next] = h264Film(engine, portrait, 2);
   assert(key !== undefined && next !== undefined);
-  const { source, pictures, drop, rebuilds } = takeFrame(transcoder, key, []);
+  const { source, pictures, drop, rebuilds } = transcodeFrame(transcoder, key, []);
   assert.deepEqual(
     { source, pictures, drop, rebuilds },
     { source: portrait, pictures: [], drop: null, rebuilds: 0 },
   );
-  assert.deepEqual(sizesOf(takeFrame(transcoder, next, [ownSize])), ['240x320']);
+  assert.deepEqual(sizesOf(transcodeFrame(transcoder, next, [ownSize])), ['240x320']);
 });
 
 transcoderTest(
   'scaler and encoder are made once for a source and anew when its size changes',
   (transcoder) => {
     const rebuilds = [portrait, portrait, { width: 320, height: 240 }, { width: 320, height: 240 }].map(
-      (size, index) => takeFrame(transcoder, planarFrame(size, index), [fitScreen]).rebuilds,
+      (size, index) => transcodeFrame(transcoder, planarFrame(size, index), [fitScreen]).rebuilds,
     );
     assert.deepEqual(rebuilds, [0, 0, 2, 0], 'the first ones are none');
   },
@@ -106,7 +106,10 @@ transcoderTest(
 transcoderTest(
   'a picture whose side would be 0 is dropped as too small, the others are made',
   (transcoder) => {
-    const result = takeFrame(transcoder, planarFrame({ width: 400, height: 2 }), [fitScreen, fillScreen]);
+    const result = transcodeFrame(transcoder, planarFrame({ width: 400, height: 2 }), [
+      fitScreen,
+      fillScreen,
+    ]);
     assert.deepEqual(sizesOf(result), ['too_small', '160x100']);
     assert.equal(result.drop, null);
   },
@@ -116,7 +119,7 @@ transcoderTest(
   'a screen larger than a picture is ever made is not filled, and others have theirs',
   (transcoder) => {
     const huge = { mode: 'fill_screen', screen: { width: 16_384, height: 1026 } } as const;
-    const result = takeFrame(transcoder, planarFrame(portrait, 0), [huge, fillScreen]);
+    const result = transcodeFrame(transcoder, planarFrame(portrait, 0), [huge, fillScreen]);
     assert.deepEqual(sizesOf(result), ['too_large', '160x100']);
   },
 );
@@ -124,7 +127,7 @@ transcoderTest(
 transcoderTest('odd and tiny sources have their pictures', (transcoder) => {
   for (const width of [1, 2, 3, 5, 16, 17, 241])
     for (const height of [1, 2, 3, 7, 18, 321]) {
-      const result = takeFrame(transcoder, planarFrame({ width, height }), [ownSize, fillScreen]);
+      const result = transcodeFrame(transcoder, planarFrame({ width, height }), [ownSize, fillScreen]);
       assert.deepEqual(sizesOf(result), [`${width}x${height}`, '160x100']);
     }
 });
@@ -142,7 +145,7 @@ engineTest('a source beyond the largest size is dropped before it is decoded, wh
     ...h264Film(engine, tooLarge, 2),
   ];
   for (const frame of frames) {
-    const { source, drop, pictures, keyFrameWanted } = takeFrame(transcoder, frame, [fitScreen]);
+    const { source, drop, pictures, keyFrameWanted } = transcodeFrame(transcoder, frame, [fitScreen]);
     assert.deepEqual(
       { source, drop, pictures, keyFrameWanted },
       {
@@ -153,7 +156,7 @@ engineTest('a source beyond the largest size is dropped before it is decoded, wh
       },
     );
   }
-  assert.deepEqual(sizesOf(takeFrame(transcoder, planarFrame(portrait), [fitScreen])), ['74x100']);
+  assert.deepEqual(sizesOf(transcodeFrame(transcoder, planarFrame(portrait), [fitScreen])), ['74x100']);
   transcoder.close();
 });
 
@@ -164,7 +167,10 @@ transcoderTest('planes that do not fill their size are undecodable', (transcoder
     { width: 240, height: 319 },
     { width: 242, height: 320 },
   ])
-    assert.equal(takeFrame(transcoder, sourceFrame('i420', payload, size), [fitScreen]).drop, 'undecodable');
+    assert.equal(
+      transcodeFrame(transcoder, sourceFrame('i420', payload, size), [fitScreen]).drop,
+      'undecodable',
+    );
 });
 
 transcoderTest('more shapes than are kept are made all the same, and bounded', (transcoder) => {
@@ -173,7 +179,7 @@ transcoderTest('more shapes than are kept are made all the same, and bounded', (
   });
   const expected = shapes.map(({ screen }) => `${screen?.width}x48`);
   for (let i = 0; i < 3; i += 1)
-    assert.deepEqual(sizesOf(takeFrame(transcoder, planarFrame(portrait, i), shapes)), expected);
+    assert.deepEqual(sizesOf(transcodeFrame(transcoder, planarFrame(portrait, i), shapes)), expected);
   assert(liveNatives().graphs <= pictureShapesKeptMax);
 });
 
@@ -191,7 +197,7 @@ engineTest(
     for (let i = 0; i < 1000; i += 1) {
       const frame = frames[i % frames.length];
       assert(frame !== undefined);
-      const result = takeFrame(transcoder, frame, [fillScreen, ownSize]);
+      const result = transcodeFrame(transcoder, frame, [fillScreen, ownSize]);
       assert.deepEqual(sizesOf(result), ['160x100', `${frame.width}x${frame.height}`]);
       assert.equal(result.rebuilds, i === 0 ? 0 : 4);
       working ??= liveNatives();
@@ -207,7 +213,7 @@ engineTest('closing frees everything, in whatever state', (engine) => {
   const film = h264Film(engine, portrait, 3);
   for (const frames of [[], film, film.slice(1), jpegFilm(engine, portrait, 1), [planarFrame(portrait)]]) {
     const transcoder = makeTranscoder(engine);
-    for (const frame of frames) takeFrame(transcoder, frame, [fitScreen, ownSize]);
+    for (const frame of frames) transcodeFrame(transcoder, frame, [fitScreen, ownSize]);
     transcoder.close();
     assert.deepEqual(liveNatives(), before);
   }
@@ -224,7 +230,7 @@ class TickingClock extends DrivenClock {
 engineTest('the time that a frame took is told', (engine) => {
   const settings = { maxFps: 15, quality: 80, sourceMax: portrait };
   const transcoder = new FrameTranscoder(engine, settings, new TickingClock());
-  assert.equal(takeFrame(transcoder, planarFrame(portrait), []).workMs, 3);
+  assert.equal(transcodeFrame(transcoder, planarFrame(portrait), []).workMs, 3);
   transcoder.close();
 });
 
@@ -234,7 +240,12 @@ engineTest(
     const transcoder = makeTranscoder(engine);
     const odd = { width: 65, height: 47 };
     const told = [false, false, true, false].map((isKeyWanted, index) => {
-      const { pictures, drop } = takeFrame(transcoder, planarFrame(odd, index), [ownSizeH264], isKeyWanted);
+      const { pictures, drop } = transcodeFrame(
+        transcoder,
+        planarFrame(odd, index),
+        [ownSizeH264],
+        isKeyWanted,
+      );
       const [picture] = pictures;
       assert(typeof picture === 'object' && drop === null);
       const { hasKey } = describeCodedFrame(picture.bytes, h264);
@@ -245,16 +256,17 @@ engineTest(
       told,
       [true, false, true, false].map((isKey) => ['h264', even, isKey, isKey]),
     );
-    assert.deepEqual(takeFrame(transcoder, planarFrame({ width: 9, height: 1 }), [ownSizeH264]).pictures, [
-      'too_small',
-    ]);
+    assert.deepEqual(
+      transcodeFrame(transcoder, planarFrame({ width: 9, height: 1 }), [ownSizeH264]).pictures,
+      ['too_small'],
+    );
     transcoder.close();
   },
 );
 
 engineTest('H.264 and a JPEG of one source are made beside each other', (engine) => {
   const transcoder = makeTranscoder(engine);
-  const [coded, jpeg] = takeFrame(transcoder, planarFrame(portrait), [ownSizeH264, ownSize]).pictures;
+  const [coded, jpeg] = transcodeFrame(transcoder, planarFrame(portrait), [ownSizeH264, ownSize]).pictures;
   assert(typeof coded === 'object' && typeof jpeg === 'object');
   assert.deepEqual([coded.format, jpeg.format, jpeg.isKey], ['h264', 'mjpeg', true]);
   assert.deepEqual(jpegSize(jpeg.bytes), portrait);

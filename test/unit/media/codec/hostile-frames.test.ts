@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { H264Frames } from '../../../../src/media/geometry/h264-stream.ts';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
 import type { SourceFrame } from '../../../../src/model/media/picture.ts';
-import { fitScreen, takeFrame } from '../../../support/coded-frames.ts';
+import { fitScreen, transcodeFrame } from '../../../support/coded-frames.ts';
 import { transcoderTest } from '../../../support/engine-test.ts';
 import {
   h264Key,
@@ -56,7 +56,7 @@ const hostile: readonly [name: string, frames: Frames][] = [
 
 for (const [name, frames] of hostile)
   transcoderTest(`${name} is refused before it is decoded`, (transcoder, engine) => {
-    const drops = frames(engine).map((frame) => takeFrame(transcoder, frame, [fitScreen]).drop);
+    const drops = frames(engine).map((frame) => transcodeFrame(transcoder, frame, [fitScreen]).drop);
     assert.equal(drops.pop(), 'undecodable');
     assert.ok(drops.every((drop) => drop === null));
   });
@@ -76,7 +76,8 @@ const honest: readonly [name: string, frames: Frames][] = [
 
 for (const [name, frames] of honest)
   transcoderTest(`${name} is decoded`, (transcoder, engine) => {
-    for (const frame of frames(engine)) assert.equal(takeFrame(transcoder, frame, [fitScreen]).drop, null);
+    for (const frame of frames(engine))
+      assert.equal(transcodeFrame(transcoder, frame, [fitScreen]).drop, null);
   });
 
 function isTaken(frame: SourceFrame, isKey = false): boolean {

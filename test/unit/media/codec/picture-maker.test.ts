@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
-import { fillScreen, fitScreen, jpegFilm, makeTranscoder, takeFrame } from '../../../support/coded-frames.ts';
+import {
+  fillScreen,
+  fitScreen,
+  jpegFilm,
+  makeTranscoder,
+  transcodeFrame,
+} from '../../../support/coded-frames.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 
 const noMemory = -12;
@@ -42,16 +48,16 @@ engineTest(
     assert(frame !== undefined);
     const before = liveNatives();
     const healthy = makeTranscoder(engine);
-    const { pictures: good } = takeFrame(healthy, frame, [fitScreen, fillScreen]);
+    const { pictures: good } = transcodeFrame(healthy, frame, [fitScreen, fillScreen]);
     healthy.close();
     let failures = 0;
     for (let failsAt = 1; ; failsAt += 1) {
       const failing = failingEngine(engine, failsAt);
       const transcoder = makeTranscoder(failing.engine);
-      const { drop, pictures } = takeFrame(transcoder, frame, [fitScreen, fillScreen]);
+      const { drop, pictures } = transcodeFrame(transcoder, frame, [fitScreen, fillScreen]);
       const isBroken = failing.steps() >= failsAt;
       if (isBroken) assert([drop, ...pictures].includes('rebuild_failed'));
-      assert.deepEqual(takeFrame(transcoder, frame, [fitScreen, fillScreen]).pictures, good);
+      assert.deepEqual(transcodeFrame(transcoder, frame, [fitScreen, fillScreen]).pictures, good);
       transcoder.close();
       assert.deepEqual(liveNatives(), before);
       if (!isBroken) break;
@@ -65,7 +71,7 @@ engineTest('where one shape cannot be made the other one is', (engine) => {
   const [frame] = jpegFilm(engine, size, 1);
   assert(frame !== undefined);
   const transcoder = makeTranscoder(failingEngine(engine, 2).engine);
-  const { pictures, drop } = takeFrame(transcoder, frame, [fitScreen, fillScreen]);
+  const { pictures, drop } = transcodeFrame(transcoder, frame, [fitScreen, fillScreen]);
   assert.equal(drop, null);
   assert.equal(pictures[0], 'rebuild_failed');
   assert.equal(typeof pictures[1], 'object');
@@ -78,13 +84,13 @@ engineTest(
     const [frame] = jpegFilm(engine, { width: 640, height: 400 }, 1);
     assert(frame !== undefined);
     const healthy = makeTranscoder(engine);
-    const good = takeFrame(healthy, frame, [fillScreen]);
+    const good = transcodeFrame(healthy, frame, [fillScreen]);
     healthy.close();
     const transcoder = makeTranscoder(failingEngine(engine, 2).engine);
-    const whole = takeFrame(transcoder, frame, [fillScreen]);
+    const whole = transcodeFrame(transcoder, frame, [fillScreen]);
     assert.deepEqual([whole.drop, whole.source, typeof whole.pictures[0]], [null, good.source, 'object']);
     assert.notDeepEqual(whole.pictures, good.pictures);
-    assert.deepEqual(takeFrame(transcoder, frame, [fillScreen]).pictures, good.pictures);
+    assert.deepEqual(transcodeFrame(transcoder, frame, [fillScreen]).pictures, good.pictures);
     transcoder.close();
   },
 );

@@ -25,22 +25,22 @@ async function ringingCall(): Promise<RunningCall> {
   const device = await scene.device(token);
   const bridge = await scene.bridge(call);
   bridge.open.report(progress('ringing'));
-  await scene.settle();
+  await scene.untilIdle();
   return { scene, call, device, bridge };
 }
 
 test('legs of a call stay open over a killed core, and are not told again what they know', async () => {
   const { scene, call, device, bridge } = await ringingCall();
-  const events = scene.told(call);
+  const events = scene.callEvents(call);
   await scene.kill();
   assert.deepEqual([scene.directory.hasDevice(call), scene.directory.hasBridge(call)], [false, false]);
   await scene.link();
   assert.deepEqual([scene.directory.hasDevice(call), scene.directory.hasBridge(call)], [true, true]);
-  assert.deepEqual(scene.told(call), events);
+  assert.deepEqual(scene.callEvents(call), events);
   assert.deepEqual(legWords(device.leg), ['ringing']);
   assert.deepEqual(legWords(bridge.leg), ['start']);
   bridge.open.report(progress('connected'));
-  await scene.settle();
+  await scene.untilIdle();
   assert.deepEqual(legWords(device.leg), ['ringing', 'connected']);
   assert.equal(scene.state(call), 'connected');
 });
@@ -59,11 +59,11 @@ test('a report that the core has lost is said again', async () => {
   const { scene, call, bridge } = await ringingCall();
   const commit = scene.commit();
   bridge.open.report(progress('connected'));
-  await scene.settle();
+  await scene.untilIdle();
   await scene.kill(commit);
   assert.equal(scene.state(call), 'ringing');
   await scene.link();
-  assert.deepEqual(scene.told(call), ['started establishing', 'state ringing', 'state connected']);
+  assert.deepEqual(scene.callEvents(call), ['started establishing', 'state ringing', 'state connected']);
 });
 
 test('a call that a core before it did not know of begins by its legs', async () => {
@@ -74,7 +74,7 @@ test('a call that a core before it did not know of begins by its legs', async ()
   await scene.kill(commit);
   assert.equal(scene.state(call), 'issued');
   await scene.link();
-  assert.deepEqual([scene.state(call), scene.told(call)], ['establishing', ['started establishing']]);
+  assert.deepEqual([scene.state(call), scene.callEvents(call)], ['establishing', ['started establishing']]);
 });
 
 test('legs without a core are sent away when their time is up, and are not brought', async () => {
@@ -93,16 +93,16 @@ test('an idle bridge is asked by the next core, and its answer to the one before
   const scene = await KeptLegsScene.open();
   const bridge = await scene.bridge();
   const { call } = await scene.newCall();
-  await scene.settle();
+  await scene.untilIdle();
   assert.deepEqual(legWords(bridge.leg), ['assign']);
   await scene.kill();
   await scene.link();
   assert.deepEqual(legWords(bridge.leg), ['assign', 'assign']);
   bridge.open.answerAssignment(true);
-  await scene.settle();
+  await scene.untilIdle();
   assert.equal(scene.directory.hasBridge(call), false);
   bridge.open.answerAssignment(true);
-  await scene.settle();
+  await scene.untilIdle();
   assert.equal(scene.directory.hasBridge(call), true);
 });
 
@@ -110,14 +110,14 @@ test('an answer that comes while the core is away has no effect', async () => {
   const scene = await KeptLegsScene.open();
   const bridge = await scene.bridge();
   const { call } = await scene.newCall();
-  await scene.settle();
+  await scene.untilIdle();
   await scene.kill();
   bridge.open.answerAssignment(true);
   scene.clock.advance(bridgeAnswerMsMax);
   await scene.link();
   assert.equal(scene.directory.hasBridge(call), false);
   bridge.open.answerAssignment(true);
-  await scene.settle();
+  await scene.untilIdle();
   assert.equal(scene.directory.hasBridge(call), true);
 });
 
@@ -127,7 +127,7 @@ test('a call whose bridge is brought is offered to no idle one', async () => {
   const { call, token } = await scene.newCall();
   await scene.device(token);
   idle.open.answerAssignment(false);
-  await scene.settle();
+  await scene.untilIdle();
   const bridge = await scene.bridge(call);
   assert.equal(scene.state(call), 'establishing');
   await scene.kill();
@@ -140,11 +140,11 @@ test('a newcomer waits for a core, but not for long', async () => {
   const { call, token } = await scene.newCall();
   await scene.kill();
   const late = refusal(scene.media.service.admitDevice(token));
-  await scene.settle();
+  await scene.untilIdle();
   scene.clock.advance(legAdmissionMsMax);
   assert.equal(await late, 'unavailable');
   const coming = scene.device(token);
-  await scene.settle();
+  await scene.untilIdle();
   await scene.link();
   await coming;
   assert.equal(scene.directory.hasDevice(call), true);
@@ -174,7 +174,7 @@ test('more legs than a message carries are brought, and each hears of its own ca
   assert.equal(scene.service.counts().bridge, count);
   for (const { call, bridge } of calls) {
     scene.directory.end(call, 'cancelled');
-    await scene.settle();
+    await scene.untilIdle();
     assert.deepEqual(legWords(bridge.leg), ['start', 'ended cancelled', 'closed ended']);
   }
 });

@@ -26,7 +26,7 @@ beforeEach(async () => {
   );
   assert(opened !== null);
   bridge = opened;
-  await link.settle();
+  await link.untilIdle();
 });
 
 /** From now on the server reads nothing, and the link is full of what a leg said. */
@@ -37,12 +37,12 @@ function congest(): void {
 
 async function readAgain(): Promise<void> {
   link.pair.here.resume();
-  for (let turns = 0; turns < 10; turns += 1) await link.settle();
+  for (let turns = 0; turns < 10; turns += 1) await link.untilIdle();
 }
 
 test('a leg that never stops saying something does not end the link', async () => {
   congest();
-  await link.settle();
+  await link.untilIdle();
   assert.deepEqual([link.mediaEnds, link.serverEnds], [[], []]);
   await readAgain();
   assert.deepEqual([link.mediaEnds, link.serverEnds], [[], []]);
@@ -55,7 +55,7 @@ test('what a leg says last, and that it is gone, is told when the server reads a
   bridge.disconnected();
   assert.deepEqual([scene.state(call), scene.directory.hasBridge(call)], ['establishing', true]);
   await readAgain();
-  assert.equal(scene.told(call).at(-1), 'ended busy');
+  assert.equal(scene.callEvents(call).at(-1), 'ended busy');
 });
 
 test('of more reports than wait for one leg the oldest go', async () => {

@@ -61,7 +61,7 @@ test('what keeps a media process from listening is said by the server in its wor
   link.media.failed('media.listen: port 8083 is taken');
   await link.media.end();
   await assert.rejects(link.server.listening, { message: 'media.listen: port 8083 is taken' });
-  await link.settle();
+  await link.untilIdle();
   assert.deepEqual(ends(link), [[null], [null]]);
 });
 
@@ -91,7 +91,7 @@ test('a bad token is refused by the media process itself, and the server is not 
   const { token } = await scene.newCall();
   const { writes } = link.pair;
   assert.equal(await refusal(link.media.service.admitDevice(`${token}x`)), 'signature');
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.pair.writes, writes);
 });
 
@@ -102,13 +102,13 @@ test('a token of a new key is good as soon as the server says so, and of a retir
   try {
     scene.keys.replace([formerKey]);
     link.server.updateKeys();
-    await link.settle();
+    await link.untilIdle();
     assert.equal(await refusal(link.media.service.admitDevice(token)), 'unknown_key');
   } finally {
     scene.keys.replace([newKey]);
   }
   link.server.updateKeys();
-  await link.settle();
+  await link.untilIdle();
   assert.equal(await refusal(link.media.service.admitDevice(token)), null);
 });
 
@@ -155,23 +155,23 @@ test('signs of life cross once a second of each kind, and others at once', async
     admitted(await link.media.service.admitDevice(token)),
     new FakeCallLeg(),
   );
-  await link.settle();
+  await link.untilIdle();
   const { writes } = link.pair;
   for (let frame = 0; frame < 15; frame += 1) open?.alive('media');
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.pair.writes, writes + 1);
   for (let ping = 0; ping < 15; ping += 1) open?.alive('ping');
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.pair.writes, writes + 2);
   scene.clock.advance(999);
   open?.alive('media');
-  await link.settle();
+  await link.untilIdle();
   const before = link.pair.writes;
   scene.clock.advance(1);
-  await link.settle();
+  await link.untilIdle();
   const heartbeats = link.pair.writes - before;
   open?.alive('media');
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.pair.writes, before + heartbeats + 1);
 });
 
@@ -183,13 +183,13 @@ test('nothing is said of a leg after it is gone', async () => {
     new FakeCallLeg(),
   );
   open?.disconnected();
-  await link.settle();
+  await link.untilIdle();
   const { writes } = link.pair;
   open?.report(progress('ringing'));
   open?.answerAssignment(true);
   open?.alive('ping');
   open?.disconnected();
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.pair.writes, writes);
 });
 
@@ -210,11 +210,11 @@ test('what is counted is added up, and crosses four times a second', async () =>
   for (let frame = 0; frame < 20; frame += 1) telemetry.mediaFrames('encoded', 2);
   telemetry.mediaRebuilds(3);
   telemetry.mediaFrameTime(0.004);
-  await link.settle();
+  await link.untilIdle();
   assert.deepEqual([...link.telemetry.counts], []);
   const { writes } = link.pair;
   scene.clock.advance(250);
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.pair.writes, writes + 1);
   assert.deepEqual(Object.fromEntries(link.telemetry.counts), {
     'media login accepted': 2,
@@ -224,7 +224,7 @@ test('what is counted is added up, and crosses four times a second', async () =>
     'media frame time': 1,
   });
   scene.clock.advance(250);
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.pair.writes, writes + 1, 'nothing new, nothing said');
 });
 
@@ -235,7 +235,7 @@ test('very many times and logins at once lose nothing', async () => {
     link.media.telemetry.mediaLogin('busy');
   }
   await link.media.end();
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.telemetry.count('media frame time'), 3000);
   assert.equal(link.telemetry.count('media login busy'), 3000);
 });
@@ -253,7 +253,7 @@ test('what the media process has is known when it listens and once a second, and
 test('a line of the media process is written by the server, under a name of its own', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.media.log.warn({ level: 'x', err: new RangeError('too far'), big: 1n }, 'a frame was odd');
-  await link.settle();
+  await link.untilIdle();
   const [line] = link.log.lines;
   assert(line !== undefined);
   const { media } = line.fields as { media: { err: { stack?: string } } };
@@ -274,7 +274,7 @@ test('lines that cannot be written out, or are too long, are said to be so', asy
   link.media.log.info(circle, 'a circle');
   link.media.log.info({ text: '"\n'.repeat(50_000) }, 'x'.repeat(5000));
   link.media.log.info({ deep: JSON.parse(deep) as object }, 'deep');
-  await link.settle();
+  await link.untilIdle();
   const fields = link.log.lines.map((line) => (line.fields as { media: object }).media);
   assert.deepEqual(
     fields.map((media) => (typeof media === 'string' ? 'text' : Object.keys(media))),
@@ -287,12 +287,12 @@ test('of very many lines the first are written, and how many are lost', async ()
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   for (let n = 0; n < linkLogLinesMax + 7; n += 1) link.media.log.debug({}, 'again');
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.log.lines.length, linkLogLinesMax);
   await link.pass(1000);
   assert.deepEqual(link.log.lines.at(-1)?.fields, { media: { lost: 7 } });
   link.media.log.debug({}, 'and again');
-  await link.settle();
+  await link.untilIdle();
   assert.equal(link.log.lines.length, linkLogLinesMax + 2);
 });
 
@@ -315,12 +315,12 @@ test('a session that is asked for and not answered within a second is not seen',
 test('the certificate is read again when the server says so', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   const reloaded = link.server.reloadTls();
-  await link.settle();
+  await link.untilIdle();
   assert.deepEqual(link.process.asked, ['reload TLS']);
   assert.equal(await reloaded, null);
   link.process.tlsProblem = 'no PEM certificate in it';
   const refused = link.server.reloadTls();
-  await link.settle();
+  await link.untilIdle();
   assert.equal(await refused, 'no PEM certificate in it');
   link.pair.there.destroy();
   assert.equal(await link.server.reloadTls(), 'the media process does not answer');
@@ -330,7 +330,7 @@ test('a drain lasts until the media process says that its legs are gone', async 
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   let isDrained = false;
   const drained = link.server.drain().then(() => (isDrained = true));
-  await link.settle();
+  await link.untilIdle();
   assert.deepEqual([link.process.asked, isDrained], [['drain'], false]);
   link.process.drained();
   await drained;
@@ -343,9 +343,9 @@ test('a drain is over when the link is, and of a media process that does not lis
   link.pair.there.destroy();
   await drained;
   const starting = new LinkedLegService(new LegServiceScene());
-  await starting.settle();
+  await starting.untilIdle();
   await starting.server.drain();
-  await starting.settle();
+  await starting.untilIdle();
   assert.deepEqual(ends(starting), [[null], [null]]);
   await assert.rejects(starting.server.listening, { message: 'the media process hung up' });
 });
@@ -360,10 +360,10 @@ for (const side of ['here', 'there'] as const)
     service.openDeviceLeg(admitted(await service.admitDevice(token)), device);
     service.openBridgeLeg(admitted(await service.admitBridge(bridgeKey, null)), bridge);
     const early = admitted(await service.admitBridge(bridgeKey, null));
-    await link.settle();
+    await link.untilIdle();
     assert.deepEqual(scene.service.counts(), { device: 1, bridge: 0, idle_bridge: 1, viewer: 0 });
     link.pair[side].destroy();
-    await link.settle();
+    await link.untilIdle();
     assert.deepEqual([device.closes, bridge.closes], [['drain'], ['drain']]);
     assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
     assert.equal(service.openBridgeLeg(early, new FakeCallLeg()), null);
@@ -409,7 +409,7 @@ test('a peer that does not read is cut before what waits for it grows beyond its
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.pair.there.pause();
   for (let n = 0; n < 130_000; n += 1) link.server.updateKeys();
-  await link.settle();
+  await link.untilIdle();
   const [fault] = link.serverEnds;
   const bytes = Number(
     /^the media process reads too slowly: (\d+) bytes wait for it$/.exec(String(fault))?.[1],

@@ -121,7 +121,7 @@ test('who only watches says nothing, and a device is offered no call', async () 
 
 test('an answer that comes when the link has ended grants nothing', async () => {
   const service = new FakeLegService();
-  const answer = service.hold();
+  const answer = service.withhold();
   const stranger = new Stranger(service);
   await stranger.says({ kind: 'admit-device', question: 1, token: 'good-token' });
   await stranger.server.end();

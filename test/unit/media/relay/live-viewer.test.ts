@@ -48,7 +48,7 @@ test('pictures of the device’s camera are made for a live viewer that takes th
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
   device.video('h264', 'first', true);
   assert.deepEqual(scene.transcoders.needs, [], 'nothing is made for a viewer that takes none');
-  viewer.takeCamera();
+  viewer.acceptCamera();
   device.video('h264', 'key', true);
   await scene.transcoder.answer();
   assert.deepEqual(viewer.camera.texts, ['auto of key']);

@@ -24,7 +24,13 @@ import {
 } from '../../../../src/media/transcoding/transcoder-task.ts';
 import { gateFailsVariable } from '../../../support/gate.ts';
 import { noEngineVariable, scriptedFrame, type FrameScript } from '../../../support/frame-script.ts';
-import { hold, take, tenth, told, TranscoderScene } from '../../../support/transcoder-scene.ts';
+import {
+  transcodeHeld,
+  transcode,
+  tenth,
+  textOf,
+  TranscoderScene,
+} from '../../../support/transcoder-scene.ts';
 import { describeFrame } from '../../../../src/media/geometry/source-frame.ts';
 
 const mono = { rate: 8000, channels: 1 };
@@ -60,7 +66,7 @@ test('a frame is moved to its worker and its pictures come back', async () => {
   const result = await session.take(frame, [{ mode: 'auto', screen: null }], describeFrame(frame));
 
   assert.equal(scene.pool.engine, 'scripted');
-  assert.equal(told(result), '1.1');
+  assert.equal(textOf(result), '1.1');
   assert.equal(result.workMs, 3);
   assert.deepEqual(result.source, { width: 640, height: 480 });
   assert.equal(frame.payload.buffer.byteLength, 0);
@@ -69,10 +75,10 @@ test('a frame is moved to its worker and its pictures come back', async () => {
 test('a session keeps to one worker, and each next one goes where the load is least', async () => {
   await scene.open({ threads: 2 });
   const sessions = scene.sessions(5);
-  for (const session of sessions) await take(session);
+  for (const session of sessions) await transcode(session);
   const [first = assert.fail()] = sessions;
 
-  assert.equal(told(await take(first)), '1.2');
+  assert.equal(textOf(await transcode(first)), '1.2');
   assert.deepEqual(await sessionsByThread(), [3, 2]);
 });
 
@@ -80,11 +86,11 @@ test('the frames of the sessions of a worker are done in the order in which they
   await scene.open();
   const [one = assert.fail(), ...others] = scene.sessions(4);
   const done: (string | null)[] = [];
-  const held = hold(one).then((result) => done.push(told(result)));
+  const held = transcodeHeld(one).then((result) => done.push(textOf(result)));
   await scene.gate.untilHeld(1);
   const rounds = others.map(async (session) => {
-    done.push(told(await take(session)));
-    done.push(told(await take(session)));
+    done.push(textOf(await transcode(session)));
+    done.push(textOf(await transcode(session)));
   });
   scene.gate.order('go');
 
@@ -96,23 +102,23 @@ test('the frames of the sessions of a worker are done in the order in which they
 test('a worker comes to its event loop between frames, where collected native objects are freed', async () => {
   await scene.open();
   const session = scene.session();
-  for (let frame = 0; frame < 50; frame++) await take(session);
+  for (let frame = 0; frame < 50; frame++) await transcode(session);
 
-  assert.ok((await take(session)).rebuilds > 0);
+  assert.ok((await transcode(session)).rebuilds > 0);
 });
 
 test('a second frame of a session that still has one is a mistake, and so is one after its end', async () => {
   await scene.open();
   const session = scene.session();
-  const held = hold(session);
+  const held = transcodeHeld(session);
   await scene.gate.untilHeld(1);
-  await assert.rejects(take(session), /one task under way/);
+  await assert.rejects(transcode(session), /one task under way/);
   scene.gate.order('go');
-  assert.equal(told(await held), '1.1');
+  assert.equal(textOf(await held), '1.1');
 
   session.close();
 
-  await assert.rejects(take(session), /none after its end/);
+  await assert.rejects(transcode(session), /none after its end/);
 });
 
 test('sessions that have sent nothing hold what was reserved for them: the one beyond the load is refused', async () => {
@@ -147,7 +153,7 @@ test('a session is judged by what frames have cost lately', async () => {
   const session = scene.session();
   const half = { request: tenth.request, maxFps: tenth.maxFps * 5 };
   assert.equal(scene.pool.refusalOf(half), null);
-  for (let frame = 0; frame < 2000; frame++) await take(session, { workMs: 4 });
+  for (let frame = 0; frame < 2000; frame++) await transcode(session, { workMs: 4 });
   session.close();
 
   assert.equal(scene.pool.refusalOf(half), 'load');
@@ -216,12 +222,12 @@ for (const order of ['die', 'throw'] as const) {
   test(`a worker that is told to ${order} over a frame loses it, and the session goes on with the next`, async () => {
     await scene.open();
     const session = scene.session();
-    const held = hold(session);
+    const held = transcodeHeld(session);
     await scene.gate.untilHeld(1);
     scene.gate.order(order);
 
     assert.deepEqual(await held, lostFrame);
-    assert.match(told(await take(session)) ?? '', order === 'die' ? /^1\.1$/ : /^1\.2$/);
+    assert.match(textOf(await transcode(session)) ?? '', order === 'die' ? /^1\.1$/ : /^1\.2$/);
     assert.deepEqual(scene.errors(), ['transcoding thread: failed; its tasks are lost']);
     assert.deepEqual(scene.wedged, []);
   });
@@ -231,14 +237,14 @@ test('a worker that dies loses the frames of its sessions only, is said to have 
   await scene.open({ threads: 2, loadMax: 0.2 });
   const [one = assert.fail(), two = assert.fail(), three = assert.fail(), four = assert.fail()] =
     scene.sessions(4);
-  await take(two);
-  const lost = [hold(one), take(three)];
+  await transcode(two);
+  const lost = [transcodeHeld(one), transcode(three)];
   await scene.gate.untilHeld(1);
   scene.gate.order('die');
 
   assert.deepEqual(await Promise.all(lost), [lostFrame, lostFrame]);
   assert.deepEqual(
-    await Promise.all([one, two, three, four].map(async (session) => told(await take(session)))),
+    await Promise.all([one, two, three, four].map(async (session) => textOf(await transcode(session)))),
     ['1.1', '2.2', '3.1', '4.1'],
   );
   assert.equal(scene.errors().length, 1);
@@ -248,14 +254,14 @@ test('a worker that dies loses the frames of its sessions only, is said to have 
 test('when a worker cannot be replaced its frames are lost, nobody is taken, and the owner is told', async () => {
   await scene.open();
   const session = scene.session();
-  const held = hold(session);
+  const held = transcodeHeld(session);
   await scene.gate.untilHeld(1);
   process.env[gateFailsVariable] = '1';
   scene.gate.order('die');
 
   assert.deepEqual(await held, lostFrame);
-  assert.deepEqual(await take(session), lostFrame);
-  assert.deepEqual(await take(session), lostFrame);
+  assert.deepEqual(await transcode(session), lostFrame);
+  assert.deepEqual(await transcode(session), lostFrame);
   assert.equal(refusal(), 'engine');
   scene.clock.advance(3 * threadLookMs);
   assert.deepEqual(scene.wedged, ['1 of 1 transcoding threads hang or cannot be replaced']);
@@ -273,8 +279,8 @@ function threadTime(): number {
 test('a frame that takes its worker too long is overdue; other calls continue on a new worker', async () => {
   await scene.open({ threadTime });
   const [offender = assert.fail(), beside = assert.fail()] = scene.sessions(2);
-  assert.equal(told(await take(beside)), '2.1');
-  const [held, behind] = [hold(offender), take(beside)];
+  assert.equal(textOf(await transcode(beside)), '2.1');
+  const [held, behind] = [transcodeHeld(offender), transcode(beside)];
   await scene.gate.untilHeld(1);
   watch(taskTimeMsMax);
   assert.deepEqual(scene.errors(), []);
@@ -283,8 +289,8 @@ test('a frame that takes its worker too long is overdue; other calls continue on
 
   assert.deepEqual(await held, overdueFrame);
   assert.deepEqual(await behind, lostFrame);
-  assert.equal(told(await take(beside)), '2.1');
-  assert.equal(told(await take(offender)), '1.1');
+  assert.equal(textOf(await transcode(beside)), '2.1');
+  assert.equal(textOf(await transcode(offender)), '1.1');
   assert.deepEqual(scene.wedged, []);
   assert.ok(scene.log.lines.some(({ message }) => message.includes('move to a new thread')));
   scene.gate.order('go');
@@ -320,13 +326,13 @@ const times: readonly (readonly [string, Parameters<TranscoderScene['open']>[0],
 for (const [what, options, ms] of times)
   test(`a frame has its time ${what}, and is overdue behind it`, async () => {
     await scene.open(options);
-    const held = hold(scene.session());
+    const held = transcodeHeld(scene.session());
     await scene.gate.untilHeld(1);
     watch(ms);
     scene.gate.order('go');
-    assert.equal(told(await held), '1.1');
+    assert.equal(textOf(await held), '1.1');
 
-    const longer = hold(scene.session());
+    const longer = transcodeHeld(scene.session());
     await scene.gate.untilHeld(2);
     watch(ms + threadLookMs);
     assert.deepEqual(await longer, overdueFrame);
@@ -337,20 +343,20 @@ for (const [what, options, ms] of times)
 test('frames that follow each other on a busy worker are not counted together', async () => {
   await scene.open({ threadTime });
   const sessions = scene.sessions(8);
-  const held = sessions.map(hold);
+  const held = sessions.map(transcodeHeld);
   for (let frame = 1; frame <= sessions.length; frame++) {
     await scene.gate.untilHeld(frame);
     watch(taskTimeMsMax / 2);
     scene.gate.order('go');
-    assert.notEqual(told((await held[frame - 1]) ?? lostFrame), 'overdue');
+    assert.notEqual(textOf((await held[frame - 1]) ?? lostFrame), 'overdue');
   }
 });
 
 /** Makes a new worker busy with its first frame too long. */
 async function abandonOne(number: number): Promise<void> {
   const session = scene.session();
-  await take(session);
-  const held = hold(session);
+  await transcode(session);
+  const held = transcodeHeld(session);
   await scene.gate.untilHeld(number);
   watch(taskTimeMsMax + threadLookMs);
   await held;
@@ -369,8 +375,8 @@ test('abandoned workers end when their tasks do; only more at once than may be n
   assert.deepEqual(scene.wedged, []);
   assert.equal(scene.pool.abandoned, abandonedWorkersMax);
   const last = scene.session();
-  await take(last);
-  const held = hold(last);
+  await transcode(last);
+  const held = transcodeHeld(last);
   await scene.gate.untilHeld(2 * abandonedWorkersMax + 1);
   watch(taskTimeMsMax + 2 * threadLookMs);
 
@@ -392,7 +398,7 @@ test('closing does not wait for a worker that was abandoned', async () => {
 test('a worker that answers now and then does not hang', async () => {
   await scene.open({ threadTime: () => 0 });
   const sessions = scene.sessions(4);
-  const held = sessions.map(hold);
+  const held = sessions.map(transcodeHeld);
   for (let frame = 1; frame <= sessions.length; frame++) {
     await scene.gate.untilHeld(frame);
     watch(workerSilenceMsMax - threadLookMs);
@@ -406,26 +412,26 @@ test('a worker that answers now and then does not hang', async () => {
 test('closing a session lets its frame end, and then frees what it has', async () => {
   await scene.open();
   const session = scene.session();
-  const held = hold(session);
+  const held = transcodeHeld(session);
   await scene.gate.untilHeld(1);
   session.close();
   scene.gate.order('go');
 
-  assert.equal(told(await held), '1.1');
+  assert.equal(textOf(await held), '1.1');
   assert.deepEqual(await sessionsByThread(), [0]);
 });
 
 test('closing waits for what the workers still do, and takes nothing more', async () => {
   await scene.open();
   const [one = assert.fail(), two = assert.fail()] = scene.sessions(2);
-  const held = hold(one);
+  const held = transcodeHeld(one);
   await scene.gate.untilHeld(1);
   const closed = scene.pool.close();
 
   assert.equal(refusal(), 'engine');
-  assert.deepEqual(await take(two), lostFrame);
+  assert.deepEqual(await transcode(two), lostFrame);
   scene.gate.order('go');
-  assert.equal(told(await held), '1.1');
+  assert.equal(textOf(await held), '1.1');
   await closed;
   assert.deepEqual(scene.errors(), []);
   assert.equal(scene.clock.pendingTimers, 0);
@@ -434,7 +440,7 @@ test('closing waits for what the workers still do, and takes nothing more', asyn
 
 test('closing waits no longer than the limit for a worker that does not come to an end', async () => {
   await scene.open();
-  const held = hold(scene.session());
+  const held = transcodeHeld(scene.session());
   await scene.gate.untilHeld(1);
   const closed = scene.pool.close();
   scene.clock.advance(workersStopMsMax);
@@ -443,7 +449,7 @@ test('closing waits no longer than the limit for a worker that does not come to 
 
   assert.deepEqual(scene.errors(), ['transcoding thread: did not stop; ends with its process']);
   scene.gate.order('go');
-  assert.equal(told(await held), '1.1');
+  assert.equal(textOf(await held), '1.1');
 });
 
 test('without an engine everybody is refused for it, and the log says once why', async () => {
@@ -492,7 +498,7 @@ test('packets of sound that a worker had when it died are lost, and the next one
   assert.equal(Buffer.from(packets[0]?.[0]?.payload ?? []).toString(), '1.1');
 });
 
-test('sound is admitted by what it is measured to take, and refused where no worker has room or an engine', async () => {
+test('sound is admitted by what it is measured to transcode, and refused where no worker has room or an engine', async () => {
   await scene.open();
   assert.deepEqual(scene.pool.soundEncoders, ['alaw', 'opus']);
   const [session] = [soundSession(), scene.sessions(8)];

@@ -140,7 +140,7 @@ test('a flood of lost pictures asks for one key frame each time that is due', as
   const { attacker } = await flood(({ streams }) =>
     Buffer.concat(Array.from({ length: 100 }, () => encodePictureLost(1, streams.ssrcs.video))),
   );
-  const wanted = attacker.owner.told.filter((line) => line === 'key frame wanted').length;
+  const wanted = attacker.owner.lines.filter((line) => line === 'key frame wanted').length;
   assert(wanted >= seconds && wanted <= (seconds * 1000) / keyFrameAskMsMin + 1, `${wanted} key frames`);
 });
 
@@ -149,7 +149,7 @@ test('a flood of bitrates is told no oftener than packets of feedback are read',
     encodeBitrateMax(1, streams.ssrcs.video, index % 2 === 0 ? 100_000 : 1_000_000),
   );
   assert(
-    attacker.owner.told.length <= rtcFeedbackRateMax.burst + (seconds + 1) * rtcFeedbackRateMax.perSecond,
+    attacker.owner.lines.length <= rtcFeedbackRateMax.burst + (seconds + 1) * rtcFeedbackRateMax.perSecond,
   );
 });
 
@@ -158,11 +158,11 @@ test('a client that lost a picture again before that is due is heard when it is'
   const { streams, owner } = new Peer(clock, new SharedFeedback(0));
   streams.take(encodePictureLost(1, streams.ssrcs.video));
   streams.take(encodePictureLost(1, streams.ssrcs.video));
-  assert.deepEqual(owner.told, ['key frame wanted']);
+  assert.deepEqual(owner.lines, ['key frame wanted']);
   clock.advance(keyFrameAskMsMin);
   streams.tick(clock.monotonicMs());
   streams.tick(clock.monotonicMs());
-  assert.deepEqual(owner.told, ['key frame wanted', 'key frame wanted']);
+  assert.deepEqual(owner.lines, ['key frame wanted', 'key frame wanted']);
 });
 
 test('a packet that is asked for again at once is sent once, and again when an answer could have come', () => {

@@ -246,7 +246,7 @@ test('PLI and FIR of a client are one request in 500 ms, and the last one is not
   }
   scene.pass(1000);
   assert.deepEqual(
-    scene.owner.told,
+    scene.owner.lines,
     Array.from({ length: 4 }, () => 'key frame wanted'),
   );
 });

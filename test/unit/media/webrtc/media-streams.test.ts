@@ -53,7 +53,7 @@ function twoEnds(drops: (packet: Buffer) => boolean = () => false) {
     answered,
     pass,
     timesMs: owners[1].timesMs,
-    told: owners.map(({ told }) => told) as [string[], string[]],
+    told: owners.map(({ lines }) => lines) as [string[], string[]],
   };
 }
 

@@ -53,7 +53,7 @@ class Life {
   }
 
   /** From being switched on to the welcome. */
-  comeOnline(): this {
+  connectController(): this {
     this.waits();
     this.waits();
     this.sees(signedIn);
@@ -61,7 +61,7 @@ class Life {
   }
 
   fallAsleep(): this {
-    this.comeOnline().waits();
+    this.connectController().waits();
     this.sees('fell-asleep');
     assert.equal(this.state.stage, 'asleep');
     return this;
@@ -129,7 +129,7 @@ test('sign-ins that fail are tried ever later, to the longest advised wait; the 
 });
 
 test('a sleep server that refuses keeps the controller online, and the next is tried', () => {
-  const life = new Life().comeOnline();
+  const life = new Life().connectController();
   const tried: string[] = [];
   for (let i = 0; i < 4; i += 1) {
     tried.push(...life.waits());
@@ -149,16 +149,16 @@ test('a server that never answers is given up after 15 s', () => {
   const signingMs = signing.nowMs;
   assert.deepEqual(signing.waits(), ['leave-signal']);
   assert.deepEqual([signing.nowMs - signingMs, signing.state.stage], [15_000, 'offline']);
-  const falling = new Life().comeOnline();
+  const falling = new Life().connectController();
   falling.waits();
   assert.deepEqual(falling.waits(), ['leave-sleep']);
   assert.equal(falling.state.stage, 'online');
 });
 
 test('a signal that is lost starts it again later, and takes a sleep login under way with it', () => {
-  const online = new Life().comeOnline();
+  const online = new Life().connectController();
   assert.deepEqual([online.sees('signal-lost'), online.state.stage], [[], 'offline']);
-  const falling = new Life().comeOnline();
+  const falling = new Life().connectController();
   falling.waits();
   assert.deepEqual([falling.sees('signal-lost'), falling.state.stage], [['leave-sleep'], 'offline']);
 });
