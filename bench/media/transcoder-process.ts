@@ -102,7 +102,7 @@ async function play(
     for (const frame of frames) {
       // A payload is moved to the worker, so each frame needs one of its own, like one that has come from a socket.
       const fresh = { ...frame, payload: new Uint8Array(frame.payload) };
-      const { pictures } = await transcoder.take(fresh, [shape], describeFrame(frame));
+      const { pictures } = await transcoder.transcode(fresh, [shape], describeFrame(frame));
       meter.count(pictures);
     }
 }
@@ -128,7 +128,7 @@ answerQuestions<TranscoderProtocol>({
     const meter = new PictureMeter(expectation.output);
     for (let pass = 0; pass < passes; pass += 1)
       for (const frame of frames)
-        meter.count(transcoder.take(frame, [expectation.shape], describeFrame(frame)).pictures);
+        meter.count(transcoder.transcode(frame, [expectation.shape], describeFrame(frame)).pictures);
     transcoder.close();
     return meter.read();
   },

@@ -85,7 +85,7 @@ function judge(engine: Engine, leg: MediaPeer, shape: SoundShape, bursts: number
       .filter(({ timestamp }) => timestamp >= fromMs && timestamp <= fromMs + heard.toMs)
       .flatMap(({ timestamp: timestampMs, payload }) => {
         const packet = { format: shape.format, timestampMs, payload: new Uint8Array(payload) };
-        const { packets: made, drop } = decoder.take(packet, shape, [target]);
+        const { packets: made, drop } = decoder.transcode(packet, shape, [target]);
         assert.equal(drop, null, 'it can be decoded');
         return made[0] ?? [];
       })

@@ -126,7 +126,7 @@ test('a second one is sent away, is told why, and takes over when the first is g
   const { fault } = await second.logged<{ fault: string }>('server: not linked; retrying');
   assert.equal(
     fault,
-    'the server sent this media process away: as many media processes as its media.processes allows are linked: 1',
+    'the server declined this media process: as many media processes as its media.processes allows are linked: 1',
   );
   await scene.server.command.line((line) => line.includes('media process: declined'));
   await first.stop('SIGKILL');

@@ -1,6 +1,6 @@
 /**
  * What the process that decodes strangers' pictures holds of its server: nothing but its pipes and the link, in its table
- * of descriptors as in its environment. Source: docs/media.md, What the media process holds.
+ * of descriptors as in its environment. Source: docs/media.md, Secrets in the media process.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';

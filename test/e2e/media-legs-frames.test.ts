@@ -239,7 +239,7 @@ const carriedRequests: readonly (readonly [string, string])[] = [
   ['a person who watches', plainRequest(`GET ${downlinkPath}?ticket=good-ticket`)],
 ];
 const refusals: readonly (readonly [ReservationRefusal, RegExp])[] = [
-  ['load', /no worker has time left/],
+  ['load', /workers are at capacity/],
   ['engine', /no decoder/],
 ];
 for (const [refusal, sentence] of refusals)

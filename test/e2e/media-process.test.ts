@@ -129,7 +129,7 @@ function withoutDecoders(directory: string): NodeJS.ProcessEnv {
 test('without decoders the server says so, carries what needs none and refuses the rest', async (t) => {
   const scene = await openMediaScene(t, [], withoutDecoders(temporaryDirectory(t)));
   const { server, url } = scene;
-  await server.command.line((line) => line.includes('video is not decoded here'));
+  await server.command.line((line) => line.includes('no video decoding'));
   const { device, bridge } = await openLegs(scene);
   await showFrame(device, bridge);
 

@@ -1,6 +1,6 @@
 /**
  * Nothing of a call is recorded: while pictures and sound go both ways and somebody watches, and when it is over, no file
- * of the server has anything of them. Source: docs/media.md, What is kept of a call.
+ * of the server has anything of them. Source: docs/media.md, Recordings.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -218,7 +218,7 @@ test('candidates that are trickled are taken, ICE is not restarted, and the conn
   assert.deepEqual(peer.patch(`${lines.join('\r\n')}\r\n${candidate}`), { ok: true, value: null });
   const restart = peer.patch(`a=ice-ufrag:fresh\r\na=ice-pwd:${'q'.repeat(24)}\r\n${candidate}`);
   assert(!restart.ok);
-  assert.match(restart.error, /^ICE is not restarted here: .* another offer with the same token$/);
+  assert.match(restart.error, /^ICE restart is not supported: .* another offer with the same token$/);
   peer.sendAudio(Buffer.from('f8aa', 'hex'), 0);
   await client.until('audio f8aa');
 });
@@ -272,7 +272,7 @@ test('connections that are not made yet yield to a newcomer, the oldest of the l
     return owner;
   });
   assert.equal(peers.open('192.0.2.9', new KeptOwner()).ok, true);
-  const sentence = 'gone: too many connections are being made, and another one took its place';
+  const sentence = 'gone: too many connections are being established, and a newer one replaced it';
   assert.deepEqual(
     silent.map(({ lines }) => lines),
     [[sentence], [], [], []],
@@ -324,7 +324,7 @@ test('a UDP port of another program is said to be in use, and ends nothing', asy
   const owner = new KeptOwner();
   const client = await RtcClient.open(t);
   const answer = await openPeer(peers, owner).answer(await client.offer());
-  const sentence = `the connection cannot be made: UDP port ${port} is in use, or cannot be had`;
+  const sentence = `the connection cannot be made: UDP port ${port} is in use or cannot be bound`;
   assert.deepEqual(answer, { ok: false, error: { status: 503, sentence } });
   assert.deepEqual([owner.lines, peers.count, liveConnections()], [[`gone: ${sentence}`], 0, 0]);
 });

@@ -214,7 +214,7 @@ test('a viewer leaves by a DELETE of its address, or without a word; the end of 
     const [peer, leg] = [await scene.rtcPeers.peer(peers + 1), await scene.service.leg(legs + 1)];
     const joined = await scene.relay.leg(joins + 1);
     if (end === 'delete') assert.equal((await ask(`DELETE ${path}`)).status, '200 OK');
-    if (end === 'gone') peer.owner.gone('by itself');
+    if (end === 'gone') peer.owner.closed('by itself');
     if (end === 'ended') leg.leg.close('ended');
     assert.deepEqual([joined.leftTimes, peer.isClosed, scene.listener.legCount], [1, true, 0], end);
     assert.equal(leg.goneTimes, end === 'ended' ? 0 : 1, end);

@@ -151,7 +151,7 @@ test('without WebRTC, or with as many connections as may be, an offer is answere
   scene.rtcPeers.missing = null;
   scene.rtcPeers.refusal = 'busy';
   const answer = await postOffer();
-  assertProblem(answer, 503, /come again/);
+  assertProblem(answer, 503, /retry after Retry-After/);
   assert.equal(answer.headers.get('retry-after'), '2');
   scene.rtcPeers.refusal = null;
   scene.relay.refusal = 'load';
@@ -167,7 +167,7 @@ test('an offer that cannot be answered here, and a client that is answered and d
   assertProblem(await postOffer(), 503, /the port is taken/);
   scene.rtcPeers.fault = null;
   for (const trouble of ['unmade', 'flood', undefined] as const)
-    (await openSession()).peer.owner.gone(`because of ${trouble}`, trouble);
+    (await openSession()).peer.owner.closed(`because of ${trouble}`, trouble);
   assert.deepEqual(
     scene.log.lines.map(({ message, fields }) => [message, fields]),
     [
@@ -260,7 +260,7 @@ test('a page of any origin may ask, unless the settings list those that may', as
 test('offers of one call beyond its rate are answered 429, and those of another call are not', async () => {
   for (let i = 0; i < rtcOfferRateMax.burst; i += 1) assert.equal((await postOffer()).status, '201 Created');
   const refused = await postOffer();
-  assertProblem(refused, 429, /come again later/);
+  assertProblem(refused, 429, /retry after Retry-After/);
   assert.equal(refused.headers.get('retry-after'), '1');
   const good = scene.service.devices.get('good-token');
   assert.ok(good !== undefined);
@@ -287,7 +287,7 @@ test('offers of one address beyond its rate are answered 429, refused ones count
   for (let i = 0; i < rtcAddressOfferRateMax.burst - 1; i += 1)
     assert.equal(await statusFrom('127.0.0.1', badOffer), '401 Unauthorized');
   const refused = await postOffer();
-  assertProblem(refused, 429, /from this address: come again later/);
+  assertProblem(refused, 429, /from this address: retry after Retry-After/);
   assert.equal(refused.headers.get('retry-after'), '1');
   assert.equal((await patch(session)).status, '204 No Content', 'candidates of a session are still taken');
   assert.equal(await statusFrom('127.0.0.2', goodOffer), '201 Created');
@@ -364,7 +364,7 @@ test('offers of good tokens in all beyond their rate are answered 503, to come a
   for (let i = 0; i < rtcAllOfferRateMax.burst; i += 1)
     await postOffer({ Authorization: `Bearer ${tokenOfAnother(`call-${i}`)}` });
   const refused = await postOffer();
-  assertProblem(refused, 503, /come again/);
+  assertProblem(refused, 503, /retry after Retry-After/);
   assert.equal(refused.headers.get('retry-after'), '2');
   assert.equal(scene.rtcPeers.opened.length, rtcAllOfferRateMax.burst);
   scene.clock.advance(1000);
@@ -374,7 +374,7 @@ test('offers of good tokens in all beyond their rate are answered 503, to come a
 test('fragments beyond the rate of a session are answered 429, and its media go on', async () => {
   const session = await connectSession();
   for (let i = 0; i < rtcPatchRateMax.burst; i += 1) await patch(session);
-  assertProblem(await patch(session), 429, /come again later/);
+  assertProblem(await patch(session), 429, /retry after Retry-After/);
   assert.equal(session.peer.fragments.length, rtcPatchRateMax.burst);
   assert.equal(session.peer.isClosed, false);
 });
@@ -493,11 +493,11 @@ test('commands: the call is told to be connected and ended, and the client hangs
 
 test('a client whose connection is not made, or is lost, is gone, and may come again', async () => {
   const { leg, peer, path } = await openSession();
-  peer.owner.gone('it did not connect in time');
+  peer.owner.closed('it did not connect in time');
   assert.deepEqual([leg.goneTimes, scene.listener.legCount, leg.reports], [1, 0, []]);
   assertProblem(await ask(`DELETE ${path}`, bearer), 404, /new offer/);
   const again = await connectSession();
-  again.peer.owner.gone('no consent');
+  again.peer.owner.closed('no consent');
   assert.deepEqual([again.leg.goneTimes, again.leg.reports], [1, []]);
 });
 

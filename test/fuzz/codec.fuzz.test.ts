@@ -32,8 +32,8 @@ class StickyTranscoder {
     this.#transcoder = transcoder;
   }
 
-  take(...input: Parameters<FrameTranscoder['take']>): FrameResult {
-    const result = this.#transcoder.take(...input);
+  transcode(...input: Parameters<FrameTranscoder['transcode']>): FrameResult {
+    const result = this.#transcoder.transcode(...input);
     const shown = this.#wasBroken ? this.#last : result.pictures;
     this.#wasBroken = result.drop !== null;
     if (result.pictures.length > 0) this.#last = result.pictures;
@@ -67,7 +67,7 @@ engineTest('the fuzzer notices a transcoder whose natives add up', async (engine
   const open = () => {
     const transcoder = makeTranscoder(engine);
     leaked.push(transcoder);
-    return { take: transcoder.take.bind(transcoder), close: () => undefined };
+    return { transcode: transcoder.transcode.bind(transcoder), close: () => undefined };
   };
   await assert.rejects(() => fuzzCodec({ engine, seed, clock, seconds: 30, open }), /natives/);
   for (const transcoder of leaked) transcoder.close();

@@ -228,7 +228,7 @@ test('mutated packets are accepted or skipped, and the memory and feedback for t
   const rounds = 20_000;
   const sequences: Sequences = new Map();
   for (let i = 0; i < rounds; i += 1) {
-    streams.take(brokenPacket(chance, sequences));
+    streams.receive(brokenPacket(chance, sequences));
     if (i % 10 !== 0) continue;
     clock.advance(20);
     streams.tick(clock.monotonicMs());

@@ -15,7 +15,7 @@ import { amrFixture } from '../support/amr-files.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 import { findTones, sine } from '../support/sines.ts';
 
-type FuzzedTranscoder = Pick<PacketTranscoder, 'take' | 'close'>;
+type FuzzedTranscoder = Pick<PacketTranscoder, 'transcode' | 'close'>;
 
 interface SoundFuzz {
   readonly engine: Engine;
@@ -87,7 +87,7 @@ function playRound(
     const stream = pick(streams, chance);
     const packet = brokenPacket(pick(stream.packets, chance), chance);
     const targets = [stream.target, hostileTarget(chance)].slice(0, 1 + chance.below(2));
-    const result = transcoder.take(
+    const result = transcoder.transcode(
       packet,
       chance.below(4) === 0 ? hostileShape(chance) : stream.assumed,
       targets,
@@ -106,7 +106,7 @@ function checkStream(transcoder: FuzzedTranscoder, stream: Stream, fromMs: numbe
   const { packets, assumed, target, fresh } = stream;
   const heard = packets.map((packet) => {
     const moved = { ...packet, timestampMs: packet.timestampMs + fromMs };
-    const { packets: made, drop } = transcoder.take(moved, assumed, [target]);
+    const { packets: made, drop } = transcoder.transcode(moved, assumed, [target]);
     assert.equal(drop, null, `a good packet of ${packet.format} behind bad ones`);
     return made;
   });
@@ -187,7 +187,7 @@ function streamOf(
   const target: SoundShape = { format: 'pcm', rate: 8000, channels: 1 };
   const packets = payloads.map((payload, index) => ({ format, timestampMs: index * 20, payload }));
   const transcoder = makeTranscoder(engine);
-  const fresh = packets.map((packet) => transcoder.take(packet, assumed, [target]).packets);
+  const fresh = packets.map((packet) => transcoder.transcode(packet, assumed, [target]).packets);
   transcoder.close();
   return { packets, assumed, target, fresh, tones };
 }
@@ -204,7 +204,7 @@ function codedPackets(engine: Engine, shape: SoundShape): Uint8Array<ArrayBuffer
   const transcoder = makeTranscoder(engine);
   const coded = plainPackets(shape).flatMap((payload, index) => {
     const packet: SoundPacket = { format: 'pcm', timestampMs: index * 20, payload };
-    return transcoder.take(packet, shape, [shape]).packets[0] ?? [];
+    return transcoder.transcode(packet, shape, [shape]).packets[0] ?? [];
   });
   transcoder.close();
   return coded.map(({ payload }) => payload);
@@ -241,10 +241,10 @@ engineTest(
   (engine) => {
     const open = (): FuzzedTranscoder => {
       const transcoder = makeTranscoder(engine);
-      let last: Parameters<PacketTranscoder['take']>[1] | null = null;
+      let last: Parameters<PacketTranscoder['transcode']>[1] | null = null;
       return {
-        take: (packet, assumed, targets) => {
-          const result = transcoder.take(packet, last ?? assumed, targets);
+        transcode: (packet, assumed, targets) => {
+          const result = transcoder.transcode(packet, last ?? assumed, targets);
           last = result.drop === 'undecodable' ? assumed : null;
           return result;
         },
@@ -260,7 +260,7 @@ engineTest('the fuzzer notices a transcoder whose natives add up', (engine) => {
   const open = (): FuzzedTranscoder => {
     const transcoder = makeTranscoder(engine);
     leaked.push(transcoder);
-    return { take: transcoder.take.bind(transcoder), close: () => undefined };
+    return { transcode: transcoder.transcode.bind(transcoder), close: () => undefined };
   };
   assert.throws(() => fuzzSound({ engine, seed, sessions: 25, open }), /natives/);
   for (const transcoder of leaked) transcoder.close();

@@ -104,7 +104,7 @@ test('a server starts with a truncated or missing binary of WebRTC', async (t) =
   const webRtcLines = async (): Promise<string[]> => {
     const lines = (await servedLog(t)).map(({ msg }) => msg);
     assert(lines.includes('ready'), JSON.stringify(lines));
-    return lines.filter((msg) => msg.startsWith('there is no WebRTC here'));
+    return lines.filter((msg) => msg.startsWith('no WebRTC: '));
   };
   const binary = join(
     clone,
@@ -115,7 +115,7 @@ test('a server starts with a truncated or missing binary of WebRTC', async (t) =
   assert.match(cutShort, /node_datachannel\.node is cut short$/);
   rmSync(binary);
   const [missing = '', ...others] = await webRtcLines();
-  assert.match(missing, /\(npm ci installs it\): Cannot load native addon/);
+  assert.match(missing, /; run npm ci: Cannot load native addon/);
   assert.deepEqual([more, others], [[], []]);
 });
 

@@ -1,4 +1,4 @@
-/** The measures themselves: they agree with FFmpeg's, pass what is right and catch what is wrong. */
+/** The measures themselves: they agree with FFmpeg's, accept correct pictures and detect faulty ones. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ test('pictures that FFmpeg makes of the same frames pass', async () => {
   assert.deepEqual((await judge(standInPictures(bt601, quarter))).complaints, []);
 });
 
-test('a range that is taken for the other one is caught in every plane', async (t) => {
+test('the wrong range is detected in every plane', async (t) => {
   const { complaints } = await judge(standInPictures(bt601, quarter, { range: 'pc', matrix: 'bt601' }));
   t.diagnostic(complaints.join('; '));
   for (const name of planeNames)
@@ -43,7 +43,7 @@ test('a range that is taken for the other one is caught in every plane', async (
     );
 });
 
-test('BT.709 that is taken for BT.601 is caught by its colours', async (t) => {
+test('BT.709 interpreted as BT.601 is detected by its colours', async (t) => {
   const recipe = { ...landscape, matrix: 'bt709' } as const;
   const bt709 = await makeSource(temporaryDirectory(t), kv, recipe);
   const right = (await referencePlanes(directory, bt709, [quarter]))[0] ?? [];
@@ -54,18 +54,18 @@ test('BT.709 that is taken for BT.601 is caught by its colours', async (t) => {
   assert.ok(complaints.some((complaint) => complaint.startsWith('V gain')));
 });
 
-test('pictures that are two pixels of the source beside their place are caught', async (t) => {
+test('pictures shifted by two pixels of the source are detected', async (t) => {
   const crop = { ...quarter.crop, x: 2, width: quarter.crop.width - 2 };
   const { complaints } = await judge(standInPictures(bt601, { ...quarter, crop }));
   t.diagnostic(complaints.join('; '));
   assert.ok(complaints.some((complaint) => complaint.startsWith('Y similarity')));
 });
 
-test('a picture that is missing is caught', async () => {
+test('a missing picture is detected', async () => {
   assert.equal((await judge(decodeJpegs(ours.slice(1), quarter.output))).complaints.length, 1);
 });
 
-test('our own pictures of quality 10 are caught', async (t) => {
+test('our own pictures of quality 10 are detected', async (t) => {
   const [poor = []] = await ourPictures(bt601, [quarter], 10);
   const { complaints } = await judge(decodeJpegs(poor, quarter.output));
   t.diagnostic(complaints.join('; '));
@@ -77,19 +77,19 @@ for (const [what, args, found] of [
   ['a JPEG with every colour', ['-sample', '1x1'], 'sampling 1x1 1x1 1x1'],
   ['a JPEG without colours', ['-grayscale'], 'sampling 1x1'],
 ] as const)
-  test(`${what} is caught by its headers, and by ffprobe`, async () => {
+  test(`${what} is detected by its headers, and by ffprobe`, async () => {
     const other = await runTool('cjpeg', args, await runTool('djpeg', ['-pnm'], jpeg));
     assert.deepEqual(structureComplaints(other, quarter.output), [found]);
     assert.equal((await decoderComplaints([other], quarter.output)).length, 1);
   });
 
-test('a JPEG of another size is caught by its headers, by ffprobe and by djpeg', async () => {
+test('a JPEG of another size is detected by its headers, by ffprobe and by djpeg', async () => {
   const size = { width: 320, height: 238 };
   assert.deepEqual(structureComplaints(jpeg, size), ['320x240']);
   assert.equal((await decoderComplaints([jpeg], size)).length, 2);
 });
 
-test('a JPEG that is cut short is caught', async () => {
+test('a truncated JPEG is detected', async () => {
   const cut = jpeg.subarray(0, jpeg.length / 2);
   assert.deepEqual(structureComplaints(cut, quarter.output), ['no end']);
   await assert.rejects(decoderComplaints([cut], quarter.output));
@@ -113,7 +113,7 @@ test('similarity is what FFmpeg measures', async () => {
       const [one, other] = [pictures[index], reference[index]].map((picture) => picture?.[name as PlaneName]);
       assert.ok(one !== undefined && other !== undefined);
       const difference = Math.abs(planeSimilarity(one, other) - Number(value));
-      // In FFmpeg the constant that steadies the means is a 64th of the paper's, which shows where it is dark.
+      // FFmpeg's constant that stabilises the means is a 64th of the paper's, which shows in dark pictures.
       assert.ok(difference < 0.002, `${line}: ${name} differs by ${difference}`);
     }
 });

@@ -1,4 +1,4 @@
-/** What a browser makes of our pictures, one by one and as a stream. Source: calls-and-media.md, Legs. */
+/** Our pictures in a browser, one by one and as a stream. Source: calls-and-media.md, Legs. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ class PictureServer {
     this.#streams = streams;
   }
 
-  /** On a free port of this machine; closed when the test ends. */
+  /** Listens on a free local port; closed when the test ends. */
   static async listen(t: Ending): Promise<PictureServer> {
     const { promise, resolve } = newPromise<ServerResponse>();
     const server = createServer((request, response) => {
@@ -48,7 +48,7 @@ class PictureServer {
     return new PictureServer(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, promise);
   }
 
-  /** To whoever asked for the pictures, which may still be about to happen. */
+  /** Sends to the client that requested the pictures, or will. */
   async show(jpeg: Uint8Array): Promise<void> {
     const stream = await this.#streams;
     for (const part of parts.part(jpeg)) stream.write(part);
@@ -88,7 +88,7 @@ interface Seen {
   readonly pixels: string;
 }
 
-/** What an element shows, in the page. */
+/** Reads the pixels that an element shows, in the page. */
 const look = `(image) => {
   const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
   const context = canvas.getContext('2d');
@@ -126,7 +126,7 @@ for (const [recipe, expectations] of [
     }
   });
 
-test('Chromium shows each picture of a stream when it comes, whatever its size, and the last one when the stream has ended', async (t) => {
+test('Chromium shows each picture of a stream on arrival, whatever its size, and the last one after the stream has ended', async (t) => {
   const server = await PictureServer.listen(t);
   await browser.open(server.origin);
 

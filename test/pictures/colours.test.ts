@@ -1,6 +1,6 @@
 /**
- * Colours from end to end: what was filmed is what djpeg shows, and what has no colour gets none. Nobody's conversion
- * is held against another's here but FFmpeg's from RGB, when the source is made.
+ * Colours from end to end: djpeg shows the colours that were filmed, and grey stays grey. The only other conversion is FFmpeg's from
+ * RGB, when the source is made.
  */
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
@@ -14,7 +14,7 @@ import { ourPictures } from './our-pictures.ts';
 import { decodeJpegs } from './reference.ts';
 import { makeSource, type Recipe } from './sources.ts';
 
-/** Of 255. Coding with a quarter of the colours costs about 1. */
+/** On a scale of 255. Coding with a quarter of the colours costs about 1. */
 const differenceMax = 2;
 const kv = new FilmLibrary(temporaryDirectory({ after }));
 const size = { width: 640, height: 480 } as const;
@@ -28,7 +28,7 @@ const codings: Readonly<Record<string, Partial<Recipe> & Pick<Recipe, 'format'>>
   I420: { format: 'i420' },
 };
 
-/** Between what djpeg shows of the first picture and what was filmed. */
+/** Difference between the first picture as djpeg shows it and as it was filmed. */
 async function differenceOf(t: TestContext, recipe: Recipe): Promise<number> {
   const source = await makeSource(temporaryDirectory(t), kv, recipe);
   const [[jpeg = new Uint8Array()] = []] = await ourPictures(source, ofLandscape);
@@ -42,11 +42,11 @@ async function differenceOf(t: TestContext, recipe: Recipe): Promise<number> {
 
 for (const [name, coding] of Object.entries(codings))
   for (const film of ['bars', 'gradients'] as const)
-    test(`${film} come through ${name} as they were filmed`, async (t) => {
+    test(`${film} keep their colours through ${name}`, async (t) => {
       assert.ok((await differenceOf(t, { film, ...size, ...coding })) < differenceMax);
     });
 
-test('bars in BT.709 that does not say so are seen to differ', async (t) => {
+test('bars in BT.709 without a tag differ', async (t) => {
   const unsaid = { film: 'bars', ...size, format: 'h264', matrix: 'bt709' } as const;
   assert.ok((await differenceOf(t, unsaid)) > differenceMax);
 });

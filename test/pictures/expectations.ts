@@ -1,4 +1,4 @@
-/** Pictures asked for of sources of some sizes, with the part of the source each shows: worked out by hand. */
+/** Pictures requested of sources of some sizes, with the part of the source that each shows: computed by hand. */
 import type { Size } from '../../src/model/call.ts';
 import type { Expectation } from './reference.ts';
 
@@ -6,7 +6,7 @@ function size(width: number, height: number): Size {
   return { width, height };
 }
 
-/** Of the whole source. */
+/** A picture of the whole source. */
 function auto(width: number, height: number): Expectation {
   const whole = size(width, height);
   return { shape: { mode: 'auto', screen: null }, crop: { ...whole, x: 0, y: 0 }, output: whole };

@@ -1,9 +1,9 @@
-/** What is filmed: moving pictures in RGB, before any camera has coded them. */
+/** Sources of the tests: moving pictures in RGB, before any camera has coded them. */
 import { join } from 'node:path';
 import { runTool } from '../support/debian-tools.ts';
 import { filmPhotographs } from '../support/natural-pictures.ts';
 
-/** Each shows mistakes the others hide: photographs, edges in full colours, flat colours, slow changes. */
+/** Each shows faults that the others hide: photographs, edges in full colours, flat colours, slow changes. */
 const patterns = {
   edges: 'testsrc2=s=640x480:r=15',
   bars: 'smptehdbars=s=640x480:r=15',
@@ -15,7 +15,7 @@ export type FilmName = 'photographs' | keyof typeof patterns;
 const patternFrames = 2;
 const naturalPictures = { width: 640, height: 480, framesPerPhotograph: 2 };
 
-/** Films made when they are first asked for, as raw RGB of 640 x 480 in NUT files of a directory. */
+/** Films made on first request, as raw RGB of 640 x 480 in NUT files of a directory. */
 export class FilmLibrary {
   readonly #directory: string;
   readonly #films = new Map<FilmName, Promise<string>>();

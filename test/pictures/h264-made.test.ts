@@ -1,7 +1,6 @@
 /**
- * The H.264 that is made of a device's video for a bridge that asks for it, by those who will play it: ffprobe and ffmpeg
- * say what it is, and its pictures are held against FFmpeg's own conversion of the same frames. Source:
- * calls-and-media.md, Resolution.
+ * H.264 made of a device's video for a bridge that requests it, judged by its players: ffprobe and ffmpeg describe it, and its pictures
+ * are compared with FFmpeg's own conversion of the same frames. Source: calls-and-media.md, Resolution.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -27,7 +26,7 @@ import { referencePlanes, type Expectation } from './reference.ts';
 import { makeSource, type Recipe } from './sources.ts';
 
 const kv = new FilmLibrary(temporaryDirectory({ after }));
-/** Each photograph stands for two frames, so that every other frame is a cut, and there is less for each than it needs. */
+/** Each photograph lasts two frames, so that every other frame is a cut, and gets fewer bits than it needs. */
 const similarityMin = { photographs: 0.9, edges: 0.9, bars: 0.97, gradients: 0.97 };
 
 function ownSize(width: number, height: number): Expectation {
@@ -52,7 +51,7 @@ async function provePlayable(t: TestContext, recipe: Recipe, output: Size): Prom
   assert.deepEqual(complaints, []);
 }
 
-/** A line for each stream. */
+/** One line per stream. */
 async function probed(directory: string, units: readonly Uint8Array[]): Promise<string[]> {
   const path = join(directory, 'made.h264');
   writeFileSync(path, Buffer.concat(units));
@@ -73,29 +72,29 @@ async function decoded(units: readonly Uint8Array[], size: Size): Promise<Planes
 
 const landscape = { film: 'photographs', width: 640, height: 480 } as const;
 
-test('of MJPEG', (t) => provePlayable(t, { ...landscape, format: 'mjpeg' }, landscape));
+test('H.264 made of MJPEG is playable', (t) => provePlayable(t, { ...landscape, format: 'mjpeg' }, landscape));
 
-test('of MJPEG whose colours are not halved', (t) =>
+test('H.264 made of MJPEG without subsampled colours is playable', (t) =>
   provePlayable(t, { ...landscape, format: 'mjpeg', pixels: 'yuv444p' }, landscape));
 
-test('of MJPEG with odd sides', (t) =>
+test('H.264 made of MJPEG with odd sides is playable', (t) =>
   provePlayable(t, { ...landscape, format: 'mjpeg', width: 639, height: 479 }, { width: 638, height: 478 }));
 
-test('of H.265 that says nothing of its colours', (t) =>
+test('H.264 made of H.265 without colour tags is playable', (t) =>
   provePlayable(t, { ...landscape, format: 'h265' }, landscape));
 
-test('of H.265 that says BT.709 of full range, taller than wide', (t) => {
+test('H.264 made of H.265 tagged BT.709 of full range, in portrait, is playable', (t) => {
   const portrait = { width: 480, height: 640 };
   const colours = { matrix: 'bt709', range: 'pc', isTagged: true } as const;
   return provePlayable(t, { ...landscape, ...portrait, ...colours, format: 'h265' }, portrait);
 });
 
-test('of I420', (t) => provePlayable(t, { ...landscape, format: 'i420' }, landscape));
+test('H.264 made of I420 is playable', (t) => provePlayable(t, { ...landscape, format: 'i420' }, landscape));
 
 for (const film of ['edges', 'bars', 'gradients'] as const)
-  test(`of MJPEG of ${film}`, (t) => provePlayable(t, { ...landscape, film, format: 'mjpeg' }, landscape));
+  test(`H.264 made of MJPEG of ${film} is playable`, (t) => provePlayable(t, { ...landscape, film, format: 'mjpeg' }, landscape));
 
-test('a canary: the colours of a JPEG taken for those of H.264 are noticed', async (t) => {
+test('a canary: the colours of a JPEG interpreted as those of H.264 are detected', async (t) => {
   const directory = temporaryDirectory(t);
   const source = await makeSource(directory, kv, { ...landscape, format: 'mjpeg' });
   const [units = []] = await ourPictures(source, [ownSize(640, 480)]);
@@ -105,7 +104,7 @@ test('a canary: the colours of a JPEG taken for those of H.264 are noticed', asy
   assert.match(complaints.join(), /Y gain/);
 });
 
-test('a size at every frame, for hundreds of frames: each is a key frame, and all are played', async (t) => {
+test('a new size at every frame, for hundreds of frames: each is a key frame, and all are played', async (t) => {
   const engine = await openEngine();
   assert(engine.ok);
   const before = liveNatives();

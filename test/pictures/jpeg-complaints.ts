@@ -1,10 +1,10 @@
-/** What is wrong with a JPEG as such, whatever it shows. */
+/** Faults of a JPEG as such, whatever it shows. */
 import type { Size } from '../../src/model/call.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { jpegStructure } from '../support/jpeg-structure.ts';
 import { decodeByDjpeg } from '../support/pixel-map.ts';
 
-/** By its bytes: baseline, 4:2:0, of this size, marked as full range. */
+/** Checks its bytes: baseline, 4:2:0, of this size, marked as full range. */
 export function structureComplaints(jpeg: Uint8Array, { width, height }: Size): string[] {
   const found = jpegStructure(jpeg);
   const complaints = [
@@ -13,7 +13,7 @@ export function structureComplaints(jpeg: Uint8Array, { width, height }: Size): 
     found.sampling.join(' ') === '2x2 1x1 1x1' ? '' : `sampling ${found.sampling.join(' ')}`,
     found.width === width && found.height === height ? '' : `${found.width}x${found.height}`,
     found.isJfif ? '' : 'no JFIF mark',
-    // FFmpeg's way to mark a limited range, which nobody else reads.
+    // FFmpeg's own mark of a limited range, which other programs ignore.
     found.comments.some((comment) => comment.startsWith('CS=')) ? 'limited range' : '',
     found.isEnded ? '' : 'no end',
   ];
@@ -25,7 +25,7 @@ interface Probed {
   readonly frames: readonly object[];
 }
 
-/** By ffprobe, of all of them, and by djpeg, of the first and the last. */
+/** Checks all with ffprobe, and the first and the last with djpeg. */
 export async function decoderComplaints(jpegs: readonly Uint8Array[], size: Size): Promise<string[]> {
   const probed = await probe(jpegs);
   const { codec_name: codec, profile } = probed.streams[0] ?? {};

@@ -1,4 +1,4 @@
-/** Whether pictures are those of the reference: their colours by regression, their structure by similarity. */
+/** Compares pictures with those of the reference: their colours by regression, their structure by similarity. */
 import { planeNames, type Plane, type PlaneName, type Planes } from '../support/planes.ts';
 import { planeSimilarity } from '../support/ssim.ts';
 
@@ -6,16 +6,16 @@ import { planeSimilarity } from '../support/ssim.ts';
 const gainErrorMax = 0.02;
 const offsetErrorMax = 1.5;
 const usualSimilarityMin = 0.97;
-/** A plane with less in it than this has no contrast whose gain could be told from noise. */
+/** A plane with less contrast than this is noise, whose gain cannot be measured. */
 const deviationMin = 4;
 
-/** Where a plane is black, or without colour. */
+/** Value of a plane that is black, or without colour. */
 const origins: Readonly<Record<PlaneName, number>> = { Y: 0, U: 128, V: 128 };
 
 export interface Judgement {
-  /** Empty: they are. */
+  /** Empty: they match. */
   readonly complaints: readonly string[];
-  /** One line of what was measured. */
+  /** One line with the measurements. */
   readonly measured: string;
 }
 
@@ -56,7 +56,7 @@ function judgeColour(name: PlaneName, ours: readonly Plane[], reference: readonl
   };
 }
 
-/** The mean over the pictures counts; the worst of them is told. */
+/** The mean over the pictures counts; the worst of them is reported. */
 function judgeStructure(
   name: PlaneName,
   ours: readonly Plane[],
@@ -70,17 +70,17 @@ function judgeStructure(
 }
 
 interface Regression {
-  /** Of the line; 1: the same contrast. NaN where the reference is all one value. */
+  /** Slope of the line; 1: the same contrast. NaN if the reference has only one value. */
   readonly gain: number;
-  /** Of the line, where the reference has `origin`. */
+  /** Value of the line where the reference has `origin`. */
   readonly offset: number;
-  /** Of the reference: how much there was to follow, in steps of one. */
+  /** Contrast of the reference, in steps of one. */
   readonly deviation: number;
   /** Mean of ours less mean of the reference. */
   readonly shift: number;
 }
 
-/** All planes of `ours` together on all of `reference`. They pair up, and the two of a pair have one size. */
+/** Fits all planes of `ours` on all of `reference`. They form pairs, and the two of a pair have one size. */
 function regress(ours: readonly Plane[], reference: readonly Plane[], origin: number): Regression {
   let count = 0;
   let sumX = 0;

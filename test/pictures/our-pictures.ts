@@ -7,11 +7,11 @@ import type { Expectation } from './reference.ts';
 import type { Source } from './sources.ts';
 import { transcodeFrame } from '../support/coded-frames.ts';
 
-/** On libjpeg's scale; what the server has where nobody says otherwise. */
+/** On libjpeg's scale; the server's default. */
 const defaultQuality = 80;
 const sourceMax: Size = { width: 1920, height: 1080 };
 
-/** The JPEGs of every frame for each expectation; asserts that none is missing and that each says its size. */
+/** The JPEGs of every frame for each expectation; asserts that none is missing and that each has its size. */
 export async function ourPictures(
   source: Pick<Source, 'frames' | 'width' | 'height'>,
   expectations: readonly Expectation[],

@@ -1,4 +1,4 @@
-/** One source through everything that must hold of our pictures of it. Source: calls-and-media.md, Resolution. */
+/** Checks all requirements on our pictures of one source. Source: calls-and-media.md, Resolution. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -9,7 +9,7 @@ import { ourPictures } from './our-pictures.ts';
 import { decodeJpegs, referencePlanes, type Expectation } from './reference.ts';
 import { makeSource, type Recipe } from './sources.ts';
 
-/** What was measured is told as diagnostics of the test. */
+/** Reports the measurements as diagnostics of the test. */
 export async function provePictures(
   t: TestContext,
   kv: FilmLibrary,

@@ -1,4 +1,4 @@
-/** FFmpeg's own scaling of a source: what our pictures are held against. */
+/** FFmpeg's own scaling of a source, the reference of our pictures. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Size } from '../../src/model/call.ts';
@@ -7,28 +7,28 @@ import { runTool } from '../support/debian-tools.ts';
 import { splitPlanes, type Planes } from '../support/planes.ts';
 import type { Matrix, Range, Source } from './sources.ts';
 
-/** A picture asked for, and what it has to be made of and be: worked out by hand. */
+/** A requested picture, with its crop and its size: computed by hand. */
 export interface Expectation {
   readonly shape: PictureShape;
   readonly crop: Size & { readonly x: number; readonly y: number };
   readonly output: Size;
 }
 
-/** How the source's samples are understood; a canary understands them wrongly. */
+/** Interpretation of the source's samples; a canary interprets them wrongly. */
 export interface Understanding {
   readonly range: Range;
   readonly matrix: Matrix;
 }
 
-/** How pictures of each format are meant; both are BT.601. */
+/** Interpretation of the pictures of each format; both are BT.601. */
 const colours = {
   mjpeg: { range: 'pc', pixels: 'yuvj420p' },
   h264: { range: 'tv', pixels: 'yuv420p' },
 } as const;
 
 /**
- * The chain of filters that makes pictures of it, in the colours of their format. Without accurate rounding BT.709 would come out up to
- * one step too dark, which a reference must not.
+ * The filter chain that makes pictures of it, in the colours of their format. Without accurate rounding BT.709 would be up to one step
+ * too dark, which a reference must not be.
  */
 export function referenceFilter(
   { crop: { width, height, x, y }, output, shape }: Expectation,
@@ -61,7 +61,7 @@ export async function referencePlanes(
   });
 }
 
-/** What FFmpeg decodes of JPEGs of one size. */
+/** Planes that FFmpeg decodes from JPEGs of one size. */
 export async function decodeJpegs(jpegs: readonly Uint8Array[], size: Size): Promise<Planes[]> {
   const input = ['-f', 'mjpeg', '-i', 'pipe:0'];
   const args = ['-v', 'error', ...input, '-pix_fmt', 'yuvj420p', ...rawVideo, 'pipe:1'];

@@ -1,6 +1,6 @@
 /**
- * Our pictures against FFmpeg's own scaling of the same frames: every sampling of colours, odd sizes, and every way a stream has
- * to say, or not to say, how its colours are meant. Source: calls-and-media.md, Resolution.
+ * Our pictures compared with FFmpeg's own scaling of the same frames: every colour sampling, odd sizes, and every way to tag, or not to
+ * tag, the colours of a stream. Source: calls-and-media.md, Resolution.
  */
 import { after, test } from 'node:test';
 import { temporaryDirectory } from '../support/temporary-store.ts';

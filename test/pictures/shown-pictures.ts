@@ -13,7 +13,7 @@ interface QueuedFrame extends WaitingVideo {
   readonly frame: SourceFrame;
 }
 
-/** JPEGs made of the messages of a bridge, in their order, as a call makes them. */
+/** JPEGs made of the messages of a bridge, in order, as a call makes them. */
 export function jpegsShown(
   engine: Engine,
   format: VideoFrameFormat,
@@ -29,14 +29,14 @@ export function jpegsShown(
     const { isKey, content } = description;
     queue.push({ format, isKey, isPicture: content !== 'parameters', payload: frame.payload, frame });
     if (queue.shift() === undefined) return [];
-    const [picture] = transcoder.take(frame, [shape], description).pictures;
+    const [picture] = transcoder.transcode(frame, [shape], description).pictures;
     return typeof picture === 'object' ? [picture.bytes] : [];
   });
   transcoder.close();
   return shown;
 }
 
-/** Planes of 4:2:0 and full range that FFmpeg makes of a stream, whatever it complains of. Empty: it shows nothing. */
+/** Planes of 4:2:0 and full range that FFmpeg makes of a stream, whatever it complains about. Empty: it shows nothing. */
 export function planesShown(
   input: readonly string[],
   stream: Uint8Array,
@@ -50,7 +50,7 @@ export function planesShown(
   return splitPlanes(outputOf('ffmpeg', args, stream), size);
 }
 
-/** Least signal-to-noise ratio of each plane over pairs of pictures, in dB; 99: they are the same. */
+/** Lowest signal-to-noise ratio of each plane over pairs of pictures, in dB; 99: they are the same. */
 export function leastRatios(ours: readonly Planes[], theirs: readonly Planes[]): number[] {
   const pairs = ours
     .slice(0, theirs.length)
@@ -64,7 +64,7 @@ function ratio(one: Plane, other: Plane): number {
   return squares === 0 ? 99 : Math.round(100 * Math.log10((255 ** 2 * one.samples.length) / squares)) / 10;
 }
 
-/** The output of a tool, whatever it complains of. */
+/** The output of a tool, whatever it complains about. */
 export function outputOf(
   tool: DebianTool,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Sound through every pair of formats: sines that other programs have encoded go in, what comes out is decoded by FFmpeg of
- * another build, and frequency, level and channels of the sines are found again in it. Source: calls-and-media.md, Legs.
+ * Sound through every pair of formats: sines encoded by other programs are converted, the result is decoded by FFmpeg of another build,
+ * and frequency, level and channels of the sines are measured in it. Source: calls-and-media.md, Legs.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const headBytes = 27;
 const granulesPerPacket = 960;
 const serial = 1;
 
-/** Packets of sound: the two of the headers are left out. */
+/** Packets of sound, without the two of the headers. */
 function opusPackets(file: Buffer): Buffer[] {
   const packets: Buffer[] = [];
   let pieces: Buffer[] = [];
@@ -64,7 +64,7 @@ function page(packet: Uint8Array, number: number, granule: number, isLast: boole
   return whole;
 }
 
-/** CRC-32 of the polynomial 04c11db7, neither turned round nor over. */
+/** CRC-32 of the polynomial 04c11db7, neither reflected nor inverted. */
 function checksum(bytes: Uint8Array): number {
   let sum = 0;
   for (const byte of bytes) {
@@ -76,17 +76,17 @@ function checksum(bytes: Uint8Array): number {
 
 const directory = temporaryDirectory({ after });
 const soundMs = 1000;
-/** Start and end of what comes out are not judged: decoders and filters have to fill, and keep some back. */
+/** Start and end of the output are not judged: decoders and filters start with silence, and hold some samples back. */
 const [startMs, endMs] = [400, 100];
 /**
- * Of the left channel, or the only one, and of the right. Two each: a decoder of AMR takes one alone for a voice, and damps
- * it. No part of any rate, or what is cut off of samples would always be the same.
+ * Frequencies of the left, or only, channel and of the right one. Two each, because a decoder of AMR interprets a single one as a voice
+ * and attenuates it. None divides any rate, or rounding errors would repeat.
  */
 const chords = [amrTones, [617, 1511]];
 
-/** Decibels that are kept by each format, the sine above the rest; through both formats of a pair the rest adds up. */
+/** Signal-to-noise ratio that each format keeps, in decibels; the noise of both formats of a pair adds up. */
 const snrMin = { pcm: 60, alaw: 33, opus: 12, amr: 12 };
-/** Of the level, how much it may be off. */
+/** Tolerance of the level, as a fraction of it. */
 const levelOff = { pcm: 0.01, alaw: 0.01, opus: 0.15, amr: 0.3 };
 /** Decibels of a channel's own tone above the other channel's. */
 const apartMin = { pcm: 55, alaw: 45, opus: 26, amr: Infinity };
@@ -123,7 +123,7 @@ function cut(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer>[] {
   return Array.from({ length: count }, (_, index) => bytes.slice(index * length, (index + 1) * length));
 }
 
-/** For every target what came of it, as a file that FFmpeg reads. */
+/** The output for every target, as a file that FFmpeg reads. */
 async function transcode(
   { format, rate, channels, packets }: SoundInput,
   into = targets,
@@ -134,7 +134,7 @@ async function transcode(
   const made: Uint8Array[][] = into.map(() => []);
   for (const [index, payload] of packets.entries()) {
     const packet: SoundPacket = { format, timestampMs: index * 20, payload };
-    const result = transcoder.take(packet, { rate, channels }, into);
+    const result = transcoder.transcode(packet, { rate, channels }, into);
     assert.equal(result.drop, null);
     for (const [target, ofTarget] of result.packets.entries())
       made[target]?.push(...ofTarget.map((one) => one.payload));
@@ -226,18 +226,18 @@ async function prove(t: TestContext, input: SoundInput): Promise<void> {
 for (const format of ['pcm', 'alaw', 'opus'] as const)
   for (const rate of [8000, 16_000])
     for (const channels of [1, 2])
-      test(`a sine in ${nameOf({ format, rate, channels })} is found again in every format`, async (t) =>
+      test(`a sine in ${nameOf({ format, rate, channels })} is measured in every format`, async (t) =>
         prove(t, await inputOf({ format, rate, channels })));
 
 const amrBands = [
   { band: 'narrow', rate: 8000, kinds: 8 },
   { band: 'wide', rate: 16_000, kinds: 9 },
 ] as const;
-/** Of each kind of speech, one kind behind the other. */
+/** Frames of each kind of speech, one kind after the other. */
 const framesOfKind = 25;
 
 for (const { band, rate, kinds } of amrBands) {
-  test(`a sine in AMR of the ${band} band is found again in every format`, async (t) => {
+  test(`a sine in AMR of the ${band} band is measured in every format`, async (t) => {
     const end = kinds * framesOfKind;
     const packets = amrFixture(band).slice(end - soundMs / 20, end);
     await prove(t, { format: 'amr', rate, channels: 1, packets });

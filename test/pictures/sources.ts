@@ -1,4 +1,4 @@
-/** Films as a bridge would send them: coded by FFmpeg, and taken apart into the frames of a call. */
+/** Films as a bridge would send them: coded by FFmpeg, and split into the frames of a call. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Size } from '../../src/model/call.ts';
@@ -13,17 +13,17 @@ export interface Recipe extends Size {
   readonly film: FilmName;
   readonly format: VideoFrameFormat;
   readonly pixels?: 'yuv420p' | 'yuv422p' | 'yuv444p' | 'gray';
-  /** How the samples are meant. */
+  /** Interpretation of the samples. */
   readonly range?: Range;
   readonly matrix?: Matrix;
-  /** Whether an H.264 or H.265 stream says so itself. */
+  /** An H.264 or H.265 stream is tagged with it. */
   readonly isTagged?: boolean;
-  /** FFmpeg's options in place of those that keep nearly everything. */
+  /** FFmpeg's options instead of the default ones, which keep nearly everything. */
   readonly coding?: readonly string[];
 }
 
 export interface Source extends Size {
-  /** For FFmpeg to read the stream by. */
+  /** Options for FFmpeg to read the stream. */
   readonly input: readonly string[];
   readonly range: Range;
   readonly matrix: Matrix;
@@ -63,7 +63,7 @@ export async function makeSource(
   return { width, height, input, range, matrix, frames: readFrames(path, recipe) };
 }
 
-/** Of a stream as `makeSource` has them made. */
+/** Frames of a stream as `makeSource` makes it. */
 export function readFrames(path: string, recipe: Pick<Recipe, 'format' | 'width' | 'height'>): SourceFrame[] {
   const { format, width, height } = recipe;
   return splitStream(readFileSync(path), recipe).map((payload) => ({
@@ -76,7 +76,7 @@ export function readFrames(path: string, recipe: Pick<Recipe, 'format' | 'width'
 }
 
 const untagged = 'range=unknown:colorspace=unknown';
-/** What H.265 does not say of its range is taken for limited. */
+/** H.265 without a tag for its range is interpreted as limited. */
 const untaggedAsProbed = { h264: 'unknown,unknown', h265: 'tv,unknown' } as const;
 
 function colourSpace(matrix: Matrix): string {
@@ -88,14 +88,14 @@ function demuxing({ format, width, height }: Recipe): string[] {
   return ['-f', format === 'h265' ? 'hevc' : format];
 }
 
-/** A stream that did not say what it is meant to say would prove nothing. */
+/** A stream without the intended tags would prove nothing. */
 async function checkTags(input: readonly string[], meant: string): Promise<void> {
   const entries = ['-show_entries', 'stream=color_range,color_space', '-of', 'csv=p=0'];
   const said = (await runTool('ffprobe', ['-v', 'error', ...input, ...entries])).toString().trim();
   if (said !== meant) throw new Error(`the stream says ${said}, not ${meant}`);
 }
 
-/** Where a frame begins: an access unit delimiter, a JPEG's start right behind another's end. */
+/** First bytes of a frame: an access unit delimiter, or a JPEG's start right after another's end. */
 const beginnings = {
   h264: Buffer.from([0, 0, 0, 1, 0x09]),
   h265: Buffer.from([0, 0, 0, 1, 0x46]),

@@ -1,4 +1,4 @@
-/** The FFmpeg program in our place: pictures as they should be, and pictures with one thing wrong. */
+/** The FFmpeg program in place of our transcoder: correct pictures, and pictures with one fault. */
 import { runTool } from '../support/debian-tools.ts';
 import type { Planes } from '../support/planes.ts';
 import { decodeJpegs, referenceFilter, type Expectation, type Understanding } from './reference.ts';

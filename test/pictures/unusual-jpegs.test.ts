@@ -1,6 +1,6 @@
 /**
- * Damaged and unusual JPEGs: a call shows what FFmpeg or djpeg show, and it looks alike at its own size, at a quarter and in
- * between. One that is cut in its scan is not shown. Source: calls-and-media.md, Resolution.
+ * Damaged and unusual JPEGs: a call shows the same as FFmpeg or djpeg, and it looks alike at its own size, at a quarter and in between.
+ * A JPEG that is cut in its scan is not shown. Source: calls-and-media.md, Resolution.
  */
 import assert from 'node:assert/strict';
 import { planPicture } from '../../src/media/geometry/picture-plan.ts';
@@ -11,7 +11,7 @@ import { decodeJpegs } from './reference.ts';
 import { jpegsShown, leastRatios, planesShown } from './shown-pictures.ts';
 import { unusualJpegs } from './unusual-jpegs.ts';
 
-/** In dB; a decoding at a quarter of the sides costs down to 42. */
+/** In dB; decoding at a quarter of the sides costs down to 42. */
 const ratioMin = 40;
 
 /** By plain picture and size. */

@@ -1,4 +1,4 @@
-/** JPEGs that are damaged or unusual, made of plain ones by cutting, filling, joining and coding them in other ways. */
+/** JPEGs that are damaged or unusual, made from plain ones by cutting, filling, joining and recoding them. */
 import { outputOf } from './shown-pictures.ts';
 import type { Size } from '../../src/model/call.ts';
 
@@ -7,7 +7,7 @@ export interface UnusualJpeg {
   readonly bytes: Buffer;
   /** The same picture in a plain file. */
   readonly plain: Buffer;
-  /** Cut in a scan: FFmpeg and djpeg make up the rest, and a call does not show it. */
+  /** Cut in a scan: FFmpeg and djpeg invent the rest, and a call does not show it. */
   readonly isCut?: boolean;
   readonly size: Size;
 }
@@ -45,7 +45,7 @@ function byCjpeg(size: Size, args: readonly string[], pixels = 'rgb24'): Buffer 
   return outputOf('cjpeg', ['-quality', '92', ...args], outputOf('ffmpeg', [...film(size), ...map]));
 }
 
-/** All segments with this number gone. */
+/** Removes all segments with this number. */
 function without(jpeg: Buffer, number: number): Buffer {
   const kept: Buffer[] = [jpeg.subarray(0, 2)];
   let at = 2;

@@ -1,4 +1,7 @@
-/** Damaged and unusual streams of H.264 and H.265: a call shows as many pictures as FFmpeg, and they look alike. Source: calls-and-media.md, Resolution. */
+/**
+ * Damaged and unusual streams of H.264 and H.265: a call shows as many pictures as FFmpeg, and they look alike.
+ * Source: calls-and-media.md, Resolution.
+ */
 import assert from 'node:assert/strict';
 import { engineTest } from '../support/engine-test.ts';
 import { decodeJpegs } from './reference.ts';

@@ -1,4 +1,4 @@
-/** Streams of H.264 and H.265 that are damaged or unusual, made of plain ones by moving, changing and leaving out units. */
+/** Streams of H.264 and H.265 that are damaged or unusual, made from plain ones by moving, changing and omitting units. */
 import { outputOf } from './shown-pictures.ts';
 import { splitNalUnits } from '../../src/media/geometry/nal-units.ts';
 import { chanceFrom } from '../support/seeded-random.ts';
@@ -9,9 +9,9 @@ export interface UnusualStream {
   readonly format: CodedFormat;
   /** Messages of a bridge. */
   readonly messages: readonly Buffer[];
-  /** Pictures that FFmpeg shows and a call doesn't: those that a decoder keeps back until more comes. */
+  /** Number of pictures that FFmpeg shows and a call does not: those that a decoder holds back until more arrives. */
   readonly keptBack?: number;
-  /** Parts are made up, each decoder in its way. */
+  /** Parts are invented, differently by each decoder. */
   readonly isPaintedOver?: boolean;
 }
 
@@ -98,7 +98,7 @@ function join(units: AccessUnit): Buffer {
   return Buffer.concat(units.flatMap((unit) => [startCode, unit]));
 }
 
-/** An access unit apart: parameter sets, slices, and the rest before them. */
+/** Splits an access unit: parameter sets, slices, and the rest before them. */
 function parts(units: AccessUnit, format: CodedFormat) {
   return {
     sets: units.filter((unit) => isSet(unit, format)),

@@ -1,6 +1,6 @@
 /**
- * Calls by WebRTC with clients that no one here wrote, against a server and its media process: a page in Chromium, and
- * FFmpeg's WHIP muxer. Source: RFC 9725; calls-and-media.md, Legs.
+ * Calls by WebRTC with third-party clients, against a server and its media process: a page in Chromium, and FFmpeg's WHIP muxer.
+ * Source: RFC 9725; calls-and-media.md, Legs.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -27,20 +27,20 @@ import { openMediaScene, untouchedVideo, type MediaScene } from '../support/medi
 import type { Ending } from '../support/temporary-store.ts';
 import { testBridgeKeys } from '../support/test-server.ts';
 
-/** A page that has its call by WebRTC: it shows a drawn film and a tone, plays what comes, and counts. Text for a browser. */
+/** A page that has its call by WebRTC: it sends a drawn film and a tone, plays the received media, and counts. Text for a browser. */
 
 /** The call as the page has seen it. */
 interface WhipPageFigures {
   readonly framesDecoded: number;
   readonly width: number;
   readonly framesSent: number;
-  /** Loudness of the sound that came, between 0 and 1. */
+  /** Loudness of the received sound, between 0 and 1. */
   readonly loudness: number;
   readonly pictures: number;
   /** The size of the last picture, as `width×height`. */
   readonly picture: string;
   readonly commands: readonly string[];
-  /** Statuses of the requests that brought candidates. */
+  /** Statuses of the requests with candidates. */
   readonly patches: readonly number[];
 }
 
@@ -110,7 +110,7 @@ const page = String.raw`async (endpoint, token) => {
       } else commands.push(Array.from(new Uint8Array(data), hex).join(''));
     };
   };
-  // Its own takes the place of the server's; the other one is the server's.
+  // The page's own channel replaces the server's; the other one is the server's.
   listen(connection.createDataChannel('commands'));
   connection.ondatachannel = ({ channel }) => listen(channel);
 
@@ -166,7 +166,7 @@ const page = String.raw`async (endpoint, token) => {
 const size = { width: 320, height: 240 };
 const framesPerSecond = 15;
 
-/** A bridge whose phone shows a film in H.264 and sounds a tone, and what comes to it from the device. */
+/** A bridge whose phone sends a film in H.264 and a tone, and the media that it receives from the device. */
 class Phone {
   readonly leg: BridgeLeg;
   readonly came: { readonly video: Set<string>; keyFrames: number; readonly audio: Set<string> };
@@ -205,7 +205,7 @@ class Phone {
     return new Phone(leg, came);
   }
 
-  /** Resolves when so many have come from the device. */
+  /** Resolves when this many have arrived from the device. */
   async framesCome(videoFrames: number, audioPackets: number): Promise<void> {
     const { counts } = this.leg;
     while (counts.videoFrames < videoFrames || counts.audioPackets < audioPackets) await this.leg.ping();
@@ -226,7 +226,7 @@ function endpointOf({ url }: MediaScene): string {
   return `${url.replace('ws:', 'http:')}/media/v1/whip`;
 }
 
-/** The page's figures, once it says so of them. */
+/** The page's figures, once they satisfy the condition. */
 async function figures(
   browser: Chromium,
   isEnough: (figures: WhipPageFigures) => boolean,
@@ -240,7 +240,7 @@ async function figures(
   }
 }
 
-test('calls by WebRTC: Chromium, which takes H.264 and pictures, and the WHIP muxer of FFmpeg', async (t) => {
+test('calls by WebRTC: Chromium, which accepts H.264 and pictures, and the WHIP muxer of FFmpeg', async (t) => {
   const scene = await openMediaScene(t);
   const browser = await Chromium.launch(t);
 
@@ -260,7 +260,7 @@ test('calls by WebRTC: Chromium, which takes H.264 and pictures, and the WHIP mu
       `the page, as it was seen: ${file}; ${JSON.stringify(seen)}; to the bridge: ${JSON.stringify(phone.leg.counts)}`,
     );
     assert.equal(seen.width, size.width);
-    // On the channel of each side, when one opens behind the other.
+    // Sent on the channel of each side, if one opens after the other.
     assert.deepEqual(new Set(seen.commands), new Set(['00200000']));
     assert.ok(seen.patches.every((status) => status === 204));
     assert.deepEqual([[...phone.came.video], [...phone.came.audio]], [['h264'], ['opus']]);

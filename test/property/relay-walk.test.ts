@@ -774,7 +774,7 @@ class SkipsFramesBeforeTheDecoder extends Relay {
     };
     const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
       hasTimeToSpare: true,
-      take: (...frame) => (frames++ % 4 === 3 ? Promise.resolve(skipped) : transcoder.take(...frame)),
+      transcode: (...frame) => (frames++ % 4 === 3 ? Promise.resolve(skipped) : transcoder.transcode(...frame)),
       close: () => transcoder.close(),
     }));
     super({ ...deps, transcoders });
@@ -785,7 +785,7 @@ class KeepsTranscoders extends Relay {
   constructor(deps: RelayDeps) {
     const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
       hasTimeToSpare: true,
-      take: (...frame) => transcoder.take(...frame),
+      transcode: (...frame) => transcoder.transcode(...frame),
       close: () => undefined,
     }));
     super({ ...deps, transcoders });

@@ -67,7 +67,7 @@ test('whatever the clock of the source, sound stays within 40 ms of its moment f
   fc.assert(
     fc.property(clockCase, (clock) => {
       const timeline = new SoundTimeline({ rate: clock.rate, channels: 1 });
-      const worstMs = driftMs(clock, (stampMs, samples) => timeline.take(stampMs, samples));
+      const worstMs = driftMs(clock, (stampMs, samples) => timeline.push(stampMs, samples));
       assert.ok(worstMs < 40, `${worstMs} ms`);
     }),
     // Packets of 10 ms at 8000 Hz are shorter than one change of a moment.
@@ -85,7 +85,7 @@ test('canary: packets that are only cut to 20 ms drift beyond 40 ms', () => {
     { rate: 8000, packetMs: 20, partsPerMillion: 200, jitterMs: 0, seed: 1 },
     (_, samples) => {
       exactMs += 20;
-      return timeline.take(exactMs - 20, samples);
+      return timeline.push(exactMs - 20, samples);
     },
   );
   assert.ok(worstMs > 40, `${worstMs} ms`);
@@ -110,7 +110,7 @@ test('for any timestamps, blocks have 20 ms, are contiguous, and cover no more t
         timestampMs = (timestampMs + stepMs) >>> 0;
         if (timeline.isOutOfTurn(timestampMs)) continue;
         stamps.add(timestampMs);
-        const blocks = timeline.take(timestampMs, new Int16Array(moments * channels));
+        const blocks = timeline.push(timestampMs, new Int16Array(moments * channels));
         const mostMs = (moments / 8) * 1.01 + soundJumpMs + soundBlockMs;
         assert.ok(blocks.length * soundBlockMs <= mostMs, `${blocks.length} blocks`);
         for (const block of blocks) {

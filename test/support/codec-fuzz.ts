@@ -27,7 +27,7 @@ import {
 } from './coded-frames.ts';
 import { chanceFrom, type Chance } from './seeded-random.ts';
 
-type Transcoder = Pick<FrameTranscoder, 'take' | 'close'>;
+type Transcoder = Pick<FrameTranscoder, 'transcode' | 'close'>;
 
 export interface CodecFuzz {
   readonly engine: Engine;

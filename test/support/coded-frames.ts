@@ -98,7 +98,7 @@ export function h265Film(
   try {
     return Array.from({ length: count }, (_, index) => {
       const planar = planarFrame(size, index);
-      assert.equal(planes.take(planar), 'decoded');
+      assert.equal(planes.decode(planar), 'decoded');
       planes.frame.pts = BigInt(index);
       assert.equal(context.sendFrameSync(planes.frame), 0);
       assert.equal(context.receivePacketSync(packet), 0);
@@ -123,12 +123,12 @@ export function jpegFilm(engine: Engine, size: Size, count: number): SourceFrame
 }
 
 export function transcodeFrame(
-  transcoder: Pick<FrameTranscoder, 'take'>,
+  transcoder: Pick<FrameTranscoder, 'transcode'>,
   frame: SourceFrame,
   shapes: readonly PictureShape[],
   isKeyWanted = false,
 ): FrameResult {
-  return transcoder.take(frame, shapes, describeFrame(frame), isKeyWanted);
+  return transcoder.transcode(frame, shapes, describeFrame(frame), isKeyWanted);
 }
 
 /** Transcodes a frame. Asserts that it was decoded into exactly one picture. */

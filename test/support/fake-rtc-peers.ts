@@ -116,7 +116,7 @@ export class FakeRtcPeers extends Happenings implements RtcPeers {
 
   close(): void {
     for (const peer of this.opened) {
-      if (!peer.isClosed) peer.owner.gone('it is closed');
+      if (!peer.isClosed) peer.owner.closed('it is closed');
       peer.close();
     }
   }

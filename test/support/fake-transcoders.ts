@@ -71,7 +71,7 @@ export class FakeTranscoder extends HeldTask<TakenFrame, FrameResult> implements
   /** Its first H.264 picture is a key frame. */
   #hasCoded = false;
 
-  take(
+  transcode(
     frame: SourceFrame,
     shapes: readonly PictureShape[],
     _description: FrameDescription,
@@ -110,7 +110,7 @@ interface TakenSound {
 
 /** The output for a packet is text that names its payload and format. */
 export class FakeSoundTranscoder extends HeldTask<TakenSound, SoundResult> implements SoundTranscoder {
-  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
+  transcode(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
     return this.awaitAnswer({ packet, assumed, targets });
   }
 

@@ -79,7 +79,7 @@ export class IncomingScene {
   }
 
   push(packet: Buffer | undefined): void {
-    this.streams.take(Buffer.from(packet ?? ''));
+    this.streams.receive(Buffer.from(packet ?? ''));
   }
 
   send(payloadHex: string, fields: PacketFields = {}): void {

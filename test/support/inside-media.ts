@@ -18,7 +18,7 @@ import { DuplexPair } from './duplex-pair.ts';
 const blindTranscoders: Transcoders = {
   engine: null,
   open: () =>
-    succeed({ hasTimeToSpare: true, take: () => Promise.resolve(undecodable), close: () => undefined }),
+    succeed({ hasTimeToSpare: true, transcode: () => Promise.resolve(undecodable), close: () => undefined }),
   soundEncoders: [],
   openSound: () => fail('engine'),
   refusalOf: () => null,

@@ -33,7 +33,7 @@ export class KeptOwner extends Happenings implements RtcPeerOwner {
     this.#record(`bitrate ${bitsPerSecond}`);
   }
 
-  gone(why: string): void {
+  closed(why: string): void {
     this.#record(`gone: ${why}`);
   }
 

@@ -240,6 +240,6 @@ function legOutput(out: FakeOutput): LegOutput {
     framesDropped: (cause) => out.framesDropped(cause),
     askKeyFrame: () => out.askKeyFrame(),
     endCall: () => out.endCall(),
-    goesWithout: (what, why) => out.goneWithout.push(`${what} ${why}`),
+    mediaUnavailable: (what, why) => out.goneWithout.push(`${what} ${why}`),
   };
 }

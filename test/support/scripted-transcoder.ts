@@ -33,7 +33,7 @@ function orderOfTest(): Promise<GateOrder> {
 }
 
 export function serve(port: MessagePort): void {
-  serveTasks({ startEngine, takeFrame, takeSound, closeSession, closeAll, countNatives }, port);
+  serveTasks({ startEngine, transcodeFrame, transcodeSound, closeSession, closeAll, countNatives }, port);
 }
 
 async function startEngine(): Promise<Result<EngineDescription, string>> {
@@ -42,7 +42,7 @@ async function startEngine(): Promise<Result<EngineDescription, string>> {
     : fail('there is no engine here');
 }
 
-async function takeFrame({ session, frame }: FrameTask): Promise<FrameResult> {
+async function transcodeFrame({ session, frame }: FrameTask): Promise<FrameResult> {
   const script: FrameScript = JSON.parse(new TextDecoder().decode(frame.payload));
   const frames = (framesBySession.get(session) ?? 0) + 1;
   framesBySession.set(session, frames);
@@ -64,7 +64,7 @@ async function takeFrame({ session, frame }: FrameTask): Promise<FrameResult> {
   };
 }
 
-async function takeSound({ session, packet, targets }: SoundTask): Promise<SoundResult> {
+async function transcodeSound({ session, packet, targets }: SoundTask): Promise<SoundResult> {
   const script: FrameScript = JSON.parse(new TextDecoder().decode(packet.payload));
   const packets = (framesBySession.get(session) ?? 0) + 1;
   framesBySession.set(session, packets);

@@ -73,7 +73,7 @@ export class TranscoderScene {
 
 export function transcode(transcoder: Transcoder, script: FrameScript = {}): Promise<FrameResult> {
   const frame = scriptedFrame(script);
-  return transcoder.take(frame, shapes, describeFrame(frame));
+  return transcoder.transcode(frame, shapes, describeFrame(frame));
 }
 
 export function transcodeHeld(transcoder: Transcoder): Promise<FrameResult> {

@@ -1,6 +1,6 @@
 /**
- * One decoder of libavcodec, set to answer every access unit at once. Of damaged video it has the pictures that FFmpeg shows,
- * and reports the damage; damaged JPEGs it refuses.
+ * One libavcodec decoder, configured to answer every access unit at once. It returns damaged video as FFmpeg shows it and reports the
+ * damage; it rejects damaged JPEGs.
  */
 import type { AVCodecID } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
@@ -8,11 +8,11 @@ import type { Size } from '../../model/call.ts';
 import type { Engine } from './engine.ts';
 import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
 
-/** `waiting`: nothing came out yet, and nothing is wrong; `broken`: nothing came out. */
+/** `waiting`: no picture yet, and no fault; `broken`: no picture. */
 export type Decoding = 'decoded' | 'waiting' | 'broken';
 export type DecodedFormat = 'h264' | 'h265' | 'mjpeg';
 
-/** Coded pictures are padded to whole blocks; so much may lie beyond a side. */
+/** Coded pictures are padded to whole blocks: a side may exceed the picture by this many pixels. */
 const paddingMax = 128;
 
 export class Decoder {
@@ -24,20 +24,23 @@ export class Decoder {
   #spare: Frame;
   #isDamaged = false;
 
-  /** Throws where the engine has no such decoder. `sourceMax` bounds the memory that a picture takes; `halvings`: of JPEGs, how often their sides are halved. */
+  /**
+   * Throws if the engine has no such decoder. `sourceMax` bounds the memory of a picture; `halvings`: how often a JPEG's sides are
+   * halved.
+   */
   constructor(engine: Engine, format: DecodedFormat, sourceMax: Size, halvings = 0) {
     const { constants } = engine;
     const codec = engine.av.Codec.findDecoder(codecId(engine, format));
     this.#context = openCodec(engine, codec, `decoder of ${format}`, (context) => {
       context.setFlags(constants.AV_CODEC_FLAG_LOW_DELAY);
-      // Without it a picture that refers to a missing one is decoded, and kept.
+      // Without it FFmpeg decodes a picture that refers to a missing one, but does not return it.
       if (format === 'h265') context.setFlags(constants.AV_CODEC_FLAG_OUTPUT_CORRUPT);
-      // H.264 minds data left over behind a picture only where it is told to; it shows the picture all the same.
+      // H.264 reports leftover data after a picture only in this mode; it returns the picture all the same.
       if (format !== 'h265') context.setOption('err_detect', format === 'mjpeg' ? 'explode' : 'aggressive');
       const pixelsMax = (sourceMax.width + paddingMax) * (sourceMax.height + paddingMax);
       context.setOption('max_pixels', String(pixelsMax));
       if (halvings > 0) context.setOption('lowres', halvings);
-      // The fastest inverse transform that FFmpeg has in SIMD here; elsewhere it would be the slowest.
+      // FFmpeg's fastest SIMD inverse transform on x64; on other architectures it is the slowest.
       else if (format === 'mjpeg' && process.arch === 'x64') context.setOption('idct', 'xvid');
     });
     this.#again = constants.AVERROR_EAGAIN;
@@ -47,21 +50,20 @@ export class Decoder {
     this.#spare = makeFrame(engine);
   }
 
-  /** What was decoded last. */
   get frame(): Frame {
     return this.#frame;
   }
 
-  /** Part of what was decoded last was missing or damaged, as far as the decoder knows. */
+  /** Part of the latest picture was missing or damaged, as far as the decoder can tell. */
   get isDamaged(): boolean {
     return this.#isDamaged;
   }
 
-  /** Of several pictures the newest stays. */
+  /** If several pictures come out, the newest is kept. */
   decode(payload: Uint8Array<ArrayBuffer>): Decoding {
     // An empty packet would end the stream.
     if (payload.length === 0) return 'broken';
-    // Given back before it is needed, so that the next picture comes into the same memory, which the cache still has.
+    // Unreferenced early, so that the next picture reuses the same memory, which is still in the CPU cache.
     this.#frame.unref();
     this.#packet.unref();
     this.#packet.data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);

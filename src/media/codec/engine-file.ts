@@ -1,11 +1,11 @@
 /**
- * The file of FFmpeg's binary. One that is cut short, as a full disk or an interrupted copy leaves it, is mapped without an
- * error on Linux and ends the process with SIGBUS when it is read: it has to be looked at before it is loaded.
+ * The file of FFmpeg's binary. Linux maps a truncated file (full disk, interrupted copy) without an error and ends the process with
+ * SIGBUS when it is read, so the file is checked before it is loaded.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** The path; null: there is none, or it is not where npm puts it. */
+/** Null: not installed, or not where npm puts it. */
 export function findEngineFile(): string | null {
   try {
     const name = `@seydx/node-av-${process.platform}-${process.arch}/node-av.node`;
@@ -17,10 +17,10 @@ export function findEngineFile(): string | null {
 
 const elfMagic = 0x7f_45_4c_46;
 const elfHeaderBytes = 64;
-/** In the header of a 64-bit file: where its table of sections begins, and the size and number of what is in it. */
+/** Offsets in the header of a 64-bit ELF file: start of the section table, size of an entry, number of entries. */
 const [tableAt, sectionBytesAt, sectionsAt] = [40, 58, 60];
 
-/** True: the file ends before its table of sections does, which is the last in an ELF file. */
+/** True: the file ends before the end of its section table, which is last in an ELF file. */
 export function isCutShort(path: string): boolean {
   const file = openSync(path, 'r');
   try {

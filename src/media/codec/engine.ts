@@ -1,6 +1,6 @@
 /**
- * FFmpeg's libraries, loaded when they are asked for: the package is an optional dependency, and all that does not decode
- * runs without it. Source: calls-and-media.md, Resolution.
+ * FFmpeg's libraries, loaded on first use: the package is an optional dependency, and everything except decoding runs without it.
+ * Source: calls-and-media.md, Resolution.
  */
 import type * as Constants from 'node-av/constants';
 import type * as Av from 'node-av/lib';
@@ -9,7 +9,6 @@ import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { findEngineFile, isCutShort } from './engine-file.ts';
 
 export interface Engine {
-  /** Of FFmpeg, for people. */
   readonly version: string;
   readonly av: typeof Av;
   readonly constants: typeof Constants;
@@ -24,7 +23,7 @@ async function loadEngine(): Promise<Awaited<ReturnType<EngineLoader>>> {
   return { av, constants };
 }
 
-/** The sentence says what to do where there is no engine. Never rejects. FFmpeg prints nothing from then on. */
+/** Never rejects; the error says what to do. Silences FFmpeg's own output. */
 export async function openEngine(load: EngineLoader = loadEngine): Promise<Result<Engine, string>> {
   try {
     const { av, constants } = await load();
@@ -36,16 +35,16 @@ export async function openEngine(load: EngineLoader = loadEngine): Promise<Resul
 }
 
 const missing =
-  'video is not decoded here: the package node-av, which has FFmpeg, is not installed (npm ci installs it)';
+  'no video decoding: package node-av (FFmpeg) is not installed; run npm ci';
 
-/** Of the reason: the package lists every place it has looked at. */
+/** Maximum length of the reason: the package lists every place it has searched. */
 const reasonCharactersMax = 300;
 
 function unloadable(error: unknown): string {
   const why = messageOf(error).trim().replaceAll(/\s+/g, ' ').slice(0, reasonCharactersMax);
   return (
-    `video is not decoded here: FFmpeg, in the package node-av, does not load on ${process.platform}/${process.arch} ` +
-    `(npm ci installs it anew; it is there for glibc Linux, macOS and Windows): ${why}`
+    `no video decoding: package node-av (FFmpeg) does not load on ${process.platform}/${process.arch}; ` +
+    `run npm ci; it supports glibc Linux, macOS and Windows: ${why}`
   );
 }
 
@@ -53,7 +52,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
 }
 
-/** Of one channel or two. */
+/** `channels`: 1 or 2. */
 export function channelLayoutOf({ constants }: Engine, channels: number): ChannelLayout {
   return channels === 2 ? constants.AV_CHANNEL_LAYOUT_STEREO : constants.AV_CHANNEL_LAYOUT_MONO;
 }

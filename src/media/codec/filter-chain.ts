@@ -1,6 +1,6 @@
 /**
- * Filters one behind the other, from a picture in to a picture out, at once. They are linked by hand: handing FFmpeg a
- * text to parse would leak the descriptions of its ends.
+ * A synchronous chain of filters from one input picture to one output picture. The filters are linked by hand, because FFmpeg's parser
+ * of filter descriptions leaks memory.
  */
 import type { AVBufferSrcFlag } from 'node-av/constants';
 import type { FilterContext, FilterGraph, Frame } from 'node-av/lib';
@@ -9,14 +9,14 @@ import type { Reduction } from '../geometry/picture-plan.ts';
 import type { Engine } from './engine.ts';
 import { freeNatives, makeFrame, makeGraph } from './native-census.ts';
 
-/** What a chain is built for; a picture that differs in any of it needs another one. */
+/** Properties of the input that a chain is built for; any change needs a new chain. */
 export interface PictureTraits {
   readonly width: number;
   readonly height: number;
   readonly format: number;
   readonly colorSpace: number;
   readonly colorRange: number;
-  /** The source is larger by it. */
+  /** Factor by which the source is larger than this picture. */
   readonly reduction: Reduction;
 }
 
@@ -44,7 +44,6 @@ export function haveSameTraits(one: PictureTraits, other: PictureTraits): boolea
   );
 }
 
-/** A filter and its settings, in FFmpeg's way of writing. */
 export type FilterStep = readonly [filter: string, settings: string];
 
 export class FilterChain {
@@ -77,7 +76,7 @@ export class FilterChain {
     this.#keepReference = engine.constants.AV_BUFFERSRC_FLAG_KEEP_REF;
   }
 
-  /** What comes out stays until the next picture goes in. Null: it failed. */
+  /** The result is valid until the next call. Null: it failed. */
   filter(source: Frame): Frame | null {
     this.#filtered.unref();
     if (this.#entry.buffersrcAddFrameSync(source, this.#keepReference) < 0) return null;

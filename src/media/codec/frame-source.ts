@@ -1,7 +1,6 @@
 /**
- * Frame sources: each decodes the frames of one format, says what came of each, and holds the newest picture. Frames of
- * MJPEG and I420 stand alone; those of H.264 and H.265 build on the ones before. Source: calls-and-media.md, Legs and
- * Resolution.
+ * Frame sources: each decodes the frames of one format, reports the result, and keeps the newest picture. MJPEG and I420 frames are
+ * independent; H.264 and H.265 frames depend on earlier ones. Source: calls-and-media.md, Legs and Resolution.
  */
 import type { Frame } from 'node-av/lib';
 import type {
@@ -23,30 +22,29 @@ import { PictureParts } from '../geometry/h265-parts.ts';
 import { ParameterSets } from '../geometry/parameter-sets.ts';
 import type { FrameCheck } from '../geometry/decoding-work.ts';
 
-/** `waiting`: no picture yet, and nothing is wrong. */
+/** `waiting`: no picture yet, and no fault. */
 export type SourceStep = 'decoded' | 'waiting' | FrameDrop | UndecodableCause;
 
 export interface FrameSource {
-  /** The picture that was decoded last; its pixels stay until the next frame is taken. */
+  /** The latest decoded picture; its pixels are valid until the next `decode`. */
   readonly frame: Frame;
-  /** That picture is smaller than the source by it. */
+  /** Factor by which that picture is smaller than the source. */
   readonly reduction: Reduction;
-  /** The next frames are of no use before a key frame. */
+  /** The next frames cannot be shown before a key frame. */
   readonly keyFrameWanted: boolean;
-  /** `shapes`: of the pictures that are to be made of it. */
-  take(frame: SourceFrame, description: FrameDescription, shapes: readonly PictureShape[]): SourceStep;
-  /** A frame that those behind it may build on was too large to be decoded, or to be used. */
+  decode(frame: SourceFrame, description: FrameDescription, shapes: readonly PictureShape[]): SourceStep;
+  /** Skips a frame that was too large to decode or to use; later frames may depend on it. */
   skipTooLarge?(): void;
-  /** Frees what it holds; nothing is asked of it any more. */
+  /** Frees its native objects; it must not be used afterwards. */
   close(): void;
 }
 
-/** I420: planes as they are, not decoded. Limited range and BT.601, as cameras and call libraries have them. */
+/** I420: planes as they are, without decoding. Limited range and BT.601, as cameras and call libraries use. */
 export class PlanarSource implements FrameSource {
   readonly keyFrameWanted = false;
   readonly reduction = 1;
   readonly frame: Frame;
-  /** Points into the payload, for as long as it takes to copy the planes. */
+  /** Points into the payload while the planes are copied. */
   readonly #view: Frame;
   readonly #engine: Engine;
 
@@ -56,7 +54,7 @@ export class PlanarSource implements FrameSource {
     this.frame = makeFrame(engine);
   }
 
-  take({ payload, width, height }: SourceFrame): SourceStep {
+  decode({ payload, width, height }: SourceFrame): SourceStep {
     if (width < 1 || height < 1 || payload.length !== i420Bytes({ width, height })) return 'undecodable';
     const { AV_PIX_FMT_YUV420P, AVCOL_RANGE_MPEG, AVCOL_SPC_SMPTE170M } = this.#engine.constants;
     this.#view.width = width;
@@ -66,7 +64,7 @@ export class PlanarSource implements FrameSource {
     this.#view.colorSpace = AVCOL_SPC_SMPTE170M;
     this.#view.fromBuffer(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength));
     this.frame.unref();
-    // A frame without memory of its own is copied where it is referred to.
+    // A reference to a frame that does not own its memory copies it.
     const status = this.frame.ref(this.#view);
     this.#view.unref();
     return status < 0 ? 'undecodable' : 'decoded';
@@ -77,19 +75,17 @@ export class PlanarSource implements FrameSource {
   }
 }
 
-/** As the decoder counts it: sides are halved so often. */
+/** The decoder's unit: the number of times that sides are halved. */
 const quarterOfSides = 2;
 const endOfImage = Buffer.of(0xff, 0xd9);
-/** Behind a scan: as much data as no code needs, of zeros and of ones. */
+/** Data appended to a scan: as many zeros, or ones, as the longest code needs. */
 const fillers = [Buffer.alloc(32), Buffer.alloc(64, 'ff00', 'hex')] as const;
 
-/** MJPEG: every frame is a JPEG. */
 export class JpegSource implements FrameSource {
   readonly keyFrameWanted = false;
   readonly #engine: Engine;
   readonly #sourceMax: Size;
   readonly #whole: Decoder;
-  /** Made when it is first of use. */
   #quarter: Decoder | null = null;
   #reduction: Reduction = 1;
 
@@ -108,7 +104,7 @@ export class JpegSource implements FrameSource {
     return this.#reduction;
   }
 
-  take(
+  decode(
     { payload }: SourceFrame,
     _description: FrameDescription,
     shapes: readonly PictureShape[],
@@ -125,7 +121,7 @@ export class JpegSource implements FrameSource {
     this.#quarter?.close();
   }
 
-  /** A picture that cannot be decoded smaller, as a progressive one, is decoded at its own size. */
+  /** A picture that cannot be decoded at reduced size, such as a progressive one, is decoded at full size. */
   #decode({ bytes, size, chromaStep }: JpegPicture, shapes: readonly PictureShape[]): boolean {
     this.#reduction = size === null ? 1 : reductionFor(size, shapes, chromaStep);
     if (this.#reduction > 1 && this.#decodeSmaller(bytes)) return true;
@@ -133,7 +129,7 @@ export class JpegSource implements FrameSource {
     return this.#whole.decode(bytes) === 'decoded';
   }
 
-  /** False: also where there is no such decoder for now. */
+  /** False also if the decoder cannot be opened now. */
   #decodeSmaller(payload: Uint8Array<ArrayBuffer>): boolean {
     try {
       this.#quarter ??= new Decoder(this.#engine, 'mjpeg', this.#sourceMax, quarterOfSides);
@@ -143,7 +139,7 @@ export class JpegSource implements FrameSource {
     return this.#quarter.decode(payload) === 'decoded';
   }
 
-  /** The last scan is whole if the picture does not depend on what is behind it: a decoder makes up missing blocks. */
+  /** Decoders invent missing blocks, so the last scan is complete only if the picture does not depend on the bytes after it. */
   #decodeUnended(bytes: Uint8Array): boolean {
     const scans = withoutFill(bytes);
     const pictures = fillers.map((filler) => {
@@ -155,7 +151,7 @@ export class JpegSource implements FrameSource {
   }
 }
 
-/** Without the zeros that fill a buffer, but for the first, which may be data; or without the beginning of a marker. */
+/** Removes the zeros that pad a buffer, except the first, which may be data; or the beginning of a marker. */
 function withoutFill(bytes: Uint8Array): Uint8Array {
   let end = bytes.length;
   while (bytes[end - 1] === 0) end -= 1;
@@ -165,8 +161,8 @@ function withoutFill(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * H.264 and H.265, from a key frame on: every picture that the decoder has, though parts of it may be painted over. A key frame
- * is wanted after damage, and until one comes.
+ * H.264 and H.265, from a key frame on. Passes every picture that the decoder returns, even if parts are concealed. Requests a key frame
+ * after damage, and until one arrives.
  */
 export class CodedSource implements FrameSource {
   readonly reduction = 1;
@@ -176,13 +172,12 @@ export class CodedSource implements FrameSource {
   readonly #sets: ParameterSets;
   #decoder: Decoder;
   #checks = new AccessUnitChecks();
-  /** Why frames are dropped up to the next key frame; null: they are not. */
+  /** Reason to drop frames up to the next key frame; null: none are dropped. */
   #gap: FrameDrop | null = 'no_key_frame';
   #keyFrameWanted = false;
   #hasShown = false;
-  /** Parameter sets have changed since the decoder was opened. */
   #hasOtherSets = false;
-  /** The decoder may keep pictures back that a fresh one would show. */
+  /** The decoder may hold back pictures that a new one would return. */
   #isTainted = false;
 
   /** Throws where the engine has no such decoder. */
@@ -202,21 +197,21 @@ export class CodedSource implements FrameSource {
     return this.#keyFrameWanted || this.#gap === 'no_key_frame';
   }
 
-  take({ payload }: SourceFrame, { isKey, content }: FrameDescription): SourceStep {
+  decode({ payload }: SourceFrame, { isKey, content }: FrameDescription): SourceStep {
     const isPicture = content === 'picture';
     if (isKey) this.#gap = null;
-    // Parameter sets may come in a frame of their own, before the key frame that needs them.
+    // Parameter sets may come in a frame of their own, before their key frame.
     else if (this.#gap !== null && content !== 'parameters') return this.#gap;
     this.#keyFrameWanted = !isKey && (this.#keyFrameWanted || (isPicture && this.#hasOtherSets));
     if (content === 'nothing') return this.#fail();
     const check = this.#checks.check(this.#format, payload, isKey);
     if (check === 'too_costly') return this.#fail(check);
-    if (this.#sets.learn(payload)) this.#hasOtherSets = true;
+    if (this.#sets.store(payload)) this.#hasOtherSets = true;
     if (isKey && this.#isDecoderStaleFor(payload)) this.#replaceDecoder();
     const decoding = this.#decoder.decode(this.#sets.ordered(payload));
     if (decoding === 'decoded') this.#hasShown = true;
     else if (!isPicture) return 'waiting';
-    // Pictures are kept back from the beginning, or by mistake.
+    // Either this stream delays pictures from the start, or the decoder holds them back in error.
     else this.#isTainted ||= this.#hasShown;
     if (this.#decoder.isDamaged || check === 'incomplete') this.#isTainted = this.#keyFrameWanted = true;
     return decoding === 'broken' ? this.#fail() : decoding;
@@ -231,12 +226,12 @@ export class CodedSource implements FrameSource {
     this.#decoder.close();
   }
 
-  /** A recovery point is decoded on: frames behind it may refer to frames before it. */
+  /** A recovery point does not replace the decoder: frames after it may refer to frames before it. */
   #isDecoderStaleFor(payload: Uint8Array): boolean {
     return this.#hasOtherSets || (this.#isTainted && startsAnew(this.#format, payload));
   }
 
-  /** By one that knows the parameter sets, and nothing else of what came before. Where none can be opened, the old one stays. */
+  /** The new decoder knows only the parameter sets. If none can be opened, the old one stays. */
   #replaceDecoder(): void {
     const old = this.#decoder;
     try {

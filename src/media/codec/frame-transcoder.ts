@@ -1,7 +1,6 @@
 /**
- * The transcoder of one session: a frame in, pictures out, synchronously, and everything native that it takes. It lives on
- * one thread, and is given its frames in order.
- * Source: calls-and-media.md, The media process and Resolution.
+ * The transcoder of one session: takes a frame, returns pictures, synchronously, and owns the native objects for it. It runs on one
+ * thread and receives its frames in order. Source: calls-and-media.md, The media process and Resolution.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
@@ -23,7 +22,7 @@ import { sourceSize, traitsOf } from './filter-chain.ts';
 import { PictureMaker, type PictureSettings } from './picture-maker.ts';
 
 export interface TranscoderSettings extends PictureSettings {
-  /** Either way up; what is larger is dropped. */
+  /** In either orientation; larger sources are dropped. */
   readonly sourceMax: Size;
 }
 
@@ -33,9 +32,8 @@ export class FrameTranscoder {
   readonly #clock: Clock;
   #format: VideoFrameFormat | null = null;
   #source: FrameSource | null = null;
-  /** The one used last comes last. */
+  /** Least recently used first. */
   readonly #makers: PictureMaker[] = [];
-  /** Since it is there. */
   #rebuilds = 0;
 
   constructor(engine: Engine, settings: TranscoderSettings, clock: Clock = new SystemClock()) {
@@ -44,8 +42,8 @@ export class FrameTranscoder {
     this.#clock = clock;
   }
 
-  /** Whatever the payload is made of, a frame has a result. `description`: the frame's. `isKeyWanted`: of its pictures. */
-  take(
+  /** Returns a result for any payload. `description`: of this frame. `isKeyWanted`: the pictures must be key frames. */
+  transcode(
     frame: SourceFrame,
     shapes: readonly PictureShape[],
     description: FrameDescription,
@@ -66,7 +64,6 @@ export class FrameTranscoder {
     };
   }
 
-  /** Frees what it holds. */
   close(): void {
     this.#source?.close();
     this.#source = null;
@@ -81,15 +78,15 @@ export class FrameTranscoder {
     if (source === null) return 'rebuild_failed';
     const isCoded = frame.format === 'h264' || frame.format === 'h265';
     const isTooLarge = description.size !== null && exceeds(description.size, sourceMax, isCoded);
-    const step = isTooLarge ? 'too_large' : source.take(frame, description, shapes);
-    // Where the header did not tell, the picture does.
+    const step = isTooLarge ? 'too_large' : source.decode(frame, description, shapes);
+    // The header may lack the size; the picture has it.
     if (step !== 'too_large' && !(step === 'decoded' && exceeds(sizeOf(source), sourceMax, isCoded)))
       return step;
     source.skipTooLarge?.();
     return 'too_large';
   }
 
-  /** Null: there is none of this format; the next frame tries again. */
+  /** Null: no decoder can be opened; the next frame retries. */
   #sourceFor(format: VideoFrameFormat): FrameSource | null {
     if (this.#source !== null && this.#format === format) return this.#source;
     this.#source?.close();

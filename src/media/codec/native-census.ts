@@ -1,7 +1,7 @@
 /**
- * The one place where native objects are made and freed. The garbage collector does not free their memory, so each is
- * counted from its making to its freeing, and freeing one twice is a programmer's mistake. Filters belong to their
- * graph and go with it; codecs and filter kinds are FFmpeg's own and are never freed.
+ * The only place that creates and frees native objects. The garbage collector does not free their memory, so each is counted until it is
+ * freed; freeing one twice is a programming error. Filters belong to their graph and are freed with it; codecs and filter kinds belong
+ * to FFmpeg and are never freed.
  */
 import type {
   Codec,
@@ -19,10 +19,9 @@ import { channelLayoutOf, type Engine } from './engine.ts';
 type NativeKind = 'packets' | 'frames' | 'codecContexts' | 'graphs' | 'resamplers' | 'inputs';
 type Native = CodecContext | FilterGraph | FormatContext | Frame | Packet | SoftwareResampleContext;
 
-/** Native objects that are alive in this thread, by their kind. `inputs`: files that are read. */
+/** Number of live native objects of this thread, by kind. `inputs`: files being read. */
 export type NativeCensus = Readonly<Record<NativeKind, number>>;
 
-/** The objects that are alive, each with the call that frees it. */
 const live = new Map<Native, { readonly kind: NativeKind; readonly free: () => void }>();
 
 export function liveNatives(): NativeCensus {
@@ -55,8 +54,7 @@ export function makeFrame({ av }: Engine): Frame {
 }
 
 /**
- * A context of one thread, open. `what`: the codec, for the sentence that is thrown where there is none (null), or it does not
- * open with what `set` set.
+ * Opens a single-threaded context. Throws a sentence that names `what` if `codec` is null, or does not open with the settings of `set`.
  */
 export function openCodec(
   { av }: Engine,
@@ -76,7 +74,7 @@ export function openCodec(
   throw new Error(`FFmpeg does not open its ${what}: ${status}`);
 }
 
-/** Freed with the filters in it. */
+/** Freeing it frees its filters. */
 export function makeGraph({ av }: Engine): FilterGraph {
   const graph = new av.FilterGraph();
   graph.alloc();
@@ -84,7 +82,7 @@ export function makeGraph({ av }: Engine): FilterGraph {
   return graph;
 }
 
-/** Of interleaved samples of 16 bits. Throws where the engine does not take the rates. */
+/** For interleaved 16-bit samples. Throws if the engine does not support the rates. */
 export function makeResampler(
   engine: Engine,
   { rate, channels }: SampleShape,
@@ -101,7 +99,7 @@ export function makeResampler(
   throw new Error(`FFmpeg does not resample ${rate} Hz to ${toRate} Hz: ${status}`);
 }
 
-/** Null: there is no such file, or nothing that FFmpeg can read is in it. */
+/** Null: the file does not exist, or FFmpeg cannot read it. */
 export function openInput({ av }: Engine, path: string): FormatContext | null {
   const input = new av.FormatContext();
   if (input.openInputSync(`file:${path}`, null, null) < 0) return null;

@@ -1,7 +1,7 @@
 /**
- * The transcoder of one direction of a call's sound: a packet in, packets of 20 ms out for every target, synchronously, and
- * everything native that it takes. It lives on one thread, and is given its packets as they come.
- * Source: calls-and-media.md, The media process and Legs.
+ * The transcoder of one direction of a call's sound: takes a packet, returns packets of 20 ms for every target, synchronously, and owns
+ * the native objects for it. It runs on one thread and receives its packets as they arrive. Source: calls-and-media.md, The media
+ * process and Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
@@ -19,12 +19,12 @@ import type { Engine } from './engine.ts';
 import { openSoundDecoder, type SoundDecoder } from './sound-decoder.ts';
 import { SoundOutput } from './sound-output.ts';
 
-/** What is built for a source; another one needs another. */
+/** Built for one source; another source needs a new chain. */
 interface SourceChain {
   readonly source: SoundSource;
   readonly decoder: SoundDecoder;
   readonly timeline: SoundTimeline;
-  /** One for each target of the last packet that can be made. */
+  /** One for each target of the last packet that can be encoded. */
   outputs: SoundOutput[];
 }
 
@@ -36,7 +36,7 @@ export class PacketTranscoder {
   readonly #engine: Engine;
   readonly #clock: Clock;
   #chain: SourceChain | null = null;
-  /** Chains built since it is there; the first is no rebuild. */
+  /** Chains built so far; the first is not a rebuild. */
   #builds = 0;
 
   constructor(engine: Engine, clock: Clock = new SystemClock()) {
@@ -44,8 +44,8 @@ export class PacketTranscoder {
     this.#clock = clock;
   }
 
-  /** Whatever the payload is made of, a packet has a result. */
-  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): SoundResult {
+  /** Returns a result for any payload. */
+  transcode(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): SoundResult {
     const startMs = this.#clock.monotonicMs();
     const buildsBefore = Math.max(1, this.#builds);
     const answer = this.#answer(packet, assumed, targets);
@@ -56,7 +56,6 @@ export class PacketTranscoder {
     };
   }
 
-  /** Frees what it holds. */
   close(): void {
     this.#chain?.decoder.close();
     for (const output of this.#chain?.outputs ?? []) output.close();
@@ -78,7 +77,7 @@ export class PacketTranscoder {
     };
   }
 
-  /** Null: there is no decoder for it; the next packet tries again. */
+  /** Null: no decoder can be opened; the next packet retries. */
   #chainOf(source: SoundSource): SourceChain | null {
     if (this.#chain !== null && isSameSound(this.#chain.source, source)) return this.#chain;
     this.close();
@@ -87,12 +86,12 @@ export class PacketTranscoder {
       this.#builds += 1;
       this.#chain = { source, decoder, timeline: new SoundTimeline(source), outputs: [] };
     } catch {
-      // Said by the packet's result.
+      // The result of the packet reports it.
     }
     return this.#chain;
   }
 
-  /** Whose targets are asked for no more are closed, and those of new ones opened; where that fails, the next packet tries again. */
+  /** Closes the outputs of targets that are no longer requested, and opens new ones; the next packet retries those that fail. */
   #fit(chain: SourceChain, targets: readonly SoundShape[]): void {
     const known = chain.outputs;
     chain.outputs = [];
@@ -114,12 +113,12 @@ export class PacketTranscoder {
   }
 }
 
-/** None of a packet that is out of turn. Null: it is broken. */
+/** Empty for a packet out of order. Null: the packet is broken. */
 function decodeBlocks({ decoder, timeline }: SourceChain, packet: SoundPacket): SoundBlock[] | null {
   if (timeline.isOutOfTurn(packet.timestampMs)) return [];
   if (timeline.isJump(packet.timestampMs)) decoder.reset?.();
   const samples = decoder.decode(packet.payload);
-  return samples && timeline.take(packet.timestampMs, samples);
+  return samples && timeline.push(packet.timestampMs, samples);
 }
 
 function outputTo(target: SoundShape, outputs: readonly SoundOutput[]): SoundOutput | undefined {

@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of one shape: a scaler and an encoder, made anew whenever the source changes, before the frame that
- * changed is used. A failure costs that frame, and the next one tries again. Source: calls-and-media.md, Resolution.
+ * Makes the pictures of one shape with a scaler and an encoder, which are rebuilt before the first frame of a changed source. A failure
+ * costs one frame; the next one retries. Source: calls-and-media.md, Resolution.
  */
 import type { Frame } from 'node-av/lib';
 import type { FrameDrop, Picture, PictureFormat, PictureShape } from '../../model/media/picture.ts';
@@ -18,9 +18,9 @@ import { picturePixelsMax } from '../../model/limits.ts';
 import { isLarge, openH264Encoder, openJpegEncoder, type VideoEncoder } from './video-encoder.ts';
 
 export interface PictureSettings {
-  /** Of JPEGs, 1 to 100, libjpeg's scale. */
+  /** JPEG quality, 1 to 100, libjpeg's scale. */
   readonly quality: number;
-  /** That H.264 is made for, whole. */
+  /** Frame rate that H.264 is encoded for, an integer. */
   readonly maxFps: number;
 }
 
@@ -28,7 +28,6 @@ export class PictureMaker {
   readonly shape: PictureShape;
   readonly #engine: Engine;
   readonly #settings: PictureSettings;
-  /** What the scaler was made for; null: there is none. */
   #source: PictureTraits | null = null;
   #scaler: FilterChain | null = null;
   #encoder: VideoEncoder | null = null;
@@ -41,12 +40,11 @@ export class PictureMaker {
     this.#settings = settings;
   }
 
-  /** Scalers and encoders made anew, since a size changed; the first ones are none of them. */
+  /** Scalers and encoders rebuilt because a size changed; the first ones do not count. */
   get rebuilds(): number {
     return this.#rebuilds;
   }
 
-  /** `isKeyWanted`: it is to build on nothing before it. */
   make(source: Frame, traits: PictureTraits, isKeyWanted: boolean): Picture | FrameDrop {
     if (this.#source === null || !haveSameTraits(this.#source, traits)) {
       const drop = this.#rebuild(traits);
@@ -60,7 +58,6 @@ export class PictureMaker {
     return 'rebuild_failed';
   }
 
-  /** Frees what it holds; it can go on, with what it then makes anew. */
   close(): void {
     this.#source = null;
     this.#scaler?.close();
@@ -99,15 +96,15 @@ export class PictureMaker {
   }
 }
 
-/** BT.601 and 4:2:0 both; cameras and call libraries send limited range, as players of H.264 take it. */
+/** Both are BT.601 and 4:2:0. H.264 has limited range, as cameras and call libraries send and players expect. */
 const colours = {
   mjpeg: { range: 'full', pixels: 'yuvj420p' },
   h264: { range: 'limited', pixels: 'yuv420p' },
 } as const;
 
 /**
- * Takes the wanted part of a source picture, scales it once and gives it the colours of its format. A chain of filters does it, since libswscale alone crops only what was copied before. Throws what the engine
- * throws.
+ * Crops the wanted part of a source picture, scales it once, and converts it to the colours of its format. A filter chain does it,
+ * because libswscale alone crops only a copy. Throws what the engine throws.
  */
 function buildScaler(
   engine: Engine,
@@ -119,7 +116,7 @@ function buildScaler(
   const isWhole = crop.width === source.width && crop.height === source.height;
   const cropping: FilterStep = ['crop', `${crop.width}:${crop.height}:${crop.x}:${crop.y}:exact=1`];
   return FilterChain.build(engine, source, [
-    // What a camera wrote beside the pixels, its place among it, is none of the device's business.
+    // Side data of a camera, such as its location, must not reach the device.
     ['sidedata', 'mode=delete'],
     ...(isWhole ? [] : [cropping]),
     [
@@ -131,8 +128,8 @@ function buildScaler(
 }
 
 /**
- * Without accurate rounding a scaled grey turns green by one step; unscaled it is right, and twice as fast. A large picture
- * of half the size or less is averaged, which on photographs looks the same there and takes half the time.
+ * Without accurate rounding, scaling turns grey green by one step. Unscaled pictures need none, and are twice as fast without it. Area
+ * averaging of a large picture to half the size or less looks the same on photographs and takes half the time.
  */
 function methodOf(crop: Size, output: Size): string {
   if (crop.width === output.width && crop.height === output.height) return 'bicubic';

@@ -1,6 +1,6 @@
 /**
- * Sound decoders: each makes interleaved samples of the packets of one source. A-law and PCM need no library; Opus and AMR
- * are decoded by libavcodec. Source: calls-and-media.md, Legs.
+ * Sound decoders: each decodes the packets of one source to interleaved samples. A-law and PCM need no library; libavcodec decodes Opus
+ * and AMR. Source: calls-and-media.md, Legs.
  */
 import type { AVSampleFormat, FFDecoderCodec } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
@@ -13,9 +13,9 @@ import { channelLayoutOf, type Engine } from './engine.ts';
 import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
 
 export interface SoundDecoder {
-  /** Null: it is broken, or too long. */
+  /** Null: the packet is broken, or too long. */
   decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null;
-  /** The next sample does not build on earlier ones. Absent: no sample builds on another. */
+  /** The next sample does not depend on earlier ones. Absent: no sample does. */
   reset?(): void;
   close(): void;
 }
@@ -50,11 +50,11 @@ class PlainDecoder implements SoundDecoder {
   }
 
   close(): void {
-    // It holds nothing.
+    // Nothing to free.
   }
 }
 
-/** A decoder of libavcodec, which answers every packet at once. */
+/** A libavcodec decoder, which answers every packet at once. */
 class CodedSound implements SoundDecoder {
   readonly #context: CodecContext;
   readonly #packet: Packet;
@@ -92,7 +92,7 @@ class CodedSound implements SoundDecoder {
   }
 }
 
-/** Frames of speech go to the decoder one by one; those without are silence, which it does not make. */
+/** Passes frames of speech to the decoder one by one; other frames become silence, which the decoder does not generate. */
 class AmrDecoder implements SoundDecoder {
   readonly #codec: CodedSound;
   readonly #band: AmrBand;
@@ -125,7 +125,7 @@ class AmrDecoder implements SoundDecoder {
   }
 }
 
-/** A buffer of its own: samples lie at even addresses, and bytes of a message need not. */
+/** Copies: samples must lie at even addresses, and the bytes of a message may not. */
 function littleEndianSamples(bytes: Uint8Array): Int16Array | null {
   return bytes.length % 2 === 0 ? new Int16Array(new Uint8Array(bytes).buffer) : null;
 }

@@ -1,6 +1,6 @@
 /**
- * Sound encoders: each makes a packet of every 20 ms of samples. A-law and PCM need no library; Opus is encoded by
- * libavcodec; so is AMR where that was built with an encoder of it, else narrow band by a package. Source: calls-and-media.md, Legs.
+ * Sound encoders: each makes a packet of every 20 ms of samples. A-law and PCM need no library. libavcodec encodes Opus, and AMR if it
+ * was built with an encoder; otherwise a package encodes narrow-band AMR. Source: calls-and-media.md, Legs.
  */
 import type { FFEncoderCodec } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
@@ -18,7 +18,7 @@ import { channelLayoutOf, type Engine } from './engine.ts';
 import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
 
 export interface SoundEncoder {
-  /** `samples`: 20 ms of them, interleaved. The packet has a buffer of its own. Null: it failed. */
+  /** `samples`: 20 ms, interleaved. The packet owns its buffer. Null: it failed. */
   encode(samples: Int16Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | null;
   close(): void;
 }
@@ -26,20 +26,19 @@ export interface SoundEncoder {
 interface Encoding {
   readonly encoder: FFEncoderCodec;
   readonly bitRate: number;
-  /** The encoder's own. */
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** Of one channel of Opus, by its rate: with less, two channels come out as one, and a tone is not what it was. */
+/** Bit rate of one Opus channel by sample rate: with less, two channels merge into one, and a tone is distorted. */
 const opusBitRates: ReadonlyMap<number, number> = new Map([
   [8000, 24_000],
   [16_000, 24_000],
   [48_000, 32_000],
 ]);
-/** The highest: what AMR saves is heard. */
+/** The highest rates: lower ones are audibly worse. */
 const [amrNarrowBitRate, amrWideBitRate] = [12_200, 23_850];
 
-/** What the engine makes packets of. `hasLibrary`: for the AMR that it does not. */
+/** Encodings that this machine can make. `hasLibrary`: the package for narrow-band AMR is installed. */
 export function encodableSound(
   { av, constants }: Engine,
   hasLibrary = hasAmrLibrary(),
@@ -55,11 +54,11 @@ export function encodableSound(
   return soundEncodings.filter((encoding) => isThere[encoding]);
 }
 
-/** Throws where the engine has no such encoder. `engine`: null: A-law and PCM only. `target`: AMR has one channel. */
+/** Throws if the engine has no such encoder. `engine`: null allows A-law and PCM only. `target`: AMR is mono. */
 export function openSoundEncoder(engine: Engine | null, target: SoundShape): SoundEncoder {
   const { format } = target;
-  if (format === 'alaw') return { encode: encodeAlaw, close: holdsNothing };
-  if (format === 'pcm') return { encode: bytesOf, close: holdsNothing };
+  if (format === 'alaw') return { encode: encodeAlaw, close: noop };
+  if (format === 'pcm') return { encode: bytesOf, close: noop };
   if (engine === null) throw new Error(`there is no ${format} without FFmpeg`);
   const encoding = format === 'amr' ? amrEncoding(engine, target) : opusEncoding(engine, target);
   if (encoding === null) throw new Error(`there is no ${format} of ${target.rate} Hz`);
@@ -73,7 +72,7 @@ function isNarrowAmr({ format, rate }: SoundShape): boolean {
 
 function openAmr(): SoundEncoder {
   const stream = openAmrStream(amrNarrowBitRate / 1000);
-  return { encode: (samples) => stream.encode(samples), close: holdsNothing };
+  return { encode: (samples) => stream.encode(samples), close: noop };
 }
 
 class CodedSoundEncoder implements SoundEncoder {
@@ -119,7 +118,6 @@ class CodedSoundEncoder implements SoundEncoder {
   }
 }
 
-/** Null: no such rate. */
 function opusEncoding({ constants }: Engine, { rate, channels }: SampleShape): Encoding | null {
   const bitRate = opusBitRates.get(rate);
   if (bitRate === undefined) return null;
@@ -133,11 +131,11 @@ function amrEncoding({ constants }: Engine, { rate }: SampleShape): Encoding | n
   return rate === amrRates.wide ? { encoder: wide, bitRate: amrWideBitRate, options: {} } : null;
 }
 
-/** s16le as the machines have it that FFmpeg's binary is built for. */
+/** s16le: all machines that FFmpeg's binary supports are little-endian. */
 function bytesOf({ buffer, byteOffset, byteLength }: Int16Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength));
 }
 
-function holdsNothing(): void {
-  // What it has is not native.
+function noop(): void {
+  // It has no native objects.
 }

@@ -1,7 +1,4 @@
-/**
- * One way in which a source's sound goes out: its blocks in the channels, the rate and the format of a target. Source:
- * calls-and-media.md, Legs.
- */
+/** One output of a source's sound: its blocks in the channels, rate and format of a target. Source: calls-and-media.md, Legs. */
 import type { SoftwareResampleContext } from 'node-av/lib';
 import type { MadeSound, SampleShape, SoundShape } from '../../model/media/sound.ts';
 import { soundBlockMs } from '../../model/media/sound-limits.ts';
@@ -15,10 +12,9 @@ export class SoundOutput {
   readonly target: SoundShape;
   readonly #source: SampleShape;
   readonly #encoder: SoundEncoder;
-  /** Null: the rate is the source's. */
   readonly #resampler: Resampler | null;
 
-  /** Throws where the engine has no encoder of it, or does not take its rate. */
+  /** Throws if the engine has no encoder for the target, or does not support its rate. */
   constructor(engine: Engine, source: SampleShape, target: SoundShape) {
     this.target = target;
     this.#source = source;
@@ -35,7 +31,7 @@ export class SoundOutput {
     }
   }
 
-  /** A packet of each block, but for those that the encoder fails at. */
+  /** One packet for each block, except those that the encoder fails on. */
   make(blocks: readonly SoundBlock[]): MadeSound[] {
     return blocks.flatMap(({ timestampMs, samples }) => {
       const payload = this.#encoder.encode(this.#shaped(samples));
@@ -48,7 +44,6 @@ export class SoundOutput {
     this.#resampler?.close();
   }
 
-  /** Resampled while the channels are fewest. */
   #shaped(samples: Int16Array<ArrayBuffer>): Int16Array<ArrayBuffer> {
     const { channels } = this.#source;
     const outChannels = channelsOf(this.target);
@@ -58,12 +53,11 @@ export class SoundOutput {
   }
 }
 
-/** AMR has one. */
 function channelsOf({ format, channels }: SoundShape): number {
   return format === 'amr' ? 1 : channels;
 }
 
-/** From blocks of 20 ms to blocks of 20 ms. The first comes out a little shorter, by the reach of the filter: silence stands in front of it. */
+/** Converts blocks of 20 ms. The first result is a little shorter, by the reach of the filter, and is padded with leading silence. */
 class Resampler {
   readonly #context: SoftwareResampleContext;
   readonly #moments: number;

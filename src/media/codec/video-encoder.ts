@@ -1,7 +1,7 @@
 /**
- * Encoders of pictures. JPEGs: baseline, 4:2:0, full range, with a JFIF header that says so. H.264 as players of calls take it,
- * and as a phone's encoder makes it: constrained baseline, no delay, parameter sets in front of every key frame; by libx264,
- * whose options are set by name. Source: calls-and-media.md, The media process.
+ * Picture encoders. JPEG: baseline, 4:2:0, full range, with a JFIF header that says so. H.264, as players of calls expect and phones
+ * encode it: constrained baseline, no delay, parameter sets before every key frame; by libx264, whose options are set by name. Source:
+ * calls-and-media.md, The media process.
  */
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import type { Size } from '../../model/call.ts';
@@ -10,12 +10,11 @@ import type { Engine } from './engine.ts';
 import { freeNatives, makePacket, openCodec } from './native-census.ts';
 
 export interface CodedPicture {
-  /** A JPEG, or an Annex B access unit, in a buffer of its own, of its size. */
+  /** A JPEG or an Annex B access unit, alone in its buffer. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly isKey: boolean;
 }
 
-/** The encoder of pictures of one size. */
 export class VideoEncoder {
   readonly size: Size;
   readonly #context: CodecContext;
@@ -23,7 +22,6 @@ export class VideoEncoder {
   readonly #prepare: (picture: Frame, isKeyWanted: boolean) => void;
   #pictures = 0n;
 
-  /** `prepare`: what a picture is told for the encoder. */
   constructor(
     engine: Engine,
     size: Size,
@@ -36,7 +34,7 @@ export class VideoEncoder {
     this.#prepare = prepare;
   }
 
-  /** `picture`: of this size, 4:2:0, in the range of the format: full of JPEGs, limited of H.264. Null: it failed. */
+  /** `picture`: of this size, 4:2:0; full range for JPEG, limited range for H.264. Null: it failed. */
   encode(picture: Frame, isKeyWanted: boolean): CodedPicture | null {
     this.#prepare(picture, isKeyWanted);
     picture.pts = this.#pictures++;
@@ -53,8 +51,8 @@ export class VideoEncoder {
 }
 
 /**
- * Pixels: above it time is saved, below it bytes and sharpness. A large picture costs the worker most of its time; a
- * small one has few bytes, and each counts. Source: docs/reference/benchmarks.md, Pictures.
+ * Pixels. Larger pictures are encoded for speed, smaller ones for size and sharpness: a large picture costs most of the worker's time,
+ * and in a small one every byte counts. Source: docs/reference/benchmarks.md, Pictures.
  */
 const smallAreaMax = 50_000;
 
@@ -73,28 +71,28 @@ export function openJpegEncoder(engine: Engine, size: Size, quality: number): Vi
     context.pixelFormat = constants.AV_PIX_FMT_YUVJ420P;
     context.colorRange = constants.AVCOL_RANGE_JPEG;
     context.timeBase = new av.Rational(1, 1000);
-    // Square pixels are what makes the encoder write a JFIF header; BITEXACT leaves out a line about the encoder.
+    // Square pixels make the encoder write a JFIF header; BITEXACT omits a line about the encoder.
     context.sampleAspectRatio = new av.Rational(1, 1);
     context.setFlags(constants.AV_CODEC_FLAG_QSCALE, constants.AV_CODEC_FLAG_BITEXACT);
     context.globalQuality = frameQuality;
     context.qMin = 1;
-    // Tables of its own make a small picture smaller by a tenth and more; a large one only takes them longer.
+    // Optimal tables save a tenth or more of a small picture; for a large one they only cost time.
     context.setOption('huffman', isLarge(size) ? 'default' : 'optimal');
   });
   return new VideoEncoder(engine, size, opened, (picture) => (picture.quality = frameQuality));
 }
 
-/** x264's constant rate factor, and bits of a pixel at the highest frame rate, beyond which quality gives way. */
+/** x264's constant rate factor, and bits per pixel at the highest frame rate, above which quality drops. */
 const rateFactor = 23;
 const bitsPerPixelMax = 0.2;
-/** Of the highest rate, what one picture may take at once. */
+/** Seconds of the highest rate that one picture may use at once. */
 const burstSeconds = 1;
-/** At the highest frame rate, without a key frame. */
+/** Maximum seconds between key frames at the highest frame rate. */
 const keySecondsMax = 10;
 
 /**
- * Quality is even, up to a rate that follows from the size; a source that is slower than `maxFps` has less of it. `size`: even
- * sides. `maxFps`: whole. Throws where the engine has no such encoder, or of another size.
+ * Constant quality, up to a bit rate that follows from the size; a source slower than `maxFps` uses less. `size`: even sides. `maxFps`:
+ * an integer. Throws if the engine has no such encoder, or not for this size.
  */
 export function openH264Encoder(engine: Engine, size: Size, maxFps: number): VideoEncoder {
   const { av, constants } = engine;

@@ -1,6 +1,6 @@
 /**
- * A film that is played over and over: the picture that is due at a moment, as I420 of any size, cut to its shape from
- * the middle. Any file that FFmpeg reads. For the simulated bridge.
+ * A video file that is played in a loop: returns the picture that is due at a moment, as I420 of any size, cropped to its aspect from
+ * the middle. Reads any file that FFmpeg supports. For the simulated bridge.
  */
 import type { Frame, CodecContext, FormatContext, Packet, Stream } from 'node-av/lib';
 import { assert } from '../../lib/assert.ts';
@@ -12,20 +12,17 @@ import { FilterChain, haveSameTraits, traitsOf, type PictureTraits } from './fil
 import { freeNatives, makeFrame, makePacket, openCodec, openInput } from './native-census.ts';
 
 export class VideoFile {
-  /** Its own rate on the average, at which all of its pictures follow one another. */
   readonly framesPerSecond: number;
   readonly #engine: Engine;
   readonly #path: string;
-  /** Null: the film could not be opened again; its last picture stands. */
+  /** Null: the file could not be reopened; its last picture stays. */
   #reader: FilmReader | null;
-  /** The picture that stands, and memory for the next one. */
   #shown: Frame;
   #spare: Frame;
-  /** Shown by now, over all passes. */
   #pictures = 0;
   #scaler: { readonly chain: FilterChain; readonly source: PictureTraits; readonly size: Size } | null = null;
 
-  /** The failure names the file and what is wrong with it. `path`: of a file; an address is not one. */
+  /** The error names the file and its fault. `path`: a file, not a URL. */
   static open(engine: Engine, path: string): Result<VideoFile, string> {
     const reader = FilmReader.open(engine, path);
     if (!reader.ok) return fail(`${path} cannot be played: ${reader.error}`);
@@ -44,12 +41,12 @@ export class VideoFile {
     this.#spare = makeFrame(engine);
   }
 
-  /** The picture that stands at this moment, milliseconds; moments do not go back. Sides are even. */
+  /** The picture due at `atMs`, milliseconds, which never decreases. Sides are even. */
   pictureAt(atMs: number, size: Size): Uint8Array<ArrayBuffer> {
     const due = Math.floor((atMs * this.framesPerSecond) / 1000) + 1;
     while (this.#pictures < due) if (!this.#advance()) break;
     const scaled = this.#scalerTo(size).filter(this.#shown);
-    assert(scaled !== null, 'what a scaler was built for can be scaled');
+    assert(scaled !== null, 'a picture with the traits of its scaler can be scaled');
     return new Uint8Array(scaled.toBuffer());
   }
 
@@ -59,7 +56,6 @@ export class VideoFile {
     freeNatives(this.#shown, this.#spare);
   }
 
-  /** False: there is no other picture. */
   #advance(): boolean {
     if (this.#reader?.next(this.#spare) !== true && !this.#rewind()) return false;
     [this.#shown, this.#spare] = [this.#spare, this.#shown];
@@ -67,7 +63,6 @@ export class VideoFile {
     return true;
   }
 
-  /** Reads the first picture again. False: it cannot be had. */
   #rewind(): boolean {
     this.#reader?.close();
     this.#reader = null;
@@ -90,7 +85,7 @@ export class VideoFile {
   }
 }
 
-/** To exactly this size, in the colours of what phones send: limited range, BT.601. */
+/** Scales to exactly this size, in the colours that phones send: limited range, BT.601. */
 function buildFilling(engine: Engine, source: PictureTraits, size: Size): FilterChain {
   const { width, height, x, y } = fillCrop(source, size);
   return FilterChain.build(engine, source, [
@@ -104,10 +99,10 @@ function isSameSize(one: Size, other: Size): boolean {
   return one.width === other.width && one.height === other.height;
 }
 
-/** Of films that do not tell their rate, as FFmpeg takes them. */
+/** FFmpeg's default for files without a frame rate. */
 const usualFramesPerSecond = 25;
 
-/** One pass through a film: its pictures one by one; a broken packet is passed over. */
+/** One pass over a file: its pictures one by one; broken packets are skipped. */
 class FilmReader {
   readonly framesPerSecond: number;
   readonly #input: FormatContext;
@@ -120,7 +115,7 @@ class FilmReader {
   static open(engine: Engine, path: string): Result<FilmReader, string> {
     const { AVMEDIA_TYPE_VIDEO } = engine.constants;
     const input = openInput(engine, path);
-    if (input === null) return fail('it is not there, may not be read, or is no film that FFmpeg knows');
+    if (input === null) return fail('it does not exist, cannot be read, or is not a video that FFmpeg supports');
     const stream = input.streams.find(({ codecpar }) => codecpar.codecType === AVMEDIA_TYPE_VIDEO);
     const context = stream === undefined ? null : openDecoder(engine, stream);
     if (stream !== undefined && context !== null)
@@ -154,7 +149,7 @@ class FilmReader {
     freeNatives(this.#packet, this.#context, this.#input);
   }
 
-  /** With the next packet of the video; behind the last one, the decoder is told to give what it holds back. */
+  /** Sends the next packet of the video; after the last one, flushes the decoder. */
   #feed(): void {
     for (;;) {
       this.#packet.unref();
@@ -165,7 +160,6 @@ class FilmReader {
   }
 }
 
-/** Null: there is none that opens. */
 function openDecoder(engine: Engine, stream: Stream): CodecContext | null {
   const codec = engine.av.Codec.findDecoder(stream.codecpar.codecId);
   try {

@@ -1,4 +1,4 @@
-/** Counts what an access unit of H.264 or H.265 may cost its decoder, before it is decoded. */
+/** Estimates the cost of decoding an access unit of H.264 or H.265, before it is decoded. */
 import {
   accessUnitPartsMax,
   parameterSetsMax,
@@ -11,12 +11,11 @@ import type { NalKind } from './nal-units.ts';
 
 const blockSide = 16;
 
-/** Blocks of 16 x 16. */
 export function blocksOf({ width, height }: Size): number {
   return Math.ceil(width / blockSide) * Math.ceil(height / blockSide);
 }
 
-/** Fault of an access unit. `incomplete`: it lacks a part, or a frame before it is missing; `too_costly`: it is beyond a limit. */
+/** `incomplete`: a part of the access unit, or an earlier frame, is missing; `too_costly`: it exceeds a limit. */
 export type FrameCheck = 'whole' | 'incomplete' | 'too_costly';
 
 export class DecodingWork {
@@ -25,7 +24,7 @@ export class DecodingWork {
   #slices = 0;
   #blocksBefore = 0;
 
-  /** `blocksBefore`: blocks that a slice leaves out before its first one; 0 where that is unknown. */
+  /** `blocksBefore`: blocks before the first one of the slice; 0: unknown. */
   add(kind: NalKind, blocksBefore = 0): void {
     this.#parts += 1;
     if (kind === 'sequence' || kind === 'parameters') this.#parameterSets += 1;
@@ -34,7 +33,7 @@ export class DecodingWork {
     this.#blocksBefore += blocksBefore;
   }
 
-  /** Checked after each unit, so that no more units are read than may be. */
+  /** Checked after each unit, so that no more units are read than allowed. */
   get hasTooManyParts(): boolean {
     return this.#parts > accessUnitPartsMax || this.#parameterSets > parameterSetsMax;
   }

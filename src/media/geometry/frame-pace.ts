@@ -1,40 +1,38 @@
 /**
- * Paces a stream: decides which frames go on, so that they are no more than a rate, evenly. Goes by the timestamps of the
- * frames alone. Source: calls-and-media.md, Legs.
+ * Paces a stream: decides by the frames' timestamps alone which of them to forward, so that they are evenly spaced and within a rate.
+ * Source: calls-and-media.md, Legs.
  */
 import { assert } from '../../lib/assert.ts';
 
 /**
- * A frame is due once in an interval. One goes on if it comes within a window as long as the source's own interval,
- * which begins before it is due: so of a faster source it is the frame next to that moment, and of one that is no faster
- * each, though its timestamps jitter.
+ * One frame is due per interval. A frame is forwarded if it arrives within a window as long as the source's own interval, which begins
+ * before the due time: so a faster source has the frame closest to that time forwarded, and a slower one all frames, even if their
+ * timestamps jitter.
  */
 const windowPartBefore = 0.65;
 const windowPartBehind = 1 - windowPartBefore;
-/** Of one frame in the average of the source's intervals. */
+/** Weight of one interval in the running average of the source's intervals. */
 const averageWeight = 1 / 8;
-/** Timestamps further back than this are another clock's; nearer ones a frame out of turn. */
+/** A timestamp further back than this belongs to another clock; a nearer one to a frame out of order. */
 const backwardsMsMax = 500;
 
 /**
- * Within any time as many frames go on as there are intervals in it, and two, at most. A pause of some intervals, or a
- * jump backwards, starts anew.
+ * Within any time at most as many frames are forwarded as it has intervals, plus two. A pause of some intervals, or a jump backwards,
+ * restarts the pace.
  */
 export class FramePace {
   readonly #intervalMs: number;
   #lastMs = 0;
-  /** From the last frame until the next one is due; below 0: it was due before. */
+  /** Time from the last frame until the next one is due; negative: it is overdue. */
   #dueInMs = Number.NEGATIVE_INFINITY;
-  /** The average; null: there was one frame only. */
   #sourceIntervalMs: number | null = null;
 
-  /** `maxFps`: above 0. */
   constructor(maxFps: number) {
     assert(maxFps > 0, 'a frame rate is above 0');
     this.#intervalMs = 1000 / maxFps;
   }
 
-  /** Asked once for each frame, in the order they come. `timestampMs`: 32 bits, and starts again at 0. */
+  /** Called once for each frame, in order of arrival. `timestampMs`: 32 bits, wraps around. */
   admits(timestampMs: number): boolean {
     const elapsedMs = (timestampMs - this.#lastMs) | 0;
     this.#lastMs = timestampMs;

@@ -1,6 +1,6 @@
 /**
- * Frames of H.264: where decoding can start, how large the pictures are, and which frames are missing. Source: ITU-T
- * H.264, 7.3.1, 7.3.2.1.1, 7.3.3, 7.4.1 and 7.4.2.1.1; calls-and-media.md, Legs.
+ * H.264 frames: where decoding can start, the size of the pictures, and missing frames. Source: ITU-T H.264, 7.3.1, 7.3.2.1.1, 7.3.3,
+ * 7.4.1 and 7.4.2.1.1; calls-and-media.md, Legs.
  */
 import {
   hasRecoveryPoint,
@@ -15,7 +15,9 @@ import type { Size } from '../../model/call.ts';
 import { referenceBlocksMax } from '../../model/media/decoding-limits.ts';
 import { blocksOf, DecodingWork, type FrameCheck } from './decoding-work.ts';
 
-/** By nal_unit_type. 1-4 are slices and their parts, 7 and 8 parameter sets, 13 an extension and 15 a kin of theirs. */
+/**
+ * By nal_unit_type: 1-5 are slices and their partitions, 7 and 8 parameter sets, 13 their extension, 15 subset sequence parameter sets.
+ */
 const kinds: ReadonlyMap<number, NalKind> = new Map([
   [1, 'slice'],
   [2, 'slice'],
@@ -34,9 +36,9 @@ const kinds: ReadonlyMap<number, NalKind> = new Map([
 ]);
 
 const message = 6;
-/** Parameter sets in the order in which decoders need them: those of sequences, their extensions and subsets, those of pictures. */
+/** Types of parameter sets in the order that decoders need: sequence, its extension, its subset, picture. */
 const setTypes = [7, 13, 15, 8];
-/** Sets that begin as a sequence parameter set does. */
+/** Types that begin like a sequence parameter set. */
 const sequenceTypes = new Set([7, 15]);
 
 /** A key frame is an IDR picture, or a recovery point. */
@@ -60,10 +62,9 @@ function typeAt(bytes: Uint8Array, at: number): number {
   return (bytes[at] ?? 0) & 0x1f;
 }
 
-/** profile_idc of the profiles whose parameter sets tell the chroma format. */
+/** profile_idc of the profiles whose parameter sets contain the chroma format. */
 const chromaProfiles = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
 
-/** A sequence parameter set, as far as anything of it is used. */
 interface H264Sequence {
   readonly id: number;
   /** chroma_format_idc: none, 4:2:0, 4:2:2, 4:4:4. */
@@ -71,15 +72,13 @@ interface H264Sequence {
   /** Bits of frame_num. */
   readonly numberBits: number;
   readonly allowsGaps: boolean;
-  /** Pictures kept for reference. */
   readonly references: number;
-  /** Macroblocks of a picture, those that are cropped included. */
+  /** Macroblocks of a picture, including cropped ones. */
   readonly blocks: number;
-  /** Of its pictures; null: broken. */
   readonly size: Size | null;
 }
 
-/** `reader` is behind the header of the unit. Null: broken before the size. */
+/** `reader`: after the header of the unit. Null: invalid before the size. */
 function readSequence(reader: RbspReader): H264Sequence | null {
   const profile = reader.bits(8);
   // Constraint flags and level.
@@ -101,7 +100,7 @@ function readSequence(reader: RbspReader): H264Sequence | null {
   return { id, chromaFormat, numberBits, allowsGaps, references, blocks: blocksOf(coded), size };
 }
 
-/** With all that stands there beside it. */
+/** Reads the chroma format and skips the fields that accompany it. */
 function readChromaFormat(reader: RbspReader): number {
   const chromaFormat = reader.unsigned();
   // separate_colour_plane_flag.
@@ -119,7 +118,7 @@ function skipScalingMatrix(reader: RbspReader, lists: number): void {
     if (reader.bit() === 1) skipScalingList(reader, list < 6 ? 16 : 64);
 }
 
-/** A list ends where its next scale is 0, and the rest repeats the last one. */
+/** A list ends at a next scale of 0; the last value then repeats. */
 function skipScalingList(reader: RbspReader, length: number): void {
   let scale = 8;
   for (let i = 0; i < length && scale !== 0; i += 1) scale = (scale + reader.signed() + 256) % 256;
@@ -141,20 +140,19 @@ function skipPictureOrder(reader: RbspReader): void {
 const lowestReference = 0x20;
 
 /**
- * Checks access units before they are decoded. Finds that a frame is missing by the numbers that pictures carry (7.4.3,
- * frame_num): a decoder quietly takes the nearest picture for a reference that never came. Finds access units that would
- * cost the decoder more work or memory than the limits allow.
+ * Checks access units before they are decoded. Detects missing frames by frame_num (7.4.3), because a decoder silently substitutes the
+ * nearest picture for a missing reference. Detects access units that would cost the decoder more work or memory than the limits allow.
  */
 export class H264Frames {
-  /** How many bits a number has; 0: it is not known, or gaps are allowed. */
+  /** Bits of frame_num; 0: unknown, or gaps are allowed. */
   #bits = 0;
-  /** Of the last picture that others may refer to; null: there is none to follow. */
+  /** frame_num of the last reference picture; null: none to follow. */
   #last: number | null = null;
   /** Macroblocks of the largest picture that a parameter set describes. */
   #blocks = 0;
   #keepsTooMuch = false;
 
-  /** `bytes`: an Annex B access unit. A key frame follows everything. */
+  /** `bytes`: an Annex B access unit. A key frame may follow any frame. */
   check(bytes: Uint8Array, isKey: boolean): FrameCheck {
     if (isKey) this.#last = null;
     const work = new DecodingWork();
@@ -162,7 +160,7 @@ export class H264Frames {
     for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at)) {
       const kind = h264.kindOf(bytes, at);
       const reader = new RbspReader(bytes, at + h264.headerBytes);
-      if (kind === 'sequence') this.#learn(reader);
+      if (kind === 'sequence') this.#storeSequence(reader);
       // first_mb_in_slice.
       work.add(kind, isSlice(kind) ? reader.unsigned() : 0);
       if (work.hasTooManyParts || this.#keepsTooMuch) return 'too_costly';
@@ -172,18 +170,18 @@ export class H264Frames {
     return follows === false ? 'incomplete' : 'whole';
   }
 
-  #learn(reader: RbspReader): void {
+  #storeSequence(reader: RbspReader): void {
     const sequence = readSequence(reader);
-    // With several parameter sets the one that a picture uses is unknown, and in 4:4:4 another field is in between.
+    // With several parameter sets it is unknown which one a picture uses, and 4:4:4 has another field in between.
     const isPlain = sequence !== null && sequence.id === 0 && sequence.chromaFormat < 3;
-    const isTold = isPlain && !sequence.allowsGaps && sequence.numberBits <= 16;
-    this.#bits = isTold ? sequence.numberBits : 0;
+    const isUsable = isPlain && !sequence.allowsGaps && sequence.numberBits <= 16;
+    this.#bits = isUsable ? sequence.numberBits : 0;
     if (sequence === null) return;
     this.#blocks = Math.max(this.#blocks, sequence.blocks);
     this.#keepsTooMuch ||= sequence.references * sequence.blocks > referenceBlocksMax;
   }
 
-  /** `reader`: behind first_mb_in_slice of the first slice. */
+  /** `reader`: after first_mb_in_slice of the first slice. */
   #count(reader: RbspReader, isReference: boolean): boolean {
     if (this.#bits === 0) return true;
     // slice_type, pic_parameter_set_id.

@@ -1,8 +1,8 @@
 /**
- * Checks access units of H.265 before they are decoded. Finds those that would cost the decoder more work or memory than the
- * limits allow, and pictures of which parts are missing: the decoder takes what is left for a whole picture, and leaves in the
- * gaps what its memory held. Damage within a slice shows nowhere but in its arithmetic code, or in a hash of the picture
- * that some senders add. Source: ITU-T H.265, 7.3.2.3.1, 7.3.6.1, 7.4.7.1 and D.2.19; calls-and-media.md, Legs.
+ * Checks H.265 access units before they are decoded. Detects those that would cost the decoder more work or memory than the limits
+ * allow, and pictures with missing parts: the decoder treats the rest as a whole picture and leaves old memory in the gaps. Damage
+ * within a slice shows only in its arithmetic code, or in a picture hash that some senders add. Source: ITU-T H.265, 7.3.2.3.1, 7.3.6.1,
+ * 7.4.7.1 and D.2.19; calls-and-media.md, Legs.
  */
 import { referenceBlocksMax } from '../../model/media/decoding-limits.ts';
 import { blocksOf, DecodingWork, type FrameCheck } from './decoding-work.ts';
@@ -11,28 +11,27 @@ import { h265, h265TypeAt, type H265Sequence, readSequence } from './h265-stream
 
 const pictureParameters = 34;
 const keyTypes = { min: 16, max: 23 };
-/** The message behind a picture whose payload is a hash of it. */
+/** The message after a picture whose payload is the picture's hash. */
 const hashMessage = { type: 40, payload: 132 };
-/** Among the parts of a picture the hash is the last. */
+/** Sorts after all other parts of a picture: the hash is the last. */
 const hash = Infinity;
-/** Pictures in a row that had the same parts, after which one that has only some of these lacks the others. */
+/** After this many consecutive pictures with the same parts, a picture with only some of them is incomplete. */
 const alikeMin = 8;
 const sequencesMax = 15;
 const pictureParametersMax = 63;
-/** Slices of a picture at the highest level, and its hash. Source: ITU-T H.265, table A.8. */
+/** Slices of a picture at the highest level, plus its hash. Source: ITU-T H.265, table A.8. */
 const partsMax = 601;
 
 interface PictureParameters {
   readonly sequence: number;
-  /** Its slices have a flag that they continue the one before. */
+  /** Its slices have dependent_slice_segment_flag. */
   readonly hasDependent: boolean;
 }
 
-/** A slice, and what of its place is known. */
 interface Begin {
   /** Number of its first coding tree block; null: unknown. */
   readonly block: number | null;
-  /** The same in blocks of 16 x 16, 0 where it is unknown. */
+  /** The same in blocks of 16 x 16; 0: unknown. */
   readonly blocksBefore: number;
   /** Coding tree blocks of its picture; 0: unknown. */
   readonly blocks: number;
@@ -42,17 +41,15 @@ const firstBegin: Begin = { block: 0, blocksBefore: 0, blocks: 0 };
 const unknownBegin: Begin = { block: null, blocksBefore: 0, blocks: 0 };
 
 export class PictureParts {
-  /** By id. */
   readonly #sequences = new Map<number, H265Sequence>();
   readonly #pictures = new Map<number, PictureParameters>();
   /** Blocks of 16 x 16 of the largest picture that a parameter set describes. */
   #largest = 0;
   #keepsTooMuch = false;
-  /** Where the slices of the last picture began, and its hash; and how many pictures had the same. */
+  /** Positions of the slices of the last picture, and its hash; and the number of consecutive pictures with the same ones. */
   #usual: readonly number[] = [];
   #alike = 0;
 
-  /** `bytes`: an Annex B access unit. */
   check(bytes: Uint8Array): FrameCheck {
     const work = new DecodingWork();
     let parts: number[] = [];
@@ -63,7 +60,7 @@ export class PictureParts {
       const kind = h265.kindOf(bytes, at);
       const reader = new RbspReader(bytes, at + h265.headerBytes);
       const begin = isSlice(kind) ? this.#readBegin(reader, type) : null;
-      if (begin === null) this.#learn(kind, type, reader);
+      if (begin === null) this.#storeParameters(kind, type, reader);
       work.add(kind, begin?.blocksBefore);
       if (begin?.block === 0) parts = [];
       if (begin !== null) {
@@ -77,12 +74,12 @@ export class PictureParts {
     return isUnknown || parts.length === 0 || this.#judge(parts, blocks) ? 'whole' : 'incomplete';
   }
 
-  #learn(kind: NalKind, type: number, reader: RbspReader): void {
-    if (kind === 'sequence') this.#learnSequence(readSequence(reader));
-    else if (kind === 'parameters' && type === pictureParameters) this.#learnPicture(reader);
+  #storeParameters(kind: NalKind, type: number, reader: RbspReader): void {
+    if (kind === 'sequence') this.#storeSequence(readSequence(reader));
+    else if (kind === 'parameters' && type === pictureParameters) this.#storePicture(reader);
   }
 
-  #learnSequence(sequence: H265Sequence | null): void {
+  #storeSequence(sequence: H265Sequence | null): void {
     if (sequence === null || sequence.id > sequencesMax) return;
     const blocks = blocksOf(sequence.coded);
     this.#sequences.set(sequence.id, sequence);
@@ -90,7 +87,7 @@ export class PictureParts {
     this.#keepsTooMuch ||= sequence.references * blocks > referenceBlocksMax;
   }
 
-  #learnPicture(reader: RbspReader): void {
+  #storePicture(reader: RbspReader): void {
     const id = reader.unsigned();
     const sequence = reader.unsigned();
     const hasDependent = reader.bit() === 1;
@@ -111,21 +108,21 @@ export class PictureParts {
     return reader.isBroken ? unknownBegin : { block, blocksBefore: block * (blockSide / 16) ** 2, blocks };
   }
 
-  /** Slices come in their order, the first of them first. */
+  /** Slices are in order, beginning with the first. */
   #judge(parts: readonly number[], blocks: number): boolean {
     const isInOrder = parts.every((part, index) => part > (parts[index - 1] ?? -1));
     const isBeyond = parts.some((part) => part !== hash && part >= blocks && blocks > 0);
     if (parts[0] !== 0 || !isInOrder || isBeyond) return false;
     const isLess = parts.length < this.#usual.length && parts.every((part) => this.#usual.includes(part));
     const isWhole = !isLess || this.#alike < alikeMin;
-    // Where a sender really has changed its ways, the next picture is taken.
+    // If a sender has really changed its slicing, the next picture is accepted.
     this.#alike = isSame(parts, this.#usual) ? this.#alike + 1 : 1;
     this.#usual = parts;
     return isWhole;
   }
 }
 
-/** `reader`: behind the header of the unit, of which nothing is read yet. */
+/** `reader`: after the header of the unit, nothing read yet. */
 function isHash(type: number, reader: RbspReader): boolean {
   return type === hashMessage.type && reader.bits(8) === hashMessage.payload;
 }

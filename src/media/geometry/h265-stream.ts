@@ -1,24 +1,24 @@
 /**
- * Frames of H.265: where decoding can start, and how large the pictures are. Source: ITU-T H.265, 7.3.1.2, 7.3.2.2,
- * 7.3.3 and 7.4.2.2; calls-and-media.md, Legs.
+ * H.265 frames: where decoding can start, and the size of the pictures. Source: ITU-T H.265, 7.3.1.2, 7.3.2.2, 7.3.3 and 7.4.2.2;
+ * calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
 import { hasRecoveryPoint, type NalKind, type NalSyntax, readCroppedSize, RbspReader } from './nal-units.ts';
 
-/** Numbers of NAL units: slices, of them those of random access points; behind the slices parameter sets, then messages. */
+/** Types of NAL units: slices, those of random access points among them; then parameter sets, then messages. */
 const sliceMax = 31;
 const keySliceMin = 16;
 /** Frames that precede it in display may refer to frames before it. */
 const continuingKeySlice = 21;
 const keySliceMax = continuingKeySlice;
-/** Types of parameter sets: the stream's, then those of sequences and of pictures. */
+/** Types of parameter sets: video, sequence, picture. */
 const firstSet = 32;
 const sequence = 33;
 const parametersMax = 34;
 const prefixMessage = 39;
 const messageMax = 40;
 
-/** Of profile, tier and constraints, once and for each sub-layer that has its own; and of a level. */
+/** Bits of profile, tier and constraints, once and for each sub-layer that has its own; and bits of a level. */
 const profileBits = 88;
 const levelBits = 8;
 
@@ -27,7 +27,7 @@ export const h265: NalSyntax = {
   headerBytes: 2,
   kindOf: (bytes, at) => {
     const header = (bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0);
-    // No unit has 0 for its layer of time, so half a header is none; and of further layers nothing is decoded.
+    // nuh_temporal_id_plus1 is never 0, so half a header is invalid; other layers are not decoded.
     if ((header & 7) === 0) return 'unknown';
     return ((header >> 3) & 0x3f) === 0 ? kindOfType((header >> 9) & 0x3f) : 'message';
   },
@@ -50,7 +50,6 @@ function readSetId(reader: RbspReader, type: number): number {
   return type === sequence ? (readSequence(reader)?.id ?? 0) : reader.unsigned();
 }
 
-/** nal_unit_type; `at`: the first byte of the unit. */
 export function h265TypeAt(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) >> 1) & 0x3f;
 }
@@ -61,22 +60,20 @@ function kindOfType(type: number): NalKind {
   return type <= messageMax ? 'message' : 'unknown';
 }
 
-/** A sequence parameter set, as far as anything of it is used. */
 export interface H265Sequence {
   readonly id: number;
-  /** Of its pictures; null: broken. */
+  /** Size of its pictures; null: invalid. */
   readonly size: Size | null;
-  /** Pixels of its pictures, those that are cropped included. */
   readonly coded: Size;
-  /** Pictures kept for reference, the one that is decoded included; 0: broken. */
+  /** Pictures kept for reference, including the current one; 0: invalid. */
   readonly references: number;
-  /** Side of a coding tree block in pixels; 0: broken. */
+  /** Side of a coding tree block in pixels; 0: invalid. */
   readonly blockSide: number;
-  /** Coding tree blocks of a picture; 0: broken. */
+  /** Coding tree blocks of a picture; 0: invalid. */
   readonly blocks: number;
 }
 
-/** `reader` is behind the header of the unit. Null: broken before the size. */
+/** `reader`: after the header of the unit. Null: invalid before the size. */
 export function readSequence(reader: RbspReader): H265Sequence | null {
   // sps_video_parameter_set_id.
   reader.skip(4);
@@ -95,13 +92,12 @@ export function readSequence(reader: RbspReader): H265Sequence | null {
   return { id, size, coded, references, blockSide, blocks: countBlocks(coded, blockSide) };
 }
 
-/** The sides of coding tree blocks are 16, 32 or 64; others are broken. */
 const blockSides = new Set([16, 32, 64]);
 
 function readBlocks(reader: RbspReader, subLayers: number): Pick<H265Sequence, 'references' | 'blockSide'> {
   // Bit depths of luma and chroma, log2_max_pic_order_cnt_lsb_minus4.
   for (let i = 0; i < 3; i += 1) reader.unsigned();
-  // Pictures to be kept, to be reordered and to wait, of each sub-layer or of the highest alone.
+  // Pictures to buffer, to reorder and of latency, for each sub-layer or only the highest.
   const layers = reader.bit() === 1 ? subLayers + 1 : 1;
   let references = 0;
   for (let i = 0; i < layers; i += 1) {
@@ -119,12 +115,12 @@ function countBlocks({ width, height }: Size, side: number): number {
   return side === 0 ? 0 : Math.ceil(width / side) * Math.ceil(height / side);
 }
 
-/** `subLayers`: beside the highest. */
+/** `subLayers`: without the highest. */
 function skipProfileTierLevel(reader: RbspReader, subLayers: number): void {
   reader.skip(profileBits + levelBits);
   if (subLayers === 0) return;
   let bits = 0;
   for (let i = 0; i < subLayers; i += 1) bits += reader.bit() * profileBits + reader.bit() * levelBits;
-  // Two reserved bits for each of the eight that is not there.
+  // Two reserved bits for each of the eight sub-layers that is absent.
   reader.skip(2 * (8 - subLayers) + bits);
 }

@@ -1,7 +1,7 @@
 /**
- * The picture in a payload of MJPEG: senders put junk before and behind it, omit its end, or begin the next one behind it. Also
- * the work that it costs, and whether all of its scans are present, without decoding it. Source: ITU-T T.81, B.1, B.2 and
- * G.1; calls-and-media.md, Legs and Resolution.
+ * Finds the picture in an MJPEG payload: senders add junk before and after it, omit its end, or begin the next one after it. Also
+ * measures its decoding work, and whether all scans are present, without decoding it. Source: ITU-T T.81, B.1, B.2 and G.1;
+ * calls-and-media.md, Legs and Resolution.
  */
 import type { Size } from '../../model/call.ts';
 import { jpegFrameHeadersMax, jpegScansMax, jpegTableBytesMax } from '../../model/media/decoding-limits.ts';
@@ -12,35 +12,34 @@ const huffmanTables = 0xc4;
 const progressiveFrame = 0xc2;
 /** The frame header of JPEG-LS, which FFmpeg decodes as well. */
 const losslessFrame = 0xf7;
-/** All but those that stand within the data of a scan. */
+/** All markers except those that occur within scan data. */
 const markers = /\xff[\xc0-\xcf\xd8-\xfe]/g;
 
 export interface JpegPicture {
   /** From its start to its end; a view. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** By its frame header; null: unknown. */
   readonly size: Size | null;
   /** Columns or rows of luma to one of chroma, whichever are more. */
   readonly chromaStep: number;
 }
 
-/** The first picture with an end; or, of pictures without one, the first and the last that may be whole. */
+/** The first picture with an end; without one, the first and the last picture that may be complete. */
 type FoundJpeg =
   | { readonly isEnded: true; readonly pictures: readonly [JpegPicture] }
   | { readonly isEnded: false; readonly pictures: readonly JpegPicture[] };
 
-/** Finds the pictures in a payload that are worth decoding. A picture in whose scan another one starts has no end. */
+/** Finds the pictures worth decoding. A picture whose scan contains another start has no end. */
 export function findJpeg(bytes: Uint8Array<ArrayBuffer>): FoundJpeg | UndecodableCause | 'undecodable' {
   const work = new JpegWork();
   const unended: JpegPicture[] = [];
   let picture: OpenPicture | null = null;
   let segmentEnd = 0;
-  // As text: a regular expression passes over the data of scans twice as fast as a loop.
+  // As text, because a regular expression scans the data twice as fast as a loop.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
   for (const { index } of text.matchAll(markers)) {
     const at = index + 2;
     const marker = bytes[index + 1] ?? 0;
-    // Markers within segments count: decoders find them there, too.
+    // Markers within segments count, because decoders find them there, too.
     work.add(marker, wordAt(bytes, at));
     if (work.isTooMuch) return 'too_costly';
     if (index < segmentEnd) continue;
@@ -77,11 +76,9 @@ class JpegWork {
   }
 }
 
-/** A picture, as far as its segments have been read. */
 class OpenPicture {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #from: number;
-  /** Place of the frame header, behind its marker. */
   #frameAt: number | null = null;
   #isProgressive = false;
   readonly #scansAt: number[] = [];
@@ -107,7 +104,7 @@ class OpenPicture {
     return { bytes: this.#bytes.subarray(this.#from, to), size, chromaStep: this.#chromaStep };
   }
 
-  /** Id, sampling factors and number of the quantiser of each component. */
+  /** Id, sampling factors and quantiser number of each component. */
   get #components(): Uint8Array[] {
     const at = (this.#frameAt ?? 0) + componentsAt;
     const count = this.#frameAt === null ? 0 : (this.#bytes[at - 1] ?? 0);
@@ -122,7 +119,7 @@ class OpenPicture {
     return Math.max(1, ...[columns, rows].map((each) => Math.max(...each) / Math.max(1, Math.min(...each))));
   }
 
-  /** Every coefficient of every component is there to its last bit. */
+  /** Every coefficient of every component is present to its last bit. */
   get hasAllScans(): boolean {
     if (!this.hasScan) return false;
     const lacking = new Map(this.#components.map(([id = 0]) => [id, new Uint8Array(64).fill(255)]));
@@ -138,5 +135,5 @@ class OpenPicture {
   }
 }
 
-/** Behind the length, precision, height, width and number of components of a frame header. */
+/** Bytes of length, precision, height, width and number of components in a frame header. */
 const componentsAt = 8;

@@ -1,21 +1,20 @@
 /**
- * The common part of H.264 and H.265: the NAL units of an Annex B byte stream and their fields, bit by bit, and the
- * description of a frame by them, without decoding it. The two differ in their headers and parameter sets, which their
- * own files read. Source: ITU-T H.264, Annex B, 7.2, 7.3.1, 7.4.2.1.1 and 9.1; H.265, the same and 7.4.3.2.1;
- * calls-and-media.md, Legs and Resolution.
+ * The common part of H.264 and H.265: NAL units of an Annex B byte stream, their fields, bit by bit, and a description of a frame from
+ * them, without decoding it. The two differ in headers and parameter sets, which their own files read. Source: ITU-T H.264, Annex B,
+ * 7.2, 7.3.1, 7.4.2.1.1 and 9.1; H.265, the same and 7.4.3.2.1; calls-and-media.md, Legs and Resolution.
  */
 import type { Size } from '../../model/call.ts';
 import type { FrameContent } from '../../model/media/picture.ts';
 
 /**
- * Index of the first byte behind the next start code at or after `from`; -1: there is none, or nothing behind it. A
- * start code of four bytes is one of three with a zero before it.
+ * Index of the first byte after the next start code at or after `from`; -1: none, or nothing follows it. A start code of four bytes is
+ * one of three preceded by a zero.
  */
 export function nextNalUnit(bytes: Uint8Array, from: number): number {
   let at = from + 2;
   while (at < bytes.length - 1) {
     const last = bytes[at] ?? 0;
-    // Three steps at once: a byte that is neither 0 nor 1 is in no start code.
+    // Skips three bytes: a byte that is neither 0 nor 1 is in no start code.
     if (last > 1) at += 3;
     else if (last === 1 && bytes[at - 1] === 0 && bytes[at - 2] === 0) return at + 1;
     else at += 1;
@@ -25,7 +24,7 @@ export function nextNalUnit(bytes: Uint8Array, from: number): number {
 
 const startCodeBytes = 3;
 
-/** The NAL units of an Annex B byte stream, without start codes and without zeros behind them; views of it. */
+/** The NAL units of an Annex B byte stream, without start codes and trailing zeros; views of it. */
 export function splitNalUnits(bytes: Uint8Array): Uint8Array[] {
   const units: Uint8Array[] = [];
   for (let at = nextNalUnit(bytes, 0); at !== -1;) {
@@ -41,28 +40,26 @@ export function splitNalUnits(bytes: Uint8Array): Uint8Array[] {
 /** Values of exp-Golomb codes are below 2^32. */
 const leadingZeroesMax = 31;
 
-/** Reads past emulation prevention bytes. Ends where the next start code begins, so that nobody has to look for the end first. */
+/** Skips emulation prevention bytes. Ends at the next start code, so that the caller need not search for the end first. */
 export class RbspReader {
   readonly #bytes: Uint8Array;
-  /** Of the byte to read next. */
   #at: number;
   #byte = 0;
   #bitsLeft = 0;
   #zeroBytes = 0;
   #isBroken = false;
 
-  /** `from`: behind the header of the NAL unit. */
+  /** `from`: after the header of the NAL unit. */
   constructor(bytes: Uint8Array, from: number) {
     this.#bytes = bytes;
     this.#at = from;
   }
 
-  /** More was read than there is, or a code that is none; what was read since is worth nothing. */
+  /** A read passed the end, or a code is invalid; values read since are meaningless. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
 
-  /** 0 or 1; 0 once it is broken. */
   bit(): number {
     if (this.#bitsLeft === 0) this.#nextByte();
     if (this.#isBroken) return 0;
@@ -70,7 +67,7 @@ export class RbspReader {
     return (this.#byte >> this.#bitsLeft) & 1;
   }
 
-  /** At most 32 of them, the first is the highest. */
+  /** `count`: at most 32, most significant bit first. */
   bits(count: number): number {
     let value = 0;
     for (let i = 0; i < count; i += 1) value = value * 2 + this.bit();
@@ -111,19 +108,19 @@ export class RbspReader {
     this.#bitsLeft = 8;
   }
 
-  /** Of the zeros at the end none is of the unit, be they of a start code or before it. */
+  /** Trailing zeros do not belong to the unit, whether they are part of a start code or precede it. */
   #isAtEnd(): boolean {
     const [at, bytes] = [this.#at, this.#bytes];
     return bytes[at] === 0 && (bytes[at + 1] ?? 0) === 0 && (bytes[at + 2] ?? 0) < 3;
   }
 }
 
-/** Payload type of a message that the picture is a recovery point, in both standards. */
+/** Payload type of a recovery point message, in both standards. */
 const recoveryPoint = 6;
-/** Bytes of payloads before it in one message; encoders have a message for each. */
+/** Maximum bytes of payloads before it in one message; encoders send one message for each. */
 const payloadBytesMax = 1024;
 
-/** `reader` is behind the header of a message of payloads. */
+/** `reader`: after the header of a message. */
 export function hasRecoveryPoint(reader: RbspReader): boolean {
   for (let left = payloadBytesMax; left > 0 && !reader.isBroken;) {
     const [type, bytes] = [readPayloadNumber(reader), readPayloadNumber(reader)];
@@ -134,7 +131,7 @@ export function hasRecoveryPoint(reader: RbspReader): boolean {
   return false;
 }
 
-/** In bytes, of which all but the last are 255. */
+/** A number coded in bytes, all but the last of which are 255. */
 function readPayloadNumber(reader: RbspReader): number {
   let number = 0;
   let byte = reader.bits(8);
@@ -146,24 +143,24 @@ export interface CodedFrame {
   readonly content: FrameContent;
   /** A decoder can start at it, if it has the parameter sets. */
   readonly hasKey: boolean;
-  /** What its sequence parameter sets say, the largest of them; null: it has none that can be read. */
+  /** Size of the largest of its sequence parameter sets; null: none is readable. */
   readonly size: Size | null;
 }
 
-/** `sequence`: the parameter set that tells the size; `parameters`: another one; `message`: what a decoder may do without. */
+/** `sequence`: the parameter set with the size; `parameters`: another one; `message`: data that a decoder does not need. */
 export type NalKind = 'key_slice' | 'slice' | 'sequence' | 'parameters' | 'message' | 'unknown';
 
 export interface NalSyntax {
   readonly headerBytes: number;
   /** `at`: the first byte of a NAL unit. */
   kindOf(bytes: Uint8Array, at: number): NalKind;
-  /** `reader` is behind the header of a sequence parameter set. Null: it is broken. */
+  /** `reader`: after the header of a sequence parameter set. Null: invalid. */
   sizeOf(reader: RbspReader): Size | null;
-  /** Id of a parameter set among those of its type, and the place of its type in the order that decoders need. */
+  /** Id of a parameter set among those of its type, and the rank of its type in the order that decoders need. */
   setOf(unit: Uint8Array): { readonly id: number; readonly rank: number };
   /** `at`: the first byte of a message. True: decoding may start at its picture, and recovers within some pictures. */
   isRecoveryPoint(bytes: Uint8Array, at: number): boolean;
-  /** `at`: the first byte of a slice. True: nothing behind it refers to what was before it. */
+  /** `at`: the first byte of a slice. True: no later frame refers to an earlier one. */
   startsAnew(bytes: Uint8Array, at: number): boolean;
 }
 
@@ -171,12 +168,12 @@ export function isSlice(kind: NalKind): boolean {
   return kind === 'slice' || kind === 'key_slice';
 }
 
-/** As many as there can be ids; of more in one frame the rest is not looked at. */
+/** The number of possible ids; further ones in a frame are ignored. */
 const sequencesMax = 32;
 
 /**
- * `bytes`: an Annex B access unit, of which nothing is kept. Slices come last in it, and all are of a key frame or none
- * is: the first one tells, and the bulk of the frame is not read.
+ * `bytes`: an Annex B access unit, of which nothing is kept. Slices come last, and either all or none belong to a key frame: the first
+ * one decides, and the bulk of the frame is not read.
  */
 export function describeCodedFrame(bytes: Uint8Array, syntax: NalSyntax): CodedFrame {
   let size: Size | null = null;
@@ -210,8 +207,8 @@ const chromaSteps = [
 ] as const;
 
 /**
- * Reads a cropping flag and, behind it, what is cut off left, right, top and bottom, in steps of chroma; of rows a step
- * is `rowsPerStep` times that. Null: broken, or nothing is left.
+ * Reads the cropping flag and the offsets left, right, top and bottom, in chroma units; a vertical unit is `rowsPerStep` times that.
+ * Null: invalid, or nothing is left.
  */
 export function readCroppedSize(
   reader: RbspReader,

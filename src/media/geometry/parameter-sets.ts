@@ -1,13 +1,13 @@
 /**
- * Parameter sets of a stream of H.264 or H.265: the last one of each id, and access units that have theirs in the order in
- * which a decoder reads them. Senders repeat some, all or none, in any order, in access units of their own or behind slices.
- * Source: ITU-T H.264, 7.4.1.2.1, and H.265, 7.4.2.4.2.
+ * Parameter sets of an H.264 or H.265 stream: keeps the latest one of each id, and puts those of an access unit into the order that a
+ * decoder needs. Senders repeat some, all or none, in any order, in access units of their own or after slices. Source: ITU-T H.264,
+ * 7.4.1.2.1, and H.265, 7.4.2.4.2.
  */
 import { parameterSetBytesMax, parameterSetsMax } from '../../model/media/decoding-limits.ts';
 import { isSlice, type NalSyntax, splitNalUnits } from './nal-units.ts';
 
 interface ParameterSet {
-  /** A decoder reads sets of a lower rank first; each type has its own. */
+  /** A decoder needs sets of a lower rank first; each type has its own rank. */
   readonly rank: number;
   readonly bytes: Uint8Array;
 }
@@ -16,23 +16,22 @@ const startCode = Buffer.of(0, 0, 1);
 
 export class ParameterSets {
   readonly #syntax: NalSyntax;
-  /** By rank and id; the one that came last is the last. */
+  /** By rank and id; latest last. */
   readonly #sets = new Map<string, ParameterSet>();
 
   constructor(syntax: NalSyntax) {
     this.#syntax = syntax;
   }
 
-  /** Remembers the sets of an access unit. True: it has one that replaces another, or adds one to those that were known. */
-  learn(bytes: Uint8Array): boolean {
+  /** Keeps the sets of an access unit. True: one of them is new or has changed; false for the first access unit with sets. */
+  store(bytes: Uint8Array): boolean {
     const isFirst = this.#sets.size === 0;
     let hasChanged = false;
     for (const unit of splitNalUnits(bytes))
-      if (this.#isSet(unit)) hasChanged = this.#learnSet(unit) || hasChanged;
+      if (this.#isSet(unit)) hasChanged = this.#storeSet(unit) || hasChanged;
     return hasChanged && !isFirst;
   }
 
-  /** All that are known, as an access unit; empty: none is known. */
   get all(): Uint8Array<ArrayBuffer> {
     return joined(Array.from(this.#sets.values()));
   }
@@ -61,8 +60,7 @@ export class ParameterSets {
     return (kind === 'sequence' || kind === 'parameters') && unit.length <= parameterSetBytesMax;
   }
 
-  /** True: it is not as it was. */
-  #learnSet(unit: Uint8Array): boolean {
+  #storeSet(unit: Uint8Array): boolean {
     const { rank, id } = this.#syntax.setOf(unit);
     const key = `${rank} ${id}`;
     const known = this.#sets.get(key);

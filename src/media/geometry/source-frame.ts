@@ -1,7 +1,4 @@
-/**
- * Reads what a frame tells of itself before it is decoded, for each format. Source: calls-and-media.md, Legs and
- * Resolution.
- */
+/** Describes a frame of any format before it is decoded. Source: calls-and-media.md, Legs and Resolution. */
 import type { Size } from '../../model/call.ts';
 import type { FrameDescription, SourceFrame } from '../../model/media/picture.ts';
 import { describeCodedFrame, isSlice, nextNalUnit } from './nal-units.ts';
@@ -12,7 +9,7 @@ import { jpegSize } from './jpeg.ts';
 export const syntaxes = { h264, h265 };
 export type CodedFormat = keyof typeof syntaxes;
 
-/** Reads the payload no further than its headers go, keeps nothing of it, and takes whatever bytes there are. */
+/** Reads only the headers of the payload, keeps nothing, and accepts any bytes. */
 export function describeFrame(frame: SourceFrame): FrameDescription {
   switch (frame.format) {
     case 'h264':
@@ -26,15 +23,15 @@ export function describeFrame(frame: SourceFrame): FrameDescription {
 }
 
 /**
- * Some encoders start anew with an I picture that is no IDR: parameter sets and the bridge's flag together count as
- * well. Neither does alone: a sender that repeats parameter sets says nothing by them, and a flag may be wrong.
+ * Some encoders restart with an I picture that is not an IDR: parameter sets and the bridge's flag together count as a key frame, but
+ * neither does alone: some senders repeat parameter sets, and a flag may be wrong.
  */
 function describeCoded({ payload, isKeyFrame }: SourceFrame, format: CodedFormat): FrameDescription {
   const { hasKey, size, content } = describeCodedFrame(payload, syntaxes[format]);
   return { size, isKey: hasKey || (isKeyFrame && size !== null), content };
 }
 
-/** Nothing from the first slice on refers to what was before it. */
+/** No frame from the first slice on refers to an earlier one. */
 export function startsAnew(format: CodedFormat, bytes: Uint8Array): boolean {
   const syntax = syntaxes[format];
   for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at))
@@ -43,8 +40,8 @@ export function startsAnew(format: CodedFormat, bytes: Uint8Array): boolean {
 }
 
 /**
- * Bytes of a frame of I420: a plane of Y, then U and V with half its columns and rows, without padding; an odd side has
- * its half rounded up. Source: calls-and-media.md, Legs.
+ * Bytes of an I420 frame: a Y plane, then U and V with half its columns and rows, rounded up, without padding. Source:
+ * calls-and-media.md, Legs.
  */
 export function i420Bytes({ width, height }: Size): number {
   return width * height + 2 * Math.ceil(width / 2) * Math.ceil(height / 2);

@@ -1,6 +1,6 @@
 /**
- * A leg that only receives: a device without WebSocket, or a viewer. It is an HTTP answer that goes on until the call
- * ends; the states in between are not sent to it. Source: calls-and-media.md, Legs.
+ * A leg that only receives: a device without WebSocket, or a viewer. It is an HTTP response that lasts until the call ends; intermediate
+ * call states are not sent to it. Source: calls-and-media.md, Legs.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
@@ -12,7 +12,6 @@ import type { LegConnection, LegOwner, MediaListenerContext } from './listener-c
 import type { PictureParts } from './picture-parts.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 
-/** `open` opens the leg at the leg service, `join` at the relay; either may refuse it. */
 export interface DownlinkDeps {
   readonly owner: LegOwner;
   readonly open: (leg: CallLeg) => OpenViewer | null;
@@ -28,10 +27,10 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
   #opened: OpenViewer | null = null;
   #joined: JoinedLeg | null = null;
   #isClosed = false;
-  /** Pictures sent to it, and those of them that the system has taken. */
-  #begun = 0;
-  #taken = 0;
-  /** The one that was on its way at the last heartbeat; 0: none was. */
+  /** Pictures sent, and those of them that the operating system has accepted. */
+  #started = 0;
+  #accepted = 0;
+  /** The picture in flight at the last heartbeat; 0: none. */
   #awaited = 0;
   #stopLingering: Cancel = () => undefined;
 
@@ -41,7 +40,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
     this.#context = context;
   }
 
-  /** Null: it is open. Otherwise nothing was answered; `late`: the leg service no longer takes it, or has too many. */
+  /** Null: the leg is open. Otherwise nothing was answered; `late`: the leg service no longer accepts it, or has too many. */
   enter({ owner, open, join }: DownlinkDeps): 'late' | ReservationRefusal | null {
     this.#owner = owner;
     this.#opened = open(this);
@@ -62,21 +61,21 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
 
   sendPicture(jpeg: Uint8Array, sent: () => void): void {
     this.#begin();
-    this.#begun += 1;
+    this.#started += 1;
     this.#request.write(this.#parts.part(jpeg), () => {
-      this.#taken += 1;
+      this.#accepted += 1;
       sent();
     });
   }
 
-  /** It sends nothing: that it reads shows that it is there, and where nothing is to be read TCP keep-alive asks. */
+  /** The leg sends nothing. A leg that reads is alive; while there is nothing to read, TCP keep-alive probes it. */
   heartbeat(): void {
-    const onItsWay = this.#begun > this.#taken ? this.#begun : 0;
-    if (onItsWay > 0 && onItsWay === this.#awaited) this.#request.cut();
-    this.#awaited = onItsWay;
+    const inFlight = this.#started > this.#accepted ? this.#started : 0;
+    if (inFlight > 0 && inFlight === this.#awaited) this.#request.cut();
+    this.#awaited = inFlight;
   }
 
-  /** A peer that does not read the rest in time is cut. */
+  /** Cuts a peer that does not read the rest in time. */
   close(): void {
     if (!this.#leave() || this.#opened === null) return;
     this.#context.leaving.add(this);
@@ -88,18 +87,17 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
     if (this.#leave()) this.#request.cut();
   }
 
-  /** The relay may have a picture for it before `enter` has come to its end. */
   #begin(): void {
-    this.#request.stream(this.#parts, () => this.#gone());
+    this.#request.stream(this.#parts, () => this.#onClosed());
   }
 
-  #gone(): void {
+  #onClosed(): void {
     this.#context.leaving.delete(this);
     this.#stopLingering();
     if (this.#leave()) this.#opened?.disconnected();
   }
 
-  /** False: it has left before. */
+  /** False: it has already left. */
   #leave(): boolean {
     if (this.#isClosed) return false;
     this.#isClosed = true;

@@ -1,12 +1,12 @@
 /**
- * The frame rate that a device's network carries of video that is passed through: its share of what is sent, by what the
- * device says that it receives. Asked for again and again, since it changes. Source: docs/media-protocol.md, WebRTC.
+ * The frame rate that a device's network can carry of pass-through video: its share of the bit rate sent, as the device reports it.
+ * Requested again whenever it changes. Source: docs/media-protocol.md, WebRTC.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { framesPerSecondMax, rtcFrameRateAskMsMin } from '../../model/media/rtc-limits.ts';
 import { StreamMeter } from '../relay/session-stats.ts';
 
-/** Above so much of what is sent there is room for more frames again, and so many more are tried at a time. */
+/** Above this ratio of allowed to sent bits, the frame rate rises, by this factor at a time. */
 const roomy = 1.5;
 const growth = 1.25;
 
@@ -16,7 +16,7 @@ export class FrameRateWish {
   readonly #meter: StreamMeter;
   #maxFps = framesPerSecondMax;
   #askedMs = Number.NEGATIVE_INFINITY;
-  /** Null: not known. */
+  /** Null: unknown. */
   #allowedBits: number | null = null;
 
   constructor(clock: Clock, ask: (maxFps: number) => void) {
@@ -30,7 +30,7 @@ export class FrameRateWish {
     this.#judge();
   }
 
-  /** Its network takes so much of video; what is said too soon is judged when the bridge may be asked again. */
+  /** The network can carry this much video. A report that comes too soon is judged when the bridge may be asked again. */
   allow(bitsPerSecond: number): void {
     this.#allowedBits = bitsPerSecond;
     this.#judge();

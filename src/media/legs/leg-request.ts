@@ -1,7 +1,4 @@
-/**
- * The requests at the listener, as their path, headers and query say what they ask for; whether they may come in is not
- * decided here. Source: calls-and-media.md, Legs.
- */
+/** Requests at the listener, parsed from path, headers and query. Admission is decided elsewhere. Source: calls-and-media.md, Legs. */
 import type { IncomingMessage } from 'node:http';
 import { badPicture, badWebSocketKey, methodNotAllowed, notFound, upgradeRequired } from './refusal.ts';
 import type { HttpRefusal } from './refusal.ts';
@@ -15,15 +12,13 @@ export type LegRequest =
   | {
       readonly kind: 'bridge';
       readonly bridgeKey: string;
-      /** As it was written; null: none. */
+      /** As received; null: none. */
       readonly sessionId: string | null;
     }
-  /** A device without WebSocket. */
   | { readonly kind: 'downlink'; readonly token: string }
   | { readonly kind: 'viewer'; readonly ticket: string; readonly picture: WatchedPicture }
   | RtcOfferRequest;
 
-/** What the bridge sends, or what the device is sent. */
 export type WatchedPicture = 'source' | 'output';
 
 type RequestOutcome = Result<LegRequest | RtcPreflight | RtcChange, HttpRefusal | LegRefusal>;
@@ -32,7 +27,7 @@ const devicePath = '/media/v1/device';
 const bridgePath = '/media/v1/bridge';
 const downlinkPath = '/media/v1/downlink.mjpeg';
 
-/** `asksForUpgrade`: by both headers that it takes. A LegRefusal: no credential, or none of its form. */
+/** `asksForUpgrade`: both upgrade headers are present. A LegRefusal: the credential is missing or malformed. */
 export function readLegRequest(request: IncomingMessage, asksForUpgrade: boolean): RequestOutcome {
   const path = pathOf(request);
   if (isRtcPath(path)) return readRtcRequest(request, path);
@@ -46,20 +41,18 @@ export function readLegRequest(request: IncomingMessage, asksForUpgrade: boolean
   return path === devicePath ? readDevice(request) : readBridge(request, parameters);
 }
 
-/** Without a slash at its end. */
 export function pathOf({ url = '' }: IncomingMessage): string {
   const [target = ''] = url.split('?');
   return target.replace(/\/$/, '');
 }
 
-/** Of the WebRTC resources: such a request may have a body. */
+/** True for WebRTC resources, whose requests may have a body. */
 export function isRtcRequest(request: IncomingMessage): boolean {
   return isRtcPath(pathOf(request));
 }
 
 const keyForm = /^[+/0-9A-Za-z]{22}==$/;
 
-/** Null: none. */
 function faultOfUpgrade({ headers }: IncomingMessage): HttpRefusal | null {
   if (headers.upgrade?.toLowerCase() !== 'websocket') return upgradeRequired;
   if (!keyForm.test(headers['sec-websocket-key'] ?? '')) return badWebSocketKey;
@@ -79,7 +72,7 @@ function readBridge(request: IncomingMessage, parameters: URLSearchParams): Requ
   return succeed({ kind: 'bridge', bridgeKey, sessionId: session.value });
 }
 
-/** A ticket goes before a token: it may do less. */
+/** A ticket takes precedence over a token, because it permits less. */
 function readDownlink(request: IncomingMessage, parameters: URLSearchParams): RequestOutcome {
   const ticket = readOnce(parameters, 'ticket');
   if (!ticket.ok) return ticket;
@@ -96,8 +89,7 @@ function readViewer(ticket: string, parameters: URLSearchParams): RequestOutcome
   return succeed({ kind: 'viewer', ticket, picture: watched });
 }
 
-/** Null: it is not there. */
 function readOnce(parameters: URLSearchParams, name: string): Result<string | null, HttpRefusal> {
   const [value = null, ...more] = parameters.getAll(name);
-  return more.length === 0 ? succeed(value) : fail({ status: 400, sentence: `${name} stands once at most` });
+  return more.length === 0 ? succeed(value) : fail({ status: 400, sentence: `pass ${name} at most once` });
 }

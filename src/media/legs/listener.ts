@@ -1,7 +1,6 @@
 /**
- * The media listener: takes connections, lets legs in, and drains at the end. It counts the legs; what each does is its
- * own, and the end of a call, or of all, comes from the leg service. Source: calls-and-media.md, Legs; running.md,
- * Stopping.
+ * The media listener: accepts connections, admits legs and drains at the end. It counts the legs; each leg handles its own messages, and
+ * the leg service ends calls. Source: calls-and-media.md, Legs; running.md, Stopping.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { deferred } from '../../lib/deferred.ts';
@@ -26,13 +25,12 @@ import type { RtcPeers, RtcTrouble } from '../webrtc/rtc-peer.ts';
 import { answerOf, refusalOfFault } from './refusal.ts';
 import { UpgradeRequest } from './upgrade-request.ts';
 
-/** The host and port that it listens at, its limits, and its certificate. */
 export type MediaLegsSettings = MediaProcessSettings['legs'];
 
 /** A leg is pinged at one heartbeat, and must have answered by the next. */
 const heartbeatMs = legSilenceMsMax / 2;
 const troubles: Readonly<Record<RtcTrouble, string>> = {
-  flood: 'media leg: closed: it sent too much',
+  flood: 'media leg: closed for exceeding a rate limit',
   unmade: 'WebRTC: connection not established',
 };
 
@@ -43,7 +41,6 @@ export interface MediaListenerDeps {
   readonly rtcPeers: RtcPeers;
   readonly telemetry: MediaTelemetry;
   readonly log: Log;
-  /** Descriptors that legs and pending connections may hold. */
   readonly socketsMax: number;
 }
 
@@ -56,15 +53,14 @@ export class MediaListener {
   readonly #drained = deferred();
   #stopHeartbeats: Cancel = () => undefined;
   #isHeartbeatDue = false;
-  /** One line of a kind at a time. */
-  readonly #reports: Readonly<Record<'silence' | RtcTrouble, Throttle>>;
+  readonly #reports: Readonly<Record<'timeout' | RtcTrouble, Throttle>>;
 
-  /** Throws when TLS is asked for and its files are not in order. */
+  /** Throws if TLS is configured and its files are invalid. */
   constructor(settings: MediaLegsSettings, deps: MediaListenerDeps) {
     this.#settings = settings;
     this.#deps = deps;
     const report = (): Throttle => new Throttle(deps.clock);
-    this.#reports = { silence: report(), flood: report(), unmade: report() };
+    this.#reports = { timeout: report(), flood: report(), unmade: report() };
     this.#context = {
       clock: deps.clock,
       relay: deps.relay,
@@ -83,12 +79,12 @@ export class MediaListener {
         peers: deps.rtcPeers,
         clock: deps.clock,
         isPerAddress: settings.handshakesPerAddressMax > 0,
-        heard: () => deps.service.flush(),
+        awaitReports: () => deps.service.flush(),
       }),
       checksMax: settings.handshakesMax,
       mayHaveRoom: () => this.#hasRoom() || (this.#isOpen && this.#context.idleBridges.size > 0),
       makeRoom: (owner, isIdle) => this.#makeRoom(owner, isIdle),
-      reportSilence: () => this.#reportSilence(),
+      reportTimeout: () => this.#reportTimeout(),
     });
     this.#server = new BoundedServer(
       deps.clock,
@@ -107,44 +103,43 @@ export class MediaListener {
         upgrading: (request, head) => upgradeHandler.handle(UpgradeRequest.upgrading(request, head)),
         answerOf: (fault) => answerOf(refusalOfFault(fault)),
         closed: () => this.#checkDrained(),
-        failed: (error) => deps.log.error({ error: error.message }, 'media listener: failed'),
+        failed: (error) => deps.log.error({ error: error.message }, 'media listener: server error'),
       },
     );
   }
 
-  /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
+  /** Resolves when it accepts connections; rejects if the address is unavailable or in use. */
   async listen(): Promise<void> {
     const { host, port } = this.#settings;
     await this.#server.listen(host, port);
     this.#stopHeartbeats = this.#deps.clock.every(heartbeatMs, () => this.#heartbeat());
   }
 
-  /** The real one, also when port 0 was asked for; 0 while it does not listen. */
+  /** The actual port, also if port 0 was configured; 0 while it does not listen. */
   get address(): { readonly host: string; readonly port: number } {
     return { host: this.#settings.host, port: this.#server.port };
   }
 
-  /** SHA-256 of its certificate; null: it takes plain connections. */
+  /** SHA-256 of its certificate; null: it accepts plain connections. */
   get fingerprint(): string | null {
     return this.#server.fingerprint;
   }
 
-  /** Legs, idle bridges and viewers. */
   get legCount(): number {
     return this.#context.legs.size + this.#context.rtcLegs.size;
   }
 
-  /** Descriptors held, including those of peers that have not sent a request yet or are leaving. */
+  /** Open descriptors, including those of peers that have not sent a request yet or are leaving. */
   get socketCount(): number {
     return this.#server.connectionCount;
   }
 
-  /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
+  /** Reloads the certificate from its files, for new connections. Throws, and changes nothing, if they are invalid. */
   reloadTls(): void {
     this.#server.reloadTls();
   }
 
-  /** Takes no more connections and opens no more legs; the leg service closes the legs. Resolves when they are gone. */
+  /** Accepts no more connections and opens no more legs; the leg service closes the legs. Resolves when they have ended. */
   drain(): Promise<void> {
     this.#isOpen = false;
     this.#server.stopListening();
@@ -152,7 +147,6 @@ export class MediaListener {
     return this.#drained.promise;
   }
 
-  /** Closes every socket that is left without notifying anyone, and frees the port. */
   close(): void {
     void this.drain();
     this.#stopHeartbeats();
@@ -160,7 +154,7 @@ export class MediaListener {
     this.#server.close();
   }
 
-  /** Behind the sockets' turn: a leg learns of its end after the listener. */
+  /** Deferred by a turn: a leg learns of its end after the listener. */
   #checkDrained(): void {
     if (this.#isOpen) return;
     setImmediate(() => {
@@ -177,7 +171,7 @@ export class MediaListener {
     const ownMax = owner === '' ? Infinity : Math.ceil(this.#settings.legsMax * legsOfOwnerPart);
     if (!this.#isOpen || legs.countOf(owner) + rtcLegs.countOf(owner) >= ownMax) return false;
     if (this.#hasRoom()) return true;
-    // An idle leg keeps its grace for ever: of equals that wait for calls none makes way for the other.
+    // Idle legs stay within their grace period forever, so an idle bridge never evicts an equal.
     if (isIdle)
       return idleBridges.makeRoom(owner, 0, { max: 0, perAddressMax: 0 }, (evicted) => evicted.evict());
     const evicted = idleBridges.evict();
@@ -185,13 +179,13 @@ export class MediaListener {
     return evicted !== null;
   }
 
-  /** More descriptors are held than may be, `spare` allowed beside them. */
+  /** More descriptors are open than allowed, plus `spare`. */
   #isCrowded(spare: number): boolean {
     const { socketsMax, rtcPeers } = this.#deps;
     return this.socketCount + rtcPeers.count > socketsMax + spare;
   }
 
-  /** Behind the sockets' turn: bytes that came while the process stood still are read before any leg is taken for dead. */
+  /** Deferred by a turn: bytes that arrived while the process was stopped are read before any leg is considered dead. */
   #heartbeat(): void {
     if (this.#isHeartbeatDue) return;
     this.#isHeartbeatDue = true;
@@ -201,9 +195,12 @@ export class MediaListener {
     });
   }
 
-  #reportSilence(): void {
-    if (this.#reports.silence.pass())
-      this.#deps.log.error({}, 'media legs: refused: the server did not answer in time');
+  #reportTimeout(): void {
+    if (!this.#reports.timeout.pass()) return;
+    this.#deps.log.error(
+      {},
+      'media listener: admission timed out: the server did not answer; leg refused with 503',
+    );
   }
 
   #report(trouble: RtcTrouble, fault: string): void {

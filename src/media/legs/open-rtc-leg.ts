@@ -1,6 +1,6 @@
 /**
- * A leg by WebRTC, of a device or a viewer, as far as both are alike: its connection, its side of the call and its place in the relay,
- * which it gives up together, once. Source: calls-and-media.md, Legs.
+ * A WebRTC leg of a device or a viewer, with the parts common to both: its connection, its side of the call and its place in the relay,
+ * which it releases together, once. Source: calls-and-media.md, Legs.
  */
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { LegService, OpenViewer } from '../../core/ports/leg-service.ts';
@@ -13,7 +13,7 @@ export interface RtcLegDeps<Admission> {
   readonly service: LegService;
   readonly context: MediaListenerContext;
   readonly owner: LegOwner;
-  /** Called once, when it is gone, whoever ended it; never if it was not opened. */
+  /** Called once, when an opened leg has ended, on either side. */
   readonly ended: () => void;
 }
 
@@ -25,9 +25,9 @@ interface Opened<Side> {
 
 export abstract class OpenRtcLeg<Admission, Side extends OpenViewer> implements LegConnection {
   protected readonly deps: RtcLegDeps<Admission>;
-  /** Null: not yet, or no more. */
+  /** Null: not opened yet, or closed. */
   protected opened: Opened<Side> | null = null;
-  /** It was open, or was closed before it could be; it is not opened any more. */
+  /** Set by the first close; the leg is never opened afterwards. */
   protected isClosed = false;
 
   constructor(deps: RtcLegDeps<Admission>) {
@@ -36,7 +36,7 @@ export abstract class OpenRtcLeg<Admission, Side extends OpenViewer> implements 
 
   abstract heartbeat(): void;
 
-  /** Its side of the call knows already. */
+  /** The leg service already knows. */
   close(): void {
     this.#leave()?.peer.close();
   }
@@ -45,12 +45,11 @@ export abstract class OpenRtcLeg<Admission, Side extends OpenViewer> implements 
     this.close();
   }
 
-  gone(why: string, trouble?: RtcTrouble): void {
+  closed(why: string, trouble?: RtcTrouble): void {
     if (trouble !== undefined) this.deps.context.report(trouble, why);
     this.end();
   }
 
-  /** From here, or by its client. */
   protected end(): void {
     const left = this.#leave();
     left?.peer.close();
@@ -62,7 +61,6 @@ export abstract class OpenRtcLeg<Admission, Side extends OpenViewer> implements 
     this.deps.context.rtcLegs.add(this.deps.owner, this);
   }
 
-  /** Null: it was not open, or has left before. */
   #leave(): Opened<Side> | null {
     const { opened } = this;
     this.isClosed = true;
@@ -76,7 +74,6 @@ export abstract class OpenRtcLeg<Admission, Side extends OpenViewer> implements 
   }
 }
 
-/** Of a message that the relay made, or has read before. */
 export function readHeader(header: Uint8Array, payload: Uint8Array): FrameHeader | null {
   const decoded = decodeFrameHeader(Buffer.concat([header, payload.subarray(0, 1)]));
   return decoded.ok ? decoded.value : null;

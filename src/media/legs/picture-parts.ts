@@ -1,17 +1,15 @@
 /**
- * The multipart form of a stream of pictures. Each part is closed by the next delimiter at once, so that a reader who goes
- * by delimiters has the picture when it comes and not with the one behind it. A device is told the length of each picture.
- * A browser shows a picture only when it has read the head of the next part, whose length is not known then: what is for
- * people names no lengths, and has a boundary that nobody can put into a picture. Source: calls-and-media.md, Legs.
+ * The multipart format of a picture stream. Each part is followed at once by the next delimiter, so that a reader that looks for
+ * delimiters has the picture immediately. Devices receive the length of each picture. A browser shows a picture only after it has read
+ * the head of the next part, whose length is unknown then: streams for people omit lengths and use a boundary that nobody can embed in a
+ * picture. Source: calls-and-media.md, Legs.
  */
 import { randomBytes } from 'node:crypto';
 
 export interface PictureParts {
   readonly contentType: string;
-  /** Before the first picture. */
   readonly begin: string;
   part(jpeg: Uint8Array): readonly (string | Uint8Array)[];
-  /** Behind the last picture, or the beginning. */
   readonly end: string;
 }
 
@@ -38,7 +36,7 @@ export function partsForPeople(): PictureParts {
   };
 }
 
-/** With its name at most 70 characters, as RFC 2046 has it. */
+/** With its prefix at most 70 characters. Source: RFC 2046. */
 const boundaryBytes = 16;
 
 function contentTypeOf(boundary: string): string {

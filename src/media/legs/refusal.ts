@@ -1,6 +1,6 @@
 /**
- * The refusals of requests at the listener: a status, and a sentence of what to do; as JSON, or as problem details at the
- * WebRTC resources. Source: calls-and-media.md, Legs; RFC 9457.
+ * Refusals at the listener: a status, and a sentence that says what to do; as JSON, or as problem details at the WebRTC resources.
+ * Source: calls-and-media.md, Legs; RFC 9457.
  */
 import { STATUS_CODES } from 'node:http';
 import type { BareAnswer, RequestFault } from '../../lib/connections/bounded-server.ts';
@@ -12,7 +12,6 @@ export interface HttpRefusal {
   readonly status: number;
   readonly sentence: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further fields of the JSON. */
   readonly fields?: Readonly<Record<string, string>>;
 }
 
@@ -39,7 +38,7 @@ export const badWebSocketKey: HttpRefusal = {
 };
 export const badPicture: HttpRefusal = { status: 400, sentence: 'picture is source or output' };
 
-const noRequest: HttpRefusal = { status: 400, sentence: 'this is no request of HTTP/1.1' };
+const noRequest: HttpRefusal = { status: 400, sentence: 'this is not an HTTP/1.1 request' };
 const requestTooLarge: HttpRefusal = {
   status: 431,
   sentence: `the request line and the headers are at most ${legRequestBytesMax} bytes`,
@@ -49,12 +48,12 @@ export function refusalOfFault(fault: RequestFault): HttpRefusal {
   return { malformed: noRequest, 'too-large': requestTooLarge, method: methodNotAllowed }[fault];
 }
 
-/** `waitMs`: until one more may come. */
+/** `waitMs`: until the next request is allowed. */
 export function tooOften(waitMs: number): HttpRefusal {
   const headers = { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1000))) };
   return {
     status: 429,
-    sentence: 'too many requests for this session or from this address: come again later',
+    sentence: 'too many requests for this session or from this address: retry after Retry-After',
     headers,
   };
 }
@@ -71,7 +70,6 @@ export function answerOf(refusal: HttpRefusal): RefusalAnswer {
   );
 }
 
-/** Of the WebRTC resources: problem details. */
 export function problemOf(refusal: HttpRefusal): RefusalAnswer {
   const { status, sentence } = refusal;
   const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? '', status, detail: sentence };
@@ -87,7 +85,7 @@ export function misdirected({ mediaUrl }: CallElsewhere): HttpRefusal {
   };
 }
 
-/** The same for an offer of a device, whose client follows it. `target`: of the request. Source: RFC 9725, 4.5. */
+/** Redirects the offer of a device, whose client follows it. `target`: of the request. Source: RFC 9725, 4.5. */
 export function redirected({ mediaUrl }: CallElsewhere, target: string): HttpRefusal {
   return {
     status: 307,
@@ -107,7 +105,7 @@ function jsonAnswer(type: string, value: object, { status, headers }: HttpRefusa
   };
 }
 
-/** For a peer that may try again in a moment. */
+/** For peers that may retry soon. */
 const retryAfterS = 2;
 
 export function refusalOf(reason: LegRefusal): HttpRefusal {
@@ -131,27 +129,27 @@ export function refusalOf(reason: LegRefusal): HttpRefusal {
   }
 }
 
-const askAnew = 'ask the backend for new call credentials';
+const requestNew = 'request new call credentials from the backend';
 
 const sentences: Readonly<Record<LegRefusal, string>> = {
   malformed: 'send the token that was issued for the call as Authorization: Bearer, once',
-  algorithm: `the token is not signed the way ours are: ${askAnew}`,
-  unknown_key: `the key that signed the token is not in use any more: ${askAnew}`,
-  signature: `the signature of the token is wrong: ${askAnew}`,
-  issuer: `the token is not of this service: ${askAnew}`,
-  audience: `the token is for something else: ${askAnew}`,
-  expired: `the token has expired: ${askAnew}`,
+  algorithm: `the token is not signed with the algorithm of this service: ${requestNew}`,
+  unknown_key: `the key that signed the token is no longer in use: ${requestNew}`,
+  signature: `the signature of the token is wrong: ${requestNew}`,
+  issuer: `the token was issued by another service: ${requestNew}`,
+  audience: `the token was issued for another purpose: ${requestNew}`,
+  expired: `the token has expired: ${requestNew}`,
   device: 'the device of the token is unknown, disabled or expired',
-  session_ended: `the call of the token has ended: ${askAnew}`,
+  session_ended: `the call of the token has ended: ${requestNew}`,
   bridge_key: 'send a key that the registry lists and has not revoked as Authorization: Bearer, once',
   unknown_session: 'this bridge has no such session',
-  ticket: 'the ticket is unknown, used or expired: ask for another one',
-  viewers: 'as many people watch this session as may',
-  load: 'no worker has time left for the pictures of one more call: end one, or give the media process more processors',
+  ticket: 'the ticket is unknown, used or expired: request another one',
+  viewers: 'this session has the maximum number of viewers',
+  load: 'all transcoding workers are at capacity: end another call, or give the media process more CPU cores',
   engine:
-    'the pictures of this call would have to be made anew, and this machine has no decoder: see docs/media.md',
+    'the video of this call needs transcoding, and this machine has no decoder: see docs/media.md',
   webrtc:
     'WebRTC is not available on this server: connect by WebSocket at /media/v1/device, or see WebRTC in docs/media.md',
-  busy: 'too many are connected at the moment, or the server is about to stop: come again',
-  unavailable: 'whether you may come in cannot be told at the moment: come again',
+  busy: 'too many connections, or the server is stopping: retry after Retry-After',
+  unavailable: 'the credential cannot be checked at the moment: retry after Retry-After',
 };

@@ -1,7 +1,6 @@
 /**
- * A device's leg over WebRTC: H.264 and sound by RTP both ways, fitted pictures and commands by data channels. To the relay
- * and the leg service it is as one on a WebSocket. Lifecycle: opening -> open -> closed. Source: RFC 9725;
- * calls-and-media.md, Legs.
+ * A device leg over WebRTC: H.264 and sound by RTP both ways, fitted pictures and commands over data channels. The relay and the leg
+ * service treat it like a WebSocket leg. Lifecycle: opening -> open -> closed. Source: RFC 9725; calls-and-media.md, Legs.
  */
 import type { CallState, LegMessage, LegRefusal } from '../../model/call.ts';
 import type { AudioFrameFormat, SoundShape } from '../../model/media/sound.ts';
@@ -22,7 +21,6 @@ export class RtcDeviceLeg
   readonly #frameRate: FrameRateWish;
   #peer: RtcPeer | null = null;
   #isConnected = false;
-  /** Of the call, as this leg knows it. */
   #state: CallState = 'establishing';
 
   constructor(deps: RtcLegDeps<DeviceAdmission>) {
@@ -32,12 +30,12 @@ export class RtcDeviceLeg
     );
   }
 
-  /** The sound that it takes, whatever was agreed for the call. */
+  /** The sound that the device accepts, whatever was agreed for the call. */
   get sound(): SoundShape | null {
     return this.#peer?.agreed.audioDown ?? null;
   }
 
-  /** Takes the place of the device's former leg. */
+  /** Replaces the device's previous leg. */
   enter(peer: RtcPeer): LegRefusal | null {
     const { admission, service, context } = this.deps;
     if (this.isClosed) return 'unavailable';
@@ -57,7 +55,7 @@ export class RtcDeviceLeg
   notify(message: LegMessage): void {
     if (message.kind !== 'state') return;
     this.#state = message.state;
-    if (message.state === 'connected' || message.state === 'ended') this.#tellState();
+    if (message.state === 'connected' || message.state === 'ended') this.#sendState();
   }
 
   hangUp(): void {
@@ -65,7 +63,7 @@ export class RtcDeviceLeg
     this.end();
   }
 
-  /** Consent is asked for below: who is still here has given it. */
+  /** ICE checks the consent of the peer: one that is still connected has given it. */
   heartbeat(): void {
     if (this.#isConnected) this.opened?.side.alive('ping');
   }
@@ -84,7 +82,7 @@ export class RtcDeviceLeg
       this.#peer.sendVideo(payload, timestampMs, done);
     } else if (format === 'mjpeg' && agreed.pictures) this.#peer.sendPicture(payload, done);
     else return done();
-    this.#flowed();
+    this.#reportConnected();
   }
 
   askKeyFrame(): void {
@@ -97,7 +95,7 @@ export class RtcDeviceLeg
 
   connected(): void {
     this.#isConnected = true;
-    if (this.#state === 'connected') this.#tellState();
+    if (this.#state === 'connected') this.#sendState();
   }
 
   video(accessUnit: Uint8Array<ArrayBuffer>, isKey: boolean, timestampMs: number): void {
@@ -121,23 +119,23 @@ export class RtcDeviceLeg
     this.#frameRate.allow(bitsPerSecond);
   }
 
-  /** It takes nothing, and its bridge has what it sends. */
-  #isHeard({ agreed }: RtcPeer): boolean {
+  /** True: the peer accepts no media, and a bridge receives what it sends. */
+  #isReceived({ agreed }: RtcPeer): boolean {
     if (agreed.audioDown !== null || agreed.videoDown || agreed.pictures) return false;
     const { admission, context } = this.deps;
     return context.relay.view(admission.sessionId)?.hasBridge === true;
   }
 
-  /** Media flows: the call is connected, whether or not somebody says so. */
-  #flowed(): void {
+  /** Media flows, so the call is connected, even if no side has reported it. */
+  #reportConnected(): void {
     const { opened } = this;
     if (this.#state === 'connected' || opened === null) return;
     this.#state = 'connected';
     opened.side.report({ kind: 'progress', state: 'connected' });
-    this.#tellState();
+    this.#sendState();
   }
 
-  #tellState(): void {
+  #sendState(): void {
     if (this.#isConnected)
       this.#peer?.sendCommand(rtcCommands[this.#state === 'ended' ? 'hangup' : 'connected']);
   }
@@ -147,6 +145,6 @@ export class RtcDeviceLeg
     if (opened === null) return;
     opened.side.alive('media');
     opened.joined.frame(header, payload, encodeFrameHeader(header));
-    if (this.#state !== 'connected' && this.#isHeard(opened.peer)) this.#flowed();
+    if (this.#state !== 'connected' && this.#isReceived(opened.peer)) this.#reportConnected();
   }
 }

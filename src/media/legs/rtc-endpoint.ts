@@ -1,7 +1,7 @@
 /**
- * The WebRTC resources (RFC 9725): an offer makes a session with an address of its own, to which candidates are sent and at
- * which it is ended. Who may come in was settled before; a leg behind each session has its media. Every answer closes its
- * connection, as all of this listener do. Source: RFC 9725; calls-and-media.md, Legs.
+ * The WebRTC resources (RFC 9725). An offer creates a session with its own URL, which accepts candidates and ends the session. Admission
+ * was decided before; each session has a leg that carries its media. Every response closes its connection, as everywhere at this
+ * listener. Source: RFC 9725; calls-and-media.md, Legs.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -18,38 +18,34 @@ import { RtcSession } from './rtc-session.ts';
 import { pathOf } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 
-/** For browsers and clients of others. */
 type RtcSettings = MediaProcessSettings['legs']['rtc'];
 
-/** The leg behind a session. */
 export interface RtcLeg extends RtcPeerOwner {
-  /** The peer has answered. Null: the leg is open. Else the peer is the caller's to close. */
+  /** Called after the peer has answered. Null: the leg is open. Otherwise the caller closes the peer. */
   enter(peer: RtcPeer): LegRefusal | null;
-  /** By its client's word. */
   hangUp(): void;
 }
 
 export interface RtcOffer {
-  /** By which offers are bounded: one of a key is read at a time, the newest. */
+  /** Limits offers: only the newest one of a key is read. */
   readonly key: string;
-  /** Asked for again when the session is changed; null: its address is enough. */
+  /** Required for changes of the session; null: its URL is sufficient. */
   readonly credential: string | null;
-  /** `ended` is to be called once, when the leg is gone. */
+  /** `ended` must be called once, when the leg has ended. */
   readonly makeLeg: (ended: () => void) => RtcLeg;
 }
 
-/** The names of sessions cannot be guessed: they are a part of what opens them. */
+/** Random bytes of a session's name, which must not be guessable: it is part of the credential. */
 const resourceBytes = 18;
-/** A browser asks no more often before requests of the same kind. */
 const preflightSeconds = 86_400;
 
 export interface RtcEndpointDeps {
   readonly peers: RtcPeers;
   readonly clock: Clock;
-  /** Requests are limited by their addresses: not behind a proxy. */
+  /** Requests are rate-limited by address; false behind a proxy. */
   readonly isPerAddress: boolean;
-  /** Resolves when everything that was said of legs before is known to who keeps the calls. */
-  readonly heard: () => Promise<void>;
+  /** Resolves when the owner of the calls has processed all earlier reports of legs. */
+  readonly awaitReports: () => Promise<void>;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -58,27 +54,28 @@ export class RtcEndpoint {
   readonly #settings: RtcSettings;
   readonly #peers: RtcPeers;
   readonly #clock: Clock;
-  readonly #heard: () => Promise<void>;
+  readonly #awaitReports: () => Promise<void>;
   readonly #links: Headers;
   readonly #sessions = new Map<string, RtcSession>();
-  /** Offers that are read or answered, by their keys. */
+  /** Offers being read or answered, by key. */
   readonly #offers = new Map<string, UpgradeRequest>();
-  /** The same, by the addresses that they come from. */
+  /** Offers being read or answered, by client address. */
   readonly #offering = new Crowd<UpgradeRequest>();
   readonly #rates: RtcRates;
-  /** Resolves when the last offer in line may be answered. */
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(settings: RtcSettings, { peers, clock, isPerAddress, heard }: RtcEndpointDeps) {
+  constructor(settings: RtcSettings, { peers, clock, isPerAddress, awaitReports }: RtcEndpointDeps) {
     this.#settings = settings;
     this.#peers = peers;
     this.#clock = clock;
-    this.#heard = heard;
+    this.#awaitReports = awaitReports;
     this.#rates = new RtcRates(clock, isPerAddress);
     this.#links = settings.iceServers.length > 0 ? { Link: settings.iceServers.join(', ') } : {};
   }
 
-  /** Its refusals are problem details from now on, and a page may read its answers. Null: its address may ask now. */
+  /**
+   * Sets the format of the response: refusals become problem details, and CORS headers are added. Null: the address is within its rate.
+   */
   begin(request: UpgradeRequest): HttpRefusal | null {
     request.refuseBy((refusal) => {
       const answer = problemOf(refusal);
@@ -88,7 +85,6 @@ export class RtcEndpoint {
     return waitMs > 0 ? tooOften(waitMs) : null;
   }
 
-  /** Null: an offer may be made now. */
   refusalOf(): LegRefusal | null {
     return this.#peers.missing === null ? null : 'webrtc';
   }
@@ -105,8 +101,8 @@ export class RtcEndpoint {
   }
 
   /**
-   * Makes a session of the offer in the body. Resolves to why it is none, which is not answered yet; null: it is open and
-   * `whenOpen` was called before the answer, or was refused here.
+   * Creates a session from the offer in the body. Resolves to the reason of a refusal, which the caller answers; null: the session is
+   * open and `whenOpen` was called before the response, or the request was already refused here.
    */
   async offer(request: UpgradeRequest, offer: RtcOffer, whenOpen: () => void): Promise<LegRefusal | null> {
     const waitMs = this.#rates.countOfferOfCall(offer.key);
@@ -142,7 +138,7 @@ export class RtcEndpoint {
       else request.refuse(patched.error);
     } else {
       session.hangUp();
-      await this.#heard();
+      await this.#awaitReports();
       this.#answer(request, 200, {});
     }
   }
@@ -168,7 +164,7 @@ export class RtcEndpoint {
     const session = new RtcSession({ clock: this.#clock, credential, peer, hangUp: () => leg.hangUp() });
     this.#sessions.set(id, session);
     whenOpen();
-    await this.#heard();
+    await this.#awaitReports();
     const headers = {
       Location: `${pathOf(request.request)}/${id}`,
       ETag: session.etag,
@@ -201,7 +197,6 @@ export class RtcEndpoint {
   }
 }
 
-/** Resolves in the next turn of the event loop. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

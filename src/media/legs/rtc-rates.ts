@@ -1,7 +1,6 @@
 /**
- * Rate limits of the WebRTC resources: requests and offers of one address, before a credential is checked, so refused ones
- * count, too; offers of one call, and offers in all, which only a good credential reaches. The rates are in
- * model/media/rtc-limits.ts.
+ * Rate limits of the WebRTC resources: requests and offers of one address, before the credential is checked, so that refused ones count;
+ * offers of one call, and all offers, which only valid credentials reach. The rates are in model/media/rtc-limits.ts.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,7 +14,7 @@ import {
   rtcRatesKeptMax,
 } from '../../model/media/rtc-limits.ts';
 
-/** Each method returns the milliseconds until one more may come; 0: it may now, and is counted. */
+/** Each method returns the milliseconds until the next one is allowed; 0: it is allowed now, and counted. */
 export class RtcRates {
   readonly #clock: Clock;
   readonly #isPerAddress: boolean;
@@ -48,7 +47,7 @@ export class RtcRates {
   }
 }
 
-/** The key that came longest ago is forgotten. */
+/** Keeps the most recent keys. */
 class KeyedRate {
   readonly #rate: Rate;
   readonly #buckets = new LRUCache<string, TokenBucket>({ max: rtcRatesKeptMax });

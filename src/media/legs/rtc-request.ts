@@ -1,6 +1,6 @@
 /**
- * Requests for a WebRTC connection, as RFC 9725 has them (WHIP): an offer at the endpoint, and changes and the end of the
- * session resource that it makes. Source: RFC 9725; calls-and-media.md, Legs.
+ * Requests for a WebRTC connection by WHIP (RFC 9725): an offer at the endpoint; changes and the end of the session resource that it
+ * creates. Source: RFC 9725; calls-and-media.md, Legs.
  */
 import type { IncomingMessage } from 'node:http';
 import { callTokenBytesMax } from '../../model/limits.ts';
@@ -9,21 +9,21 @@ import type { LegRefusal } from '../../model/call.ts';
 import { isContentType } from '../../protocol/rest/content-type.ts';
 import type { HttpRefusal } from './refusal.ts';
 
-/** What a browser asks before a request of another page's. */
+/** The request that a browser sends before a cross-origin one. */
 export interface RtcPreflight {
   readonly kind: 'preflight';
   readonly allow: string;
 }
 
-/** A device's, or a viewer's. */
+/** An offer of a device (WHIP) or of a viewer (WHEP). */
 export type RtcOfferRequest =
   { readonly kind: 'whip'; readonly token: string } | { readonly kind: 'whep'; readonly ticket: string };
 
 export interface RtcChange {
   readonly kind: 'rtc-patch' | 'rtc-delete';
-  /** As the `Location` of its answer has it. */
+  /** The name in the `Location` of the response. */
   readonly resource: string;
-  /** Null: none, or none of its form. */
+  /** Null: missing or malformed. */
   readonly bearer: string | null;
 }
 
@@ -38,12 +38,11 @@ export const fragmentType = 'application/trickle-ice-sdpfrag';
 const endpointMethods = 'POST, OPTIONS';
 const sessionMethods = 'PATCH, DELETE, OPTIONS';
 
-/** `path`: without a slash at its end. */
 export function isRtcPath(path: string): boolean {
   return isAtOrBelow(whipPath, path) || isViewerPath(path);
 }
 
-/** Whoever has a ticket may ask there, from whatever page: it is good for one offer, and browsers add nothing to it. */
+/** Pages of any origin may use it: a ticket is valid for one offer, and browsers add no credential of their own. */
 export function isViewerPath(path: string): boolean {
   return isAtOrBelow(whepPath, path);
 }
@@ -96,7 +95,7 @@ function typeRefused(type: string, header: string): HttpRefusal {
 
 const bearerForm = /^bearer +([\x21-\x7e]+)$/i;
 
-/** Null: none, more than one, or longer than a token is. `headers` would know one of several. */
+/** Null: none, several, or longer than a token. `headers` would keep only one of several. */
 export function bearerOf({ headersDistinct }: IncomingMessage): string | null {
   const [only = '', ...more] = headersDistinct['authorization'] ?? [];
   const bearer = bearerForm.exec(only)?.[1];

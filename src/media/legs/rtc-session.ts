@@ -1,6 +1,6 @@
 /**
- * A session resource of WebRTC: what opens it again, its entity tag, and the candidates that are sent to it. ICE is not
- * restarted, so the tag stays. Source: RFC 9725, 4.3.
+ * A WebRTC session resource: its credential, its entity tag, and its candidates. ICE is not restarted, so the tag never changes. Source:
+ * RFC 9725, 4.3.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,10 +15,9 @@ const etagBytes = 9;
 
 export interface RtcSessionDeps {
   readonly clock: Clock;
-  /** Asked for again when the session is changed; null: its address is enough. */
+  /** Required for changes of the session; null: its URL is sufficient. */
   readonly credential: string | null;
   readonly peer: RtcPeer;
-  /** Its client ends it. */
   readonly hangUp: () => void;
 }
 
@@ -27,7 +26,6 @@ export class RtcSession {
   readonly hangUp: () => void;
   readonly #clock: Clock;
   readonly #peer: RtcPeer;
-  /** Null: none. */
   readonly #credentialHash: Buffer | null;
   readonly #patches: TokenBucket;
   #patchesWaiting = 0;
@@ -45,7 +43,6 @@ export class RtcSession {
     return expected === null || (bearer !== null && timingSafeEqual(expected, hash(bearer)));
   }
 
-  /** Takes the candidates in the body. */
   async patch(request: UpgradeRequest): Promise<Result<null, HttpRefusal>> {
     const waitMs = waitForToken(this.#patches, rtcPatchRateMax, this.#clock.monotonicMs());
     if (waitMs > 0 || this.#patchesWaiting >= rtcPatchesWaitingMax) return fail(tooOften(waitMs));
@@ -56,13 +53,13 @@ export class RtcSession {
     const body = await request.readBody(rtcFragmentBytesMax);
     this.#patchesWaiting -= 1;
     if (body === null) return fail(tooLarge(rtcFragmentBytesMax));
-    const taken = this.#peer.patch(body.toString('utf8'));
-    return taken.ok ? succeed(null) : fail({ status: 422, sentence: taken.error });
+    const patched = this.#peer.patch(body.toString('utf8'));
+    return patched.ok ? succeed(null) : fail({ status: 422, sentence: patched.error });
   }
 
-  #faultOfCondition(given: string | undefined): HttpRefusal | null {
-    if (given === undefined) return { status: 428, sentence: 'name the ETag of the session as If-Match' };
-    const named = new Set(given.split(',').map((tag) => tag.trim()));
+  #faultOfCondition(ifMatch: string | undefined): HttpRefusal | null {
+    if (ifMatch === undefined) return { status: 428, sentence: 'name the ETag of the session as If-Match' };
+    const named = new Set(ifMatch.split(',').map((tag) => tag.trim()));
     if (named.has('*') || named.has(this.etag)) return null;
     return { status: 412, sentence: 'the ETag of If-Match is not that of the session' };
   }

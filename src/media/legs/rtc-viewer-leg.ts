@@ -1,7 +1,7 @@
 /**
- * A viewer by WebRTC: what the phone sends as it comes, what the device is shown, pictures of the device's camera, and the sound
- * while the viewer asks for it, in one connection. It sends nothing that reaches the call. Lifecycle: opening -> open -> closed. Source: RFC 9725, as WHEP
- * takes it over; calls-and-media.md, Legs.
+ * A viewer over WebRTC: in one connection, the phone's video as sent, the device's output, pictures of the device's camera, and sound
+ * while the viewer asks for it. Nothing that it sends reaches the call. Lifecycle: opening -> open -> closed. Source: RFC 9725, as WHEP
+ * adopts it; calls-and-media.md, Legs.
  */
 import type { LegRefusal } from '../../model/call.ts';
 import type { SoundShape } from '../../model/media/sound.ts';
@@ -14,19 +14,19 @@ import { OpenRtcLeg, readHeader } from './open-rtc-leg.ts';
 
 export class RtcViewerLeg extends OpenRtcLeg<ViewerAdmission, OpenViewer> implements RtcLeg, CallLeg {
   #isConnected = false;
-  #hears = false;
+  #wantsSound = false;
   #isSendingVideo = false;
-  /** Of the other stream, while one sends. */
+  /** Send function of the other stream, which waits while one sends. */
   #nextVideo: (() => void) | null = null;
 
-  /** What is sent from now on arrives. */
+  /** Messages sent from now on arrive. */
   get isConnected(): boolean {
     return this.#isConnected;
   }
 
-  /** It asked for sound. None is made while nobody listens. */
-  get hears(): boolean {
-    return this.#hears;
+  /** The viewer asked for sound; otherwise none is made for it. */
+  get wantsSound(): boolean {
+    return this.#wantsSound;
   }
 
   enter(peer: RtcPeer): LegRefusal | null {
@@ -46,7 +46,7 @@ export class RtcViewerLeg extends OpenRtcLeg<ViewerAdmission, OpenViewer> implem
     return null;
   }
 
-  /** Both streams may have H.264, one behind the other, and the peer takes an access unit at a time. */
+  /** Both streams may have H.264, one after the other; the peer accepts one access unit at a time. */
   sendVideo(peer: RtcPeer, accessUnit: Uint8Array, timestampMs: number, sent: () => void): void {
     const send = (): void => {
       this.#isSendingVideo = true;
@@ -62,14 +62,13 @@ export class RtcViewerLeg extends OpenRtcLeg<ViewerAdmission, OpenViewer> implem
     else send();
   }
 
-  /** The end is told by the close; the page asks for the rest. */
+  /** The close signals the end; the page polls for the rest. */
   notify(): void {}
 
   hangUp(): void {
     this.end();
   }
 
-  /** Consent is asked for below. */
   heartbeat(): void {}
 
   /** Nothing could be shown before. */
@@ -83,8 +82,8 @@ export class RtcViewerLeg extends OpenRtcLeg<ViewerAdmission, OpenViewer> implem
   audio(): void {}
 
   command(command: number): void {
-    if (command === viewerCommands.hear) this.#hears = true;
-    if (command === viewerCommands.mute) this.#hears = false;
+    if (command === viewerCommands.hear) this.#wantsSound = true;
+    if (command === viewerCommands.mute) this.#wantsSound = false;
   }
 
   keyFrameWanted(): void {
@@ -107,7 +106,7 @@ class ViewedStream implements LegOutput {
   }
 
   get sound(): SoundShape | null {
-    const isHeard = this.#channel === 'source' && this.#leg.isConnected && this.#leg.hears;
+    const isHeard = this.#channel === 'source' && this.#leg.isConnected && this.#leg.wantsSound;
     return isHeard ? this.#peer.agreed.audioDown : null;
   }
 
@@ -125,6 +124,6 @@ class ViewedStream implements LegOutput {
     }
   }
 
-  /** Nobody sends here. */
+  /** Viewers send no video. */
   askKeyFrame(): void {}
 }

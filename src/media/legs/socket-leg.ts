@@ -1,7 +1,6 @@
 /**
- * A leg of a device or a bridge on a WebSocket: its frames, texts, pings and end. What follows from its texts is the leg
- * service's decision, and where its frames go is the relay's. Lifecycle: opening -> open -> closed. Source:
- * calls-and-media.md, Legs.
+ * A device or bridge leg on a WebSocket: its frames, texts, pings and close. The leg service acts on its texts, and the relay forwards
+ * its frames. Lifecycle: opening -> open -> closed. Source: calls-and-media.md, Legs.
  */
 import { fail, type Result } from '../../lib/result.ts';
 import { Allowance } from '../../lib/token-bucket.ts';
@@ -29,7 +28,7 @@ import { refusalOf } from './refusal.ts';
 
 type Stage = 'opening' | 'open' | 'closed';
 
-/** An open leg and the side of the call it is on, which decides how its texts are read. */
+/** An open leg and its side of the call, which decides how its texts are parsed. */
 export type LegSide =
   | { readonly kind: 'device'; readonly leg: OpenDeviceLeg }
   | { readonly kind: 'bridge'; readonly leg: OpenBridgeLeg };
@@ -40,14 +39,13 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   readonly #context: MediaListenerContext;
   readonly #owner: LegOwner;
   readonly #allowance: Allowance<'messages' | 'texts'>;
-  /** Off the wire, headers and fragments included, at the last message. */
+  /** Bytes read from the wire up to the last message, headers and fragments included. */
   #bytesRead = 0;
   #stage: Stage = 'opening';
-  /** Set while the leg is open. */
   #side: LegSide | null = null;
-  /** Null: its frames go nowhere, as those of a bridge without a call. */
+  /** Null: its frames are discarded, as those of a bridge without a call. */
   #joined: JoinedLeg | null = null;
-  /** Why nobody carries its frames; null: somebody does, or they are not to be carried yet. */
+  /** Reason that its frames cannot be carried; null: they are, or need not be yet. */
   #refusal: ReservationRefusal | null = null;
   #faults = 0;
   /** Bytes received and frames sent at the last heartbeat. */
@@ -62,8 +60,8 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   }
 
   /**
-   * `open` opens the leg at the leg service, which may speak to it at once. Null: it is open. `session_ended`: it was
-   * too late, and the leg is closed as `ended`. Otherwise nobody can carry its frames, and it is closed for that.
+   * `open` opens the leg at the leg service, which may notify it at once. Null: it is open. `session_ended`: it was too late, and the
+   * leg is closed as `ended`. Otherwise its frames cannot be carried, and it is closed for that reason.
    */
   enter(open: (leg: SocketLeg) => LegSide | null): LegRefusal | null {
     this.#context.legs.add(this.#owner, this);
@@ -75,11 +73,11 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
     if (this.#stage !== 'opening') return null;
     this.#stage = 'open';
     this.#side = side;
-    if (this.#refusal !== null) this.#turnOut(side, this.#refusal);
+    if (this.#refusal !== null) this.#rejectUncarried(side, this.#refusal);
     return this.#refusal;
   }
 
-  /** It waits for a call: it yields its place to a bridge that has fewer idle legs, or to a leg with a call. */
+  /** Waits for a call: it yields its place to a bridge with fewer idle legs, or to a leg with a call. */
   standIdle(): void {
     if (this.#stage === 'open') this.#context.idleBridges.add(this.#owner, this, Infinity);
   }
@@ -88,14 +86,14 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
     if (this.#side !== null) this.#disconnect(this.#side, idleClose);
   }
 
-  /** Its frames go to and fro from now on. False: nobody can carry them, and it is closed for that; or it is closed. */
+  /** Starts forwarding its frames. False: they cannot be carried, and the leg is closed; or it was closed before. */
   carry(join: (out: LegOutbox) => Result<JoinedLeg, ReservationRefusal>): boolean {
     if (this.#stage === 'closed') return false;
     this.#joined?.leave();
     const joined = join(this.#outbox);
     this.#joined = joined.ok ? joined.value : null;
     this.#refusal = joined.ok ? null : joined.error;
-    if (this.#side !== null && !joined.ok) this.#turnOut(this.#side, joined.error);
+    if (this.#side !== null && !joined.ok) this.#rejectUncarried(this.#side, joined.error);
     return joined.ok;
   }
 
@@ -103,8 +101,8 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
     const side = this.#chargedSide(!isBinary);
     if (side === null) return;
     if (!isBinary && bytes.length > mediaTextBytesMax) return this.#disconnect(side, faultCloses.tooLarge);
-    const fault = isBinary ? this.#takeFrame(side, bytes) : this.#takeText(side, bytes);
-    if (fault !== null) this.#complain(side, fault);
+    const fault = isBinary ? this.#receiveFrame(side, bytes) : this.#receiveText(side, bytes);
+    if (fault !== null) this.#reportFault(side, fault);
   }
 
   pinged(): void {
@@ -124,7 +122,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
     side?.leg.disconnected();
   }
 
-  gone(): void {
+  closed(): void {
     const side = this.#side;
     this.#leave();
     this.#context.leaving.delete(this);
@@ -132,8 +130,8 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   }
 
   /**
-   * Any byte is a sign of life: behind a large frame the answer to a ping comes late. So is a frame that has gone out:
-   * a slow reader has all those to read before it comes to the ping.
+   * Any byte is a sign of life: behind a large frame a pong arrives late. A frame sent counts as well: a slow reader has to read all of
+   * those before it reaches the ping.
    */
   heartbeat(): void {
     const progress = this.#socket.bytesRead + this.#outbox.framesSent;
@@ -150,14 +148,14 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   }
 
   close(reason: LegCloseReason): void {
-    this.#dismiss(legCloses[reason]);
+    this.#closeSocket(legCloses[reason]);
   }
 
   drop(): void {
     if (this.#leave()) this.#socket.terminate();
   }
 
-  /** The bridge does not learn of a call that nobody could carry. Behind the caller's turn: the pool is still asking. */
+  /** A bridge is not offered a call that cannot be carried. Deferred by a microtask: the pool is still asking. */
   #offer(message: Extract<LegMessage, { readonly kind: 'assign' }>): void {
     const refusal = this.#context.relay.refusalOf(message.sessionId, message.media, 'frames');
     if (refusal === null) return this.#send(message);
@@ -166,7 +164,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
     });
   }
 
-  /** The bridge learns of the start before anything the relay has for it, and not at all if nobody can carry the call. */
+  /** The bridge receives `start` before any frame of the relay, and not at all if the call cannot be carried. */
   #start(message: Extract<LegMessage, { readonly kind: 'start' }>): void {
     const { sessionId, media } = message;
     const { relay, idleBridges } = this.#context;
@@ -177,10 +175,10 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   }
 
   #send(message: LegMessage): void {
-    this.#outbox.say(encodeLegMessage(message));
+    this.#outbox.sendText(encodeLegMessage(message));
   }
 
-  /** Charges the leg for one more message. Null: the leg is closed, or is closed now for having sent too much. */
+  /** Charges the leg for one more message. Null: it is closed, or is closed now for exceeding its rate. */
   #chargedSide(isText: boolean): LegSide | null {
     const { bytesRead } = this.#socket;
     const nowMs = this.#context.clock.monotonicMs();
@@ -190,35 +188,35 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
       nowMs,
     );
     this.#bytesRead = bytesRead;
-    if (fault !== null) this.#cutOff(fault);
+    if (fault !== null) this.#closeForFlood(fault);
     return this.#side;
   }
 
-  /** A leg that was told to go already is not read any more either. */
-  #cutOff(fault: string): void {
+  /** Also stops reading a leg that was closed before. */
+  #closeForFlood(fault: string): void {
     const side = this.#side;
     const { code, reason } = faultCloses.tooMuch;
     if (this.#leave()) {
       this.#context.report('flood', fault);
-      this.#outbox.say(encodeLegError(fault));
+      this.#outbox.sendText(encodeLegError(fault));
     }
     this.#socket.closeUnread(code, reason);
     side?.leg.disconnected();
   }
 
-  /** Returns what is wrong with it; null: nothing. Where nobody carries it yet, it is a sign of life and no more. */
-  #takeFrame({ leg }: LegSide, message: Buffer): string | null {
+  /** Returns the fault; null: none. A frame that is not carried yet is only a sign of life. */
+  #receiveFrame({ leg }: LegSide, message: Buffer): string | null {
     const header = decodeFrameHeader(message);
     if (!header.ok) return header.error;
     leg.alive('media');
-    // The header is a copy: it stays when the payload is moved away from behind it.
+    // A copy, which stays valid when the payload is transferred to another thread.
     const headerBytes = new Uint8Array(message.subarray(0, mediaFrameHeaderBytes));
     this.#joined?.frame(header.value, framePayload(message), headerBytes);
     return null;
   }
 
-  /** Passes on what the text says. Returns what is wrong with it, in a sentence; null: nothing. */
-  #takeText(side: LegSide, text: Uint8Array): string | null {
+  /** Forwards the text. Returns its fault as a sentence; null: none. */
+  #receiveText(side: LegSide, text: Uint8Array): string | null {
     if (side.kind === 'device') {
       const parsed = parseDeviceText(text);
       if (!parsed.ok) return parsed.error;
@@ -227,41 +225,40 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
       return null;
     }
     const parsed = parseBridgeText(text);
-    return parsed.ok ? this.#takeBridgeText(side.leg, parsed.value) : parsed.error;
+    return parsed.ok ? this.#receiveBridgeText(side.leg, parsed.value) : parsed.error;
   }
 
-  #takeBridgeText(leg: OpenBridgeLeg, said: BridgeText): string | null {
-    if (said.kind === 'answer') leg.answerAssignment(said.accepted);
-    else if (said.kind === 'report') leg.report(said.report, said.about);
-    else if (said.kind === 'key_frame_wanted') this.#joined?.wantKeyFrame();
-    else if (this.#joined === null) return 'an uplink is asked for after the start of a call';
-    else this.#joined.wants(said.wish);
+  #receiveBridgeText(leg: OpenBridgeLeg, text: BridgeText): string | null {
+    if (text.kind === 'answer') leg.answerAssignment(text.accepted);
+    else if (text.kind === 'report') leg.report(text.report, text.about);
+    else if (text.kind === 'key_frame_wanted') this.#joined?.wantKeyFrame();
+    else if (this.#joined === null) return 'send uplink after the start of a call';
+    else this.#joined.wants(text.wish);
     return null;
   }
 
-  #complain(side: LegSide, fault: string): void {
+  #reportFault(side: LegSide, fault: string): void {
     this.#faults += 1;
-    this.#outbox.say(encodeLegError(fault));
+    this.#outbox.sendText(encodeLegError(fault));
     if (this.#faults >= legFaultsMax) this.#disconnect(side, faultCloses.malformed);
   }
 
-  #turnOut(side: LegSide, refusal: ReservationRefusal): void {
-    this.#outbox.say(encodeLegError(refusalOf(refusal).sentence));
+  #rejectUncarried(side: LegSide, refusal: ReservationRefusal): void {
+    this.#outbox.sendText(encodeLegError(refusalOf(refusal).sentence));
     this.#disconnect(side, fullClose);
   }
 
-  /** Closes the leg from here; the leg service does not know yet. */
+  /** Closes the leg from this side and reports it to the leg service. */
   #disconnect(side: LegSide, close: LegClose): void {
-    if (this.#dismiss(close)) side.leg.disconnected();
+    if (this.#closeSocket(close)) side.leg.disconnected();
   }
 
-  #dismiss({ code, reason }: LegClose): boolean {
+  #closeSocket({ code, reason }: LegClose): boolean {
     if (!this.#leave()) return false;
     this.#socket.close(code, reason);
     return true;
   }
 
-  /** False: it has left before. */
   #leave(): boolean {
     if (this.#stage === 'closed') return false;
     this.#stage = 'closed';

@@ -1,6 +1,6 @@
 /**
- * Lets requests in: the leg service is asked about each, which takes its time, then the relay whether it can carry the
- * leg; the answer becomes a leg or a refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
+ * Admits requests: asks the leg service, which takes time, and then the relay whether it can carry the leg; the result is a leg or a
+ * refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
  */
 import { type Clock, completesWithin } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
@@ -32,16 +32,15 @@ export interface UpgradeHandlerDeps {
   readonly telemetry: MediaTelemetry;
   readonly context: MediaListenerContext;
   readonly rtc: RtcEndpoint;
-  /** Requests that the leg service may be asked about at once. */
+  /** Admission requests that may be pending at the leg service. */
   readonly checksMax: number;
-  /** Its credential is valid: it is never destroyed for a newcomer. */
+  /** The credential is valid, so the request is never evicted for a newcomer. */
   proved(request: UpgradeRequest): void;
-  /** Room for one more leg, or for one in the place of an idle bridge. */
+  /** There is room for one more leg, or an idle bridge to evict. */
   mayHaveRoom(): boolean;
-  /** Makes room for one more leg; an idle bridge is refused rather than given the place of an equal. */
+  /** Makes room for one more leg; an idle bridge does not evict an equal. */
   makeRoom(owner: LegOwner, isIdle: boolean): boolean;
-  /** The leg service did not answer in time. */
-  reportSilence(): void;
+  reportTimeout(): void;
 }
 
 export class UpgradeHandler {
@@ -62,18 +61,18 @@ export class UpgradeHandler {
     else if (asked.value.kind === 'preflight') this.#deps.rtc.preflight(request, asked.value);
     else if ('resource' in asked.value) void this.#deps.rtc.change(request, asked.value);
     else if (this.#checks >= this.#deps.checksMax || !this.#deps.mayHaveRoom()) this.#refuse(request, 'busy');
-    else this.#receiveUnlessRefused(request, asked.value);
+    else this.#admitUnlessRefused(request, asked.value);
   }
 
-  /** A ticket is not used up where there is no WebRTC. */
-  #receiveUnlessRefused(request: UpgradeRequest, asked: LegRequest): void {
+  /** Without WebRTC, the ticket is not consumed. */
+  #admitUnlessRefused(request: UpgradeRequest, asked: LegRequest): void {
     const isOffer = asked.kind === 'whip' || asked.kind === 'whep';
     const refusal = isOffer ? this.#deps.rtc.refusalOf() : null;
-    if (refusal === null) void this.#receive(request, asked);
+    if (refusal === null) void this.#admitByCredential(request, asked);
     else this.#refuse(request, refusal);
   }
 
-  #receive(request: UpgradeRequest, asked: LegRequest): Promise<void> {
+  #admitByCredential(request: UpgradeRequest, asked: LegRequest): Promise<void> {
     const { service } = this.#deps;
     if ('bridgeKey' in asked)
       return this.#admit(request, service.admitBridge(asked.bridgeKey, asked.sessionId), (admission) =>
@@ -92,7 +91,7 @@ export class UpgradeHandler {
     );
   }
 
-  /** Capacity is checked before the present leg is replaced. */
+  /** Checks capacity before the current leg is replaced. */
   #openDeviceOf(
     request: UpgradeRequest,
     { kind, token }: Extract<LegRequest, { readonly token: string }>,
@@ -115,7 +114,7 @@ export class UpgradeHandler {
     void this.#offer(request, { key: admission.sessionId, credential: token, makeLeg });
   }
 
-  /** The ticket is used up: the address of what it opened is all that a viewer needs. */
+  /** The ticket is consumed: from then on the session's URL is the viewer's only credential. */
   #openRtcViewer(request: UpgradeRequest, admission: ViewerAdmission, ticket: string): void {
     const { service, context } = this.#deps;
     const makeLeg = (ended: () => void): RtcLeg =>
@@ -129,14 +128,14 @@ export class UpgradeHandler {
     if (refusal !== null) this.#refuse(request, refusal);
   }
 
-  /** A peer that hangs up meanwhile is neither let in nor counted. */
+  /** A peer that hangs up meanwhile is neither admitted nor counted. */
   async #admit<Admission extends DeviceAdmission | BridgeAdmission | ViewerAdmission>(
     request: UpgradeRequest,
     asking: Promise<Result<Admission, AdmissionRefusal>>,
     open: (admission: Admission) => void,
     refusalOfStray: (call: CallElsewhere) => HttpRefusal = misdirected,
   ): Promise<void> {
-    const outcome = await this.#wait(asking);
+    const outcome = await this.#awaitAdmission(asking);
     if (!request.isAsking) return;
     if (outcome.ok || typeof outcome.error !== 'string') this.#deps.proved(request);
     if (!outcome.ok)
@@ -149,14 +148,14 @@ export class UpgradeHandler {
     else open(outcome.value);
   }
 
-  async #wait<Admission>(
+  async #awaitAdmission<Admission>(
     asking: Promise<Result<Admission, AdmissionRefusal>>,
   ): Promise<Result<Admission, AdmissionRefusal>> {
     this.#checks += 1;
     const isAnswered = await completesWithin(this.#deps.clock, legAdmissionMsMax, asking);
     this.#checks -= 1;
     if (isAnswered) return asking;
-    this.#deps.reportSilence();
+    this.#deps.reportTimeout();
     return fail('unavailable');
   }
 
@@ -199,7 +198,7 @@ export class UpgradeHandler {
     });
   }
 
-  /** Null: the peer has gone. */
+  /** Null: the peer has disconnected. */
   #upgrade(
     request: UpgradeRequest,
     owner: LegOwner,
@@ -207,7 +206,7 @@ export class UpgradeHandler {
   ): SocketLeg | null {
     const { context, telemetry } = this.#deps;
     let entered: SocketLeg | null = null;
-    this.#holdUntilKnown(request);
+    this.#delayUntilReported(request);
     request.upgrade((socket) => {
       const leg = new SocketLeg(socket, context, owner);
       telemetry.mediaLogin(leg.enter(open) ?? 'accepted');
@@ -217,21 +216,24 @@ export class UpgradeHandler {
     return entered;
   }
 
-  /** A peer that learns that its leg is open finds its call so, whichever member it asks. For legs opened in this turn. */
-  #holdUntilKnown(request: UpgradeRequest): void {
-    const release = request.hold();
+  /**
+   * Delays the response until the owner of the call knows the leg: a peer that learns that its leg is open then sees it at every member.
+   * For legs opened in this turn.
+   */
+  #delayUntilReported(request: UpgradeRequest): void {
+    const release = request.delayWrites();
     queueMicrotask(() => void this.#deps.service.flush().then(release));
   }
 
-  /** `late`: the refusal if the leg service no longer takes the leg. */
+  /** `late`: the refusal if the leg service no longer accepts the leg. */
   #stream(request: UpgradeRequest, parts: PictureParts, late: LegRefusal, deps: DownlinkDeps): void {
-    this.#holdUntilKnown(request);
+    this.#delayUntilReported(request);
     const refusal = new DownlinkLeg(request, parts, this.#deps.context).enter(deps);
     if (refusal === null) this.#deps.telemetry.mediaLogin('accepted');
     else this.#refuse(request, refusal === 'late' ? late : refusal);
   }
 
-  /** A request for nothing of ours is no login, and is not counted. */
+  /** A request for an unknown path is not a login, and is not counted. */
   #refuse(request: UpgradeRequest, refusal: HttpRefusal | LegRefusal): void {
     if (typeof refusal === 'string') this.#deps.telemetry.mediaLogin(refusal);
     request.refuse(typeof refusal === 'string' ? refusalOf(refusal) : refusal);

@@ -1,6 +1,6 @@
 /**
- * The connection of a request until it is refused or answered, becomes a WebSocket, or has the whole of an answer without a
- * length. Only here is it written to before it is a WebSocket. Source: calls-and-media.md, Legs.
+ * The connection of a request until it is refused, answered or upgraded to a WebSocket, or its streamed response ends. Only this class
+ * writes to it before it is a WebSocket. Source: calls-and-media.md, Legs.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,19 +11,17 @@ import { answerOf, type HttpRefusal, type RefusalAnswer } from './refusal.ts';
 
 interface StreamHead {
   readonly contentType: string;
-  /** The first of the body. */
   readonly begin: string;
 }
 
 export class UpgradeRequest {
   readonly request: IncomingMessage;
   readonly #response: ServerResponse;
-  /** What came behind a request for an upgrade; null: it is no such request. */
+  /** Bytes received after an upgrade request; null: no upgrade was requested. */
   readonly #head: Buffer | null;
   #stage: 'asking' | 'streaming' | 'over' = 'asking';
   #whenGone: () => void = () => undefined;
   #isBodyUnread = true;
-  /** Refusals in its form. */
   #answerOf: (refusal: HttpRefusal) => RefusalAnswer = answerOf;
 
   private constructor(request: IncomingMessage, response: ServerResponse, head: Buffer | null) {
@@ -36,14 +34,14 @@ export class UpgradeRequest {
     });
   }
 
-  /** A request for no upgrade. Its body is left with the system until it is read or discarded. */
+  /** A request without upgrade. Its body stays unread until it is read or discarded. */
   static plain(request: IncomingMessage, response: ServerResponse): UpgradeRequest {
     return new UpgradeRequest(request, response, null);
   }
 
   /**
-   * A request for an upgrade, whose connection Node leaves to us: it needs an answer and a reader. A peer that hangs up, or
-   * sends more before the answer, is cut.
+   * An upgrade request, whose connection Node hands over: it needs a response and a reader. A peer that hangs up, or sends more before
+   * the response, is cut.
    */
   static upgrading(request: IncomingMessage, head: Buffer): UpgradeRequest {
     const { socket } = request;
@@ -58,17 +56,16 @@ export class UpgradeRequest {
     return this.#head !== null;
   }
 
-  /** The peer still waits for an answer. */
   get isAsking(): boolean {
     return this.#stage === 'asking';
   }
 
-  /** Of the peer; empty: it has gone. */
+  /** Address of the peer; empty: it has disconnected. */
   get address(): string {
     return this.request.socket.remoteAddress ?? '';
   }
 
-  /** A body that nobody asked for, so that the end behind it is read; it is cut before it is a flood. */
+  /** Discards an unwanted body, so that the end of the connection is noticed; cuts the peer if the body is too long. */
   discardBody(): void {
     if (!this.#isBodyUnread) return;
     this.#isBodyUnread = false;
@@ -80,8 +77,8 @@ export class UpgradeRequest {
   }
 
   /**
-   * The whole body, which a client that waits to be told so sends only now. Null: it is larger than `bytesMax`, or the peer
-   * has gone, as one does whose time is up.
+   * Reads the whole body, after 100 Continue if the client expects it. Null: it exceeds `bytesMax`, or the peer has disconnected or
+   * timed out.
    */
   readBody(bytesMax: number): Promise<Buffer | null> {
     this.#isBodyUnread = false;
@@ -101,18 +98,16 @@ export class UpgradeRequest {
     });
   }
 
-  /** From now on it is refused in this form. */
   refuseBy(form: (refusal: HttpRefusal) => RefusalAnswer): void {
     this.#answerOf = form;
   }
 
-  /** Answers and closes the connection; does nothing when the peer has gone. */
+  /** Answers and closes the connection; does nothing if the peer has disconnected. */
   refuse(refusal: HttpRefusal): void {
     const { headers, body } = this.#answerOf(refusal);
     this.answer(refusal.status, headers, body);
   }
 
-  /** As `refuse` does. */
   answer(status: number, headers: Readonly<Record<string, string>>, body: string): void {
     if (this.#stage !== 'asking') return;
     this.#stage = 'over';
@@ -120,16 +115,16 @@ export class UpgradeRequest {
     this.#response.writeHead(status, headers).end(body);
   }
 
-  /** Holds back what is written from now on, until the returned function is called or the answer ends. */
-  hold(): () => void {
+  /** Corks the socket until the returned function is called or the response ends. */
+  delayWrites(): () => void {
     const { socket } = this.request;
     socket.cork();
     return () => socket.uncork();
   }
 
-  /** For a request that asked for it. Calls `own` before it returns, or never: the peer has gone. */
+  /** Only for upgrade requests. Calls `own` before it returns, or never if the peer has disconnected. */
   upgrade(own: (socket: FrameSocket) => SocketOwner): void {
-    assert(this.#head !== null, 'nobody is upgraded who did not ask for it');
+    assert(this.#head !== null, 'only an upgrade request is upgraded');
     if (this.#stage !== 'asking') return;
     this.#stage = 'over';
     const { socket } = this.request;
@@ -138,7 +133,7 @@ export class UpgradeRequest {
     openWebSocket(this.request, this.#head, own);
   }
 
-  /** Answers 200 and goes on with a body until `end`. `whenGone`: the connection is closed, whoever closed it. */
+  /** Answers 200 and streams a body until `end`. `whenGone`: the connection is closed, by either side. */
   stream({ contentType, begin }: StreamHead, whenGone: () => void): void {
     if (this.#stage !== 'asking') return;
     this.#stage = 'streaming';
@@ -151,7 +146,7 @@ export class UpgradeRequest {
     this.#response.write(begin);
   }
 
-  /** A piece of the body. `sent`: the system has it, or never will; it is called once, and never within the call. */
+  /** Writes a piece of the body. `sent` is called once, never within this call: the system has accepted the piece, or never will. */
   write(parts: readonly (string | Uint8Array)[], sent: () => void): void {
     assert(this.#stage === 'streaming', 'there is a body to write to');
     const last = parts.length - 1;
@@ -159,7 +154,6 @@ export class UpgradeRequest {
       this.#response.write(part, i === last ? () => sent() : undefined);
   }
 
-  /** Ends the body with `last`, and the connection behind it. */
   end(last: string): void {
     if (this.#stage !== 'streaming') return;
     this.#stage = 'over';

@@ -1,7 +1,7 @@
 /**
- * The legs of a media process, at the server's end of the link: its requests to admit one, so many at once; admissions
- * that wait to be opened; and open legs, by the numbers given out with the answers. A message about a number that is not
- * there is ignored: the leg was given up, or closed, while the message was on its way.
+ * The legs of a media process, at the server's end of the link: its pending admission requests, which are bounded; admissions that can
+ * still be opened; and open legs, by the number sent with the admission. A message about an unknown number is ignored: the leg was
+ * closed while the message was in flight.
  */
 import { succeed, type Result } from '../../lib/result.ts';
 import type { LegCloseReason, LegMessage } from '../../model/call.ts';
@@ -28,28 +28,25 @@ type OpenLeg =
   | { readonly kind: 'viewer'; readonly open: OpenViewer };
 
 export interface GrantedLegsDeps {
-  /** The number of the media process. */
   readonly process: number;
   readonly service: CoreLegService;
-  /** The `media_url` of the process where the call is; null: it is at this one. Asked when a leg of it is let in. */
+  /** The `media_url` of the process that has the call; null: this one. Called when a leg of the call is admitted. */
   elsewhere(sessionId: SessionId): string | null;
   send(message: ServerMessage): void;
 }
 
-/** About an open leg. */
-type LegWord = Extract<MediaMessage, { readonly kind: 'report' | 'answer' | 'uncarried' | 'alive' }>;
+type LegReport = Extract<MediaMessage, { readonly kind: 'report' | 'answer' | 'uncarried' | 'alive' }>;
 
 type AdmissionQuestion = Extract<
   MediaMessage,
   { readonly kind: 'admit-device' | 'admit-bridge' | 'admit-viewer' }
 >;
 
-/** The leg as the leg service has it. */
 class LinkedLeg implements PlacedLeg {
   readonly #deps: GrantedLegsDeps;
   readonly #number: number;
   readonly #legs: Map<number, OpenLeg>;
-  /** By the leg service, which may close it before it knows that the leg is open. */
+  /** Closed by the leg service, perhaps before it knows that the leg is open. */
   isClosed = false;
 
   constructor(deps: GrantedLegsDeps, number: number, legs: Map<number, OpenLeg>) {
@@ -75,27 +72,27 @@ class LinkedLeg implements PlacedLeg {
 
 export class GrantedLegs {
   readonly #deps: GrantedLegsDeps;
-  /** By their numbers; the first was granted first. Whether a leg may still be opened is asked again then. */
+  /** By number, oldest first. Opening a leg checks again whether it may be opened. */
   readonly #grants = new Map<number, AdmittedLeg>();
   readonly #legs = new Map<number, OpenLeg>();
   #numbers = 0;
   #openQuestions = 0;
-  #hasBrought = false;
+  #isAdopted = false;
   #isOver = false;
 
   constructor(deps: GrantedLegsDeps) {
     this.#deps = deps;
   }
 
-  /** Answers it, once, if the link is there by then. */
+  /** Answers once, if the link still exists by then. */
   admit(question: AdmissionQuestion): void {
-    // Their numbers are behind those of legs that were brought.
-    this.#hasBrought = true;
+    // Numbers of admitted legs follow those of adopted ones.
+    this.#isAdopted = true;
     if (this.#openQuestions >= linkQuestionsMax) this.#refuse(question, 'busy');
     else void this.#answer(question);
   }
 
-  /** What the media process did wrong, as the end of a sentence; null: nothing. */
+  /** Returns the protocol violation as the end of a sentence; null: none. */
   open(number: number): string | null {
     if (this.#legs.has(number)) return 'opened a leg twice';
     const granted = this.#grants.get(number) ?? null;
@@ -104,9 +101,9 @@ export class GrantedLegs {
     return null;
   }
 
-  /** They are open already, and come before all others. The same. */
-  bring(legs: readonly BroughtLeg[]): string | null {
-    if (this.#hasBrought) return 'brought legs behind the last of them';
+  /** Adopts legs that are already open; they precede all others. Returns as `open` does. */
+  adopt(legs: readonly BroughtLeg[]): string | null {
+    if (this.#isAdopted) return 'brought legs after it had brought the last one';
     for (const brought of legs) {
       this.#numbers += 1;
       this.#enter(this.#numbers, (leg) => resumeAt(this.#deps.service, brought, leg));
@@ -114,33 +111,32 @@ export class GrantedLegs {
     return null;
   }
 
-  brought(): void {
-    this.#hasBrought = true;
+  completeAdoption(): void {
+    this.#isAdopted = true;
   }
 
-  /** The same. */
-  received(word: LegWord): string | null {
-    const leg = this.#legs.get(word.leg);
+  received(report: LegReport): string | null {
+    const leg = this.#legs.get(report.leg);
     if (leg === undefined) return null;
-    if (leg.kind === 'viewer') return 'let one who only watches speak';
-    if (word.kind === 'alive') leg.open.alive(word.by);
-    else if (leg.kind === 'bridge') receivedOfBridge(leg.open, word);
-    else if (word.kind === 'report') leg.open.report(word.report);
+    if (leg.kind === 'viewer') return 'sent a message of a viewer, which may send none';
+    if (report.kind === 'alive') leg.open.alive(report.by);
+    else if (leg.kind === 'bridge') receivedOfBridge(leg.open, report);
+    else if (report.kind === 'report') leg.open.report(report.report);
     else return 'answered an assignment for a device';
     return null;
   }
 
-  gone(number: number): void {
+  legClosed(number: number): void {
     const leg = this.#legs.get(number);
     this.#legs.delete(number);
     leg?.open.disconnected();
   }
 
-  /** Every leg is gone, and none is admitted any more. What the leg service makes of one may close others. */
+  /** Ends every leg and admits none any more. The leg service may close other legs in consequence. */
   end(): void {
     this.#isOver = true;
     this.#grants.clear();
-    for (const number of this.#legs.keys()) this.gone(number);
+    for (const number of this.#legs.keys()) this.legClosed(number);
   }
 
   #enter(number: number, open: (leg: LinkedLeg) => OpenLeg | null): void {
@@ -169,7 +165,7 @@ export class GrantedLegs {
     else this.#deps.send({ kind: 'elsewhere', question, call: refusal });
   }
 
-  /** The number by which the leg can be opened, once. */
+  /** Returns the number by which the leg can be opened, once. */
   #grant(granted: AdmittedLeg): number {
     this.#numbers += 1;
     this.#grants.set(this.#numbers, granted);
@@ -230,8 +226,8 @@ function asOpen<Kind extends string, Open>(
   return open === null ? null : { kind, open };
 }
 
-function receivedOfBridge(open: OpenBridgeLeg, word: Exclude<LegWord, { readonly kind: 'alive' }>): void {
-  if (word.kind === 'report') open.report(word.report, word.about);
-  else if (word.kind === 'answer') open.answerAssignment(word.accepted);
-  else open.cannotCarry(word.why);
+function receivedOfBridge(open: OpenBridgeLeg, report: Exclude<LegReport, { readonly kind: 'alive' }>): void {
+  if (report.kind === 'report') open.report(report.report, report.about);
+  else if (report.kind === 'answer') open.answerAssignment(report.accepted);
+  else open.cannotCarry(report.why);
 }

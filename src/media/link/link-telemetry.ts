@@ -5,7 +5,7 @@ import type { LegRefusal } from '../../model/call.ts';
 import type { MediaFrameResult } from '../../model/media/picture.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 
-/** Counts, added up until they cross the link. */
+/** Adds up counts until they are sent over the link. */
 export class TelemetryBatch implements MediaTelemetry {
   readonly #send: (tally: Tally) => void;
   readonly #counted: () => void;
@@ -15,7 +15,6 @@ export class TelemetryBatch implements MediaTelemetry {
   #loginCount = 0;
   #rebuilds = 0;
 
-  /** `counted`: called at whatever is counted. */
   constructor(send: (tally: Tally) => void, counted: () => void) {
     this.#send = send;
     this.#counted = counted;
@@ -42,7 +41,6 @@ export class TelemetryBatch implements MediaTelemetry {
     this.#flushIfFull();
   }
 
-  /** Sends the counts, if there are any. */
   flush(): void {
     if (this.#isEmpty) return;
     this.#send({
@@ -68,7 +66,6 @@ export class TelemetryBatch implements MediaTelemetry {
   }
 }
 
-/** The server's side of it. */
 export function applyTally(
   telemetry: MediaTelemetry,
   { logins, frames, rebuilds, frameSeconds }: Tally,

@@ -1,7 +1,7 @@
 /**
- * The media process's end of the link: its requests to the server, and the server's to it. It outlives links where its legs may:
- * the next one is brought every leg that is open. Lifecycle of a link: greeting -> bringing -> linked. Source:
- * calls-and-media.md, The media process; scale-out.md, Edges.
+ * The media process's end of the link: its requests to the server, and the server's requests to it. With `awayMsMax` it outlives a link:
+ * the next server adopts every open leg. Lifecycle of a link: greeting -> bringing -> linked. Source: calls-and-media.md, The media
+ * process; scale-out.md, Edges.
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -29,28 +29,29 @@ import { mediaLanguage, mediaLinkBounds, mediaLogBounds } from './media-language
 import { TelemetryBatch } from './link-telemetry.ts';
 import { RemoteLegService } from './remote-leg-service.ts';
 
-/** The media process, for its server's requests. Nothing of it throws. */
+/** The media process as its server sees it. No method throws. */
 export interface MediaProcess {
-  /** Its origins for clients, comma separated, by its own settings; null: none. */
+  /** Public origins from its own settings, comma separated; null: none. */
   readonly advertise: string | null;
-  /** Returns why it keeps the certificate that it has; null: it has read the files again. */
+  /** Returns the reason to keep the current certificate; null: the files were reloaded. */
   reloadTls(): string | null;
-  /** Takes no more connections; resolves when every leg is gone. Never rejects. */
+  /** Accepts no more connections; resolves when every leg has ended. Never rejects. */
   drain(): Promise<void>;
-  /** Null: there is no such session. */
   view(sessionId: SessionId): MediaView | null;
   counts(): MediaProcessCounts;
 }
 
 export interface MediaEndDeps {
   readonly clock: Clock;
-  /** Default: its own; the heartbeats of another link share it. */
+  /** Default: its own. Shared with the heartbeats of another link. */
   readonly progress?: LoopProgress;
-  /** By it the server knows it again. Left out: this process's. */
+  /** Identifies this process to the server. Default: an id of this process. */
   readonly instance?: string;
-  /** Legs stay so long without a link; absent: they end with it. */
+  /** Legs survive this long without a link; absent: they end with it. */
   readonly awayMsMax?: number;
-  /** Once for each link, whoever ended it; legs that end with it are closed by then. `fault`: a sentence; null: one of the two hung up in order. */
+  /**
+   * Called once for each link, after its legs are closed if they end with it. `fault`: a sentence; null: an orderly end by either side.
+   */
   onEnd(fault: string | null): void;
 }
 
@@ -59,7 +60,7 @@ type MediaLink = Link<MediaMessage, ServerMessage>;
 export class MediaEnd {
   readonly service: LegService;
   readonly telemetry: MediaTelemetry;
-  /** Written by the server, which says of its lines that they are of the media process; lines are lost while there is no link. */
+  /** Written by the server, which marks the lines as the media process's; lines are lost while there is no link. */
   readonly log: Log;
   readonly #deps: MediaEndDeps;
   readonly #progress: LoopProgress;
@@ -69,16 +70,15 @@ export class MediaEnd {
   readonly #stopTallies: Cancel;
   readonly #started = deferred();
   #keys: TokenKeys | null = null;
-  /** Null: it does not listen yet. */
   #process: MediaProcess | null = null;
   #address: MediaAddress | null = null;
   #link: MediaLink | null = null;
   #stage: 'away' | 'greeting' | 'bringing' | 'linked' = 'away';
   #isOver = false;
-  /** Legs that the server is still to be brought. */
+  /** Open legs that the server does not know yet. */
   #left: BroughtLeg[] = [];
-  #isBringDue = false;
-  /** Null: a server is there, or none has been yet. */
+  #isSendingDue = false;
+  /** Null: a server is connected, or none has been yet. */
   #cancelGiveUp: Cancel | null = null;
 
   constructor(deps: MediaEndDeps) {
@@ -97,7 +97,7 @@ export class MediaEnd {
     this.#stopTallies = clock.every(linkTallyMs, () => this.#flushTally());
   }
 
-  /** A stream to a server; the one before it has ended. */
+  /** Starts a link over `stream`; the previous link must have ended. */
   attach(stream: Duplex): void {
     assert(this.#link === null, 'a media process has one link at a time');
     const { clock, instance = instanceOfProcess } = this.#deps;
@@ -116,24 +116,22 @@ export class MediaEnd {
     this.#link.send({ kind: 'hello', version: linkVersion, instance });
   }
 
-  /** Resolves when a server has said hello, with the keys of tokens; rejects when the first link ends before. */
+  /** Resolves after the server's hello, which has the token keys; rejects if the first link ends before. */
   started(): Promise<void> {
     return this.#started.promise;
   }
 
-  /** It listens; from now on it can be asked. */
   ready(address: MediaAddress, process: MediaProcess): void {
     this.#process = process;
     this.#address = address;
-    if (this.#stage === 'linked') this.#sayListening();
+    if (this.#stage === 'linked') this.#sendListening();
   }
 
-  /** It cannot listen, and why. To be followed by `end`. */
   failed(sentence: string): void {
     this.#link?.send({ kind: 'failed', sentence: sentence.slice(0, sentenceCharactersMax) });
   }
 
-  /** Sends all that is queued, and closes every leg. Resolves when the link has ended, behind which none follows. */
+  /** Sends everything queued and closes every leg. Resolves when the link has ended; no other link follows. */
   async end(): Promise<void> {
     this.#flushTally();
     this.#isOver = true;
@@ -149,7 +147,7 @@ export class MediaEnd {
       case 'heartbeat':
         break;
       case 'declined':
-        return `sent this media process away: ${message.sentence}`;
+        return `declined this media process: ${message.sentence}`;
       case 'keys':
         this.#keys?.replace(message.tokenKeys);
         break;
@@ -173,45 +171,45 @@ export class MediaEnd {
   }
 
   #greeted(tokenKeys: readonly TokenKey[]): void {
-    this.#awaitNoLonger();
+    this.#cancelAwait();
     if (this.#keys === null) this.#keys = new TokenKeys(tokenKeys);
     else this.#keys.replace(tokenKeys);
     this.#stage = 'bringing';
-    this.#left = this.#service.bring();
-    this.#bring();
+    this.#left = this.#service.describeLegs();
+    this.#sendOpenLegs();
     this.#started.resolve();
   }
 
-  /** So many legs a turn. */
-  #bring(): void {
+  /** Sends a bounded number of legs per turn. */
+  #sendOpenLegs(): void {
     if (this.#stage !== 'bringing' || this.#link?.isCongested !== false) return;
     const legs = this.#left.splice(0, linkBroughtMax);
     if (legs.length > 0) {
       this.#link.send({ kind: 'bring', legs });
-      if (this.#left.length > 0) return this.#bringSoon();
+      if (this.#left.length > 0) return this.#scheduleOpenLegs();
     }
     this.#link.send({ kind: 'brought' });
     this.#stage = 'linked';
     this.#service.linked();
-    this.#sayListening();
+    this.#sendListening();
   }
 
-  #bringSoon(): void {
-    if (this.#isBringDue) return;
-    this.#isBringDue = true;
+  #scheduleOpenLegs(): void {
+    if (this.#isSendingDue) return;
+    this.#isSendingDue = true;
     setImmediate(() => {
-      this.#isBringDue = false;
-      this.#bring();
+      this.#isSendingDue = false;
+      this.#sendOpenLegs();
     });
   }
 
   #drained(): void {
-    if (this.#stage === 'bringing') this.#bringSoon();
+    if (this.#stage === 'bringing') this.#scheduleOpenLegs();
     else if (this.#stage === 'linked') this.#service.linkDrained();
   }
 
-  /** Its capacity is known before its address is. */
-  #sayListening(): void {
+  /** Sends the capacity before the address. */
+  #sendListening(): void {
     if (this.#process === null || this.#address === null) return;
     const { advertise } = this.#process;
     this.#sendCounts();
@@ -222,7 +220,7 @@ export class MediaEnd {
     if (this.#stage === 'linked') this.#batch.flush();
   }
 
-  /** One that does not listen yet reads the files when it does. */
+  /** Before it listens there is nothing to reload: it reads the files when it does. */
   #reloadTls(question: number): void {
     const problem = this.#process?.reloadTls()?.slice(0, sentenceCharactersMax) ?? null;
     this.#sendCounts();
@@ -252,11 +250,11 @@ export class MediaEnd {
   #finish(): void {
     this.#isOver = true;
     this.#stopTallies();
-    this.#awaitNoLonger();
+    this.#cancelAwait();
     this.#service.end();
   }
 
-  #awaitNoLonger(): void {
+  #cancelAwait(): void {
     this.#cancelGiveUp?.();
     this.#cancelGiveUp = null;
   }

@@ -40,7 +40,6 @@ export const mediaLogBounds: LinkLogBounds = {
   charactersMax: linkLogCharactersMax,
 };
 
-/** To a media process on another machine. */
 export const mediaPsk: PskKind = {
   identity: 'reveille-media',
   peer: 'media process',
@@ -50,7 +49,7 @@ export const mediaPsk: PskKind = {
   handshakesPerAddressMax: linkHandshakesPerAddressMax,
 };
 
-/** The language of the end that `read` reads for. */
+/** The message codec of the end whose messages `read` parses. */
 export function mediaLanguage<Received>(read: ReadMessage<Received>): LinkLanguage<object, Received> {
   return {
     encode: encodeLinkMessage,
@@ -59,7 +58,6 @@ export function mediaLanguage<Received>(read: ReadMessage<Received>): LinkLangua
   };
 }
 
-/** Sends a media process away that is not wanted, with a sentence. Never throws. */
 export function declineMedia(stream: Duplex, clock: Clock, sentence: string): void {
   const declined: ServerMessage = { kind: 'declined', version: linkVersion, sentence };
   declineLink(stream, clock, mediaLinkBounds, encodeLinkMessage(declined));

@@ -1,8 +1,8 @@
 /**
- * The leg service as the media process has it, and the legs that are open at it: it checks tokens itself, and asks the
- * server for all else. A leg is open at once; if the server will not have it, a close follows, as at the end of its call.
- * An admitted leg goes by the number that the server gave, so that nothing is opened but what was granted. While there is no
- * link legs stay, and newcomers wait; the next core is brought the legs. Source: calls-and-media.md, Legs; scale-out.md, Edges.
+ * The leg service in the media process, and its open legs. It checks tokens itself, and asks the server for everything else. A leg is
+ * open at once; if the server rejects it, a close follows, as at the end of its call. Each admitted leg has the number that the server
+ * assigned, so that only granted legs can be opened. While there is no link, legs stay and newcomers wait; the next core adopts the
+ * legs. Source: calls-and-media.md, Legs; scale-out.md, Edges.
  */
 import { completesWithin, type Clock } from '../../lib/clock.ts';
 import { deferred } from '../../lib/deferred.ts';
@@ -36,37 +36,36 @@ import { RemoteLeg, type RemoteLegDeps } from './remote-leg.ts';
 export interface RemoteLegServiceDeps {
   readonly clock: Clock;
   send(message: MediaMessage): void;
-  /** The server does not read as fast as this end sends. */
+  /** The server reads more slowly than this end sends. */
   isCongested(): boolean;
   /** Null: the server has not sent them yet. */
   keys(): TokenKeys | null;
 }
 
-/** From the server to it. */
 type LegServiceMessage = Extract<
   ServerMessage,
   { readonly kind: 'admitted' | 'refused' | 'elsewhere' | 'heard' | 'tell' | 'close' }
 >;
 type LegServiceAnswer = Exclude<LegServiceMessage, { readonly kind: 'tell' | 'close' }>;
 
-/** Questions about tokens of keys that this end does not know; beyond them such a token is answered 503. */
+/** Rate of questions about tokens with unknown keys; beyond it such a token is answered 503. */
 const keyAsks: Rate = { perSecond: 20, burst: 100 };
 
 export class RemoteLegService implements LegService {
   readonly #deps: RemoteLegServiceDeps;
   readonly #questions: OpenAsks<{ readonly leg: LegServiceAnswer }, 'unanswered'>;
-  /** By the very object that was handed out, until it is used. */
+  /** By the admission object that was handed out, until it is used. */
   #grants = new WeakMap<object, { readonly number: number; readonly admitted: AdmittedLeg }>();
   readonly #legDeps: RemoteLegDeps;
   readonly #open = new Set<RemoteLeg>();
   /** Open legs by their numbers; empty while there is no link. */
   readonly #byNumber = new Map<number, RemoteLeg>();
   readonly #waiting = new Set<RemoteLeg>();
-  /** Legs that are gone behind a report of the end of their call, which a core may have lost. The one that went first is the first. */
+  /** Closed legs that reported the end of their call, which a core may have lost; oldest first. */
   #ended = new Set<RemoteLeg>();
   readonly #keyAsks: TokenBucket;
   #stage: 'away' | 'linked' | 'over' = 'away';
-  /** The next link is there, or none follows. */
+  /** Resolves with the next link, or when none follows. */
   #nextLink = deferred();
 
   constructor(deps: RemoteLegServiceDeps) {
@@ -95,7 +94,7 @@ export class RemoteLegService implements LegService {
     return this.#ask('device', (question) => ({ kind: 'admit-device', question, token }));
   }
 
-  /** A text longer than a request can be is cut: it is nobody's key, and no session. */
+  /** A text longer than a request is cut: it is no valid key and no session. */
   admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, AdmissionRefusal>> {
     const shown = { key: cut(key), sessionId: sessionId === null ? null : cut(sessionId) };
     return this.#ask('bridge', (question) => ({ kind: 'admit-bridge', question, ...shown }));
@@ -105,7 +104,7 @@ export class RemoteLegService implements LegService {
     return this.#ask('viewer', (question) => ({ kind: 'admit-viewer', question, ticket: cut(ticket) }));
   }
 
-  /** An admission opens one leg: with another one of it, it is null. */
+  /** An admission opens one leg; null if it was used before. */
   openDeviceLeg(admission: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
     return this.#openLeg(admission, leg);
   }
@@ -133,7 +132,7 @@ export class RemoteLegService implements LegService {
     }
   }
 
-  /** The server reads again: legs send what they had to keep, until it reads no more. */
+  /** The server reads again: waiting legs send their queued reports, until the link is congested. */
   linkDrained(): void {
     for (const leg of this.#waiting) {
       if (!leg.catchUp()) return;
@@ -141,13 +140,13 @@ export class RemoteLegService implements LegService {
     }
   }
 
-  /** The server cannot be reached: legs stay as they are, for the next link. */
+  /** The server cannot be reached: legs stay for the next link. */
   linkEnded(): void {
     if (this.#stage === 'linked') this.#nextLink = deferred();
     this.#stage = 'away';
     this.#grants = new WeakMap();
     this.#questions.failAll();
-    const gone = [...this.#ended, ...this.#waiting].filter((leg) => !this.#open.has(leg) && leg.hasEndToSay);
+    const gone = [...this.#ended, ...this.#waiting].filter((leg) => !this.#open.has(leg) && leg.hasUnconfirmedEnd);
     this.#ended = new Set(gone);
     this.#waiting.clear();
     this.#byNumber.clear();
@@ -155,10 +154,10 @@ export class RemoteLegService implements LegService {
   }
 
   /**
-   * The legs for the server of a new link, in the order of the numbers that they have from now on, those of calls first. To be
-   * followed by `linked` when all are sent.
+   * Describes the legs for the server of a new link, in the order of their new numbers, those with calls first. Call `linked` when all
+   * are sent.
    */
-  bring(): BroughtLeg[] {
+  describeLegs(): BroughtLeg[] {
     const described = [...this.#open, ...this.#ended].flatMap((leg) => {
       const brought = leg.describe();
       if (brought !== null) return [{ leg, brought }];
@@ -174,7 +173,7 @@ export class RemoteLegService implements LegService {
     return inOrder.map(({ brought }) => brought);
   }
 
-  /** The server knows all legs: what they had to say goes, and newcomers are asked for. */
+  /** The server knows all legs: queued reports are sent, and newcomers are admitted. */
   linked(): void {
     this.#stage = 'linked';
     for (const leg of this.#waiting) if (leg.number === 0) this.#waiting.delete(leg);
@@ -182,21 +181,20 @@ export class RemoteLegService implements LegService {
     this.#nextLink.resolve();
   }
 
-  /** No server has come back in time: the legs are sent away. */
+  /** No server has returned in time: closes the legs. */
   giveUp(): void {
     this.#waiting.clear();
     this.#ended.clear();
     for (const leg of this.#open) this.#close(leg, 'drain');
   }
 
-  /** There is no other link: nobody is let in any more. */
+  /** No other link follows: no leg is admitted any more. */
   end(): void {
     this.#stage = 'over';
     this.#nextLink.resolve();
     this.giveUp();
   }
 
-  /** False: there is no server to be asked. */
   async #isLinkedInTime(): Promise<boolean> {
     if (this.#stage === 'away')
       await completesWithin(this.#deps.clock, legAdmissionMsMax, this.#nextLink.promise);
@@ -206,9 +204,9 @@ export class RemoteLegService implements LegService {
   #left(leg: RemoteLeg): void {
     this.#open.delete(leg);
     this.#byNumber.delete(leg.number);
-    if (leg.hasEndToSay) this.#ended.add(leg);
+    if (leg.hasUnconfirmedEnd) this.#ended.add(leg);
     for (const oldest of this.#ended) {
-      if (oldest.hasEndToSay) return;
+      if (oldest.hasUnconfirmedEnd) return;
       this.#ended.delete(oldest);
     }
   }
@@ -218,7 +216,7 @@ export class RemoteLegService implements LegService {
     leg.close(reason);
   }
 
-  /** The server has a new key before this end: it is asked, but not by strangers as often as they like. */
+  /** The server may have a newer key than this end, so it is asked, but at a limited rate, since strangers can trigger it. */
   #mayAskOfKey(): boolean {
     return acquireTokens(this.#keyAsks, keyAsks, this.#deps.clock.monotonicMs()) === 0;
   }
@@ -238,7 +236,6 @@ export class RemoteLegService implements LegService {
     return succeed(admitted.admission as AdmissionOf<Kind>);
   }
 
-  /** Null: no answer came in time. */
   async #question(messageOf: (question: number) => MediaMessage): Promise<LegServiceAnswer | null> {
     const answer = await this.#questions.ask('leg', legAdmissionMsMax, (question) => {
       this.#deps.send(messageOf(question));
@@ -258,7 +255,7 @@ export class RemoteLegService implements LegService {
   }
 }
 
-/** A call that has its legs is not offered to an idle bridge. */
+/** Legs with calls come first, so that a call that has its legs is not offered to an idle bridge. */
 function rankOf(brought: BroughtLeg): number {
   return brought.sessionId === null ? 1 : 0;
 }

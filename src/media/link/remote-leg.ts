@@ -1,6 +1,6 @@
 /**
- * An open leg in the media process, whose words cross the link (remote-leg-service.ts). It outlives links: the next one brings
- * it, and what it had to say meanwhile. Source: calls-and-media.md, Legs; scale-out.md, Edges.
+ * An open leg in the media process, whose reports cross the link (remote-leg-service.ts). It outlives links: the next core adopts it,
+ * and receives the reports queued meanwhile. Source: calls-and-media.md, Legs; scale-out.md, Edges.
  */
 import type { Clock } from '../../lib/clock.ts';
 import {
@@ -19,44 +19,41 @@ import type { CallLeg, OpenBridgeLeg } from '../../core/ports/leg-service.ts';
 
 export interface RemoteLegDeps {
   readonly clock: Clock;
-  /** Those that have to say something when the link has drained. */
+  /** Legs with reports to send when the link has drained. */
   readonly waiting: Set<RemoteLeg>;
   send(message: MediaMessage): void;
-  /** Also while there is no link. */
+  /** True also while there is no link. */
   isCongested(): boolean;
-  /** It is gone: its socket has said so. */
+  /** The leg has ended: its socket is closed. */
   left(leg: RemoteLeg): void;
 }
 
 type LegReport = Extract<MediaMessage, { readonly kind: 'report' | 'answer' | 'uncarried' }>;
 
 /**
- * An open leg, of a bridge, and so of a device and of a viewer, who say less. What its socket says crosses the link, at
- * most once a second that it is alive. While the server does not read, its words wait here and not in the link, which
- * carries those of all legs.
+ * An open leg of a bridge, and of a device or a viewer, which report less. Its reports cross the link; signs of life at most once a
+ * second. While the server does not read, reports are queued here and not in the link, which all legs share.
  */
 export class RemoteLeg implements OpenBridgeLeg {
-  /** By it the server knows the leg over the present link; 0: it does not. */
+  /** Number of the leg on the present link; 0: the server does not know it. */
   number: number;
   readonly #leg: CallLeg;
   readonly #deps: RemoteLegDeps;
   readonly #admitted: AdmittedLeg;
   #isOpen = true;
-  /** The call that a bridge has been given. */
   #sessionId: SessionId | null = null;
-  /** The latest state that it knows its call in. */
   #state: CallState = 'issued';
-  /** Monotonic: before it such a sign does not cross again. */
+  /** Monotonic times before which such a sign of life is not sent again. */
   #mediaDueMs = -Infinity;
   #pingDueMs = -Infinity;
-  /** Reports for a link that is congested, oldest first. */
-  #unsaid: LegReport[] = [];
-  #isGoneUnsaid = false;
-  /** The last one about its call that has crossed; null: none has. */
+  /** Reports that wait for a congested link, oldest first. */
+  #queued: LegReport[] = [];
+  #isEndQueued = false;
+  /** The last report about its call that was sent; null: none. */
   #reported: Extract<LegReport, { readonly kind: 'report' }> | null = null;
   /** Monotonic. */
   #reportedMs = 0;
-  /** Monotonic: until then it may answer the present question to a bridge; and one that a core before this one has asked. */
+  /** Monotonic deadlines: for the bridge's answer to the present question, and for one that a previous core asked. */
   #askedUntilMs = -Infinity;
   #staleUntilMs = -Infinity;
 
@@ -69,25 +66,25 @@ export class RemoteLeg implements OpenBridgeLeg {
   }
 
   report(report: CallReport, about: string | null = null): void {
-    if (report.kind === 'progress') this.#learn(report.state);
-    // A longer one names no session, cut or whole.
+    if (report.kind === 'progress') this.#advanceState(report.state);
+    // A longer text names no session, whole or cut.
     const named = about?.slice(0, sessionCharactersMax) ?? null;
-    this.#say({ kind: 'report', leg: this.number, report, about: named });
+    this.#sendOrEnqueue({ kind: 'report', leg: this.number, report, about: named });
   }
 
   answerAssignment(accepted: boolean): void {
     this.#askedUntilMs = -Infinity;
     const isStale = this.#deps.clock.monotonicMs() < this.#staleUntilMs;
     this.#staleUntilMs = -Infinity;
-    if (!isStale) this.#say({ kind: 'answer', leg: this.number, accepted });
+    if (!isStale) this.#sendOrEnqueue({ kind: 'answer', leg: this.number, accepted });
   }
 
   cannotCarry(why: ReservationRefusal): void {
     this.#askedUntilMs = -Infinity;
-    this.#say({ kind: 'uncarried', leg: this.number, why });
+    this.#sendOrEnqueue({ kind: 'uncarried', leg: this.number, why });
   }
 
-  /** One that does not cross is followed by others. */
+  /** Sends at most one sign of life of each kind a second; drops it while the link is congested. */
   alive(by: AliveSign): void {
     const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs < (by === 'media' ? this.#mediaDueMs : this.#pingDueMs) || !this.#isOpen) return;
@@ -101,50 +98,50 @@ export class RemoteLeg implements OpenBridgeLeg {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#deps.left(this);
-    this.#isGoneUnsaid = true;
+    this.#isEndQueued = true;
     if (this.#mustWait) this.#deps.waiting.add(this);
     else this.catchUp();
   }
 
-  /** By the server. A state that it knows by now is not repeated: a core that comes back says it again, or an earlier one. */
+  /** Message of the server. A state that is already known is not repeated: a new core may send it, or an earlier one, again. */
   notify(message: LegMessage): void {
     if (message.kind === 'assign') this.#askedUntilMs = this.#deps.clock.monotonicMs() + bridgeAnswerMsMax;
     else if (message.kind === 'start') this.#sessionId = message.sessionId;
-    else if (!this.#learn(message.state)) return;
+    else if (!this.#advanceState(message.state)) return;
     this.#leg.notify(message);
   }
 
-  /** By the server, or because no core has come back. */
+  /** Closed by the server, or because no core has returned. */
   close(reason: LegCloseReason): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#leg.close(reason);
   }
 
-  /** Says what it kept. False: the link is congested again. */
+  /** Sends the queued reports. False: the link is congested again. */
   catchUp(): boolean {
-    for (const report of this.#unsaid.splice(0)) {
-      if (this.#deps.isCongested()) this.#unsaid.push(report);
-      else this.#cross(report);
+    for (const report of this.#queued.splice(0)) {
+      if (this.#deps.isCongested()) this.#queued.push(report);
+      else this.#sendReport(report);
     }
     if (this.#mustWait) return false;
-    if (this.#isGoneUnsaid) this.#deps.send({ kind: 'gone', leg: this.number });
-    this.#isGoneUnsaid = false;
+    if (this.#isEndQueued) this.#deps.send({ kind: 'gone', leg: this.number });
+    this.#isEndQueued = false;
     return true;
   }
 
-  /** The link has ended: what it carried last may have been lost with the core. */
+  /** The link has ended: reports sent last may be lost with the core, and are queued again. */
   forget(): void {
     this.number = 0;
-    this.#isGoneUnsaid = !this.#isOpen;
+    this.#isEndQueued = !this.#isOpen;
     this.#staleUntilMs = this.#askedUntilMs;
-    this.#unsaid = this.#unsaid.filter(({ kind }) => kind === 'report');
-    if (this.#reported !== null) this.#unsaid.unshift(this.#reported);
+    this.#queued = this.#queued.filter(({ kind }) => kind === 'report');
+    if (this.#reported !== null) this.#queued.unshift(this.#reported);
     this.#reported = null;
-    if (this.#unsaid.length > 0) this.#deps.waiting.add(this);
+    if (this.#queued.length > 0) this.#deps.waiting.add(this);
   }
 
-  /** The leg as it is brought to the next core; null: it was still coming, and comes again. */
+  /** The leg as the next core adopts it; null: it was still connecting, and reconnects. */
   describe(): BroughtLeg | null {
     const admitted = this.#admitted;
     switch (admitted.kind) {
@@ -162,9 +159,9 @@ export class RemoteLeg implements OpenBridgeLeg {
     }
   }
 
-  /** It has reported the end of its call, a moment ago or while no core was there. */
-  get hasEndToSay(): boolean {
-    return this.#unsaid.some(isEnd) || this.#hasJustEnded;
+  /** It reported the end of its call a moment ago, or that report is still queued. */
+  get hasUnconfirmedEnd(): boolean {
+    return this.#queued.some(isEnd) || this.#hasJustEnded;
   }
 
   get #hasJustEnded(): boolean {
@@ -172,22 +169,22 @@ export class RemoteLeg implements OpenBridgeLeg {
     return isRecent && this.#reported !== null && isEnd(this.#reported);
   }
 
-  /** False: it knows that, or a later one. */
-  #learn(state: CallState): boolean {
+  /** False: it knows this state or a later one. */
+  #advanceState(state: CallState): boolean {
     const isNew = callStates.indexOf(state) > callStates.indexOf(this.#state);
     if (isNew) this.#state = state;
     return isNew;
   }
 
-  #say(report: LegReport): void {
+  #sendOrEnqueue(report: LegReport): void {
     if (!this.#isOpen) return;
-    if (!this.#mustWait) return this.#cross(report);
-    if (this.#unsaid.length >= legReportsWaitingMax) this.#unsaid.shift();
-    this.#unsaid.push(report);
+    if (!this.#mustWait) return this.#sendReport(report);
+    if (this.#queued.length >= legReportsWaitingMax) this.#queued.shift();
+    this.#queued.push(report);
     this.#deps.waiting.add(this);
   }
 
-  #cross(report: LegReport): void {
+  #sendReport(report: LegReport): void {
     if (report.kind === 'report') {
       this.#reported = report;
       this.#reportedMs = this.#deps.clock.monotonicMs();
@@ -195,9 +192,9 @@ export class RemoteLeg implements OpenBridgeLeg {
     this.#deps.send({ ...report, leg: this.number });
   }
 
-  /** Nothing of it overtakes what waits already. */
+  /** Reports stay in order: none overtakes a queued one. */
   get #mustWait(): boolean {
-    return this.#unsaid.length > 0 || this.#deps.isCongested();
+    return this.#queued.length > 0 || this.#deps.isCongested();
   }
 }
 
@@ -205,5 +202,5 @@ function isEnd(report: LegReport): boolean {
   return report.kind === 'report' && report.report.kind === 'end';
 }
 
-/** More than a session's id has, and far less than a bridge could write. */
+/** Longer than any session id, and a bound on what a bridge can write. */
 const sessionCharactersMax = 64;

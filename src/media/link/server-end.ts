@@ -1,7 +1,7 @@
 /**
- * The server's end of the link: admissions and reports of legs, what the media process counts and logs, and the server's
- * requests to it. When the link ends, every leg of it is gone. Messages are checked as a stranger's: the process that
- * decodes what phones send may be in one's hand. Source: calls-and-media.md, The media process.
+ * The server's end of the link: admissions and reports of legs, counts and log lines of the media process, and the server's requests to
+ * it. When the link ends, every leg on it ends. Messages are validated as those of a stranger: the process that decodes video of phones
+ * may be compromised. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
@@ -30,33 +30,31 @@ import { applyTally } from './link-telemetry.ts';
 export interface ServerEndDeps {
   readonly clock: Clock;
   readonly service: CoreLegService;
-  /** The `media_url` of the process where the call is; null: it is at this one. */
+  /** The `media_url` of the process that has the call; null: this one. */
   elsewhere(sessionId: SessionId): string | null;
-  /** The number of the media process. */
   readonly process: number;
   readonly telemetry: MediaTelemetry;
   readonly progress: LoopProgress;
   readonly log: Log;
-  /** The media process checks tokens by those that are live. */
+  /** The media process checks tokens against the live ones. */
   readonly keys: TokenKeys;
-  /** It has come. `instance`: of its process, the same each time that it connects. */
+  /** The hello has arrived. `instance`: identifies the process, the same on every connection. */
   onHello(instance: string): void;
-  /** When it listens, and about once a second. */
+  /** Called when it listens, and about once a second. */
   onCounts(): void;
-  /** Once, whoever ended it; every leg is gone by then. `fault`: a sentence; null: one of the two hung up in order. */
+  /** Called once, after every leg has ended. `fault`: a sentence; null: an orderly end by either side. */
   onEnd(fault: string | null): void;
 }
 
-/** What a media process says when it listens. */
 export interface MediaListening {
   readonly address: MediaAddress;
-  /** Its origins for clients, comma separated, by its own settings; null: it has none. */
+  /** Public origins from its own settings, comma separated; null: none. */
   readonly advertise: string | null;
 }
 
 export class ServerEnd {
   readonly #listening = deferred<MediaListening>();
-  /** Where it listens. Rejects with the media process's reason why it cannot, or with the end of the link. */
+  /** Its address. Rejects with the reason that it cannot listen, or with the end of the link. */
   readonly listening = this.#listening.promise;
   readonly #deps: ServerEndDeps;
   readonly #link: Link<ServerMessage, MediaMessage>;
@@ -93,12 +91,12 @@ export class ServerEnd {
     send({ kind: 'hello', version: linkVersion, tokenKeys: deps.keys.export() });
   }
 
-  /** After every change of the keys, and before a token of a new one is handed out. */
+  /** Must be called after every change of the keys, before a token of a new one is issued. */
   updateKeys(): void {
     this.#link.send({ kind: 'keys', tokenKeys: this.#deps.keys.export() });
   }
 
-  /** Resolves to why it keeps the certificate that it has; null: it has read the files again. */
+  /** Resolves to the reason to keep the current certificate; null: the files were reloaded. */
   async reloadTls(): Promise<string | null> {
     const reloaded = await this.#asks.ask('reload-tls', linkViewMsMax, (question) => {
       this.#link.send({ kind: 'reload-tls', question });
@@ -107,14 +105,14 @@ export class ServerEnd {
     return reloaded.ok ? reloaded.value : 'the media process does not answer';
   }
 
-  /** It takes no more connections. Resolves when its legs are gone, or the link has ended, which one that does not listen yet does. */
+  /** Accepts no more connections. Resolves when its legs have ended, or the link has; before it listens, ends the link. */
   drain(): Promise<void> {
     if (this.#stage !== 'listening') return this.end();
     this.#link.send({ kind: 'drain' });
     return this.#drained.promise;
   }
 
-  /** Null: there is no such session, or no answer in time. */
+  /** Null: no such session, or no answer in time. */
   async view(sessionId: SessionId): Promise<MediaView | null> {
     if (this.#stage !== 'listening') return null;
     const view = await this.#asks.ask('view', linkViewMsMax, (question) => {
@@ -124,12 +122,12 @@ export class ServerEnd {
     return view.ok ? view.value : null;
   }
 
-  /** As of a second ago; null: it has said nothing yet, or the link has ended. */
+  /** At most about a second old; null: none yet, or the link has ended. */
   counts(): MediaProcessCounts | null {
     return this.#counts;
   }
 
-  /** What was sent before still goes. Resolves when the link has ended. */
+  /** Messages sent before are still delivered. Resolves when the link has ended. */
   end(): Promise<void> {
     return this.#link.end();
   }
@@ -142,9 +140,9 @@ export class ServerEnd {
       case 'heartbeat':
         break;
       case 'bring':
-        return this.#legs.bring(message.legs);
+        return this.#legs.adopt(message.legs);
       case 'brought':
-        this.#legs.brought();
+        this.#legs.completeAdoption();
         break;
       case 'listening':
         this.#stage = 'listening';
@@ -183,7 +181,7 @@ export class ServerEnd {
       case 'open':
         return this.#legs.open(message.leg);
       case 'gone':
-        this.#legs.gone(message.leg);
+        this.#legs.legClosed(message.leg);
         break;
       default:
         return this.#legs.received(message);

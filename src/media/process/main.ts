@@ -1,8 +1,7 @@
 /**
- * The media process of a server on the same machine. Started by the server itself, it has the link of its legs at descriptor 3
- * and ends with it; started by the supervisor of a site, it connects to the core, and again whenever the link has ended. It ends
- * by no signal that whoever stops a service sends to all of its processes: its parent sees to the order. Source: running.md,
- * Stopping; scale-out.md, Edges.
+ * The media process of a server on the same machine. Started by the server, it has the link at descriptor 3 and ends with it; started by
+ * the supervisor of a site, it connects to the core, and reconnects when a link ends. It ignores the signals that a service manager
+ * sends to all processes of a service: its parent controls the order of the stop. Source: running.md, Stopping; scale-out.md, Edges.
  */
 import { Socket } from 'node:net';
 import { closeSync, constants, fstatSync, readdirSync, readFileSync } from 'node:fs';
@@ -22,13 +21,13 @@ import { TranscoderPool } from '../transcoding/transcoder-pool.ts';
 import { startMediaServer, type RunningMediaServer } from './media-server.ts';
 
 const linkDescriptor = 3;
-/** Standard input and outputs, the link, and the stream to the server that supervises it. */
+/** Standard input and outputs, the link, and the stream to the supervising server. */
 const givenDescriptors = childDescriptor + 1;
-/** Between the end of a link to a core of this machine and the next try to connect. */
+/** Delay between the end of a link to a local core and the next attempt to connect. */
 const connectMs = 50;
 const closeOnExec = 0o2000000;
 
-// Nobody reads it any more when the server has died first.
+// The pipe breaks if the server has died first.
 process.stderr.on('error', () => undefined);
 // Without a listener, SIGUSR1 opens Node's inspector.
 process.on('SIGUSR1', () => undefined);
@@ -42,33 +41,33 @@ const parent = followParent<MediaChildKind>({
   progress,
   release: readVersion(),
   ordered: () => undefined,
-  stop: () => void leave(null),
-  orphaned: (fault) => void leave(fault),
+  stop: () => void drainAndEnd(null),
+  orphaned: (fault) => void drainAndEnd(fault),
 });
 
-/** When its parent is gone without a word, its legs are still sent away in order. */
-async function leave(fault: string | null): Promise<void> {
-  if (fault !== null) lastWords(fault);
+/** If its parent dies without notice, its legs are still closed in order. */
+async function drainAndEnd(fault: string | null): Promise<void> {
+  if (fault !== null) writeReason(fault);
   await server?.drain();
-  vanish();
+  killSelf();
 }
 
-/** A thread may be in native code, where an exit waits for it or aborts; nothing of ours is left to be done. */
-function vanish(): void {
+/** SIGKILL, because an exit waits for a thread in native code, or aborts; nothing is left to be done. */
+function killSelf(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Why this process ends, for the server's log: the link is gone by now, or may not bring it. */
-function lastWords(sentence: string): void {
+/** Writes why this process ends to stderr, for the server's log: the link has ended, or may not deliver it. */
+function writeReason(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
 
 try {
-  closeInherited();
+  closeInheritedDescriptors();
   const { corePath, ...settings } = await parent.begun;
   const end =
     corePath === null
-      ? new MediaEnd({ clock, progress, onEnd: (fault) => void leave(fault) })
+      ? new MediaEnd({ clock, progress, onEnd: (fault) => void drainAndEnd(fault) })
       : new MediaEnd({ clock, progress, awayMsMax: mediaAwayMsMax, onEnd: () => linkEnded.resolve() });
   const { log } = end;
   if (corePath === null) {
@@ -86,10 +85,10 @@ try {
         clock,
         log,
         onWedged: (sentence) => {
-          // The link ends behind the sentence, and with it the process.
+          // The link ends after the sentence is sent, and the process with it.
           log.error({}, sentence);
-          lastWords(sentence);
-          void end.end().then(() => leave(null));
+          writeReason(sentence);
+          void end.end().then(() => drainAndEnd(null));
         },
       }),
   });
@@ -97,11 +96,11 @@ try {
   if (corePath !== null) await keepLinked(end, corePath);
 } catch (error) {
   const sentence = messageOf(error);
-  lastWords(sentence);
+  writeReason(sentence);
   await parent.failed(sentence);
 }
 
-/** As long as this process is there. The core itself logs the ends of its links. */
+/** Runs as long as this process. The core logs the ends of its links. */
 async function keepLinked(end: MediaEnd, corePath: string): Promise<never> {
   for (;;) {
     const link = await connectLocally(corePath).catch(() => null);
@@ -115,25 +114,25 @@ async function keepLinked(end: MediaEnd, corePath: string): Promise<never> {
 }
 
 /**
- * Closes what this process was not given, before it reads a byte of a stranger's: descriptors that the server opened
- * without close-on-exec, as LMDB opens its files. Linux alone hands them down: on macOS the system closes them for every
- * child of Node, and on Windows a handle is inherited by name only. Throws, with a sentence for the operator, when it
- * cannot: then it must not go on. Source: docs/media.md, What the media process holds.
+ * Closes descriptors that this process should not have, before it reads a byte of a stranger: those that the server opened without
+ * close-on-exec, as LMDB does. Only Linux passes them on: on macOS the system closes them for every child of Node, and on Windows
+ * handles are inherited by name only. Throws a sentence for the operator if it cannot; the process must then not continue. Source:
+ * docs/media.md, Secrets in the media process.
  */
-function closeInherited(): void {
+function closeInheritedDescriptors(): void {
   if (process.platform !== 'linux') return;
   try {
     for (const descriptor of readdirSync('/proc/self/fd').map(Number))
       if (descriptor >= givenDescriptors && isInherited(descriptor)) closeSync(descriptor);
   } catch (cause) {
-    const sentence = `the media process cannot close the descriptors of its server: ${messageOf(cause)}`;
+    const sentence = `media process: cannot close inherited descriptors: ${messageOf(cause)}`;
     throw new Error(sentence, { cause });
   }
 }
 
 /**
- * Node opens files to close on exec: a descriptor that does not has come from the server. Node marks the lowest descriptors so as well
- * when it starts; a file among them that is open both ways is the server's too, since Node itself only reads files by now.
+ * Node opens files with close-on-exec: a descriptor without it comes from the server. At start Node sets it on the lowest descriptors
+ * as well; a regular file among them that is open for reading and writing is the server's too, since Node only reads files by then.
  */
 function isInherited(descriptor: number): boolean {
   try {
@@ -142,7 +141,7 @@ function isInherited(descriptor: number): boolean {
     const isBothWays = (flags & constants.O_RDWR) !== 0 && fstatSync(descriptor).isFile();
     return isBothWays || (flags & closeOnExec) === 0;
   } catch (error) {
-    // Closed since it was listed, as the list itself is.
+    // Closed since it was listed, as the listing's own descriptor is.
     if (error instanceof Error && 'code' in error && (error.code === 'EBADF' || error.code === 'ENOENT'))
       return false;
     throw error;

@@ -1,6 +1,6 @@
 /**
- * The media process put together: workers, the relay between legs, and the listener, behind the leg service
- * that the link brings. It lives as long as its link. Source: calls-and-media.md, The media process.
+ * Assembles the media process: workers, relay and listener, behind the leg service of the link. It lives as long as its link. Source:
+ * calls-and-media.md, The media process.
  */
 import { type Clock, completesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
@@ -18,22 +18,20 @@ export interface MediaServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly end: MediaEnd;
-  /** Starts the workers; a test has none. */
   readonly openTranscoders: (settings: MediaProcessSettings) => Promise<Transcoders>;
 }
 
 export interface RunningMediaServer {
-  /** Real, also when port 0 was asked for. */
   readonly address: MediaAddress;
-  /** Reads the certificate's files again. Returns why the one in force stays; null: it is replaced. */
+  /** Reloads the certificate. Returns the reason to keep the current one; null: it was replaced. */
   reloadTls(): string | null;
-  /** Takes no more connections. Resolves when the legs that were told to go are gone, or are waited for no longer. */
+  /** Accepts no more connections. Resolves when the closed legs have ended, or after a timeout. */
   drain(): Promise<void>;
-  /** Ends the workers between two frames, and closes what is left. */
+  /** Stops the workers between two frames, and closes everything left. */
   close(): Promise<void>;
 }
 
-/** Rejects, with everything closed again, when it cannot listen; the error is a sentence for the operator. */
+/** Rejects, with everything closed again, if it cannot listen; the error is a sentence for the operator. */
 export async function startMediaServer(
   settings: MediaProcessSettings,
   { clock, log, end, openTranscoders }: MediaServerDeps,

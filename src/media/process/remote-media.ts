@@ -1,6 +1,6 @@
 /**
- * A media process on a machine of its own: `reveille serve --only media`. It connects to its server's gate, serves as long
- * as the link lasts, and connects again. Its settings and its log are its own. Source: calls-and-media.md, The media process.
+ * A media process on another machine: `reveille serve --only media`. It connects to its server's gate, serves while the link lasts, and
+ * reconnects. It has its own settings and log. Source: calls-and-media.md, The media process.
  */
 import { type Clock, completesWithin } from '../../lib/clock.ts';
 import { deferred } from '../../lib/deferred.ts';
@@ -18,9 +18,7 @@ export interface RemoteMediaDeps extends Pick<MediaServerDeps, 'openTranscoders'
   readonly clock: Clock;
   readonly log: Log;
   readonly server: { readonly host: string; readonly port: number };
-  /** Shared with the server. */
   readonly key: Buffer;
-  /** Each time it serves. */
   readonly onListening: (address: MediaAddress) => void;
 }
 
@@ -40,7 +38,7 @@ export class RemoteMedia {
     this.#restarts = new Restarts(deps.clock, { immediate: 0, msMin, msMax });
   }
 
-  /** Resolves when it was stopped. Rejects when it cannot listen, which trying again would not change. */
+  /** Resolves when it was stopped. Rejects if it cannot listen, which a retry would not change. */
   async run(): Promise<void> {
     const { clock, log } = this.#deps;
     while (!this.#isStopping) {
@@ -48,7 +46,7 @@ export class RemoteMedia {
       if (typeof linked === 'object') await this.#serve(linked);
       const waitMs = this.#restarts.died(typeof linked === 'object');
       if (typeof linked === 'string' && !this.#isStopping)
-        log.warn({ fault: linked, retry_ms: waitMs }, 'server: not linked; retrying');
+        log.warn({ fault: linked, retry_ms: waitMs }, 'media link: cannot connect to the server; will retry');
       await completesWithin(clock, waitMs, this.#stopped.promise);
     }
   }
@@ -62,14 +60,13 @@ export class RemoteMedia {
       );
   }
 
-  /** Sends its legs away, and ends. */
   stop(): void {
     this.#isStopping = true;
     this.#stopped.resolve();
     void this.#end?.end();
   }
 
-  /** The server has said hello. Rejects with a sentence, as when it is stopped meanwhile. */
+  /** Resolves after the server's hello. Rejects with a sentence, also if it is stopped meanwhile. */
   async #link(): Promise<LinkedEnd> {
     const { clock, server, key } = this.#deps;
     const connecting = connectPsk({ ...server, key }, mediaPsk, clock);
@@ -90,7 +87,6 @@ export class RemoteMedia {
     return { end, ended: ended.promise };
   }
 
-  /** Until the link ends. */
   async #serve({ end, ended }: LinkedEnd): Promise<void> {
     const { clock, log, onListening, openTranscoders } = this.#deps;
     const deps = { clock, log, end, openTranscoders };
@@ -102,7 +98,7 @@ export class RemoteMedia {
     this.#server = server;
     onListening(server.address);
     const fault = await ended;
-    if (!this.#isStopping) log.warn({ fault }, 'server: link ended');
+    if (!this.#isStopping) log.warn({ fault }, 'media link: ended; its legs are closed; will reconnect');
     await server.drain();
     this.#server = null;
     await server.close();
@@ -111,6 +107,6 @@ export class RemoteMedia {
 
 interface LinkedEnd {
   readonly end: MediaEnd;
-  /** A sentence; null: one of the two hung up in order. */
+  /** A sentence; null: an orderly end by either side. */
   readonly ended: Promise<string | null>;
 }

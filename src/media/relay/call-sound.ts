@@ -1,22 +1,21 @@
-/** The sound of a call, as its credentials say, and where a leg or a viewer differs from it. Source: calls-and-media.md, Legs. */
+/** The sound of a call by its credentials, and of legs or viewers that differ from it. Source: calls-and-media.md, Legs. */
 import type { CallMedia } from '../../model/call.ts';
 import type { SampleShape, SoundShape } from '../../model/media/sound.ts';
 import type { DeviceOutput, ViewerOutput } from './send-queue.ts';
-import { tellsItsShape } from './sound-route.ts';
+import { isSelfDescribing } from './sound-route.ts';
 
-/** `media`: null: no leg is there yet, and nothing is sent either. */
+/** `media`: null before the first leg, when nothing is sent. */
 export function soundOfCall(media: CallMedia | null): SoundShape {
   if (media === null) return { format: 'alaw', rate: 8000, channels: 1 };
   return { format: media.downAudio, rate: media.audioRate, channels: media.audioChannels };
 }
 
-/** Null: none. */
 export function soundTaken(out: DeviceOutput | ViewerOutput, call: SoundShape): SoundShape | null {
   if ('sendPicture' in out) return null;
   return out.sound === undefined && 'takes' in out ? call : (out.sound ?? null);
 }
 
-/** Of packets that do not tell. `taken`: by the device that sends them. */
+/** The sound shape of packets that do not describe themselves. `taken`: the sound that the sending device accepts. */
 export function soundSent(taken: SoundShape | null, call: SoundShape): SampleShape {
-  return taken === null || tellsItsShape(taken.format) ? call : taken;
+  return taken === null || isSelfDescribing(taken.format) ? call : taken;
 }

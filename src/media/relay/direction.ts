@@ -4,7 +4,7 @@
 import type { SampleShape } from '../../model/media/sound.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { FrameTally } from './session-stats.ts';
-import { type Hearer, SoundRoute } from './sound-route.ts';
+import { type SoundReceiver, SoundRoute } from './sound-route.ts';
 import type { KeyFrameRequest } from './source-video.ts';
 import { VideoDirection, type VideoSender } from './video-direction.ts';
 import type { SessionOverdue } from './overdue-frames.ts';
@@ -14,11 +14,9 @@ export interface DirectionDeps extends ReservationDeps {
   readonly overdue: SessionOverdue;
 }
 
-/** Of the leg that sends. */
 export interface SendingLeg extends VideoSender {
-  /** Its frames took too long to decode, time after time. */
+  /** Ends the call: its frames took too long to decode, repeatedly. */
   readonly endCall: () => void;
-  /** Its sound where the packets do not tell. */
   sound(): SampleShape;
 }
 
@@ -36,28 +34,27 @@ export class Direction {
       },
     };
     this.video = new VideoDirection({ ...deps, overdue }, tally, sender);
-    this.sound = new SoundRoute({ ...deps, overdue, tally, hearers: () => this.#hearers() });
+    this.sound = new SoundRoute({ ...deps, overdue, tally, receivers: () => this.#receivers() });
     this.#tally = tally;
     this.#sender = sender;
   }
 
-  /** `keyFrames`: by which the leg that sends is asked for some. */
-  take(
+  receive(
     keyFrames: KeyFrameRequest,
     header: FrameHeader,
     payload: Uint8Array<ArrayBuffer>,
     headerBytes: Uint8Array,
   ): void {
-    if (header.kind === 'video') return this.video.take(keyFrames, header, payload, headerBytes);
+    if (header.kind === 'video') return this.video.receive(keyFrames, header, payload, headerBytes);
     const { format, timestampMs } = header;
-    if (!this.sound.take({ format, timestampMs, payload }, headerBytes, this.#sender.sound()))
+    if (!this.sound.receive({ format, timestampMs, payload }, headerBytes, this.#sender.sound()))
       this.#tally.frame(this.video.leg === null ? 'no_receiver' : 'unsupported');
   }
 
-  #hearers(): Hearer[] {
-    return this.video.receivers.flatMap(({ hears, sendQueue, goesWithout }) => {
-      const sound = hears();
-      return sound === null ? [] : [{ sound, sendQueue, goesWithout }];
+  #receivers(): SoundReceiver[] {
+    return this.video.receivers.flatMap(({ acceptedSound, sendQueue, mediaUnavailable }) => {
+      const sound = acceptedSound();
+      return sound === null ? [] : [{ sound, sendQueue, mediaUnavailable }];
     });
   }
 }

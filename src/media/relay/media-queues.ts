@@ -1,7 +1,7 @@
 /**
- * Queues of media that waits for a leg, or for the decoder, and what they drop when too much does. Audio: the newest half
- * second stays. Video: frames that stand alone go one by one, oldest first; coded ones all together and up to the next key
- * frame, since each depends on the one before. Source: calls-and-media.md, Legs.
+ * Queues of media that waits for a leg or for the decoder, and their drop rules. Audio: the newest half second stays. Video: independent
+ * frames are dropped one by one, oldest first; coded ones all together up to the next key frame, since each depends on the one before.
+ * Source: calls-and-media.md, Legs.
  */
 import {
   codedBytesWaitingMax,
@@ -15,45 +15,43 @@ import type { VideoFrameFormat } from '../../model/media/picture.ts';
 
 export interface WaitingVideo {
   readonly format: VideoFrameFormat;
-  /** Of a frame that stands alone always true. */
+  /** Always true for independent frames. */
   readonly isKey: boolean;
-  /** False: what a decoder is told before a key frame that needs it, such as its parameter sets. */
+  /** False: data that a decoder needs before a key frame, such as parameter sets. */
   readonly isPicture: boolean;
   readonly payload: Uint8Array;
 }
 
-/** `no_key_frame`: what it leans on went before it. */
+/** `no_key_frame`: the frame that it depends on was dropped. */
 export type VideoQueueDrop = 'slow_leg' | 'no_key_frame';
 
-/** Whether a frame of this format needs no other. */
+/** A frame of this format depends on no other. */
 export function standsAlone(format: VideoFrameFormat): boolean {
   return format === 'mjpeg' || format === 'i420';
 }
 
 export class VideoQueue<Video extends WaitingVideo> {
   readonly #dropped: (video: Video, why: VideoQueueDrop) => void;
-  /** In the order they came. */
   #waiting: Video[] = [];
   #pictures = 0;
   #codedBytes = 0;
   #lacksKey = false;
 
-  /** `dropped` is told each frame that `shift` will never give. */
+  /** `dropped` receives each frame that `shift` will never return. */
   constructor(dropped: (video: Video, why: VideoQueueDrop) => void) {
     this.#dropped = dropped;
   }
 
-  /** Nothing coded is taken before a key frame. */
+  /** Coded frames are dropped until a key frame arrives. */
   get lacksKey(): boolean {
     return this.#lacksKey;
   }
 
-  /** Coded video waits that can be begun with. */
   get hasKey(): boolean {
     return this.#waiting.some(({ format, isKey }) => isKey && !standsAlone(format));
   }
 
-  /** Another frame that stands alone would push the oldest out; a coded one, made for it, would only be late. */
+  /** Another independent frame would evict the oldest; a coded frame made for it would only be late. */
   get hasPicturesEnough(): boolean {
     return this.#waiting.length >= picturesWaitingMax;
   }
@@ -71,7 +69,7 @@ export class VideoQueue<Video extends WaitingVideo> {
     return video;
   }
 
-  /** A coded frame went by: what comes behind it cannot be used, what waits can. */
+  /** A coded frame was skipped: later ones cannot be used, queued ones can. */
   requireKey(): void {
     this.#lacksKey = true;
   }
@@ -107,19 +105,19 @@ export class VideoQueue<Video extends WaitingVideo> {
     );
   }
 
-  /** False: what waited is gone, and this one leans on it. */
+  /** False: the queue was cleared, and this frame depends on it. */
   #makeRoomFor(video: Video): boolean {
     const waiting = this.#waiting;
     this.#waiting = waiting.filter(({ format }) => standsAlone(format));
     this.#codedBytes = 0;
     this.#lacksKey = true;
-    for (const gone of waiting) if (!standsAlone(gone.format)) this.#dropped(gone, 'slow_leg');
+    for (const dropped of waiting) if (!standsAlone(dropped.format)) this.#dropped(dropped, 'slow_leg');
     return video.isKey || !video.isPicture;
   }
 }
 
 export interface WaitingAudio {
-  /** 32 bits: it starts again at 0. */
+  /** 32 bits, wraps around. */
   readonly timestampMs: number;
   readonly payload: Uint8Array;
 }
@@ -129,12 +127,12 @@ export class AudioQueue<Audio extends WaitingAudio> {
   readonly #waiting: Audio[] = [];
   #bytes = 0;
 
-  /** `dropped` is told each packet that `shift` will never give. */
+  /** `dropped` receives each packet that `shift` will never return. */
   constructor(dropped: (audio: Audio) => void) {
     this.#dropped = dropped;
   }
 
-  /** The newest is always kept, however large. */
+  /** The newest packet is always kept, however large. */
   push(audio: Audio): void {
     while (this.#waiting.length > 0 && !this.#hasRoomFor(audio)) {
       const oldest = this.shift();
@@ -159,7 +157,7 @@ export class AudioQueue<Audio extends WaitingAudio> {
   }
 }
 
-/** A packet out of turn is near, too; a jump, forwards or back, is another stream, beside which the old one is stale. */
+/** A packet out of order is near as well; a jump in either direction is a new stream, which makes the old one stale. */
 function isNear(oneMs: number, otherMs: number): boolean {
   return Math.abs((otherMs - oneMs) | 0) <= audioWaitingMsMax;
 }

@@ -1,7 +1,6 @@
 /**
- * The frames of sessions that took their worker too long: for a while such a session has no frame decoded, and with the last
- * one allowed its call ends. They are remembered when its legs leave and come again. Source: calls-and-media.md, The media
- * process.
+ * Frames that exceeded their worker's time: after one the session has no frame decoded for a while, and the last one allowed ends its
+ * call. Remembered even if legs leave and reconnect. Source: calls-and-media.md, The media process.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { SessionId } from '../../model/ids.ts';
@@ -19,9 +18,9 @@ interface Remembered {
 
 export class OverdueFrames {
   readonly #clock: Clock;
-  /** The session that was overdue last comes last. */
+  /** Most recent last. */
   readonly #sessions = new Map<SessionId, Remembered>();
-  /** Applications, likewise; each since the first of its frames that count. */
+  /** By application, most recent last; each since the first of its frames that count. */
   readonly #owners = new Map<string, Remembered & { readonly sinceMs: number }>();
 
   constructor(clock: Clock) {
@@ -43,7 +42,7 @@ export class OverdueFrames {
     };
   }
 
-  /** Many calls of one application, each with few overdue frames, would keep the worker from others' calls. */
+  /** Limits an application: many calls, each with few overdue frames, would block the worker for others. */
   #addToOwner(owner: string): void {
     if (owner === '') return;
     const nowMs = this.#clock.monotonicMs();
@@ -72,15 +71,13 @@ function dropOldest<Key>(remembered: Map<Key, unknown>): void {
   for (const oldest of remembered.keys()) return void remembered.delete(oldest);
 }
 
-/** Reports of a direction about its frames. */
+/** A direction's reports about its frames. */
 export interface OverdueReports extends Pick<SessionOverdue, 'isRefused'> {
   add(): void;
 }
 
-/** The same of one session. */
+/** The same for one session. */
 export interface SessionOverdue {
-  /** One more. True: its call is to end. */
   add(): boolean;
-  /** Nothing of it is decoded for now. */
   isRefused(): boolean;
 }

@@ -1,7 +1,6 @@
 /**
- * The way of a session's frames through its transcoder: one at a time, in order, those that wait bounded. The pictures to
- * make of a frame are asked for when it is next, so that none is made for a receiver that could not take it. Source:
- * calls-and-media.md, Legs and Resolution.
+ * The path of a session's frames through its transcoder: one at a time, in order, with a bounded queue. The pictures to make are decided
+ * when a frame is next, so that none is made for a receiver that cannot accept it. Source: calls-and-media.md, Legs and Resolution.
  */
 import type { Clock } from '../../lib/clock.ts';
 import {
@@ -19,39 +18,37 @@ import { FramePace } from '../geometry/frame-pace.ts';
 import type { SourceVideo } from './source-video.ts';
 import { standsAlone, VideoQueue, type VideoQueueDrop, type WaitingVideo } from './media-queues.ts';
 
-/** A frame that pictures are to be made of. */
 export interface PictureSource extends WaitingVideo {
   readonly source: SourceVideo;
-  /** Moved to the transcoder. */
+  /** Transferred to the transcoder. */
   readonly payload: Uint8Array<ArrayBuffer>;
-  /** Above the frame rate: it is decoded only, for the sake of those behind it. */
+  /** Above the frame rate: only decoded, for the frames that depend on it. */
   readonly isPaced: boolean;
-  /** What becomes of it here is what becomes of the frame. */
+  /** Its result here is the result of the frame. */
   readonly isCounted: boolean;
 }
 
-/** `slow_leg`: also where its turn had come and nobody had room for a picture. */
+/** `slow_leg`: also if no receiver had room when its turn came. */
 export type UnpicturedReason = VideoQueueDrop | 'paced' | 'no_receiver' | 'load';
 
 export interface PictureAudience {
-  /** The pictures that somebody has room for now, each once. */
+  /** The pictures that receivers have room for now, without duplicates. */
   shapesWanted(format: VideoFrameFormat): readonly PictureShape[];
   /** `result.pictures` are in the order of `shapes`. */
   pictured(frame: PictureSource, shapes: readonly PictureShape[], result: FrameResult): void;
-  /** It was not decoded. Of every frame either this is said or the other, once. */
+  /** The frame was not decoded. Each frame gets either this call or `pictured`, once. */
   unpictured(frame: PictureSource, why: UnpicturedReason): void;
-  /** Nothing coded is decoded before a key frame. */
+  /** No coded frame is decoded before a key frame. */
   wantKeyFrame(): void;
-  /** A frame took its worker too long, whatever has become of it here. */
+  /** A frame exceeded its worker's time, whatever its result. */
   overdue(): void;
 }
 
-/** Milliseconds of a worker. */
+/** Milliseconds of worker time. */
 const work: Rate = { perSecond: pictureShareMax * 1000, burst: pictureBurstMs };
 
 interface PipelineOptions {
   readonly clock: Clock;
-  /** Frame rate of the pictures. */
   readonly maxFps: number;
 }
 
@@ -63,14 +60,12 @@ export class PicturePipeline {
   readonly #pace: FramePace;
   readonly #waiting: VideoQueue<PictureSource>;
   readonly #clock: Clock;
-  /** Time of its worker that it may still take. */
   readonly #work: TokenBucket;
   #stage: 'free' | 'working' | 'closed' = 'free';
-  /** The next pictures are to build on nothing before them. */
   #isKeyDue = false;
   #keyMadeMs = Number.NEGATIVE_INFINITY;
 
-  /** The transcoder is the pipeline's from now on, and closed with it. */
+  /** Owns the transcoder and closes it. */
   constructor(transcoder: Transcoder, audience: PictureAudience, { maxFps, clock }: PipelineOptions) {
     this.#clock = clock;
     this.#work = fullBucket(work, clock.monotonicMs());
@@ -81,8 +76,8 @@ export class PicturePipeline {
     this.#waiting.requireKey();
   }
 
-  /** `isPassedOn`: others have its payload as well. */
-  take(source: SourceVideo, isPassedOn: boolean, isCounted: boolean): void {
+  /** `isPassedOn`: the payload is shared with other receivers. */
+  enqueue(source: SourceVideo, isPassedOn: boolean, isCounted: boolean): void {
     const { format, isKey, isPicture } = source;
     const payload = isPassedOn ? new Uint8Array(source.payload) : source.payload;
     const isPaced = isPicture && !this.#pace.admits(source.header.timestampMs);
@@ -94,15 +89,15 @@ export class PicturePipeline {
     }
     this.#waiting.push(frame);
     if (this.#waiting.lacksKey) this.#audience.wantKeyFrame();
-    this.#takeNext();
+    this.#processNext();
   }
 
-  /** A coded frame goes by undecoded, or another stream begins. */
+  /** A coded frame was not decoded, or another stream begins. */
   requireKey(): void {
     this.#waiting.requireKey();
   }
 
-  /** A receiver cannot continue from the pictures it has: the next ones, or those in 500 ms, are to build on nothing. */
+  /** A receiver cannot continue: the next pictures, or those in 500 ms, must be key frames. */
   makeKey(): void {
     this.#isKeyDue = true;
   }
@@ -114,7 +109,7 @@ export class PicturePipeline {
     this.#transcoder.close();
   }
 
-  #takeNext(): void {
+  #processNext(): void {
     while (this.#stage === 'free') {
       const frame = this.#waiting.shift();
       if (frame === undefined) return;
@@ -130,7 +125,7 @@ export class PicturePipeline {
     const isKeyWanted = this.#isKeyDue && nowMs - this.#keyMadeMs >= keyFrameAskMsMin;
     if (isKeyWanted) this.#isKeyDue = false;
     const { description } = frame.source;
-    const result = await this.#transcoder.take(sourceFrame(frame), shapes, description, isKeyWanted);
+    const result = await this.#transcoder.transcode(sourceFrame(frame), shapes, description, isKeyWanted);
     spendTokens(this.#work, result.workMs);
     if (result.drop === 'overdue') this.#audience.overdue();
     if (result.pictures.every((picture) => typeof picture === 'string')) this.#isKeyDue ||= isKeyWanted;
@@ -139,10 +134,10 @@ export class PicturePipeline {
     this.#stage = 'free';
     if (result.keyFrameWanted && !this.#waiting.hasKey) this.#audience.wantKeyFrame();
     this.#audience.pictured(frame, shapes, result);
-    this.#takeNext();
+    this.#processNext();
   }
 
-  /** It took more than its share of its worker's time, and the calls there want more than there is. */
+  /** It has used more than its share of its worker's time while the calls there need more than there is. */
   get #isBeyondItsShare(): boolean {
     const waitMs = waitForToken(this.#work, work, this.#clock.monotonicMs());
     return waitMs > 0 && !this.#transcoder.hasTimeToSpare;

@@ -1,27 +1,25 @@
 /**
- * A receiver of a call's video: a leg, or a viewer, with the formats it takes as they are and the pictures that
- * are made of the others. Source: calls-and-media.md, Resolution.
+ * A receiver of a call's video: a leg or a viewer, with the formats that it accepts as they are and the pictures made from others.
+ * Source: calls-and-media.md, Resolution.
  */
 import type { Picture, PictureShape, VideoFrameFormat } from '../../model/media/picture.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { standsAlone } from './media-queues.ts';
-import type { CameraOutput, GoesWithout, SendQueue } from './send-queue.ts';
+import type { CameraOutput, MediaUnavailable, SendQueue } from './send-queue.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SoundShape, UplinkWish } from '../../model/media/sound.ts';
 
 export class Receiver {
   readonly kind: ReceiverKind;
-  /** Not a viewer. */
   readonly isLeg: boolean;
   readonly sendQueue: SendQueue;
-  /** The sound that it takes now: `any`: as it comes; null: none. */
-  readonly hears: () => SoundShape | 'any' | null;
-  /** Told each time that something is not made for it. */
-  readonly goesWithout: GoesWithout | undefined;
-  /** By the media of the call; who watches may be there before it is known. */
+  /** Sound that it accepts now; `any`: as sent; null: none. */
+  readonly acceptedSound: () => SoundShape | 'any' | null;
+  readonly mediaUnavailable: MediaUnavailable | undefined;
+  /** Depends on the media of the call; a viewer may join before it is known. */
   taking: VideoTaking;
-  /** What its last video was; null: it has had none. */
+  /** Kind of its last video; null: none yet. */
   #last: 'passed' | 'shown' | null = null;
 
   constructor(
@@ -29,16 +27,16 @@ export class Receiver {
       kind,
       isLeg,
       sendQueue,
-      hears,
-      goesWithout,
-    }: Pick<Receiver, 'kind' | 'isLeg' | 'sendQueue' | 'hears'> & Partial<Pick<Receiver, 'goesWithout'>>,
+      acceptedSound,
+      mediaUnavailable,
+    }: Pick<Receiver, 'kind' | 'isLeg' | 'sendQueue' | 'acceptedSound'> & Partial<Pick<Receiver, 'mediaUnavailable'>>,
     taking: VideoTaking,
   ) {
     this.kind = kind;
     this.isLeg = isLeg;
     this.sendQueue = sendQueue;
-    this.hears = hears;
-    this.goesWithout = goesWithout;
+    this.acceptedSound = acceptedSound;
+    this.mediaUnavailable = mediaUnavailable;
     this.taking = taking;
   }
 
@@ -46,13 +44,12 @@ export class Receiver {
     return this.taking(format) === 'untouched';
   }
 
-  /** Null: none are made of this format for it. */
   shapeOf(format: VideoFrameFormat): PictureShape | null {
     const taken = this.taking(format);
     return taken === 'untouched' ? null : taken;
   }
 
-  /** It is shown pictures, and is not passed what comes. */
+  /** It receives pictures made for it, not the frames as sent. */
   get isShown(): boolean {
     return this.#last === 'shown';
   }
@@ -65,7 +62,7 @@ export class Receiver {
 
   show({ format, isKey, size, bytes }: Picture, { header, place }: SourceVideo, isCounted: boolean): void {
     const { timestampMs } = header;
-    // Others may have had the pictures that this one builds on.
+    // The pictures that this one depends on may have gone to others only.
     if (!this.isShown && !standsAlone(format)) this.sendQueue.requireKey();
     this.#last = 'shown';
     this.sendQueue.offerVideo({
@@ -84,13 +81,15 @@ export class Receiver {
 }
 
 /**
- * `frames`: a leg that speaks the protocol; `pictures`: one that takes JPEGs alone, or a viewer of the output; `source`:
- * a viewer of the source. A live viewer takes H.264 as well: `live_source` is what is sent, `live_output` what the device
- * has, where that is not the same.
+ * `frames`: a leg that speaks the protocol; `pictures`: a leg or output viewer that accepts only JPEGs; `source`: a viewer of the
+ * source. A live viewer also accepts H.264: `live_source` is the video as sent, `live_output` the device's, if that differs.
  */
 export type ReceiverKind = 'frames' | 'pictures' | 'source' | 'live_source' | 'live_output';
 
-/** What a receiver takes of a format: the frames as they are, pictures that are made of them, or nothing. Source: calls-and-media.md, Resolution. */
+/**
+ * The form in which a receiver gets a format: frames untouched, pictures made from them, or nothing. Source: calls-and-media.md,
+ * Resolution.
+ */
 export type VideoTaking = (format: VideoFrameFormat) => 'untouched' | PictureShape | null;
 
 type VideoTakings = Readonly<Record<ReceiverKind, VideoTaking>>;
@@ -105,7 +104,6 @@ const ownSize: VideoTaking = (format) => (format === 'mjpeg' ? 'untouched' : asJ
 const live: VideoTaking = (format) => (format === 'h264' ? 'untouched' : ownSize(format));
 const madeH264: VideoTaking = (format) => (format === 'h264' ? null : asH264);
 
-/** No media is known yet, or there is no video. */
 export const nothingTaken: VideoTakings = {
   frames: nothing,
   pictures: nothing,
@@ -114,7 +112,7 @@ export const nothingTaken: VideoTakings = {
   live_output: nothing,
 };
 
-/** Receivers of the same pictures share the shape, the object itself. */
+/** Receivers of the same pictures share one shape object. */
 export function takingsOf({ downVideo, resolution, screen }: CallMedia): VideoTakings {
   if (downVideo === 'none') return nothingTaken;
   const watched = { source: ownSize, live_source: live };
@@ -124,14 +122,13 @@ export function takingsOf({ downVideo, resolution, screen }: CallMedia): VideoTa
   return { ...watched, frames: shown, pictures: shown, live_output: shown };
 }
 
-/** The receiver of a viewer that takes pictures of the device's camera now and then. */
+/** The receiver of a viewer that accepts pictures of the device's camera from time to time. */
 export function cameraReceiver(out: CameraOutput, sendQueue: SendQueue): Receiver {
-  return new Receiver({ kind: 'source', isLeg: false, sendQueue, hears: () => null }, (format) =>
+  return new Receiver({ kind: 'source', isLeg: false, sendQueue, acceptedSound: () => null }, (format) =>
     out.isTaken() ? ownSize(format) : null,
   );
 }
 
-/** Of the bridge, which may ask for H.264. */
 export function uplinkTaking({ video }: UplinkWish): VideoTaking {
   return video === 'h264' ? h264 : everything;
 }

@@ -1,7 +1,6 @@
 /**
- * Carries the frames of calls between their legs: a room for each session, kept while a leg or a viewer is in it. Who may
- * come in is settled before; what they send is the downlink's and the uplink's. Source: calls-and-media.md, Legs and
- * Resolution.
+ * Carries the frames of calls between their legs: one room per session, kept while it has a leg or a viewer. Admission is decided
+ * before. Source: calls-and-media.md, Legs and Resolution.
  */
 import type { Result } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
@@ -24,39 +23,37 @@ export class Relay {
     this.#overdue = new OverdueFrames(deps.clock);
   }
 
-  /** Sessions with a leg or a viewer. */
   get sessionCount(): number {
     return this.#rooms.size;
   }
 
-  /** Why nobody could carry this call for a leg that takes these; null: somebody can. Nothing is reserved. */
+  /** Reason that this call could not be carried for a leg that accepts `takes`; null: it could be. Reserves nothing. */
   refusalOf(sessionId: SessionId, media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
     return (this.#rooms.get(sessionId) ?? this.#newRoom(sessionId)).refusalOf(media, takes);
   }
 
-  /** Takes the place of the device that is there. A call whose downlink is pictures is refused where none can be made. */
+  /** Replaces the present device. Refuses a call whose downlink needs pictures that cannot be made. */
   joinDevice(sessionId: SessionId, media: CallMedia, out: DeviceOutput, application = ''): Joining {
     const room = this.#enter(sessionId);
     room.application = application;
     return room.joinDevice(media, out);
   }
 
-  /** Takes the place of the bridge that is there. Refused as above. */
+  /** Replaces the present bridge. Refuses as above. */
   joinBridge(sessionId: SessionId, media: CallMedia, out: LegOutput): Joining {
     return this.#enter(sessionId).joinBridge(media, out);
   }
 
-  /** `output`: what the device is shown, or would be; `source`: what the bridge sends, at its own size. */
+  /** `output`: the video that the device receives, or would receive; `source`: the bridge's video, at its own size. */
   watch(sessionId: SessionId, what: 'output' | 'source', out: PictureOutput): Joining {
     return this.#enter(sessionId).watch(what, out);
   }
 
-  /** Both by one viewer, and H.264 as it is; and pictures of the device's camera. */
+  /** Both videos in one viewer, H.264 untouched, and pictures of the device's camera. */
   watchLive(sessionId: SessionId, out: LiveOutput): JoinedLeg {
     return this.#enter(sessionId).watchLive(out);
   }
 
-  /** Null: no leg is in it. */
   view(sessionId: SessionId): MediaView | null {
     return this.#rooms.get(sessionId)?.view() ?? null;
   }

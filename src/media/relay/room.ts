@@ -36,16 +36,14 @@ export interface RelayDeps extends ReservationDeps {
 interface Device {
   readonly receiver: Receiver;
   readonly out: Partial<LegOutput>;
-  /** That it takes; null: none. */
   sound(): SoundShape | null;
   readonly keyFrames: KeyFrameRequest;
 }
 
 const isPresent = (receiver: Receiver | undefined): receiver is Receiver => receiver !== undefined;
 
-/** A second device or bridge takes the place of the first. */
 export class Room {
-  /** Application of its device; empty: no device has connected yet. */
+  /** Application of its device; empty: none has connected yet. */
   application = '';
   readonly #clock: Clock;
   readonly #tally: FrameTally;
@@ -53,11 +51,9 @@ export class Room {
   readonly #uplink: Direction;
   readonly #output: StreamMeter;
   readonly #emptied: () => void;
-  /** Null: no leg has been there yet. */
   #media: CallMedia | null = null;
   #takings = nothingTaken;
   #device: Device | null = null;
-  /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
   #bridgeUplink: BridgeUplink | null = null;
   readonly #viewers = new Viewers({
@@ -65,7 +61,6 @@ export class Room {
     wantKeyFrame: (receiver) => this.#downlink.video.wantKeyFrameFor(receiver),
   });
 
-  /** `emptied`: the last leg or viewer has left, or the first was refused. */
   constructor(deps: RelayDeps & DirectionDeps, emptied: () => void) {
     this.#clock = deps.clock;
     this.#emptied = emptied;
@@ -84,7 +79,6 @@ export class Room {
     });
   }
 
-  /** Null: no leg has said yet what the call is about. */
   view(): MediaView | null {
     if (this.#media === null) return null;
     return {
@@ -106,10 +100,10 @@ export class Room {
   joinDevice(media: CallMedia, out: DeviceOutput): Result<JoinedLeg, ReservationRefusal> {
     const refusal = this.#admit(media, out.takes);
     if (refusal !== null) return fail(refusal);
-    const sendQueue = sendQueueOf(out, this.#settledForDevice);
+    const sendQueue = sendQueueOf(out, this.#recordDeviceResult);
     const sound = () => soundTaken(out, soundOfCall(this.#media));
     const receiver = new Receiver(
-      { kind: out.takes, isLeg: true, sendQueue, hears: sound },
+      { kind: out.takes, isLeg: true, sendQueue, acceptedSound: sound },
       this.#takings[out.takes],
     );
     const own: Partial<LegOutput> = out.takes === 'frames' ? out : {};
@@ -122,7 +116,7 @@ export class Room {
     this.#bridge?.want();
     return succeed({
       frame: (header, payload, headerBytes) => {
-        if (this.#device === device) this.#uplink.take(device.keyFrames, header, payload, headerBytes);
+        if (this.#device === device) this.#uplink.receive(device.keyFrames, header, payload, headerBytes);
       },
       wants: () => undefined,
       wantKeyFrame: () => {
@@ -144,7 +138,7 @@ export class Room {
   joinBridge(media: CallMedia, out: LegOutput): Result<JoinedLeg, ReservationRefusal> {
     const refusal = this.#admit(media, 'frames');
     if (refusal !== null) return fail(refusal);
-    const uplink = new BridgeUplink(out, sendQueueOf(out, this.#settled));
+    const uplink = new BridgeUplink(out, sendQueueOf(out, this.#recordResult));
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
     this.#uplink.video.leg?.sendQueue.close();
     this.#bridge?.close();
@@ -156,7 +150,7 @@ export class Room {
     this.#device?.keyFrames.want();
     return succeed({
       frame: (header, payload, headerBytes) => {
-        if (this.#bridge === bridge) this.#downlink.take(bridge, header, payload, headerBytes);
+        if (this.#bridge === bridge) this.#downlink.receive(bridge, header, payload, headerBytes);
       },
       wants: (wish) => {
         if (this.#bridge !== bridge) return;
@@ -183,25 +177,25 @@ export class Room {
     return succeed(this.#viewers.join([this.#viewing(what === 'output' ? 'pictures' : 'source', out)]));
   }
 
-  /** What has to be made for it is made while there is room; most of it passes. */
+  /** Pictures are made for it only while there is capacity; most of its video passes untouched. */
   watchLive({ source, output, camera }: LiveOutput): JoinedLeg {
     return this.#viewers.join(
       [this.#viewing('live_source', source), this.#viewing('live_output', output)],
-      cameraReceiver(camera, sendQueueOf(camera, this.#settled)),
+      cameraReceiver(camera, sendQueueOf(camera, this.#recordResult)),
     );
   }
 
   #viewing(kind: ReceiverKind, out: ViewerOutput): Receiver {
-    const sendQueue = sendQueueOf(out, this.#settled);
-    const hears = () => soundTaken(out, soundOfCall(this.#media));
-    return new Receiver({ kind, isLeg: false, sendQueue, hears }, this.#takings[kind]);
+    const sendQueue = sendQueueOf(out, this.#recordResult);
+    const acceptedSound = () => soundTaken(out, soundOfCall(this.#media));
+    return new Receiver({ kind, isLeg: false, sendQueue, acceptedSound }, this.#takings[kind]);
   }
 
-  /** Makes room for a leg of a call of this media, as all in the session know it from then on. */
+  /** Admits a leg of a call with this media, which becomes the media of the session. */
   #admit(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
     const isNeeded = needsPictures(media, takes);
     const refusal =
-      isNeeded || this.#viewers.takeJpegs ? this.#downlink.video.reservation.reserve(media) : null;
+      isNeeded || this.#viewers.needJpegs ? this.#downlink.video.reservation.reserve(media) : null;
     if (isNeeded && refusal !== null) {
       this.#changed();
       return refusal;
@@ -224,11 +218,10 @@ export class Room {
     this.#emptied();
   }
 
-  /** By whichever leg is there. */
   readonly #endCall = (): void => (this.#bridgeUplink?.out ?? this.#device?.out)?.endCall?.();
 
   #needsPictures(): boolean {
-    if (this.#viewers.takeJpegs || this.#device?.receiver.kind === 'pictures') return true;
+    if (this.#viewers.needJpegs || this.#device?.receiver.kind === 'pictures') return true;
     const hasLeg = this.#device !== null || this.#bridge !== null;
     return hasLeg && this.#media !== null && isPictureCall(this.#media);
   }
@@ -240,12 +233,12 @@ export class Room {
     });
   }
 
-  readonly #settled = (message: OutgoingMessage, result: MediaFrameResult): void => {
+  readonly #recordResult = (message: OutgoingMessage, result: MediaFrameResult): void => {
     if (message.isCounted) this.#tally.frame(result);
   };
 
-  readonly #settledForDevice = (message: OutgoingMessage, result: MediaFrameResult): void => {
-    this.#settled(message, result);
+  readonly #recordDeviceResult = (message: OutgoingMessage, result: MediaFrameResult): void => {
+    this.#recordResult(message, result);
     if (message.kind === 'video' && result === message.done)
       this.#output.add(message.format, message.size, message.payload.length);
   };

@@ -1,6 +1,6 @@
 /**
- * The outputs of legs and viewers, which they implement, and the send queue before each: a message at a time, audio before
- * video, and the rest waits in queues that drop. The sender never waits for it. Source: calls-and-media.md, Legs.
+ * The outputs of legs and viewers, which they implement, and the send queue of each: one message at a time, audio before video; the rest
+ * waits in bounded queues. The sender never blocks. Source: calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
 import type { DropCause, MediaFrameResult } from '../../model/media/picture.ts';
@@ -10,83 +10,80 @@ import { AudioQueue, type WaitingAudio, VideoQueue, type WaitingVideo } from './
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 
 /**
- * One message is on its way at a time: the next is sent only after `sent` was called, which is never inside `send`. Nothing
- * here throws, and what it is given is not written to: others may be given the same bytes.
+ * One message is in flight at a time: the next is sent only after `sent` was called, which never happens inside `send`. Nothing throws,
+ * and buffers are not modified: other receivers may share them.
  */
 export interface LegOutput {
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void;
-  /** The text `key_frame_wanted`. */
   askKeyFrame(): void;
-  /** The text `max_fps_wanted`; left out where there is nobody to ask. */
+  /** Sends the text `max_fps_wanted`; absent: there is no sender to ask. */
   askMaxFps?(maxFps: number): void;
-  /** The text `frames_dropped`; left out where it is not wanted. */
+  /** Sends the text `frames_dropped`; absent: not wanted. */
   framesDropped?(cause: DropCause): void;
-  /** Reports that the call ends as `error`; left out of what is no leg of the call. */
+  /** Reports the end of the call as `error`; absent: not a leg of the call. */
   endCall?(): void;
-  /** The text `error`: what a bridge asked for by `uplink` is not made; left out where nobody is told. */
-  goesWithout?: GoesWithout;
+  /** Sends the text `error`: media requested by `uplink` cannot be made; absent: not reported. */
+  mediaUnavailable?: MediaUnavailable;
 }
 
 /** `load`: no worker has time now; `unsupported`: this machine cannot make it. */
-export type GoesWithout = (what: 'audio' | 'video', why: 'load' | 'unsupported') => void;
+export type MediaUnavailable = (what: 'audio' | 'video', why: 'load' | 'unsupported') => void;
 
-/** As above. */
+/** Only JPEGs; `sent` as in `LegOutput`. */
 export interface PictureOutput {
   sendPicture(jpeg: Uint8Array, sent: () => void): void;
 }
 
-/** `pictures`: a device without WebSocket, to which only finished JPEGs go. */
+/** `pictures`: a device without WebSocket, which receives only JPEGs. */
 export type DeviceOutput =
   ({ readonly takes: 'frames' } & LegOutput & SoundOutput) | ({ readonly takes: 'pictures' } & PictureOutput);
 
 interface SoundOutput {
   /**
-   * The sound that it takes, asked anew for each packet; null: none. Left out: that of the call. Sound of a format that
-   * does not tell its rate and channels comes from it in the same.
+   * The sound that it accepts, read for each packet; null: none. Default: the sound of the call. Its own packets have the same shape
+   * unless they describe themselves.
    */
   readonly sound?: SoundShape | null;
 }
 
-/** A stream of a viewer that takes frames: pictures as such, and sound if it takes some; left out, it takes none. */
+/** A viewer's stream of frames, with sound if `sound` is set. */
 export type LiveStream = LegOutput & SoundOutput;
 
 export type ViewerOutput = LiveStream | PictureOutput;
 
-/** Pictures of the device's camera. None are made while the viewer does not take them. */
+/** Pictures of the device's camera. None are made while `isTaken` is false. */
 export interface CameraOutput extends PictureOutput {
   isTaken(): boolean;
 }
 
-/** A viewer that takes H.264 as well: what is sent, and what the device has, where that is not the same. */
+/** A viewer that also accepts H.264: the video as sent, and the device's, if that differs. */
 export interface LiveOutput {
   readonly source: LiveStream;
   readonly output: LiveStream;
   readonly camera: CameraOutput;
 }
 
-/** A leg, or a viewer, that is in the relay. */
+/** A leg or viewer in the relay. */
 export interface JoinedLeg {
   /**
-   * What it sends, of a viewer never anything. `payload` is the relay's to keep, in memory that nothing else needs: it
-   * may be moved to another thread. `headerBytes` are the 12 bytes that `header` was read from: what is passed on goes
-   * out with the very same ones.
+   * A frame that it sends; viewers send none. The relay owns `payload`, in memory of its own: it may be transferred to another thread.
+   * `headerBytes`: the 12 bytes of `header`, reused for frames passed on.
    */
   frame(header: FrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): void;
-  /** What a bridge takes of the device from now on; of others nothing follows. */
+  /** The media that a bridge accepts from the device from now on; ignored for others. */
   wants(uplink: UplinkWish): void;
-  /** It cannot go on without a key frame of what it is sent. */
+  /** It cannot continue without a key frame of the video that it receives. */
   wantKeyFrame(): void;
-  /** The frames a second that its network carries of what is passed on to it; of others than a device nothing follows. */
+  /** Frames per second of pass-through video that its network carries; ignored for others than devices. */
   wantMaxFps(maxFps: number): void;
-  /** Nothing is sent to it any more. It disturbs nobody who has taken its place since; twice is once. */
+  /** Stops sending to it. Does not affect a leg that has replaced it; idempotent. */
   leave(): void;
 }
 
 interface Outgoing {
-  /** 12 bytes. */
   readonly header: Uint8Array;
   readonly payload: Uint8Array;
-  /** What becomes of it here is what becomes of its frame. */
+  /** Its result is the result of its frame. */
   readonly isCounted: boolean;
 }
 
@@ -97,9 +94,8 @@ interface OutgoingAudio extends WaitingAudio, Outgoing {
 
 export interface OutgoingVideo extends WaitingVideo, Outgoing {
   readonly kind: 'video';
-  /** Of its frame among those of the session, ascending. */
+  /** Position of its frame within the session, ascending. */
   readonly place: number;
-  /** Null: not known. */
   readonly size: Size | null;
   readonly done: 'passed' | 'encoded';
 }
@@ -107,10 +103,9 @@ export interface OutgoingVideo extends WaitingVideo, Outgoing {
 export type OutgoingMessage = OutgoingAudio | OutgoingVideo;
 
 export interface SendQueueOwner {
-  /** Hands it to the leg, which calls `sent` when it takes the next. */
+  /** Sends it to the leg, which calls `sent` when it accepts the next. */
   transmit(message: OutgoingMessage, sent: () => void): void;
-  /** Of every message, once. */
-  settled(message: OutgoingMessage, result: MediaFrameResult): void;
+  completed(message: OutgoingMessage, result: MediaFrameResult): void;
 }
 
 export class SendQueue {
@@ -119,31 +114,30 @@ export class SendQueue {
   readonly #video: VideoQueue<OutgoingVideo>;
   #stage: 'free' | 'sending' | 'closed' = 'free';
   #lastPlace = -1;
-  /** Null: no sound has passed untouched yet. */
   #passedAtMs: number | null = null;
 
   constructor(owner: SendQueueOwner) {
     this.#owner = owner;
-    this.#audio = new AudioQueue((audio) => owner.settled(audio, 'slow_leg'));
-    this.#video = new VideoQueue((video, why) => owner.settled(video, why));
+    this.#audio = new AudioQueue((audio) => owner.completed(audio, 'slow_leg'));
+    this.#video = new VideoQueue((video, why) => owner.completed(video, why));
   }
 
-  /** A picture made now would push another one out, or only wait. */
+  /** Another picture would evict one, or only wait. */
   get hasPicturesEnough(): boolean {
     return this.#video.hasPicturesEnough;
   }
 
-  /** Coded video is of no use to it before a key frame. */
+  /** Coded video cannot be used before a key frame. */
   get lacksKey(): boolean {
     return this.#video.lacksKey;
   }
 
-  /** The coded video that comes builds on nothing that was sent. */
+  /** Coded video that follows does not depend on what was sent. */
   requireKey(): void {
     this.#video.requireKey();
   }
 
-  /** Of sound that passed untouched, this moment or one behind it, within what may wait. */
+  /** Sound at or after this time has passed untouched, within the queue's length. */
   hasPassed(timestampMs: number): boolean {
     const behindMs = this.#passedAtMs === null ? -1 : (this.#passedAtMs - timestampMs) | 0;
     return behindMs >= 0 && behindMs <= audioWaitingMsMax;
@@ -155,19 +149,18 @@ export class SendQueue {
     this.#sendNext();
   }
 
-  /** A picture that took its time comes too late behind a newer frame: nothing goes back. */
+  /** A picture that is older than one already queued or sent is dropped: video never goes back. */
   offerVideo(video: OutgoingVideo): void {
-    if (video.place < this.#lastPlace) return this.#owner.settled(video, 'slow_leg');
+    if (video.place < this.#lastPlace) return this.#owner.completed(video, 'slow_leg');
     this.#lastPlace = video.place;
     this.#video.push(video);
     this.#sendNext();
   }
 
-  /** Nothing is transmitted any more. */
   close(): void {
     this.#stage = 'closed';
     for (let next = this.#shift(); next !== undefined; next = this.#shift())
-      this.#owner.settled(next, 'no_receiver');
+      this.#owner.completed(next, 'no_receiver');
   }
 
   readonly #sent = (): void => {
@@ -181,7 +174,7 @@ export class SendQueue {
     const message = this.#shift();
     if (message === undefined) return;
     this.#stage = 'sending';
-    this.#owner.settled(message, message.done);
+    this.#owner.completed(message, message.done);
     this.#owner.transmit(message, this.#sent);
   }
 
@@ -190,13 +183,12 @@ export class SendQueue {
   }
 }
 
-type Settled = SendQueueOwner['settled'];
+type Completed = SendQueueOwner['completed'];
 
-/** The queue of a leg that takes frames, or of a receiver of JPEGs alone. */
-export function sendQueueOf(out: LegOutput | PictureOutput, settled: Settled): SendQueue {
+export function sendQueueOf(out: LegOutput | PictureOutput, completed: Completed): SendQueue {
   return new SendQueue(
     'sendPicture' in out
-      ? { transmit: ({ payload }, sent) => out.sendPicture(payload, sent), settled }
-      : { transmit: ({ header, payload }, sent) => out.send(header, payload, sent), settled },
+      ? { transmit: ({ payload }, sent) => out.sendPicture(payload, sent), completed }
+      : { transmit: ({ header, payload }, sent) => out.send(header, payload, sent), completed },
   );
 }

@@ -1,4 +1,4 @@
-/** The statistics of a session: what its streams carry, what became of its frames, and how long they took. */
+/** Session statistics: the rate of its streams, the results of its frames, and their times. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
 import {
@@ -12,17 +12,14 @@ import { frameTimesKeptMax } from '../../model/limits.ts';
 
 const slotMs = 500;
 const slots = 8;
-/** The shortest time that a rate is computed from. */
 const spanMsMin = 1000;
 
-/** Measures a stream of video: frames and bytes a second, over the last seconds. */
 export class StreamMeter {
   readonly #clock: Clock;
-  /** Of the latest slots, each at its number modulo theirs. */
+  /** Latest slots, each at its number modulo `slots`. */
   readonly #frames = new Float64Array(slots);
   readonly #bytes = new Float64Array(slots);
   #slot = 0;
-  /** Null: nothing has come. */
   #startedAtMs: number | null = null;
   #format: VideoFrameFormat = 'h264';
   #size: Size | null = null;
@@ -31,7 +28,7 @@ export class StreamMeter {
     this.#clock = clock;
   }
 
-  /** `size` null: as the one before, of the same format. */
+  /** `size` null: unchanged, if the format is. */
   add(format: VideoFrameFormat, size: Size | null, bytes: number): void {
     const nowMs = this.#clock.monotonicMs();
     this.#startedAtMs ??= nowMs;
@@ -43,7 +40,6 @@ export class StreamMeter {
     this.#bytes[at] = (this.#bytes[at] ?? 0) + bytes;
   }
 
-  /** Null: nothing has come. */
   view(): StreamView | null {
     if (this.#startedAtMs === null) return null;
     const nowMs = this.#clock.monotonicMs();
@@ -58,7 +54,6 @@ export class StreamMeter {
     };
   }
 
-  /** Empties the slots between, which nothing came in. */
   #turnTo(slot: number): void {
     for (let empty = Math.max(this.#slot + 1, slot - slots + 1); empty <= slot; empty++) {
       this.#frames[empty % slots] = 0;
@@ -72,7 +67,7 @@ function sum(numbers: Float64Array): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Counts what became of frames, and how long they took: for the view of the session, and for the metrics of all. */
+/** Counts the results of frames, and their times, for the session's view and for the metrics of all. */
 export class FrameTally {
   readonly #frameTimes = new RecentTimes();
   readonly #workTimes = new RecentTimes();
@@ -95,7 +90,6 @@ export class FrameTally {
     };
   }
 
-  /** Of every frame of a leg, once. */
   frame(result: MediaFrameResult): void {
     this.#frames[result] += 1;
     this.#telemetry.mediaFrames(result, 1);
@@ -107,7 +101,7 @@ export class FrameTally {
     this.#telemetry.mediaRebuilds(count);
   }
 
-  /** Milliseconds from a frame's coming to its picture, and of the worker alone. */
+  /** Milliseconds from a frame's arrival to its picture, and of worker time alone. */
   pictureMade(frameMs: number, workMs: number): void {
     this.#frameTimes.add(frameMs);
     this.#workTimes.add(workMs);
@@ -126,7 +120,6 @@ function zeroes(): Record<MediaFrameResult, number> {
   >;
 }
 
-/** How long the last frames took. */
 class RecentTimes {
   readonly #timesMs: number[] = [];
   #next = 0;
@@ -136,7 +129,6 @@ class RecentTimes {
     this.#next = (this.#next + 1) % frameTimesKeptMax;
   }
 
-  /** Null: none yet. */
   view(): { readonly p50: number; readonly p99: number } | null {
     if (this.#timesMs.length === 0) return null;
     const sorted = this.#timesMs.toSorted((one, other) => one - other);

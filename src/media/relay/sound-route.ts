@@ -1,7 +1,6 @@
 /**
- * The sound of one direction of a call: each hearer is sent the packets that are in its format already, and those that a
- * transcoder makes of the others, one at a time and in order. The transcoder is opened for the first packet that needs it.
- * Source: calls-and-media.md, Legs.
+ * The sound of one direction of a call: passes packets to the receivers of their format, and transcodes them for the others, one at a
+ * time and in order. The transcoder is opened for the first packet that needs it. Source: calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
 import {
@@ -31,24 +30,22 @@ import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { describeSound, type SoundSource } from '../sound/sound-source.ts';
 import { AudioQueue } from './media-queues.ts';
 import type { OverdueReports } from './overdue-frames.ts';
-import type { GoesWithout, SendQueue } from './send-queue.ts';
+import type { MediaUnavailable, SendQueue } from './send-queue.ts';
 import type { FrameTally } from './session-stats.ts';
 
-export interface Hearer {
-  /** What it takes; `any`: sound as it comes. */
+export interface SoundReceiver {
   readonly sound: SoundShape | 'any';
   readonly sendQueue: SendQueue;
-  /** Left out: it is not told. */
-  readonly goesWithout?: GoesWithout | undefined;
+  readonly mediaUnavailable?: MediaUnavailable | undefined;
 }
 
-/** Milliseconds of a worker. */
+/** Milliseconds of worker time. */
 const work: Rate = { perSecond: soundShareMax * 1000, burst: soundBurstMs };
 
 interface WaitingSound extends SoundPacket {
-  /** Its own, where it tells. */
+  /** Its own shape if it describes itself. */
   readonly assumed: SampleShape;
-  /** What becomes of it here is what becomes of the packet. */
+  /** Its result here is the result of the packet. */
   readonly isCounted: boolean;
 }
 
@@ -57,20 +54,19 @@ export interface SoundRouteDeps {
   readonly transcoders: Pick<Transcoders, 'openSound' | 'soundEncoders'>;
   readonly tally: FrameTally;
   readonly overdue: OverdueReports;
-  /** Now; what became of a packet is what became of it for the first. */
-  readonly hearers: () => readonly Hearer[];
+  /** Current receivers; the result for the first one is the result of a packet. */
+  readonly receivers: () => readonly SoundReceiver[];
 }
 
 export class SoundRoute {
   readonly #deps: SoundRouteDeps;
   readonly #waiting: AudioQueue<WaitingSound>;
-  /** The last AMR, whose band the next one likely has. */
+  /** The last AMR source, whose band the next packet likely has. */
   #amr: SoundSource | null = null;
   #transcoder: SoundTranscoder | null = null;
   #refusal: 'load' | 'unsupported' = 'load';
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #stage: 'free' | 'working' | 'closed' = 'free';
-  /** What it may still take of its worker. */
   readonly #work: TokenBucket;
 
   constructor(deps: SoundRouteDeps) {
@@ -80,28 +76,27 @@ export class SoundRoute {
   }
 
   /**
-   * `headerBytes`: with which it is passed on. `otherwise`: its shape where it does not tell. False: nobody hears it, and it is
-   * not counted.
+   * `headerBytes`: sent with packets that pass. `otherwise`: the shape if the packet does not describe itself. False: there is no
+   * receiver, and it is not counted.
    */
-  take(packet: SoundPacket, headerBytes: Uint8Array, otherwise: SampleShape): boolean {
-    const hearers = this.#deps.hearers();
-    if (hearers.length === 0) return false;
+  receive(packet: SoundPacket, headerBytes: Uint8Array, otherwise: SampleShape): boolean {
+    const receivers = this.#deps.receivers();
+    if (receivers.length === 0) return false;
     const assumed = this.#shapeOf(packet, otherwise);
-    const passing = hearers.filter(({ sound }) => passes(packet, assumed, sound));
-    for (const hearer of passing)
-      hearer.sendQueue.offerAudio({
+    const passing = receivers.filter(({ sound }) => passes(packet, assumed, sound));
+    for (const receiver of passing)
+      receiver.sendQueue.offerAudio({
         timestampMs: packet.timestampMs,
         payload: packet.payload,
         header: headerBytes,
         done: 'audio',
-        isCounted: hearer === hearers[0],
+        isCounted: receiver === receivers[0],
       });
-    if (passing.length < hearers.length)
-      this.#convert({ ...packet, assumed, isCounted: passing[0] !== hearers[0] });
+    if (passing.length < receivers.length)
+      this.#convert({ ...packet, assumed, isCounted: passing[0] !== receivers[0] });
     return true;
   }
 
-  /** Nothing is made any more. */
   close(): void {
     this.#stage = 'closed';
     for (let packet = this.#waiting.shift(); packet !== undefined; packet = this.#waiting.shift())
@@ -110,28 +105,28 @@ export class SoundRoute {
     this.#transcoder = null;
   }
 
-  /** AMR that cannot be read is taken for what is assumed. */
+  /** Unreadable AMR has the assumed shape. */
   #shapeOf(packet: SoundPacket, assumed: SampleShape): SampleShape {
-    const told = packet.format === 'amr' ? describeSound(packet, assumed, this.#amr) : null;
-    this.#amr = told ?? this.#amr;
-    return told ?? assumed;
+    const described = packet.format === 'amr' ? describeSound(packet, assumed, this.#amr) : null;
+    this.#amr = described ?? this.#amr;
+    return described ?? assumed;
   }
 
   #convert(packet: WaitingSound): void {
     if (this.#deps.overdue.isRefused()) return this.#lost(packet, 'overdue');
     if (packet.payload.length > audioBytesWaitingMax) return this.#lost(packet, 'too_large');
     this.#waiting.push(packet);
-    this.#takeNext();
+    this.#processNext();
   }
 
-  #takeNext(): void {
+  #processNext(): void {
     while (this.#stage === 'free') {
       const packet = this.#waiting.shift();
       if (packet === undefined) return;
-      const hearers = this.#deps.hearers();
-      const targets = this.#targetsOf(packet, hearers);
-      const transcoder = targets.length === 0 ? noneFor(hearers) : this.#transcoderNow();
-      if (typeof transcoder === 'string') this.#loseFor(hearers, packet, transcoder);
+      const receivers = this.#deps.receivers();
+      const targets = this.#targetsOf(packet, receivers);
+      const transcoder = targets.length === 0 ? noneFor(receivers) : this.#transcoderNow();
+      if (typeof transcoder === 'string') this.#loseFor(receivers, packet, transcoder);
       else void this.#transcode(transcoder, packet, targets);
     }
   }
@@ -143,24 +138,24 @@ export class SoundRoute {
   ): Promise<void> {
     this.#stage = 'working';
     const { format, timestampMs, payload } = packet;
-    const result = await transcoder.take({ format, timestampMs, payload }, packet.assumed, targets);
+    const result = await transcoder.transcode({ format, timestampMs, payload }, packet.assumed, targets);
     if (result.drop === 'overdue') this.#deps.overdue.add();
     if (this.#isClosed) return this.#lost(packet, 'no_receiver');
     this.#stage = 'free';
     spendTokens(this.#work, result.workMs);
     this.#deps.tally.rebuilt(result.rebuilds);
     this.#deliver(packet, targets, result);
-    this.#takeNext();
+    this.#processNext();
   }
 
   #deliver(packet: WaitingSound, targets: readonly SoundShape[], { packets, drop }: SoundResult): void {
-    const hearers = this.#deps.hearers();
-    if (hearers.length === 0) this.#lost(packet, 'no_receiver');
-    for (const [place, { sound: shape, sendQueue }] of hearers.entries()) {
+    const receivers = this.#deps.receivers();
+    if (receivers.length === 0) this.#lost(packet, 'no_receiver');
+    for (const [place, { sound: shape, sendQueue }] of receivers.entries()) {
       const isCounted = packet.isCounted && place === 0;
       const at = targets.findIndex((target) => shape !== 'any' && isSameSound(target, shape));
       const made = packets[at]?.filter(({ timestampMs }) => !sendQueue.hasPassed(timestampMs)) ?? [];
-      // What becomes of the first one made is what becomes of the packet.
+      // The result of the first packet made is the result of the source packet.
       for (const [n, sound] of made.entries())
         if (shape !== 'any') sendQueue.offerAudio(outgoing(shape, sound, isCounted && n === 0));
       if (made.length > 0 || !isCounted) continue;
@@ -168,19 +163,19 @@ export class SoundRoute {
     }
   }
 
-  /** What is to be made of it, each once. */
-  #targetsOf(packet: WaitingSound, hearers: readonly Hearer[]): readonly SoundShape[] {
+  /** Formats to make from the packet, without duplicates. */
+  #targetsOf(packet: WaitingSound, receivers: readonly SoundReceiver[]): readonly SoundShape[] {
     const targets: SoundShape[] = [];
-    for (const { sound: shape, goesWithout } of hearers) {
+    for (const { sound: shape, mediaUnavailable } of receivers) {
       if (shape === 'any' || passes(packet, packet.assumed, shape)) continue;
       const canBeMade = this.#deps.transcoders.soundEncoders.includes(encodingOf(shape));
-      if (!canBeMade) goesWithout?.('audio', 'unsupported');
+      if (!canBeMade) mediaUnavailable?.('audio', 'unsupported');
       else if (!targets.some((target) => isSameSound(target, shape))) targets.push(shape);
     }
     return targets;
   }
 
-  /** Who was refused is not asked for again at every packet. */
+  /** After a refusal, waits before it asks again. */
   #transcoderNow(): SoundTranscoder | 'load' | 'unsupported' {
     const nowMs = this.#deps.clock.monotonicMs();
     if (waitForToken(this.#work, work, nowMs) > 0) return 'load';
@@ -194,14 +189,14 @@ export class SoundRoute {
   }
 
   #loseFor(
-    hearers: readonly Hearer[],
+    receivers: readonly SoundReceiver[],
     packet: WaitingSound,
     why: 'load' | 'unsupported' | 'no_receiver',
   ): void {
     this.#lost(packet, why);
     if (why === 'no_receiver') return;
-    for (const { sound, goesWithout } of hearers)
-      if (!passes(packet, packet.assumed, sound)) goesWithout?.('audio', why);
+    for (const { sound, mediaUnavailable } of receivers)
+      if (!passes(packet, packet.assumed, sound)) mediaUnavailable?.('audio', why);
   }
 
   #lost({ isCounted }: WaitingSound, why: MediaFrameResult): void {
@@ -213,11 +208,10 @@ export class SoundRoute {
   }
 }
 
-function noneFor(hearers: readonly Hearer[]): 'no_receiver' | 'unsupported' {
-  return hearers.length === 0 ? 'no_receiver' : 'unsupported';
+function noneFor(receivers: readonly SoundReceiver[]): 'no_receiver' | 'unsupported' {
+  return receivers.length === 0 ? 'no_receiver' : 'unsupported';
 }
 
-/** Whether nothing is to be done to it. */
 function passes({ format }: SoundPacket, assumed: SampleShape, shape: SoundShape | 'any'): boolean {
   if (shape === 'any') return true;
   if (format !== shape.format) return false;
@@ -225,8 +219,8 @@ function passes({ format }: SoundPacket, assumed: SampleShape, shape: SoundShape
   return format === 'opus' || isSameShape(assumed, shape);
 }
 
-/** A-law and PCM are samples alone. */
-export function tellsItsShape(format: AudioFrameFormat): boolean {
+/** A-law and PCM are bare samples. */
+export function isSelfDescribing(format: AudioFrameFormat): boolean {
   return format === 'amr' || format === 'opus';
 }
 

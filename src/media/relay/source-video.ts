@@ -1,6 +1,6 @@
 /**
- * The video of a leg as it comes in: each frame with what the relay has to know of it, and the request for a key frame.
- * Source: calls-and-media.md, Legs and Resolution.
+ * The video that a leg sends: each frame with what the relay needs to know, and requests for key frames. Source: calls-and-media.md,
+ * Legs and Resolution.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
@@ -15,17 +15,14 @@ export interface SourceVideo extends WaitingVideo {
   readonly header: VideoFrameHeader;
   readonly headerBytes: Uint8Array;
   readonly payload: Uint8Array<ArrayBuffer>;
-  /** By the payload alone. */
   readonly description: FrameDescription;
-  /** Null: as of the frames before it, as far as is known. */
+  /** Null: same as earlier frames, as far as known. */
   readonly size: Size | null;
-  /** Among the frames of its direction, ascending. */
+  /** Position among the frames of its direction, ascending. */
   readonly place: number;
-  /** Monotonic. */
   readonly cameAtMs: number;
 }
 
-/** Reads the video of one direction. */
 export class SourceReader {
   readonly #clock: Clock;
   #frames = 0;
@@ -35,8 +32,8 @@ export class SourceReader {
   }
 
   /**
-   * A key frame is one that its header calls so, or whose payload is one: what is passed on need not be readable here,
-   * and a sender that sets no flags is understood.
+   * A frame is a key frame if its header or its payload says so: passed-on payloads need not be readable here, and senders that set no
+   * flags are supported.
    */
   read(header: VideoFrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): SourceVideo {
     const { format, isKeyFrame, width, height } = header;
@@ -49,7 +46,6 @@ export class SourceReader {
   }
 }
 
-/** To be sent on as it is. */
 export function passedOn(source: SourceVideo, isCounted: boolean): OutgoingVideo {
   const { format, isKey, isPicture, payload, headerBytes, size, place } = source;
   return {
@@ -67,14 +63,14 @@ export function passedOn(source: SourceVideo, isCounted: boolean): OutgoingVideo
 }
 
 /**
- * Requests key frames of a leg: at most one in 500 ms, whatever their causes, and again while none comes, since a request may
- * be lost. One that is wanted sooner is sent when it is due, unless a key frame came before.
+ * Requests key frames from a leg: at most one in 500 ms, whatever the causes, and again while none arrives, since a request may be lost.
+ * A request that comes earlier is sent when it is due, unless a key frame arrived before.
  */
 export class KeyFrameRequest {
   readonly #clock: Clock;
   readonly #ask: () => void;
   #isWanted = false;
-  /** False before the first frame, and where frames stand alone: there is nothing to request. */
+  /** False before the first frame, and for independent frames, which need no request. */
   #isCoded = false;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | null = null;
@@ -89,14 +85,13 @@ export class KeyFrameRequest {
     this.#askWhenDue();
   }
 
-  /** Each frame that the leg sends, before anything is made of it. */
-  cameBy(video: Pick<WaitingVideo, 'format' | 'isKey'>): void {
+  /** Must be called for each frame that the leg sends, before it is processed. */
+  recordFrame(video: Pick<WaitingVideo, 'format' | 'isKey'>): void {
     this.#isCoded = !standsAlone(video.format);
     if (video.isKey) this.#isWanted = false;
     else this.#askWhenDue();
   }
 
-  /** The leg has left. */
   close(): void {
     this.#cancel?.();
   }

@@ -1,6 +1,6 @@
 /**
- * The reservation of one direction's video at the transcoders, held while pictures are made of its frames, or may have to
- * be. Source: calls-and-media.md, The media process.
+ * The transcoder reservation of one direction's video, held while pictures are made from its frames or may be. Source:
+ * calls-and-media.md, The media process.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { CallMedia, Size } from '../../model/call.ts';
@@ -14,11 +14,10 @@ import { type PictureAudience, PicturePipeline } from './picture-pipeline.ts';
 export interface ReservationDeps {
   readonly clock: Clock;
   readonly transcoders: Transcoders;
-  /** Of the pictures that are made. */
   readonly maxFps: number;
 }
 
-/** What load refused is not tried again sooner. */
+/** Minimum time before a retry after a refusal for load. */
 const reservationRetryMs = 1000;
 
 export class TranscoderReservation {
@@ -26,7 +25,6 @@ export class TranscoderReservation {
   readonly #audience: PictureAudience;
   #pipeline: PicturePipeline | null = null;
   #triedAtMs = Number.NEGATIVE_INFINITY;
-  /** Of the last try. */
   #refusal: ReservationRefusal | null = null;
 
   constructor(deps: ReservationDeps, audience: PictureAudience) {
@@ -34,31 +32,29 @@ export class TranscoderReservation {
     this.#audience = audience;
   }
 
-  /** Null: no pictures are made. */
   get pipeline(): PicturePipeline | null {
     return this.#pipeline;
   }
 
-  /** Why there is none, where one was asked for. */
+  /** The refusal of the last attempt; null: none. */
   get refusal(): ReservationRefusal | null {
     return this.#refusal;
   }
 
-  /** Whether `reserve` would refuse. */
   refusalOf(media: CallMedia): ReservationRefusal | null {
     const need = this.#needOf(media);
     const refusal = need === null ? null : this.#deps.transcoders.refusalOf(need);
-    return refusal === null || goesWithout(media, refusal) ? null : refusal;
+    return refusal === null || canPassThrough(media, refusal) ? null : refusal;
   }
 
-  /** Of a call whose downlink it is. Null: there is a pipeline, or the call does without. */
+  /** For the downlink of a call. Null: a pipeline exists, or the call needs none. */
   reserve(media: CallMedia): ReservationRefusal | null {
     const need = this.#needOf(media);
     const refusal = need === null ? null : this.#open(need);
-    return refusal === null || goesWithout(media, refusal) ? null : refusal;
+    return refusal === null || canPassThrough(media, refusal) ? null : refusal;
   }
 
-  /** For a frame of which pictures are to be made: what load refused is tried again, now and then. */
+  /** Reserves for a frame that needs pictures; retries after a refusal, at intervals. */
   reserveFor(frame: Size): void {
     const nowMs = this.#deps.clock.monotonicMs();
     if (this.#pipeline !== null || nowMs - this.#triedAtMs < reservationRetryMs) return;
@@ -81,24 +77,23 @@ export class TranscoderReservation {
     return null;
   }
 
-  /** Null: there is no video, or it has its place. */
   #needOf({ downVideo, screen }: CallMedia): TranscodingNeed | null {
     if (downVideo === 'none' || this.#pipeline !== null) return null;
     return { request: requestedSize(screen), maxFps: this.#deps.maxFps };
   }
 }
 
-/** Its downlink is pictures, whoever is there: what the bridge will send is not known before its first frame. */
+/** The downlink is pictures, no matter who is connected: the bridge's format is unknown before its first frame. */
 export function isPictureCall(media: CallMedia): boolean {
   return media.downVideo === 'mjpeg';
 }
 
-/** Under `auto` a bridge that sends MJPEG needs no decoder; one that sends something else is not carried. */
-function goesWithout(media: CallMedia, refusal: ReservationRefusal): boolean {
+/** Under `auto` a bridge that sends MJPEG needs no decoder; other formats are then not carried. */
+function canPassThrough(media: CallMedia, refusal: ReservationRefusal): boolean {
   return refusal === 'engine' && isPictureCall(media) && media.resolution === 'auto';
 }
 
-/** Of a leg that takes these. */
+/** `takes`: accepted by the leg. */
 export function needsPictures(media: CallMedia, takes: DeviceOutput['takes']): boolean {
   return takes === 'pictures' || isPictureCall(media);
 }

@@ -1,6 +1,6 @@
 /**
- * The video of one direction of a call: each receiver is passed the frames that it takes as they are, and is shown the
- * pictures that are made of the others. Source: calls-and-media.md, Legs and Resolution.
+ * The video of one direction of a call: passes each receiver the frames that it accepts as they are, and the pictures made from others.
+ * Source: calls-and-media.md, Legs and Resolution.
  */
 import type {
   DropCause,
@@ -27,17 +27,12 @@ export interface VideoDirectionDeps extends ReservationDeps {
   readonly overdue: OverdueReports;
 }
 
-/** The leg that sends. */
 export interface VideoSender {
   wantKeyFrame(): void;
-  /** Frames of it are dropped. */
   framesDropped?(cause: DropCause): void;
 }
 
-/**
- * Every frame is counted once, by what became of it for the leg that receives; while there is none, for the viewers, as
- * soon as their picture is made.
- */
+/** Counts every frame once, by its result for the receiving leg; without a leg, for the viewers, as soon as their picture is made. */
 export class VideoDirection implements PictureAudience {
   readonly source: StreamMeter;
   readonly reservation: TranscoderReservation;
@@ -61,8 +56,7 @@ export class VideoDirection implements PictureAudience {
     this.#sender.wantKeyFrame();
   }
 
-  /** `keyFrames`: by which the leg that sends is asked for some. */
-  take(
+  receive(
     keyFrames: KeyFrameRequest,
     header: VideoFrameHeader,
     payload: Uint8Array<ArrayBuffer>,
@@ -70,17 +64,17 @@ export class VideoDirection implements PictureAudience {
   ): void {
     const source = this.#reader.read(header, payload, headerBytes);
     this.source.add(source.format, source.size, payload.length);
-    keyFrames.cameBy(source);
-    this.#takeVideo(source);
+    keyFrames.recordFrame(source);
+    this.#distribute(source);
   }
 
-  /** Somebody is shown pictures that are made of what came last. */
+  /** Pictures are made from the current format for some receiver. */
   get isPictured(): boolean {
     const format = this.source.view()?.format ?? null;
     return format !== null && this.receivers.some((receiver) => receiver.shapeOf(format) !== null);
   }
 
-  /** A receiver cannot go on without one: of the pictures made for it, or of what is passed on to it. */
+  /** A receiver cannot continue without a key frame, of the pictures made for it or of the frames passed on. */
   wantKeyFrameFor(receiver: Receiver): void {
     if (receiver.isShown) this.reservation.pipeline?.makeKey();
     else this.wantKeyFrame();
@@ -124,7 +118,6 @@ export class VideoDirection implements PictureAudience {
     if (why === 'load') this.#sender.framesDropped?.(why);
   }
 
-  /** The leg that receives; null: it is not there. */
   get leg(): Receiver | null {
     const first = this.receivers[0];
     return first?.isLeg === true ? first : null;
@@ -135,7 +128,7 @@ export class VideoDirection implements PictureAudience {
     if (receiver.isShown && receiver.sendQueue.lacksKey) this.reservation.pipeline?.makeKey();
   }
 
-  #takeVideo(source: SourceVideo): void {
+  #distribute(source: SourceVideo): void {
     const { format } = source;
     const passing = this.receivers.filter((receiver) => receiver.passes(format));
     const isPictured = this.receivers.some((receiver) => receiver.shapeOf(format) !== null);
@@ -147,8 +140,8 @@ export class VideoDirection implements PictureAudience {
     if (!isPictured) return this.reservation.pipeline?.requireKey();
     if (this.#deps.overdue.isRefused()) return this.#refuse(isCounted);
     const pipeline = this.#pipelineFor(source);
-    if (pipeline !== null) pipeline.take(source, passing.length > 0, isCounted);
-    else this.#goWithout(source, isCounted);
+    if (pipeline !== null) pipeline.enqueue(source, passing.length > 0, isCounted);
+    else this.#reportUnavailable(source, isCounted);
   }
 
   #refuse(isCounted: boolean): void {
@@ -158,24 +151,23 @@ export class VideoDirection implements PictureAudience {
     this.#sender.framesDropped?.('overdue');
   }
 
-  /** How large coded video is, and so what it takes, is told by its key frames. */
-  #goWithout({ format, size, isKey }: SourceVideo, isCounted: boolean): void {
+  /** Counts and reports a frame that no pipeline can convert. Coded video has its size, and so its cost, only in key frames. */
+  #reportUnavailable({ format, size, isKey }: SourceVideo, isCounted: boolean): void {
     const lacksKey = size === null && !isKey;
     const why = this.reservation.refusal === 'load' ? 'load' : 'unsupported';
     if (isCounted) this.#tally.frame(lacksKey ? 'no_key_frame' : why);
     if (lacksKey) return this.wantKeyFrame();
     if (isCounted) this.#sender.framesDropped?.(why);
     for (const receiver of this.receivers)
-      if (receiver.shapeOf(format) !== null) receiver.goesWithout?.('video', why);
+      if (receiver.shapeOf(format) !== null) receiver.mediaUnavailable?.('video', why);
   }
 
-  /** Null: there is none for now. */
   #pipelineFor({ size }: SourceVideo): PicturePipeline | null {
     if (size !== null) this.reservation.reserveFor(size);
     return this.reservation.pipeline;
   }
 
-  /** False: what becomes of the frame is known when its turn in the pipeline has come. */
+  /** False: the result is known only after the frame's turn in the pipeline. */
   #countUnlessPictured(format: VideoFrameFormat): boolean {
     const { leg } = this;
     const judges = leg === null ? this.receivers : [leg];
@@ -189,7 +181,7 @@ export class VideoDirection implements PictureAudience {
     return true;
   }
 
-  /** `fates`: for those that take pictures of this format, in the order of the receivers. */
+  /** `fates`: of the receivers of pictures from this format, in their order. */
   #countPictured(format: VideoFrameFormat, fates: readonly PictureFate[]): void {
     const [first] = fates;
     const { leg } = this;
@@ -208,14 +200,14 @@ function isDrop(fate: PictureFate): fate is FrameDrop {
   return typeof fate === 'string' && !notDropped.has(fate);
 }
 
-/** Its message has no picture, or nobody needs one. */
+/** The frame has no picture, or none is needed. */
 const notDropped: ReadonlySet<string> = new Set<Skipped>(['paced', 'slow_leg', 'unsupported']);
 
 function isPicture(fate: PictureFate): fate is Picture {
   return typeof fate === 'object';
 }
 
-/** Why there is no picture, and nothing wrong: the rate; there is none in the frame; or nobody had room for one. */
+/** Reason for no picture without a fault: the frame rate, no picture in the frame, or no receiver with room. */
 function skipped({ isPaced }: PictureSource, { source }: FrameResult): Skipped {
   if (isPaced) return 'paced';
   return source === null ? 'unsupported' : 'slow_leg';

@@ -1,11 +1,9 @@
-/** The viewers of a session, and what each of them receives: one picture, or live both and the camera. Source: calls-and-media.md, Legs. */
+/** The viewers of a session and their receivers: one picture stream, or live both and the camera. Source: calls-and-media.md, Legs. */
 import type { Receiver } from './receiver.ts';
 import type { JoinedLeg } from './send-queue.ts';
 
 export interface ViewersDeps {
-  /** Somebody has come or gone. */
   changed(): void;
-  /** One of them cannot go on without a key frame. */
   wantKeyFrame(receiver: Receiver): void;
 }
 
@@ -26,13 +24,12 @@ export class Viewers {
     return Array.from(this.#viewers.keys()).flat();
   }
 
-  /** Receivers of the device's camera. */
   get cameras(): readonly Receiver[] {
     return Array.from(this.#viewers.values()).filter((camera) => camera !== null);
   }
 
-  /** Somebody takes nothing else. */
-  get takeJpegs(): boolean {
+  /** A viewer accepts nothing but JPEGs. */
+  get needJpegs(): boolean {
     return this.receivers.some(({ kind }) => kind === 'pictures' || kind === 'source');
   }
 

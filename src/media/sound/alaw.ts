@@ -1,21 +1,21 @@
 /** A-law: eight bits for a sample of sixteen. Source: ITU-T G.711. */
 
-/** Every other bit of a code is turned over on the line. */
+/** Every other bit is inverted on the line. */
 const turnedBits = 0x55;
 const positive = 0x80;
 
 const samples = Int16Array.from({ length: 256 }, (_, code) => decodeCode(code ^ turnedBits));
-/** By the upper 13 bits of a sample, which are all that a code holds. */
+/** By the upper 13 bits of a sample, which are all that a code represents. */
 const codes = Uint8Array.from({ length: 8192 }, (_, index) => encodeMagnitude((index << 19) >> 19));
 
-/** A buffer of its own. */
+/** The result owns its buffer. */
 export function decodeAlaw(bytes: Uint8Array): Int16Array<ArrayBuffer> {
   const decoded = new Int16Array(bytes.length);
   for (let at = 0; at < bytes.length; at += 1) decoded[at] = samples[bytes[at] ?? 0] ?? 0;
   return decoded;
 }
 
-/** A buffer of its own. */
+/** The result owns its buffer. */
 export function encodeAlaw(block: Int16Array): Uint8Array<ArrayBuffer> {
   const encoded = new Uint8Array(block.length);
   for (let at = 0; at < block.length; at += 1) encoded[at] = codes[((block[at] ?? 0) >> 3) & 0x1fff] ?? 0;

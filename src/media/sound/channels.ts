@@ -1,6 +1,6 @@
-/** Channels of interleaved samples, one or two: both are mixed into one at half their level, and one stands in both. */
+/** Channels of interleaved samples, one or two: two are mixed to one at half level each, and one is duplicated. */
 
-/** The samples themselves where there is nothing to do. */
+/** Returns `samples` itself if nothing changes. */
 export function withChannels(
   samples: Int16Array<ArrayBuffer>,
   channels: number,

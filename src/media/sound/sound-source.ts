@@ -1,7 +1,4 @@
-/**
- * The source of sound as its packets tell it: which decoder they need, and what comes out of it. Source:
- * calls-and-media.md, Legs.
- */
+/** The source of sound as described by its packets: the decoder they need, and its output format. Source: calls-and-media.md, Legs. */
 import { isCarried, type SampleShape, type SoundPacket } from '../../model/media/sound.ts';
 import { type AmrBand, parseAmr } from './amr-frames.ts';
 
@@ -11,12 +8,12 @@ export interface SoundSource extends SampleShape {
   readonly format: SourceFormat;
 }
 
-/** What Opus decodes to, whatever it was made of. */
+/** Opus always decodes to this rate. */
 const opusRate = 48_000;
-/** In an Opus packet's first byte. Source: RFC 6716, 3.1. */
+/** Stereo flag in the first byte of an Opus packet. Source: RFC 6716, 3.1. */
 const opusStereoBit = 4;
 
-/** `last`: of the packet before. Null: the packet is of no source. */
+/** `last`: source of the previous packet. Null: the packet is invalid. */
 export function describeSound(
   { format, payload }: SoundPacket,
   assumed: SampleShape,
@@ -30,7 +27,7 @@ export function describeSound(
   return isCarried(source) ? source : null;
 }
 
-/** Encoders change between one channel and two as they like: a decoder of two does for both, one of one is cheaper. */
+/** Encoders switch between mono and stereo at will: a stereo decoder handles both, a mono one is cheaper. */
 function opusSource(payload: Uint8Array, last: SoundSource | null): SoundSource {
   const isStereo = ((payload[0] ?? 0) & opusStereoBit) !== 0;
   if (last?.format === 'opus' && (last.channels === 2 || !isStereo)) return last;

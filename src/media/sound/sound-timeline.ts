@@ -1,42 +1,42 @@
 /**
- * The time line of a source's sound: packets of any length and with any timestamps in, blocks of 20 ms out, each where its
- * sound belongs. Gaps become silence; a clock that runs fast or slow is followed. Source: calls-and-media.md, Legs.
+ * The timeline of a source's sound: accepts packets of any length and timestamp, and returns blocks of 20 ms, each at its place. Gaps
+ * become silence; a fast or slow clock is followed. Source: calls-and-media.md, Legs.
  */
 import type { SampleShape } from '../../model/media/sound.ts';
 import { soundBlockMs, soundJumpMs } from '../../model/media/sound-limits.ts';
 import { stretch } from './stretch.ts';
 
-/** 20 ms of samples, interleaved, in a buffer of its own. */
+/** 20 ms of interleaved samples; owns its buffer. */
 export interface SoundBlock {
   readonly timestampMs: number;
   readonly samples: Int16Array<ArrayBuffer>;
 }
 
-/** Packets come earlier and later than their sound; only what is beyond so many times the usual is a gap, or too late. */
+/** Packets jitter: only a deviation of this many times the average is a gap, or late. */
 const jitterTimes = 3;
 const [gapMsMin, lateMsMin] = [10, 40];
-/** Of the jitter: what is taken for it at first, and the most that one packet adds. */
+/** Initial jitter, and the most that one packet can add. */
 const [jitterMsFirst, jitterStepMsMax] = [3, 60];
 /** Packets over which jitter and offset are averaged. */
 const [jitterPackets, offsetPackets] = [16, 32];
-/** A smaller offset is left as it is. */
+/** Smaller offsets are not corrected. */
 const offsetMsMax = 5;
-/** One in so many moments is added or left out; more would be heard. */
+/** One in this many samples per channel is inserted or removed; more would be audible. */
 const momentsPerChange = 160;
 
 export class SoundTimeline {
   readonly #rate: number;
   readonly #channels: number;
-  /** Of the block that is being filled; null: nothing has come yet. */
+  /** Timestamp of the block being filled; null: no packet yet. */
   #blockMs: number | null = null;
   #block: Int16Array<ArrayBuffer>;
   #filled = 0;
   #lastTimestampMs = 0;
-  /** How far the last packet was from where it went, and the average of it; positive: it was later. */
+  /** Deviation of the last packet from its expected time, and its average; positive: later. */
   #errorMs = 0;
   #offsetMs = 0;
   #jitterMs = jitterMsFirst;
-  /** Moments since the last change of one: a packet may be too short for a change. */
+  /** Samples per channel since the last correction: a packet may be too short for one. */
   #unchanged = 0;
 
   constructor({ rate, channels }: SampleShape) {
@@ -45,19 +45,19 @@ export class SoundTimeline {
     this.#block = this.#emptyBlock();
   }
 
-  /** True: those behind it have been taken. It would go in the wrong place, and a decoder would be led astray by it. */
+  /** True: later packets were already processed. The packet would be misplaced, and would mislead a decoder. */
   isOutOfTurn(timestampMs: number): boolean {
     const backMs = this.#lastTimestampMs - timestampMs;
     return this.#blockMs !== null && backMs > 0 && backMs <= soundJumpMs;
   }
 
-  /** True: a new time line begins with it. What came before has nothing to do with it. */
+  /** True: the packet begins a new timeline, independent of earlier packets. */
   isJump(timestampMs: number): boolean {
     return this.#blockMs !== null && Math.abs(timestampMs - this.#endMs(this.#blockMs)) > soundJumpMs;
   }
 
-  /** The blocks that are full now. `samples`: of a packet that is not out of turn. */
-  take(timestampMs: number, samples: Int16Array): SoundBlock[] {
+  /** Returns the completed blocks. `samples`: of a packet that is in order. */
+  push(timestampMs: number, samples: Int16Array): SoundBlock[] {
     this.#lastTimestampMs = timestampMs;
     if (this.#blockMs === null || this.isJump(timestampMs)) {
       this.#begin(timestampMs);
@@ -77,29 +77,28 @@ export class SoundTimeline {
   #begin(timestampMs: number): void {
     this.#blockMs = timestampMs;
     this.#filled = 0;
-    this.#settle();
+    this.#resetOffset();
   }
 
-  /** What comes now is where it belongs. */
-  #settle(): void {
+  #resetOffset(): void {
     this.#errorMs = 0;
     this.#offsetMs = 0;
   }
 
   #fillGap(gapMs: number, samples: Int16Array): SoundBlock[] {
-    this.#settle();
+    this.#resetOffset();
     const silence = new Int16Array(this.#samplesOf(gapMs));
     return [...this.#append(silence), ...this.#append(samples)];
   }
 
-  /** Something stands already where its beginning belongs. */
+  /** Skips the samples whose place is already filled. */
   #skipLate(lateMs: number, samples: Int16Array): SoundBlock[] {
     const skipped = this.#samplesOf(lateMs);
-    if (skipped < samples.length) this.#settle();
+    if (skipped < samples.length) this.#resetOffset();
     return this.#append(samples.subarray(skipped));
   }
 
-  /** A few samples more or fewer, where the source's clock is off. */
+  /** Inserts or removes a few samples if the source's clock deviates. */
   #follow(samples: Int16Array): Int16Array {
     if (Math.abs(this.#offsetMs) < offsetMsMax) {
       this.#unchanged = 0;
@@ -120,12 +119,12 @@ export class SoundTimeline {
       this.#block.set(taken, this.#filled);
       this.#filled += taken.length;
       at += taken.length;
-      if (this.#filled === this.#block.length) full.push(this.#takeBlock());
+      if (this.#filled === this.#block.length) full.push(this.#completeBlock());
     }
     return full;
   }
 
-  #takeBlock(): SoundBlock {
+  #completeBlock(): SoundBlock {
     const block = { timestampMs: (this.#blockMs ?? 0) >>> 0, samples: this.#block };
     this.#blockMs = (this.#blockMs ?? 0) + soundBlockMs;
     this.#block = this.#emptyBlock();

@@ -1,6 +1,6 @@
 /** Stretches sound by a few samples, spread over all of it, so that none is missed or heard twice. */
 
-/** `samples`: interleaved, at least a moment of them; `moments`: samples per channel of what comes out. */
+/** `samples`: interleaved, at least one per channel; `moments`: samples per channel of the result. */
 export function stretch(samples: Int16Array, channels: number, moments: number): Int16Array<ArrayBuffer> {
   const stretched = new Int16Array(moments * channels);
   const last = samples.length / channels - 1;
@@ -18,7 +18,7 @@ export function stretch(samples: Int16Array, channels: number, moments: number):
   return stretched;
 }
 
-/** On the cubic through `from` and `to` whose slopes are those of their neighbours. */
+/** Evaluates the cubic through `from` and `to` with the slopes of their neighbours. */
 function interpolate(before: number, from: number, to: number, after: number, part: number): number {
   const slope = (to - before) / 2;
   const bend = before - 2.5 * from + 2 * to - after / 2;

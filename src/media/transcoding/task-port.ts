@@ -1,6 +1,6 @@
 /**
- * Tasks on their way to a transcoding thread, and their answers back, over a port of their own: the pool starts and
- * replaces the thread, and its own way of running a task would cost a small picture a tenth of its time.
+ * Tasks for a transcoding thread and their answers, over a dedicated port: the pool starts and replaces the thread, but running a task
+ * through the pool would add a tenth to the time of a small picture.
  */
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
@@ -13,7 +13,7 @@ type TaskMessage = readonly [name: TaskName, task: unknown];
 type AnswerMessage =
   | { readonly answer: unknown }
   | { readonly error: unknown }
-  /** The thread has its engine. */
+  /** Sent when the thread has loaded its engine. */
   | { readonly readyThread: number | null };
 
 interface Asked {
@@ -21,12 +21,11 @@ interface Asked {
   readonly failed: (error: unknown) => void;
 }
 
-/** The main loop's end. */
+/** The main thread's end. */
 export class TaskPort {
   readonly #port: MessagePort;
-  /** Tasks without answer, oldest first: they are answered in order. */
   readonly #asked: Asked[] = [];
-  /** Null: there is a thread at the other end. */
+  /** Null: a thread is at the other end. */
   #fault: { readonly error: unknown } | null = null;
   #isReady = false;
   #threadId: number | null = null;
@@ -37,22 +36,22 @@ export class TaskPort {
     port.unref();
   }
 
-  /** Tasks without answer. */
+  /** Number of unanswered tasks. */
   get waiting(): number {
     return this.#asked.length;
   }
 
-  /** The task that the thread works on; null: it has none, or still loads its engine. */
+  /** The running task; null: none, or the engine is still loading. */
   get current(): object | null {
     return this.#isReady ? (this.#asked[0] ?? null) : null;
   }
 
-  /** The kernel's number of the thread; null: unknown. */
+  /** The kernel's id of the thread; null: unknown. */
   get threadId(): number | null {
     return this.#threadId;
   }
 
-  /** `moved`: buffers of the task's. Rejects with what the task threw, or why there is no thread. */
+  /** `moved`: buffers to transfer. Rejects with the task's error, or with the reason that there is no thread. */
   ask(name: TaskName, task: unknown, moved: readonly Transferable[]): Promise<unknown> {
     if (this.#fault !== null) return Promise.reject(this.#fault.error);
     return new Promise((answered, failed) => {
@@ -62,14 +61,14 @@ export class TaskPort {
     });
   }
 
-  /** There is no thread at the other end any more: what was asked of it fails, and what will be. */
+  /** The thread has ended: all tasks, pending and future, fail. */
   fail(error: unknown): void {
     this.#fault ??= { error };
     this.#port.close();
     for (const { failed } of this.#asked.splice(0)) failed(error);
   }
 
-  /** Fails what was asked, the task that the thread works on with an error of its own. The thread performs all of it. */
+  /** Fails all pending tasks, the running one with `currentError`. The thread still performs them. */
   giveUp(currentError: unknown, error: unknown): void {
     for (const [index, { failed }] of this.#asked.entries()) failed(index === 0 ? currentError : error);
   }
@@ -81,14 +80,14 @@ export class TaskPort {
       return;
     }
     const asked = this.#asked.shift();
-    // No task waits: the process may end.
+    // No task is pending: the process may exit.
     if (this.#asked.length === 0) this.#port.unref();
     if ('error' in message) asked?.failed(message.error);
     else asked?.answered(message.answer);
   }
 }
 
-/** The thread's end: performs the tasks that come by `port`, one after the other. */
+/** The thread's end: performs the tasks from `port` one after another. */
 export function serveTasks(tasks: TranscoderTasks, port: MessagePort): void {
   let turn = tasks.startEngine().then(() => {
     const ready: AnswerMessage = { readyThread: ownThreadId() };
@@ -103,14 +102,14 @@ async function perform(tasks: TranscoderTasks, port: MessagePort, [name, task]: 
   try {
     const answer = await tasks[name](task as never);
     const message: AnswerMessage = { answer };
-    port.postMessage(message, name === 'takeFrame' ? picturesOf(answer as FrameResult) : []);
+    port.postMessage(message, name === 'transcodeFrame' ? picturesOf(answer as FrameResult) : []);
   } catch (error) {
     const message: AnswerMessage = { error };
     port.postMessage(message);
   }
 }
 
-/** Buffers are moved as wholes, so no picture may lie beside something else. */
+/** Buffers are transferred as a whole, so a picture must not share one. */
 function picturesOf({ pictures }: FrameResult): ArrayBuffer[] {
   return pictures.flatMap((picture) => {
     if (typeof picture === 'string') return [];

@@ -1,6 +1,6 @@
 /**
- * A thread of piscina, and the port by which tasks go to it. A thread that dies is replaced. One whose task takes too long is
- * abandoned: it is never ended within native code, which may take the process with it, but when its tasks are done.
+ * A piscina thread, and the port for its tasks. A thread that dies is replaced. One whose task takes too long is abandoned: it is never
+ * stopped inside native code, which could crash the process, but only after its tasks are done.
  */
 import { fileURLToPath } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
@@ -31,8 +31,7 @@ export class TaskThread {
       resourceLimits: { maxOldGenerationSizeMb: transcoderHeapMebibytesMax },
       minThreads: 1,
       maxThreads: 1,
-      // A thread that waits by Atomics.wait never returns to its event loop, and there the memory of collected native objects
-      // is freed.
+      // A thread in Atomics.wait never returns to its event loop, where the memory of collected native objects is freed.
       atomics: 'disabled',
       recordTiming: false,
     });
@@ -40,7 +39,7 @@ export class TaskThread {
     this.#port = this.#connect();
   }
 
-  /** To the thread that there is, or that starts. */
+  /** Port of the current or starting thread. */
   get port(): TaskPort {
     return this.#port;
   }
@@ -49,15 +48,15 @@ export class TaskThread {
     return this.#stage === 'gone';
   }
 
-  /** Between tasks only. */
+  /** Only between tasks. */
   async end(): Promise<void> {
     this.#stage = 'ending';
     await this.#pool.destroy();
   }
 
   /**
-   * Fails what was asked, with `currentError` the task that the thread works on. Resolves when the thread has performed all of
-   * it, has freed what it had, and has ended.
+   * Fails the pending tasks, the running one with `currentError`. Resolves when the thread has performed them, freed its objects and
+   * ended.
    */
   async abandon(currentError: unknown, error: unknown): Promise<void> {
     this.#stage = 'ending';
@@ -74,7 +73,7 @@ export class TaskThread {
     const { port1, port2 } = new MessageChannel();
     const port = new TaskPort(port1);
     this.#pool.run(port2, { transferList: [port2] }).catch((error: unknown) => port.fail(error));
-    // Behind the pool, which has started another one by then, or cannot.
+    // After the pool's own handler, which has then started another thread, or cannot.
     this.#pool.threads[0]?.once('exit', (code) => {
       port.fail(new Error(`a transcoding thread ended with ${code}`));
       if (this.#stage === 'open') this.#port = this.#connect();
@@ -82,7 +81,7 @@ export class TaskThread {
     return port;
   }
 
-  /** Without a thread, and with none that starts, what waits for one would wait forever: `destroy` answers it. */
+  /** If no thread is left or starting, pending tasks would wait forever: `destroy` fails them. */
   readonly #onPoolError = (error: unknown): void => {
     this.#options.onFault(error);
     if (this.#pool.threads.length > 0) return;

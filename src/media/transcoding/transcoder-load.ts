@@ -1,6 +1,6 @@
 /**
- * The load of a transcoding thread: how much of the time was worked lately, the share that a session is counted with, and
- * what a frame costs, by which a session is judged before it has sent any.
+ * The load of a transcoding thread: its recent busy time, the share that a session counts for, and the cost of a frame, which estimates
+ * a session before its first frame.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { loadWindowMs } from '../../model/limits.ts';
@@ -8,7 +8,7 @@ import type { Size } from '../../model/call.ts';
 
 /** Estimated load of a call before its first frame. */
 export interface TranscodingNeed {
-  /** Format that is requested of the bridge. */
+  /** Size that is requested from the bridge. */
   readonly request: Size;
   readonly maxFps: number;
 }
@@ -16,9 +16,7 @@ export interface TranscodingNeed {
 const slotMs = 1000;
 const slots = loadWindowMs / slotMs;
 
-/**
- * A sliding window of whole seconds, the current one included. It forgets by being read or written, so it needs no timer.
- */
+/** A sliding window of whole seconds, including the current one. Reads and writes expire old seconds, so it needs no timer. */
 export class BusyWindow {
   readonly #clock: Clock;
   /** Milliseconds worked, by second modulo `slots`. */
@@ -29,14 +27,13 @@ export class BusyWindow {
     this.#clock = clock;
   }
 
-  /** Work that has ended now. */
   add(workMs: number): void {
     this.#move(this.#clock.monotonicMs());
     const slot = this.#second % slots;
     this.#workMs[slot] = (this.#workMs[slot] ?? 0) + workMs;
   }
 
-  /** Of the window's time, 0 to 1; a window younger than its length counts what was before it as idle. */
+  /** Share of the window's time, 0 to 1; time before the start counts as idle. */
   share(): number {
     const nowMs = this.#clock.monotonicMs();
     this.#move(nowMs);
@@ -44,7 +41,7 @@ export class BusyWindow {
     return Math.min(1, this.#workMs.reduce((sum, workMs) => sum + workMs, 0) / coveredMs);
   }
 
-  /** True: there was work in every second of it, so its share counts no pause. */
+  /** True: every second of the window had work, so its share includes no pause. */
   isSteady(): boolean {
     this.#move(this.#clock.monotonicMs());
     return this.#workMs.every((workMs) => workMs > 0);
@@ -58,23 +55,23 @@ export class BusyWindow {
   }
 }
 
-/** Decoding H.264 and encoding a smaller picture, on a slow core. */
+/** Cost of decoding H.264 and encoding a smaller picture, on a slow core. */
 const firstFrame = { pixels: 640 * 480, workMs: 1.3 };
 const framesRemembered = 1024;
 const kept = 1 - 1 / framesRemembered;
 
-/** What a frame costs a worker: a running average over those decoded lately, weighted by their pixels. */
+/** The cost of a frame for a worker: a running average over recent frames, weighted by pixels. */
 export class FrameCost {
   #pixels = framesRemembered * firstFrame.pixels;
   #workMs = framesRemembered * firstFrame.workMs;
 
-  /** A frame of which pictures were made. */
+  /** A frame that pictures were made of. */
   add(source: Size, workMs: number): void {
     this.#pixels = this.#pixels * kept + source.width * source.height;
     this.#workMs = this.#workMs * kept + workMs;
   }
 
-  /** Of one worker's time, if what is asked for comes; above 1: more than a worker can do. */
+  /** Share of one worker's time if frames come as requested; above 1: more than a worker can do. */
   share({ request, maxFps }: TranscodingNeed): number {
     const frameMs = (request.width * request.height * this.#workMs) / this.#pixels;
     return (frameMs * maxFps) / 1000;
@@ -82,9 +79,8 @@ export class FrameCost {
 }
 
 /**
- * The share of a worker that one session is counted with. At first the one reserved for it; once it has sent frames all
- * through a window, the measured one. While it pauses it keeps the last, for it may go on any moment; what it takes
- * beyond that counts at once.
+ * The share of a worker that a session counts for: at first the reserved one; after a full window of frames, the measured one. During a
+ * pause it keeps the last value, because frames may resume at any moment; additional work counts at once.
  */
 export class SessionLoad {
   readonly #window: BusyWindow;
@@ -97,7 +93,6 @@ export class SessionLoad {
     this.#kept = reserved;
   }
 
-  /** Its worker has spent so long on a frame of it. */
   add(workMs: number): void {
     this.#window.add(workMs);
     if (this.#window.isSteady()) this.#kept = this.#window.share();

@@ -1,6 +1,6 @@
 /**
- * The threads that decode, scale and encode. A session keeps to its thread, because its native contexts live there. A session goes where the load is least; one that fits nowhere is refused, not starved.
- * Source: calls-and-media.md, The media process.
+ * The threads that decode, scale and encode. A session stays on its thread, which has its native contexts. A new session is placed on
+ * the thread with the least load, or refused if it fits on none. Source: calls-and-media.md, The media process.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -16,7 +16,7 @@ import { FrameCost, SessionLoad, type TranscodingNeed } from './transcoder-load.
 import type { EngineDescription } from './transcoder-task.ts';
 import { FrameSession, SoundSession, type SoundTranscoder, type Transcoder } from './transcoder-session.ts';
 import { threadTimeMs } from './thread-time.ts';
-import { threadLookMs, type ThreadTime } from './task-watch.ts';
+import { threadCheckMs, type ThreadTime } from './task-watch.ts';
 import { TranscoderThread } from './transcoder-thread.ts';
 import { moduleBeside } from '../../lib/module-worker.ts';
 
@@ -26,20 +26,19 @@ export interface TranscoderPoolOptions extends TranscoderSettings {
   readonly loadMax: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Too many threads hang in native code, or one cannot be replaced: only a new process helps. Called once, with what to log. */
+  /** Called once, with a log line, if too many threads hang in native code or one cannot be replaced: only a new process helps. */
   readonly onWedged: (sentence: string) => void;
-  /** The tasks' file; a test has one that can be held up. */
+  /** Module of the worker; tests replace it. */
   readonly workerFile?: URL;
-  /** The CPU time of a thread; a test scripts it. */
+  /** CPU time of a thread; tests script it. */
   readonly threadTime?: ThreadTime;
 }
 
-/** Of the call by which room is told while none is carried: the larger of the two sizes that bridges ask for. */
+/** The call that free capacity is estimated for while none is carried: the larger of the two sizes requested from bridges. */
 const usualNeed: TranscodingNeed = { request: { width: 640, height: 480 }, maxFps: 15 };
 
 const workerFile = moduleBeside('transcoder-worker', import.meta.url);
 
-/** The part of the pool that the relay uses. */
 export type Transcoders = Pick<
   TranscoderPool,
   'engine' | 'soundEncoders' | 'open' | 'openSound' | 'refusalOf' | 'workers' | 'close'
@@ -49,7 +48,7 @@ export class TranscoderPool {
   readonly #options: TranscoderPoolOptions;
   readonly #cost = new FrameCost();
   #threads: readonly TranscoderThread[];
-  #cancelLooks: Cancel | null = null;
+  #cancelChecks: Cancel | null = null;
   #sessions = 0;
   #engine: EngineDescription | null = null;
 
@@ -67,24 +66,27 @@ export class TranscoderPool {
     this.#threads = Array.from({ length: options.threads }, () => new TranscoderThread(deps));
   }
 
-  /** Resolves when every thread has its engine or none. Never rejects: without engine it refuses, and has logged why. */
+  /**
+   * Resolves when every thread has loaded its engine, or none has. Never rejects: without an engine the pool logs the reason and refuses
+   * sessions.
+   */
   static async open(options: TranscoderPoolOptions): Promise<TranscoderPool> {
     const pool = new TranscoderPool(options);
     await pool.#start();
     return pool;
   }
 
-  /** The version of the decoders' library; null: this machine has none. */
+  /** Version of FFmpeg; null: not available. */
   get engine(): string | null {
     return this.#engine?.version ?? null;
   }
 
-  /** Codecs whose packets can be made here. */
+  /** Sound formats that can be encoded here. */
   get soundEncoders(): readonly SoundEncoding[] {
     return this.#engine?.soundEncoders ?? [];
   }
 
-  /** By measured load. `engine`: this machine has no decoder. */
+  /** Decides by measured load. `engine`: this machine has no decoder. */
   open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal> {
     const share = this.#cost.share(need);
     const thread = this.#findThread(share);
@@ -96,7 +98,7 @@ export class TranscoderPool {
     );
   }
 
-  /** As `open`; one direction of sound costs little. */
+  /** Like `open`; one direction of sound costs little. */
   openSound(): Result<SoundTranscoder, ReservationRefusal> {
     const thread = this.#findThread(soundShareFirst);
     if (thread === null) return fail(this.#refusal());
@@ -105,12 +107,11 @@ export class TranscoderPool {
     return succeed(new SoundSession(this.#sessions, thread, load));
   }
 
-  /** The refusal that `open` would give, without a reservation; null: it would accept. */
+  /** The refusal that `open` would return, without a reservation; null: it would accept. */
   refusalOf(need: TranscodingNeed): ReservationRefusal | null {
     return this.#findThread(this.#cost.share(need)) === null ? this.#refusal() : null;
   }
 
-  /** The workers at the moment, in the order of their numbers. */
   workers(): readonly WorkerLoad[] {
     const share = this.#usualShare();
     return this.#threads.map((thread) => ({
@@ -120,19 +121,19 @@ export class TranscoderPool {
     }));
   }
 
-  /** Threads that were abandoned and still run. */
+  /** Abandoned threads that still run. */
   get abandoned(): number {
     return this.#threads.reduce((sum, thread) => sum + thread.abandoned, 0);
   }
 
-  /** Live native objects, by thread, once its tasks are done; null: the thread is gone. */
+  /** Live native objects of each thread, after its pending tasks; null: the thread has ended. */
   countNatives(): Promise<readonly (NativeCensus | null)[]> {
     return Promise.all(this.#threads.map((thread) => thread.countNatives()));
   }
 
-  /** Ends the workers behind what they still do. */
+  /** Stops the workers after their pending tasks. */
   async close(): Promise<void> {
-    this.#cancelLooks?.();
+    this.#cancelChecks?.();
     const threads = this.#threads;
     this.#threads = [];
     await Promise.all(threads.map((thread) => thread.close()));
@@ -149,17 +150,17 @@ export class TranscoderPool {
     }
     const [engine] = engines;
     if (engine?.ok === true) this.#engine = engine.value;
-    this.#cancelLooks = clock.every(threadLookMs, () => this.#look());
+    this.#cancelChecks = clock.every(threadCheckMs, () => this.#checkThreads());
   }
 
-  /** Of the calls that are carried now, on the average; beside their pictures their sound takes next to nothing. */
+  /** Average share of the calls carried now; compared with their pictures, sound costs almost nothing. */
   #usualShare(): number {
     const shares = this.#threads.flatMap((thread) => thread.pictureShares);
     const taken = shares.reduce((sum, share) => sum + share, 0);
     return taken === 0 ? this.#cost.share(usualNeed) : taken / shares.length;
   }
 
-  /** Where the load is least of those with room. */
+  /** The thread with the least load among those with room. */
   #findThread(share: number): TranscoderThread | null {
     let found: TranscoderThread | null = null;
     for (const thread of this.#threads) {
@@ -173,13 +174,13 @@ export class TranscoderPool {
     return this.#threads.some((thread) => thread.isOpen) ? 'load' : 'engine';
   }
 
-  #look(): void {
-    for (const thread of this.#threads) thread.look();
+  #checkThreads(): void {
+    for (const thread of this.#threads) thread.checkTask();
     const gone = this.#threads.filter((thread) => !thread.isOpen);
     if (gone.length === 0) return;
-    this.#cancelLooks?.();
+    this.#cancelChecks?.();
     this.#options.onWedged(
-      `${gone.length} of ${this.#threads.length} transcoding threads hang or cannot be replaced`,
+      `transcoder: ${gone.length} of ${this.#threads.length} threads hang or cannot be replaced; the media process ends`,
     );
   }
 }

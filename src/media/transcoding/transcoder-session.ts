@@ -1,18 +1,18 @@
-/** Sessions on a transcoding thread: what each asks of it goes there one by one, and is counted as its load. */
+/** Sessions on a transcoding thread: each sends its tasks one by one, and counts as load. */
 import { assert } from '../../lib/assert.ts';
 import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/media/picture.ts';
 import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/media/sound.ts';
 import type { FrameCost, SessionLoad } from './transcoder-load.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';
 
-/** One task of it is under way at a time. */
+/** Runs one task at a time. */
 class ThreadSession {
   protected readonly number: number;
   protected readonly thread: TranscoderThread;
   readonly #load: SessionLoad;
   #state: 'idle' | 'working' | 'closed' = 'idle';
 
-  /** `number`: one that no other session has had. It is counted on the thread from now on, with `load`. */
+  /** `number`: unique among all sessions. Counts as load of the thread from now on. */
   constructor(number: number, thread: TranscoderThread, load: SessionLoad) {
     this.number = number;
     this.thread = thread;
@@ -20,7 +20,7 @@ class ThreadSession {
     thread.addSession(load);
   }
 
-  /** Frees what it holds, behind what it still does. Nothing is asked of it any more. */
+  /** Frees its objects after the running task. It must not be used afterwards. */
   close(): void {
     assert(this.#state !== 'closed', 'a session is closed once');
     this.#state = 'closed';
@@ -50,7 +50,7 @@ interface FrameSessionOptions {
   readonly loadMax: number;
 }
 
-/** The decoder, the scalers and the encoders of one session: its frames go to its thread, and their cost is counted. */
+/** The decoder, scalers and encoders of one session: sends frames to its thread and records their cost. */
 export class FrameSession extends ThreadSession {
   readonly #cost: FrameCost;
   readonly #loadMax: number;
@@ -61,25 +61,24 @@ export class FrameSession extends ThreadSession {
     this.#cost = cost;
   }
 
-  /** Its worker has time for all that its sessions take at the moment. */
+  /** Its worker has time for all its sessions at the moment. */
   get hasTimeToSpare(): boolean {
     return this.thread.load <= this.#loadMax;
   }
 
   /**
-   * One frame at a time: the next is asked when this one is answered. The payload is moved: its buffer is detached.
-   * `description`: the frame's. `isKeyWanted`: its pictures are to build on nothing before them; no, if left out.
-   * Without shapes the frame is decoded only, for the sake of those behind it. Never rejects: what a dead worker had is
-   * answered with the drop `engine`, and a frame that took its worker too long with `overdue`.
+   * Transcodes one frame at a time. The payload is transferred: its buffer is detached. `description`: of this frame. `isKeyWanted`: the
+   * pictures must be key frames; default false. Without shapes the frame is only decoded, for the frames that depend on it. Never
+   * rejects: frames of a dead worker are answered with the drop `engine`, and a frame that exceeded its time with `overdue`.
    */
-  async take(
+  async transcode(
     frame: SourceFrame,
     shapes: readonly PictureShape[],
     description: FrameDescription,
     isKeyWanted = false,
   ): Promise<FrameResult> {
     const task = { session: this.number, frame, shapes, description, isKeyWanted };
-    const result = await this.run(() => this.thread.take(task));
+    const result = await this.run(() => this.thread.transcodeFrame(task));
     const { source, pictures, workMs } = result;
     if (source !== null && pictures.some((picture) => typeof picture !== 'string'))
       this.#cost.add(source, workMs);
@@ -90,16 +89,15 @@ export class FrameSession extends ThreadSession {
 /** The decoder, the resamplers and the encoders of one direction of a session's sound. */
 export class SoundSession extends ThreadSession {
   /**
-   * As of frames. `assumed`: rate and channels of formats that do not tell theirs, which are A-law and PCM; of AMR the rate is a
-   * hint. The payload is copied.
+   * Like `FrameSession.transcode`, but the payload is copied. `assumed`: rate and channels of A-law and PCM, which do not carry their
+   * own; for AMR the rate is a hint.
    */
-  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
-    // What is sent to a thread takes its whole buffer with it.
+  transcode(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
+    // Posting to a thread copies the whole underlying buffer.
     const alone = { ...packet, payload: packet.payload.slice() };
-    return this.run(() => this.thread.takeSound({ session: this.number, packet: alone, assumed, targets }));
+    return this.run(() => this.thread.transcodeSound({ session: this.number, packet: alone, assumed, targets }));
   }
 }
 
-/** The part of a session that the relay uses. */
-export type Transcoder = Pick<FrameSession, 'hasTimeToSpare' | 'take' | 'close'>;
-export type SoundTranscoder = Pick<SoundSession, 'take' | 'close'>;
+export type Transcoder = Pick<FrameSession, 'hasTimeToSpare' | 'transcode' | 'close'>;
+export type SoundTranscoder = Pick<SoundSession, 'transcode' | 'close'>;

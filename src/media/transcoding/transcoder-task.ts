@@ -1,8 +1,7 @@
 /**
- * All that crosses between the main loop and a transcoding worker. The worker's file exports `serve`, which is given the
- * port by which tasks come (task-port.ts); they are done one after the other, in the order in which they were posted.
- * Payloads of frames and pictures are moved; packets of sound are copied, which costs less for so few bytes.
- * A worker is started with the settings of its transcoders.
+ * Everything that crosses between the main thread and a transcoding worker. The worker's module exports `serve`, which receives the port
+ * for tasks (task-port.ts); tasks are performed in the order in which they were posted. Payloads of frames and pictures are transferred;
+ * packets of sound are copied, which costs less for so few bytes. A worker starts with the settings of its transcoders.
  */
 import { taskTimeMsMax } from '../../model/media/decoding-limits.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
@@ -17,18 +16,18 @@ import type {
 import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/media/picture.ts';
 
 export interface FrameTask {
-  /** A number of its own in this process. A worker that does not know it makes it a transcoder. */
+  /** Unique in this process. A worker creates a transcoder for an unknown number. */
   readonly session: number;
   readonly frame: SourceFrame;
   readonly shapes: readonly PictureShape[];
-  /** The frame's, so that it is read once. */
+  /** Description of the frame, so that it is parsed only once. */
   readonly description: FrameDescription;
-  /** Its pictures are to build on nothing before them. */
+  /** The pictures must be key frames. */
   readonly isKeyWanted: boolean;
 }
 
 export interface SoundTask {
-  /** As of frames; no session has both. */
+  /** Like `FrameTask.session`; no session has both. */
   readonly session: number;
   readonly packet: SoundPacket;
   readonly assumed: SampleShape;
@@ -41,18 +40,15 @@ export interface EngineDescription {
 }
 
 export interface TranscoderTasks {
-  /** The engine, or why there is none. */
   startEngine(): Promise<Result<EngineDescription, string>>;
-  takeFrame(task: FrameTask): Promise<FrameResult>;
-  takeSound(task: SoundTask): Promise<SoundResult>;
-  /** Frees what the session has; one that has nothing is no mistake. */
+  transcodeFrame(task: FrameTask): Promise<FrameResult>;
+  transcodeSound(task: SoundTask): Promise<SoundResult>;
+  /** Frees the session's objects; an unknown session is ignored. */
   closeSession(session: number): Promise<void>;
-  /** Frees what all of them have. */
   closeAll(): Promise<void>;
   countNatives(): Promise<NativeCensus>;
 }
 
-/** The result of a frame whose worker is gone. */
 export const lostFrame: FrameResult = {
   source: null,
   pictures: [],
@@ -62,9 +58,8 @@ export const lostFrame: FrameResult = {
   workMs: 0,
 };
 
-/** The result of a packet of sound whose worker is gone. */
 export const lostSound: SoundResult = { packets: [], drop: 'engine', rebuilds: 0, workMs: 0 };
 
-/** The results where the task took longer than it may: its worker was abandoned. */
+/** Results of a task that exceeded its time; its worker was abandoned. */
 export const overdueFrame: FrameResult = { ...lostFrame, drop: 'overdue', workMs: taskTimeMsMax };
 export const overdueSound: SoundResult = { ...lostSound, drop: 'overdue', workMs: taskTimeMsMax };

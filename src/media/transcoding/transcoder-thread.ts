@@ -1,7 +1,7 @@
 /**
- * One transcoding worker, seen from the main loop, and the load of the sessions on it: it does its tasks in order, and
- * each answer comes as it is ready. A thread that dies is replaced; its tasks are answered as lost, and the next frame of
- * each session makes it known to the new one. So is a thread whose task takes longer than it may.
+ * One transcoding worker, seen from the main thread, and the load of its sessions. Tasks are performed in order, and each answer is
+ * delivered when it is ready. A thread that dies, or whose task exceeds its time, is replaced: its tasks are answered as lost, and the
+ * next frame of each session registers it with the new thread.
  */
 import type { Transferable } from 'node:worker_threads';
 import { type Clock, completesWithin } from '../../lib/clock.ts';
@@ -37,14 +37,14 @@ export interface ThreadDeps {
   readonly mayAbandon: () => boolean;
 }
 
-/** A frame and the end of each session, then what concerns all of them. */
+/** A frame and the close of each session, and tasks for the whole worker. */
 const tasksMax = transcodersPerWorkerMax * 2 + 8;
-/** One line in so long says that frames are lost, however many are. */
+/** Minimum interval between log lines about lost frames. */
 const faultLogMs = 1000;
 const usualPixels = 1920 * 1080;
 
-/** Fails tasks of an abandoned thread: the one that took too long, and those behind it. */
-const overdue = new Error('a task of a transcoding thread took longer than it may');
+/** Errors of tasks of an abandoned thread: the one that exceeded its time, and those queued behind it. */
+const overdue = new Error('a task of a transcoding thread exceeded its time limit');
 const abandoned = new Error('a transcoding thread was abandoned');
 
 export class TranscoderThread {
@@ -53,7 +53,7 @@ export class TranscoderThread {
   readonly #loads = new Set<SessionLoad>();
   #thread: TaskThread;
   #abandoned = 0;
-  /** Closed ones whose natives are not freed yet included. */
+  /** Includes closed sessions whose native objects are not freed yet. */
   #sessions = 0;
   #state: 'open' | 'gone' | 'closed' = 'open';
   readonly #watch: TaskWatch;
@@ -67,23 +67,22 @@ export class TranscoderThread {
     this.#watch = new TaskWatch(taskTimeMsMax * Math.max(1, (width * height) / usualPixels), deps.threadTime);
   }
 
-  /** The engine, or why there is none. */
   async start(): Promise<Result<EngineDescription, string>> {
-    const notStarted = fail(`a transcoding thread did not start from ${this.#deps.workerFile.href}`);
+    const notStarted = fail(`transcoder: a thread did not start from ${this.#deps.workerFile.href}`);
     return this.#run<Result<EngineDescription, string>>('startEngine', undefined, { lost: notStarted });
   }
 
-  /** Never rejects; the payload's buffer is detached. */
-  async take(task: FrameTask): Promise<FrameResult> {
+  /** Never rejects. The payload's buffer is detached. */
+  async transcodeFrame(task: FrameTask): Promise<FrameResult> {
     const moved = [task.frame.payload.buffer];
-    const result = await this.#run('takeFrame', task, { lost: lostFrame, overdue: overdueFrame, moved });
+    const result = await this.#run('transcodeFrame', task, { lost: lostFrame, overdue: overdueFrame, moved });
     this.#busy.add(result.workMs);
     return result;
   }
 
-  /** Never rejects. The payload is copied with all of its buffer. */
-  async takeSound(task: SoundTask): Promise<SoundResult> {
-    const result = await this.#run('takeSound', task, { lost: lostSound, overdue: overdueSound });
+  /** Never rejects. The payload is copied with its whole buffer. */
+  async transcodeSound(task: SoundTask): Promise<SoundResult> {
+    const result = await this.#run('transcodeSound', task, { lost: lostSound, overdue: overdueSound });
     this.#busy.add(result.workMs);
     return result;
   }
@@ -95,20 +94,20 @@ export class TranscoderThread {
     return load;
   }
 
-  /** One session that a thread alone can do is always taken, whatever `loadMax` is. */
+  /** One session that fits on an idle thread is always accepted, whatever `loadMax` is. */
   hasRoomFor(share: number, loadMax: number): boolean {
     if (!this.isOpen || this.#sessions >= transcodersPerWorkerMax) return false;
     return this.load + share <= (this.#loads.size === 0 ? 1 : loadMax);
   }
 
-  /** How many calls of this share it would take beside those that it has. */
+  /** The number of additional calls of this share that it could accept. */
   roomFor(share: number, loadMax: number): number {
     if (!this.hasRoomFor(share, loadMax)) return 0;
     const byTime = Math.floor((loadMax - this.load) / share);
     return Math.max(1, Math.min(byTime, transcodersPerWorkerMax - this.#sessions));
   }
 
-  /** Of each session with pictures that is carried. */
+  /** Share of each session with pictures. */
   get pictureShares(): readonly number[] {
     return Array.from(this.#loads).flatMap(({ kind, share }) => (kind === 'pictures' ? [share] : []));
   }
@@ -118,24 +117,23 @@ export class TranscoderThread {
     this.#sessions += 1;
   }
 
-  /** Resolves when nothing of the session is left. */
+  /** Resolves when all objects of the session are freed. */
   async closeSession(session: number, load: SessionLoad): Promise<void> {
     this.#loads.delete(load);
     await this.#run('closeSession', session, { lost: undefined });
     this.#sessions -= 1;
   }
 
-  /** Native objects of its sessions; null: it is gone. */
+  /** Native objects of its sessions; null: the thread has ended. */
   countNatives(): Promise<NativeCensus | null> {
     return this.#run<NativeCensus | null>('countNatives', undefined, { lost: null });
   }
 
-  /** False: it cannot be replaced, or was closed. */
+  /** False: it was closed, or cannot be replaced. */
   get isOpen(): boolean {
     return this.#state === 'open' && !this.#thread.isGone;
   }
 
-  /** Threads that were abandoned and still run. */
   get abandoned(): number {
     return this.#abandoned;
   }
@@ -144,12 +142,12 @@ export class TranscoderThread {
     return this.#busy.share();
   }
 
-  /** Every `threadLookMs`: abandons a thread whose task takes longer than it may, or that answers nothing. */
-  look(): void {
-    if (this.#watch.look(this.#thread.port)) this.#abandon();
+  /** Called every `threadCheckMs`: abandons a thread whose task exceeds its time, or that has stopped answering. */
+  checkTask(): void {
+    if (this.#watch.check(this.#thread.port)) this.#abandon();
   }
 
-  /** Behind what it still does. A thread that does not come to its end is left to that of the process. */
+  /** Closes after the pending tasks. A thread that does not finish is left to the end of the process. */
   async close(): Promise<void> {
     if (this.#state === 'closed') return;
     const freed = this.#run('closeAll', undefined, { lost: undefined });
@@ -158,7 +156,7 @@ export class TranscoderThread {
     const isFree = !hangs && (await completesWithin(this.#deps.clock, workersStopMsMax, freed));
     if (isFree) await this.#thread.end();
     if (!isFree || this.#abandoned > 0)
-      this.#deps.log.error({}, 'transcoding thread: did not stop; ends with its process');
+      this.#deps.log.error({}, 'transcoder: a thread did not stop in time; it ends with its process');
   }
 
   #newThread(): TaskThread {
@@ -166,7 +164,7 @@ export class TranscoderThread {
     return new TaskThread({ settings, workerFile, onFault: (error) => this.#notifyFault(error) });
   }
 
-  /** Only a new process helps when too many run already. */
+  /** If too many abandoned threads run, only a new process helps. */
   #abandon(): void {
     if (!this.isOpen) return;
     if (!this.#deps.mayAbandon()) {
@@ -177,7 +175,10 @@ export class TranscoderThread {
     this.#thread = this.#newThread();
     this.#watch.restart();
     this.#abandoned += 1;
-    this.#deps.log.warn({}, 'transcoding thread: task overdue; its other calls move to a new thread');
+    this.#deps.log.warn(
+      {},
+      'transcoder: a task exceeded its time limit; its thread is replaced, and the other calls continue on the new one',
+    );
     void thread.abandon(overdue, abandoned).then(() => (this.#abandoned -= 1));
   }
 
@@ -204,11 +205,14 @@ export class TranscoderThread {
     const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#faultLoggedMs < faultLogMs) return;
     this.#faultLoggedMs = nowMs;
-    this.#deps.log.error({ err: error }, 'transcoding thread: failed; its tasks are lost');
+    this.#deps.log.error(
+      { err: error },
+      'transcoder: a thread or its task failed; the frames of that thread are lost',
+    );
   }
 }
 
-/** Answers to a task that its thread does not answer, and the buffers that are moved with it. */
+/** Fallback answers for a task that its thread does not answer, and the buffers transferred with it. */
 interface Otherwise<Answer> {
   readonly lost: Answer;
   readonly overdue?: Answer;

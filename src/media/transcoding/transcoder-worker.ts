@@ -1,6 +1,6 @@
 /**
- * The tasks of a transcoding thread: it has the decoders, scalers, resamplers and encoders of its sessions. It never ends itself, and
- * is ended between tasks only: a thread that is stopped within native code may take the process with it.
+ * The tasks of a transcoding thread: it has the decoders, scalers, resamplers and encoders of its sessions. It never ends by itself, and
+ * is stopped only between tasks: stopping a thread inside native code may crash the process.
  */
 import { workerData, type MessagePort } from 'node:worker_threads';
 import { fail, succeed } from '../../lib/result.ts';
@@ -13,29 +13,28 @@ import { serveTasks } from './task-port.ts';
 import type { TranscoderTasks } from './transcoder-task.ts';
 
 const settings: TranscoderSettings = workerData;
-/** Every task waits for it, so that they keep their order while it loads. */
+/** Every task awaits it, so that tasks keep their order while it loads. */
 const opening = openEngine();
-/** By their sessions, of which none has both. */
+/** By session; no session has both kinds. */
 const transcoders = new Map<number, FrameTranscoder | PacketTranscoder>();
 
-/** Those of this thread. */
 export const transcoderTasks: TranscoderTasks = {
   async startEngine() {
     const engine = await opening;
     if (!engine.ok) return fail(engine.error);
     return succeed({ version: engine.value.version, soundEncoders: encodableSound(engine.value) });
   },
-  takeFrame: ({ session, frame, shapes, description, isKeyWanted }) =>
+  transcodeFrame: ({ session, frame, shapes, description, isKeyWanted }) =>
     performBy(
       session,
       (engine) => new FrameTranscoder(engine, settings),
-      (transcoder) => transcoder.take(frame, shapes, description, isKeyWanted),
+      (transcoder) => transcoder.transcode(frame, shapes, description, isKeyWanted),
     ),
-  takeSound: ({ session, packet, assumed, targets }) =>
+  transcodeSound: ({ session, packet, assumed, targets }) =>
     performBy(
       session,
       (engine) => new PacketTranscoder(engine),
-      (transcoder) => transcoder.take(packet, assumed, targets),
+      (transcoder) => transcoder.transcode(packet, assumed, targets),
     ),
   async closeSession(session) {
     await opening;
@@ -55,7 +54,7 @@ export function serve(port: MessagePort): void {
   serveTasks(transcoderTasks, port);
 }
 
-/** A transcoder that throws is not used again: the session's next task makes a new one. */
+/** A transcoder that throws is discarded: the session's next task creates a new one. */
 async function performBy<Kind extends FrameTranscoder | PacketTranscoder, Answer>(
   session: number,
   make: (engine: Engine) => Kind,

@@ -1,8 +1,8 @@
 /**
- * The packets of one source of video to whole access units. Packets of one timestamp form one access unit: it ends when
- * another timestamp comes, and the marker is a hint. A unit ends by its marker at once only after the source has shown
- * that it marks nothing but last packets. NAL units without a slice are kept for the picture that follows. After a loss no
- * unit is delivered before the next key frame, which is requested. Source: RFC 6184, 5.1; ITU-T H.264, 7.4.1.2.3.
+ * Assembles the packets of one video source into access units. Packets with one timestamp form a unit, which ends with the next
+ * timestamp; the marker is only a hint. A marker ends a unit at once only after the source has shown that it marks only last packets.
+ * NAL units without a slice are kept for the next picture. After a loss no unit is delivered before the next key frame, which is
+ * requested. Source: RFC 6184, 5.1; ITU-T H.264, 7.4.1.2.3.
  */
 import { mediaMessageBytesMax } from '../../model/limits.ts';
 import {
@@ -28,7 +28,7 @@ import type { InOrder } from './reorder-window.ts';
 
 export interface AccessUnitsOwner {
   video(accessUnit: Uint8Array<ArrayBuffer>, isKey: boolean, timestampMs: number): void;
-  /** No picture can be shown before the next key frame. Called for each unit that is dropped. */
+  /** No picture can be shown before the next key frame. Called for each dropped unit. */
   pictureLost(): void;
 }
 
@@ -37,7 +37,7 @@ interface OpenUnit {
   readonly startedMs: number;
   lastMs: number;
   hasSlices: boolean;
-  /** The marker is on its last packet with a slice, or behind it. */
+  /** The marker was on its last packet with a slice, or after it. */
   isMarked: boolean;
   isBroken: boolean;
 }
@@ -49,15 +49,15 @@ export class AccessUnits implements PacketSink {
   #unit: OpenUnit | null = null;
   /** NAL units that precede the next picture. */
   readonly #leading = new LeadingUnits();
-  /** The unit that ended before another timestamp came. */
+  /** The unit that ended before another timestamp arrived. */
   #ended: Pick<OpenUnit, 'timestamp' | 'isMarked'> | null = null;
-  /** Units whose marker was on the last packet; -Infinity: the source has marked another one. */
+  /** Units whose marker was on the last packet; -Infinity: the source has set a marker elsewhere. */
   #markedUnits = 0;
   /** Packets are missing before the next one. */
   #isBehindGap: boolean;
   #waitsForKey = true;
 
-  /** `isJoinedLate`: packets of the source were dropped before. */
+  /** `isJoinedLate`: earlier packets of the source were dropped. */
   constructor(clockRate: number, owner: AccessUnitsOwner, isJoinedLate: boolean) {
     this.clock = new StreamClock(clockRate);
     this.#owner = owner;
@@ -69,22 +69,21 @@ export class AccessUnits implements PacketSink {
       this.#isBehindGap = true;
       this.#owner.pictureLost();
     }
-    // Padding alone, which a sender probes the network with, has no payload.
+    // A packet of padding only, sent to probe the network, has no payload.
     else if (item.payload.length > 0) this.#pushPacket(item, nowMs);
   }
 
-  /** Ends a unit that no packet has continued for too long. Not to be called while packets before the next one are awaited. */
+  /** Ends a unit that has received no packet for too long. Must not be called while missing packets are awaited. */
   tick(nowMs: number): void {
     if (this.#unit === null) return;
     const waitMs = this.#isEndMarked(this.#unit) ? rtcUnitMarkedMs : rtcUnitSilenceMs;
     if (nowMs - this.#unit.lastMs >= waitMs) this.close();
   }
 
-  /** Ends the unit that is gathered: nothing follows. */
   close(): void {
     if (this.#unit === null) return;
     const { hasSlices, isMarked } = this.#unit;
-    // Its end is lost where all others had a marker.
+    // If all other units had a marker, the end of this one was lost.
     if (hasSlices && !isMarked && this.#markedUnits >= rtcMarkedUnitsMin) this.#unit.isBroken = true;
     if (hasSlices) this.#ended = this.#unit;
     this.#end();
@@ -114,12 +113,12 @@ export class AccessUnits implements PacketSink {
     this.close();
   }
 
-  /** As far as is known of the source. */
+  /** The unit's end is marked, as far as the source is known to mark ends. */
   #isEndMarked({ isMarked }: OpenUnit): boolean {
     return isMarked && this.#markedUnits >= 0;
   }
 
-  /** The rest of a picture that was delivered too early, or given up. */
+  /** The rest of a picture that was delivered or abandoned too early. */
   #rejectLate({ isMarked }: Pick<OpenUnit, 'isMarked'>): void {
     if (isMarked) this.#markedUnits = -Infinity;
     this.#isBehindGap = false;

@@ -1,7 +1,7 @@
 /**
- * The part of an offer that is accepted: for each direction at most one section of video and of sound, with one codec, and one
- * of data channels, all on one transport. Opus is preferred to A-law, and of H.264 the plainest profile, which every decoder
- * has. Source: RFC 9429, 5.1.2 and 5.3.1; RFC 9143, 7.3; RFC 7742, 6.2; RFC 7874, 3; RFC 6184, 8.1.
+ * The accepted part of an offer: for each direction at most one video and one sound section with one codec, and one section of data
+ * channels, all on one transport. Opus is preferred to A-law, and for H.264 the simplest profile, which every decoder supports. Source:
+ * RFC 9429, 5.1.2 and 5.3.1; RFC 9143, 7.3; RFC 7742, 6.2; RFC 7874, 3; RFC 6184, 8.1.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { rtcCompatibleReportMs, rtcReportMs } from '../../model/media/rtc-limits.ts';
@@ -27,14 +27,13 @@ interface AgreedCodecs {
 
 export interface Agreement extends Readonly<AgreedCodecs> {
   readonly channels: OfferedChannels | null;
-  /** Between reports of RTCP. */
+  /** Interval of RTCP reports. */
   readonly reportMs: number;
 }
 
-/** The server's carried media and its answer. */
 export type AgreedOffer = Agreement & AcceptedOffer;
 
-/** The profiles that an answerer accepts; all mean SRTP with keys of DTLS. Source: RFC 9429, 5.1.2. */
+/** Profiles that an answerer must accept; all mean SRTP with DTLS keys. Source: RFC 9429, 5.1.2. */
 const mediaProtocols: ReadonlySet<string> = new Set([
   'RTP/AVP',
   'RTP/AVPF',
@@ -63,10 +62,10 @@ export function agree(offer: MediaOffer): Result<AgreedOffer, string> {
   const named = offer.sections
     .slice(0, sdpSectionsShownMax)
     .map((section) => refuseLine(section.line, faultOf(section, choices.get(section))).error);
-  return fail(`nothing of the offer is carried here: ${named.join('; ')}`);
+  return fail(`no section of the offer can be carried: ${named.join('; ')}`);
 }
 
-/** The codec of a section whose transport is not looked at yet, or its data channels. The error: the reason to reject it. */
+/** Chooses the codec of a section, or its data channels, before its transport is considered. The error: the reason to reject it. */
 function choose({ kind, protocol, codecs, channels }: OfferedSection): Choice {
   if (kind === 'application')
     return channelProtocols.has(protocol) && channels !== null
@@ -86,11 +85,11 @@ function isMuxed(section: OfferedSection): boolean {
 function faultOf(section: OfferedSection, choice: Choice | undefined): string {
   if (choice?.ok === false) return choice.error;
   if (section.port === 'off') return 'it is off, since its port is 0';
-  if (section.port === 'bundled') return 'it is bundle-only, and no other section of its group is carried';
+  if (section.port === 'bundled') return 'it is bundle-only, and no other section of its group can be carried';
   return isMuxed(section) ? 'it is inactive' : 'offer it with a=rtcp-mux';
 }
 
-/** `tagged`: its transport is that of the bundle. Null: nothing would flow. */
+/** `tagged`: the section whose transport the bundle uses. Null: no media would flow. */
 function acceptBundle(
   offer: MediaOffer,
   bundle: OfferedBundle,
@@ -170,14 +169,14 @@ function isH264({ name, clockRate, parameters }: OfferedCodec): boolean {
   return name === 'h264' && clockRate === 90_000 && parameters.get('packetization-mode') === '1';
 }
 
-/** Constrained baseline, baseline, main, high; the default is baseline (RFC 6184, 8.1). −1: none of them. */
+/** Rank: constrained baseline, baseline, main, high; the default is baseline (RFC 6184, 8.1). −1: none of them. */
 function profileRank({ parameters }: OfferedCodec): number {
   const profile = (parameters.get('profile-level-id') ?? '42000a').toLowerCase();
   const ranks = [/^42[4-7c-f]/, /^42/, /^4d/, /^64/];
   return /^[0-9a-f]{6}$/.test(profile) ? ranks.findIndex((rank) => rank.test(profile)) : -1;
 }
 
-/** Null: there is no sound in this direction. Of Opus as many channels as its receiver prefers. */
+/** Null: no sound in this direction. Opus has as many channels as its receiver prefers. */
 export function soundShapeOf(codec: OfferedCodec | null): SoundShape | null {
   if (codec === null) return null;
   if (codec.name !== 'opus') return { format: 'alaw', rate: 8000, channels: 1 };

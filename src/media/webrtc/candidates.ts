@@ -1,10 +1,13 @@
-/** The addresses by which clients reach this server: the library's candidates, or the same ports at the addresses of the settings. Source: RFC 8839, 5.1. */
+/**
+ * The addresses by which clients reach this server: the library's candidates, or the same ports at the addresses of the settings.
+ * Source: RFC 8839, 5.1.
+ */
 import { isIPv6 } from 'node:net';
 
-/** Of a host candidate: RFC 8445, 5.1.2.1, with the library's preference of the component's only transport. */
+/** Priority of a host candidate (RFC 8445, 5.1.2.1), with the library's local preference for a single transport. */
 const priorityMax = 2_130_706_431;
 
-/** `candidates`: the library's, of UDP. */
+/** `candidates`: the library's UDP candidates. */
 export function advertised(candidates: readonly string[], addresses: readonly string[]): readonly string[] {
   if (addresses.length === 0) return candidates;
   const ports = new Set(candidates.flatMap((candidate) => candidate.split(' ')[5] ?? []));

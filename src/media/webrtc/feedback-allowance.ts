@@ -1,7 +1,7 @@
 /**
- * The limits of RTCP, so that feedback costs no more than what it makes this server send: packets that are read and packets
- * of video that are sent again, of one client and of all. What is beyond a limit is passed over, and nobody is closed for
- * it: a client repeats what still matters. The rates are in model/media/rtc-limits.ts.
+ * Limits of RTCP, so that feedback costs no more than it makes this server send: packets read, and video packets sent again, of one
+ * client and of all. Feedback beyond a limit is ignored, and no client is closed for it: it repeats what still matters. The rates are in
+ * model/media/rtc-limits.ts.
  */
 import { acquireTokens, fullBucket, spendTokens, TurnBudget, waitForToken } from '../../lib/token-bucket.ts';
 import {
@@ -12,7 +12,6 @@ import {
   rtcResendShare,
 } from '../../model/media/rtc-limits.ts';
 
-/** The limits of all clients of this process together. */
 export class SharedFeedback {
   readonly #turn = new TurnBudget(rtcFeedbackPerTurnMax);
   readonly #resends;
@@ -21,7 +20,7 @@ export class SharedFeedback {
     this.#resends = fullBucket(rtcResendByteRateOfAllMax, nowMs);
   }
 
-  /** False: this turn of the loop has read enough. */
+  /** False: this turn of the event loop has read its maximum. */
   acquirePacket(): boolean {
     return this.#turn.spend();
   }
@@ -31,11 +30,10 @@ export class SharedFeedback {
   }
 }
 
-/** The limits of one client. */
 export class FeedbackAllowance {
   readonly #shared: SharedFeedback;
   readonly #packets;
-  /** Bytes that may be sent again: a share of those that were sent. */
+  /** Bytes that may be sent again: a share of those sent. */
   #resendBytes = rtcResendBytesBurstMax;
 
   constructor(shared: SharedFeedback, nowMs: number) {
@@ -43,7 +41,7 @@ export class FeedbackAllowance {
     this.#packets = fullBucket(rtcFeedbackRateMax, nowMs);
   }
 
-  /** False: a packet is passed over unread. */
+  /** False: the packet is ignored. */
   acquirePacket(nowMs: number): boolean {
     if (waitForToken(this.#packets, rtcFeedbackRateMax, nowMs) > 0 || !this.#shared.acquirePacket())
       return false;
@@ -51,7 +49,6 @@ export class FeedbackAllowance {
     return true;
   }
 
-  /** Video was sent for the first time. */
   recordSent(bytes: number): void {
     this.#resendBytes = Math.min(rtcResendBytesBurstMax, this.#resendBytes + bytes * rtcResendShare);
   }

@@ -1,6 +1,6 @@
 /**
- * One stream of a client: the packets of one source at a time, in order, and the feedback about them. Another source
- * replaces the first once that is silent or has said BYE. Source: RFC 3550, 6.6 and 8.
+ * One stream of a client: the packets of one source at a time, in order, and the feedback about them. Another source replaces the
+ * current one after silence or BYE. Source: RFC 3550, 6.6 and 8.
  */
 import { acquireTokens, fullBucket, type TokenBucket } from '../../lib/token-bucket.ts';
 import { rtcReorderMsMax, rtcSourceRateMax, rtcSourceSilenceMs } from '../../model/media/rtc-limits.ts';
@@ -15,13 +15,12 @@ import type { RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 import { Reception, StreamClock } from './reception.ts';
 import { ReorderWindow, type InOrder } from './reorder-window.ts';
 
-/** Receives the packets of one source, in order. */
 export interface PacketSink {
   readonly clock: StreamClock;
   push(item: InOrder, nowMs: number): void;
-  /** Time has passed, and no packet before the next one is awaited. */
+  /** Time has passed, and no missing packet is awaited. */
   tick?(nowMs: number): void;
-  /** Nothing follows. */
+  /** No packet follows. */
   close?(): void;
 }
 
@@ -31,27 +30,25 @@ interface Source {
   readonly reception: Reception;
   readonly sink: PacketSink;
   lastMs: number;
-  /** By its BYE. */
   hasLeft: boolean;
-  /** The last; null: none came. */
   report: SenderReport | null;
 }
 
 export interface IncomingStreamDeps {
   readonly kind: 'audio' | 'video';
   readonly clockRate: number;
-  /** Of this server, in its feedback. */
+  /** SSRC of this server in its feedback. */
   readonly ownSsrc: number;
-  /** Called for each source. `isJoinedLate`: packets of it were dropped before. */
+  /** Called for each source. `isJoinedLate`: earlier packets of it were dropped. */
   readonly makeSink: (isJoinedLate: boolean) => PacketSink;
 }
 
 export class IncomingStream {
   readonly #deps: IncomingStreamDeps;
   #source: Source | null = null;
-  /** Full when the first source comes. */
+  /** Created full with the first source. */
   #sources: TokenBucket | null = null;
-  /** The source whose packet was dropped last, since it is not the stream's. */
+  /** The source whose packet was dropped last because another one is current. */
   #rejected: number | null = null;
 
   constructor(deps: IncomingStreamDeps) {
@@ -62,22 +59,22 @@ export class IncomingStream {
     const source = this.#sourceOf(packet, nowMs);
     if (source === null) return;
     source.lastMs = nowMs;
-    source.reception.took(packet, nowMs);
+    source.reception.recordPacket(packet, nowMs);
     for (const item of source.window.push(packet, nowMs)) source.sink.push(item, nowMs);
   }
 
-  /** Sources that have said BYE. Packets of theirs are read on until another source comes. */
+  /** Sources that sent BYE. Their packets are accepted until another source arrives. */
   leave(ssrcs: readonly number[]): void {
     if (this.#source !== null && ssrcs.includes(this.#source.ssrc)) this.#source.hasLeft = true;
   }
 
-  reportCame(report: SenderReport, nowMs: number): void {
+  recordSenderReport(report: SenderReport, nowMs: number): void {
     if (this.#source?.ssrc !== report.ssrc) return;
-    this.#source.reception.reportCame(report, nowMs);
+    this.#source.reception.recordSenderReport(report, nowMs);
     this.#source.report = report;
   }
 
-  /** Its milliseconds less those of the client's clock, by the last report. Null: there is none, or it tells no time. */
+  /** Its time minus the client's clock in milliseconds, by the last report. Null: there is none, or it has no time. */
   get aheadMs(): number | null {
     const { report = null, sink } = this.#source ?? {};
     const atMs = report === null ? null : (sink?.clock.find(report.timestamp) ?? null);
@@ -85,12 +82,11 @@ export class IncomingStream {
     return atMs - (report.ntpSeconds + report.ntpFraction / 2 ** 32) * 1000;
   }
 
-  /** Its times are to be later by so much. */
   move(byMs: number): void {
     this.#source?.sink.clock.move(byMs);
   }
 
-  /** Gives up what was waited for; the feedback to send now, null: none. */
+  /** Gives up packets that are overdue; returns the feedback to send now, null: none. */
   tick(nowMs: number): Buffer | null {
     const source = this.#source;
     if (source === null) return null;
@@ -100,12 +96,12 @@ export class IncomingStream {
     return missing.length === 0 ? null : encodeNack(this.#deps.ownSsrc, source.ssrc, missing);
   }
 
-  /** Null: nothing came. */
+  /** Null: no packet yet. */
   report(nowMs: number): ReportBlock | null {
     return this.#source?.reception.report(nowMs) ?? null;
   }
 
-  /** Null: there is no source to ask. */
+  /** Null: no source to ask. */
   pictureLost(): Buffer | null {
     return this.#source === null ? null : encodePictureLost(this.#deps.ownSsrc, this.#source.ssrc);
   }
@@ -116,11 +112,11 @@ export class IncomingStream {
       : encodeBitrateMax(this.#deps.ownSsrc, this.#source.ssrc, bitsPerSecond);
   }
 
-  /** Null: the packet is of another source than the stream's. */
+  /** Null: the packet belongs to another source. */
   #sourceOf({ ssrc, payload }: RtpPacket, nowMs: number): Source | null {
     const source = this.#source;
     if (source?.ssrc === ssrc) return source;
-    // Padding alone begins no source.
+    // Padding alone does not begin a source.
     if (payload.length === 0) return null;
     const isFree = source === null || source.hasLeft || nowMs - source.lastMs >= rtcSourceSilenceMs;
     this.#sources ??= fullBucket(rtcSourceRateMax, nowMs);
@@ -146,7 +142,6 @@ export class IncomingStream {
   }
 }
 
-/** Sound: each packet is one frame. */
 export class SoundSink implements PacketSink {
   readonly clock: StreamClock;
   readonly #deliver: (payload: Uint8Array<ArrayBuffer>, timestampMs: number) => void;

@@ -1,6 +1,6 @@
 /**
- * The streams that a client sends: its packets by payload type to access units and sound, pictures aligned with the sound,
- * and the feedback that is due. Source: RFC 3550, 6; RFC 4585; RFC 7587 (Opus); RFC 3551, 4.5.14 (PCMA).
+ * The streams that a client sends: dispatches packets by payload type, delivers access units and sound, with pictures aligned to the
+ * sound, and sends the feedback that is due. Source: RFC 3550, 6; RFC 4585; RFC 7587 (Opus); RFC 3551, 4.5.14 (PCMA).
  */
 import { rtcAlignMsMax, rtcVideoBitrateMax } from '../../model/media/rtc-limits.ts';
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
@@ -15,7 +15,6 @@ import type { RtcPeerOwner } from './rtc-peer.ts';
 
 export interface IncomingStreamsDeps {
   readonly owner: RtcPeerOwner;
-  /** Source of this server in its feedback. */
   readonly ssrcs: Readonly<Record<'audio' | 'video', number>>;
   /** Sends feedback to the client. */
   feedBack(message: Buffer): void;
@@ -23,11 +22,10 @@ export interface IncomingStreamsDeps {
 
 export class IncomingStreams {
   readonly #deps: IncomingStreamsDeps;
-  /** By payload type. */
   readonly #streams = new Map<number, IncomingStream>();
   readonly #video: IncomingStream | null;
   readonly #audio: IncomingStream | null;
-  /** Requests to the client, whatever their causes. */
+  /** Limits requests to the client. */
   readonly #keyFrames = new KeyFramePace();
 
   constructor({ videoUp, audioUp }: Agreement, deps: IncomingStreamsDeps) {
@@ -43,7 +41,7 @@ export class IncomingStreams {
 
   receive(message: RtcpMessage, nowMs: number): void {
     for (const stream of this.#streams.values()) {
-      if (message.kind === 'sender_report') stream.reportCame(message, nowMs);
+      if (message.kind === 'sender_report') stream.recordSenderReport(message, nowMs);
       if (message.kind === 'bye') stream.leave(message.ssrcs);
     }
     if (message.kind === 'sender_report') this.#align();
@@ -66,7 +64,6 @@ export class IncomingStreams {
     return [...this.#streams.values()].flatMap((stream) => stream.report(nowMs) ?? []);
   }
 
-  /** Null: there is no video. */
   bitrateMax(): Buffer | null {
     return this.#video?.bitrateMax(rtcVideoBitrateMax) ?? null;
   }
@@ -103,7 +100,7 @@ export class IncomingStreams {
     return stream;
   }
 
-  /** Each stream counts from its first packet: pictures are moved to their place in the sound by the client's clock. */
+  /** Each stream counts from its first packet; pictures are shifted to their place in the sound by the client's clock. */
   #align(): void {
     const [seenMs, heardMs] = [this.#video?.aheadMs ?? null, this.#audio?.aheadMs ?? null];
     if (seenMs === null || heardMs === null || Math.abs(heardMs - seenMs) > rtcAlignMsMax) return;

@@ -1,4 +1,4 @@
-/** The pace of requests for a key frame: one in 500 ms, whatever their causes. One that is wanted sooner waits until it is due. */
+/** Limits requests for key frames to one in 500 ms. A request that comes earlier is sent when it is due. */
 import { keyFrameAskMsMin } from '../../model/limits.ts';
 
 export class KeyFramePace {
@@ -9,12 +9,11 @@ export class KeyFramePace {
     this.#isWanted = true;
   }
 
-  /** A key frame came. */
   satisfy(): void {
     this.#isWanted = false;
   }
 
-  /** True: one is wanted, and is to be requested now. */
+  /** True: a key frame is wanted and must be requested now. */
   acquire(nowMs: number): boolean {
     if (!this.#isWanted || nowMs - this.#requestedMs < keyFrameAskMsMin) return false;
     this.#isWanted = false;

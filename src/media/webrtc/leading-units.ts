@@ -7,7 +7,7 @@ export class LeadingUnits {
   #units: Uint8Array[] = [];
   #bytes = 0;
 
-  /** A unit that is kept already comes once, in its last place. */
+  /** A unit that is already kept moves to the last place. */
   add(units: readonly Uint8Array[]): void {
     for (const unit of units) {
       if (isTrailing(unit)) continue;
@@ -18,7 +18,7 @@ export class LeadingUnits {
     }
   }
 
-  /** Returns the units that are kept, and forgets them. */
+  /** Returns and removes the kept units. */
   empty(): Uint8Array[] {
     const units = this.#units;
     this.#units = [];

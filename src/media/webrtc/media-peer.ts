@@ -1,6 +1,6 @@
 /**
- * One peer: an offer answered, and then a connection whose packets go to its streams and whose data channels are its own.
- * It ends once, by its client, by its owner, or because the client sends more than it may.
+ * One peer: answers an offer, and then owns a connection whose packets go to its streams and whose data channels are its own. It ends
+ * once, by its client, by its owner, or because the client exceeds a limit.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -39,13 +39,12 @@ export interface MediaPeerDeps {
   readonly clock: Clock;
   readonly engine: RtcEngine;
   readonly ports: UdpPorts;
-  /** Addresses that candidates name in place of the local ones; empty: those. */
+  /** Addresses that candidates name instead of the local ones; empty: the local ones. */
   readonly advertise: readonly string[];
   readonly owner: RtcPeerOwner;
   readonly feedback: SharedFeedback;
   /** ICE and DTLS are done. */
   onConnected(): void;
-  /** Once, however it ended. */
   onEnd(): void;
 }
 
@@ -138,7 +137,6 @@ export class MediaPeer implements RtcPeer {
     if (this.#stage === 'open') this.#streams?.askKeyFrame();
   }
 
-  /** What falls due. */
   tick(nowMs: number): void {
     if (this.#stage === 'open') this.#streams?.tick(nowMs);
   }
@@ -153,19 +151,19 @@ export class MediaPeer implements RtcPeer {
     this.#deps.onEnd();
   }
 
-  /** Closed, and its owner is told. */
+  /** Closes, and notifies its owner. */
   end(why: string, trouble?: RtcTrouble): void {
     if (this.#stage === 'ended') return;
     this.close();
-    this.#deps.owner.gone(why, trouble);
+    this.#deps.owner.closed(why, trouble);
   }
 
   async #connect(agreement: AgreedOffer): Promise<string> {
     const { clock, engine, advertise, owner, feedback } = this.#deps;
     const sourceName = randomUUID();
-    const connection = new RtcConnection(engine, await this.#takePort(), {
-      packet: (bytes) => this.#takePacket(bytes),
-      channel: (channel) => this.#channels?.take(channel),
+    const connection = new RtcConnection(engine, await this.#acquirePort(), {
+      packet: (bytes) => this.#receivePacket(bytes),
+      channel: (channel) => this.#channels?.add(channel),
       connected: () => this.#connected(),
       ended: () => this.end('the client has ended the connection, or does not answer'),
     });
@@ -201,8 +199,8 @@ export class MediaPeer implements RtcPeer {
     });
   }
 
-  async #takePort(): Promise<UdpPort> {
-    const port = await this.#deps.ports.take();
+  async #acquirePort(): Promise<UdpPort> {
+    const port = await this.#deps.ports.acquire();
     this.#port = port;
     if (this.#stage === 'open') return port;
     port.release();
@@ -211,28 +209,28 @@ export class MediaPeer implements RtcPeer {
 
   #openChannels(connection: RtcConnection, { channels }: Agreement): void {
     if (channels === null) return;
-    // 0: of any length.
+    // 0: unlimited.
     const messageBytesMax = channels.messageBytesMax === 0 ? Infinity : channels.messageBytesMax;
     this.#channels = new PeerChannels(
       Math.min(messageBytesMax, channelMessageBytesMax),
       (label) => connection.openChannel(label),
       {
         command: (command) => this.#deps.owner.command(command),
-        takesMessage: (bytes) => this.#acquire(messageKinds, bytes),
+        acceptMessage: (bytes) => this.#acquire(messageKinds, bytes),
         tooManyChannels: () => this.end(`a client opens ${rtcChannelsMax} data channels at most`, 'flood'),
       },
     );
   }
 
-  #takePacket(bytes: Buffer): void {
+  #receivePacket(bytes: Buffer): void {
     const source = sourceOf(bytes);
     if (source !== undefined) this.#sources.add(source);
     if (this.#sources.size > rtcSourcesMax)
       this.end(`a client has ${rtcSourcesMax} sources at most`, 'flood');
-    else if (this.#acquire(packetKinds, bytes.length)) this.#streams?.take(bytes);
+    else if (this.#acquire(packetKinds, bytes.length)) this.#streams?.receive(bytes);
   }
 
-  /** False: it was one too many, and the peer has ended. */
+  /** False: the peer exceeded its rate and has ended. */
   #acquire(kinds: typeof packetKinds | typeof messageKinds, bytes: number): boolean {
     const fault = this.#allowance.acquire(kinds, bytes, this.#deps.clock.monotonicMs());
     if (fault !== null) this.end(fault, 'flood');
@@ -246,4 +244,4 @@ export class MediaPeer implements RtcPeer {
 }
 
 const noRestart =
-  'ICE is not restarted here: a connection that is lost is made anew, by another offer with the same token';
+  'ICE restart is not supported: to replace a lost connection, send another offer with the same token';

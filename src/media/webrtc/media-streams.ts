@@ -1,6 +1,6 @@
 /**
- * The streams of one peer over its connection: packets of the client to its streams, frames to the packets that are sent to
- * it, and the reports and feedback of both. Source: RFC 3550, 6; RFC 4585.
+ * The streams of one peer: dispatches packets of the client, packetizes frames for it, and sends the reports and feedback of both.
+ * Source: RFC 3550, 6; RFC 4585.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { rtcPayloadBytesMax } from '../../model/media/rtc-limits.ts';
@@ -43,14 +43,14 @@ export class MediaStreams {
   readonly #pacer: VideoPacer;
   readonly #rate: SendingRate;
   readonly #feedback: FeedbackAllowance;
-  /** Requests of the client. */
+  /** Limits key frame requests of the client. */
   readonly #keyFrames = new KeyFramePace();
-  /** For the next picture that is sent. */
+  /** NAL units for the next picture. */
   readonly #leading = new LeadingUnits();
   #videoBytes = 0;
   /** Bits of video per second between the last two reports. */
   #sentRate = 0;
-  /** Wall time less the call's time, by which sound and pictures belong together at the client; null: nothing was sent. */
+  /** Wall time minus call time, by which the client synchronizes sound and pictures; null: nothing sent yet. */
   #epochMs: number | null = null;
   #reportedMs: number;
 
@@ -79,11 +79,11 @@ export class MediaStreams {
     return { audio: this.#audioDown.ssrc, video: this.#videoDown.ssrc };
   }
 
-  take(bytes: Buffer): void {
+  receive(bytes: Buffer): void {
     const nowMs = this.#deps.clock.monotonicMs();
     if (isRtcp(bytes)) {
       if (!this.#feedback.acquirePacket(nowMs)) return;
-      for (const message of decodeRtcp(bytes)) this.#heard(message, nowMs);
+      for (const message of decodeRtcp(bytes)) this.#handleMessage(message, nowMs);
       this.#requestKeyFrame(nowMs);
       return;
     }
@@ -103,17 +103,17 @@ export class MediaStreams {
       sent();
       return;
     }
-    this.#tellTime(timestampMs);
+    this.#startEpoch(timestampMs);
     const payloads = packetizeH264([...this.#leading.empty(), ...units], rtcPayloadBytesMax);
     const packets = this.#videoDown.packets(payloads, timestampMs, true);
     for (const { length } of packets) this.#feedback.recordSent(length);
     this.#pacer.push(packets, sent, this.#deps.clock.monotonicMs());
   }
 
-  /** One that does not fit into a packet is left out: none of 20 ms is so large. */
+  /** Drops a packet that exceeds the payload size: none of 20 ms is so large. */
   sendAudio(payload: Uint8Array, timestampMs: number): void {
     if (this.#agreement.audioDown === null || payload.length > rtcPayloadBytesMax) return;
-    this.#tellTime(timestampMs);
+    this.#startEpoch(timestampMs);
     for (const packet of this.#audioDown.packets([payload], timestampMs, false)) {
       this.#audioDown.sent(packet);
       this.#deps.send(packet);
@@ -135,14 +135,14 @@ export class MediaStreams {
     this.#pacer.close();
   }
 
-  #heard(message: RtcpMessage, nowMs: number): void {
+  #handleMessage(message: RtcpMessage, nowMs: number): void {
     switch (message.kind) {
       case 'sender_report':
         this.#incoming.receive(message, nowMs);
-        this.#hearBlocks(message.blocks);
+        this.#handleBlocks(message.blocks);
         break;
       case 'receiver_report':
-        this.#hearBlocks(message.blocks);
+        this.#handleBlocks(message.blocks);
         break;
       case 'nack':
         if (message.ssrc === this.#videoDown.ssrc) this.#sendAgain(message.sequences, nowMs);
@@ -157,7 +157,7 @@ export class MediaStreams {
         this.#incoming.receive(message, nowMs);
         break;
       case 'bitrate_max':
-        if (message.ssrcs.includes(this.#videoDown.ssrc)) this.#rate.said(message.bitsPerSecond);
+        if (message.ssrcs.includes(this.#videoDown.ssrc)) this.#rate.recordRemb(message.bitsPerSecond);
         break;
     }
   }
@@ -173,9 +173,9 @@ export class MediaStreams {
     if (this.#keyFrames.acquire(nowMs)) this.#deps.owner.keyFrameWanted();
   }
 
-  #hearBlocks(blocks: readonly ReportBlock[]): void {
+  #handleBlocks(blocks: readonly ReportBlock[]): void {
     for (const { ssrc, fractionLost } of blocks)
-      if (ssrc === this.#videoDown.ssrc) this.#rate.reported(fractionLost / 256, this.#sentRate);
+      if (ssrc === this.#videoDown.ssrc) this.#rate.recordLoss(fractionLost / 256, this.#sentRate);
   }
 
   #report(nowMs: number): void {
@@ -193,7 +193,7 @@ export class MediaStreams {
     this.#deps.send(Buffer.concat([...reports, this.#name, ...(bitrate === null ? [] : [bitrate])]));
   }
 
-  /** Feedback stands behind a report in a compound packet. */
+  /** In a compound packet feedback follows a report. */
   #feedBack(feedback: Buffer): void {
     const report = encodeReceiverReport({ ssrc: this.#videoDown.ssrc, blocks: [] });
     this.#deps.send(Buffer.concat([report, this.#name, feedback]));
@@ -203,12 +203,12 @@ export class MediaStreams {
     return encodeSourceName(this.#videoDown.ssrc, this.#deps.sourceName);
   }
 
-  #tellTime(timestampMs: number): void {
+  #startEpoch(timestampMs: number): void {
     this.#epochMs ??= this.#deps.clock.wallMs() - timestampMs;
   }
 }
 
-/** What is not agreed is not sent. */
+/** Without an agreed codec nothing is sent. */
 function outgoing(codec: OfferedCodec | null): { readonly payloadType: number; readonly clockRate: number } {
   return codec ?? { payloadType: 0, clockRate: 1 };
 }

@@ -1,11 +1,11 @@
 /**
- * The data channels of one peer: `pictures`, a JPEG a message from this server, and `commands`, four bytes a message both
- * ways. This server opens both; one of the same label that the client opens takes its place. `source` and `camera` are as
- * `pictures`, for clients that open them. Others are closed.
+ * The data channels of one peer: `pictures`, one JPEG per message from this server, and `commands`, four bytes per message both ways.
+ * This server opens both; a channel of the same label that the client opens replaces it. `source` and `camera` work like `pictures`, for
+ * clients that open them. Other channels are closed.
  */
 import type { DataChannel } from 'node-datachannel';
 import { rtcChannelBacklogBytes, rtcChannelsMax } from '../../model/media/rtc-limits.ts';
-import { dismiss, trySend } from './rtc-connection.ts';
+import { closeUnwanted, trySend } from './rtc-connection.ts';
 import type { PictureChannel } from './rtc-peer.ts';
 
 const ours = ['pictures', 'commands'] as const;
@@ -15,8 +15,8 @@ const commandBytes = 4;
 
 export interface PeerChannelsOwner {
   command(command: number): void;
-  /** A message of any channel, before it is read. False: it is one too many, and is not read. */
-  takesMessage(bytes: number): boolean;
+  /** Called for a message of any channel before it is read. False: it exceeds the rate, and is not read. */
+  acceptMessage(bytes: number): boolean;
   tooManyChannels(): void;
 }
 
@@ -25,36 +25,35 @@ export class PeerChannels {
   readonly #messageBytesMax: number;
   readonly #channels = new Map<Label, DataChannel>();
   #opened = 0;
-  /** The one that was sent last: channels open behind the connection, and the client's own behind ours. */
+  /** The last command: its channel may open after the connection, and the client's own channel after ours. */
   #command: number | null = null;
-  /** Of the pictures that were taken last, where the next may not come yet. */
+  /** Callbacks of the last pictures whose channel is backlogged. */
   readonly #sent = new Map<Label, () => void>();
   #isClosed = false;
 
-  /** `messageBytesMax`: of what the client takes. */
+  /** `messageBytesMax`: maximum that the client accepts. */
   constructor(messageBytesMax: number, open: (label: string) => DataChannel, owner: PeerChannelsOwner) {
     this.#owner = owner;
     this.#messageBytesMax = messageBytesMax;
     for (const label of ours) this.#use(label, open(label));
   }
 
-  /** The client opened it. */
-  take(channel: DataChannel): void {
+  add(channel: DataChannel): void {
     this.#opened += 1;
     if (this.#opened > rtcChannelsMax) {
-      dismiss(channel);
+      closeUnwanted(channel);
       this.#owner.tooManyChannels();
       return;
     }
     const label = labels.find((known) => known === channel.getLabel());
-    if (label === undefined) return dismiss(channel);
+    if (label === undefined) return closeUnwanted(channel);
     const replaced = this.#channels.get(label);
     this.#use(label, channel);
     replaced?.close();
     this.#drained(label);
   }
 
-  /** `sent`: when the next may come. One that the client does not take, or that there is no channel for yet, is left out. */
+  /** `sent`: called when the next picture may come. A picture that is too large for the client, or has no channel yet, is dropped. */
   sendPicture(jpeg: Uint8Array, sent: () => void, label: PictureChannel = 'pictures'): void {
     const channel = this.#channels.get(label);
     const isSent = channel !== undefined && jpeg.length <= this.#messageBytesMax && trySend(channel, jpeg);
@@ -66,7 +65,7 @@ export class PeerChannels {
     return this.#channels.has(label);
   }
 
-  /** Goes out again on a channel that opens later. */
+  /** Sent again on a channel that opens later. */
   sendCommand(command: number): void {
     this.#command = command;
     this.#sendCommand();
@@ -81,7 +80,7 @@ export class PeerChannels {
   #use(label: Label, channel: DataChannel): void {
     this.#channels.set(label, channel);
     channel.onMessage((message) => this.#received(label, message));
-    // The library frees a channel behind this call, and only if somebody asked for it.
+    // The library frees a channel after this call, and only if a handler is set.
     channel.onClosed(() => this.#closed(label, channel));
     if (label === 'commands') {
       if (channel.isOpen()) this.#sendCommand();
@@ -103,7 +102,7 @@ export class PeerChannels {
   #received(label: Label, message: string | Buffer | ArrayBuffer): void {
     if (this.#isClosed) return;
     const bytes = typeof message === 'string' ? Buffer.from(message) : Buffer.from(message as ArrayBuffer);
-    if (!this.#owner.takesMessage(bytes.length) || label !== 'commands' || bytes.length !== commandBytes)
+    if (!this.#owner.acceptMessage(bytes.length) || label !== 'commands' || bytes.length !== commandBytes)
       return;
     this.#owner.command(bytes.readUInt32LE());
   }

@@ -1,7 +1,7 @@
 /**
- * The peers of one media process: as many as the settings say, and of those that are not connected yet as many as one
- * address and all together may have, each for a limited time. Beyond these limits one that is not connected yet ends for
- * a newcomer by the rule of `Crowd`. One timer runs for all of them.
+ * The peers of one media process: bounded in number by the settings; those not connected yet are also bounded by address and in all,
+ * each for a limited time. Beyond these limits a newcomer evicts one that is not connected yet, by the rule of `Crowd`. One timer serves
+ * all peers.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -26,14 +26,13 @@ interface PeerSetSettings {
   readonly findTransport: () => RtcTransportSettings;
   readonly advertise: readonly string[];
   readonly peersMax: number;
-  /** Those of one address that are not connected yet. */
+  /** Maximum of peers per address that are not connected yet. */
   readonly connectingPerAddressMax: number;
 }
 
 /**
- * With the library loaded. `settings`: null where WebRTC is switched off. `legs`: of their listener, whose host UDP is bound
- * to, too, and behind a proxy all clients have one address; `findPort`: its port, whose number is taken where the settings
- * name none. Never rejects.
+ * Loads the library. `settings`: null if WebRTC is disabled. `legs`: settings of the listener, whose host UDP is bound to as well;
+ * behind a proxy all clients have one address. `findPort`: the listener's port, used for UDP if the settings name none. Never rejects.
  */
 export async function openRtcPeers(
   settings: MediaProcessSettings['webrtc'],
@@ -41,7 +40,7 @@ export async function openRtcPeers(
   findPort: () => number,
   clock: Clock,
 ): Promise<RtcPeers> {
-  const engine = settings === null ? fail('WebRTC is switched off: media.webrtc') : await openRtcEngine();
+  const engine = settings === null ? fail('no WebRTC: it is disabled by media.webrtc') : await openRtcEngine();
   const { ports = null, advertise = [], peersMax = 0 } = settings ?? {};
   const bound = await findBindAddress(legs.host);
   const isProxied = legs.handshakesPerAddressMax === 0;
@@ -53,7 +52,7 @@ export async function openRtcPeers(
   return new PeerSet({ findTransport, advertise, peersMax, connectingPerAddressMax }, clock, engine);
 }
 
-/** Null: all of them, which is what the library does with none. A name that leads nowhere was refused by the listener before. */
+/** Null: all addresses, the library's default. The listener has already rejected a host name that does not resolve. */
 async function findBindAddress(host: string): Promise<string | null> {
   if (host === '0.0.0.0' || host === '::') return null;
   if (isIP(host) !== 0) return host;
@@ -66,12 +65,11 @@ async function findBindAddress(host: string): Promise<string | null> {
 class PeerSet implements RtcPeers {
   readonly #settings: PeerSetSettings;
   readonly #clock: Clock;
-  /** The error: why there is none. */
+  /** The error: why WebRTC is unavailable. */
   readonly #engine: Result<RtcEngine, string>;
   readonly #ports: UdpPorts | null;
   readonly #feedback: SharedFeedback;
   readonly #peers = new Set<MediaPeer>();
-  /** Peers that are not connected yet. */
   readonly #connecting = new Crowd<MediaPeer>();
   #stopTicking: Cancel = () => undefined;
 
@@ -102,16 +100,16 @@ class PeerSet implements RtcPeers {
       advertise: this.#settings.advertise,
       owner,
       feedback: this.#feedback,
-      onConnected: () => settle(),
+      onConnected: () => leaveConnecting(),
       onEnd: () => {
-        settle();
+        leaveConnecting();
         this.#remove(peer);
       },
     });
     const giveUp = this.#clock.after(rtcConnectMsMax, () =>
       peer.end(`no connection was made within ${rtcConnectMsMax / 1000} s`, 'unmade'),
     );
-    const settle = (): void => {
+    const leaveConnecting = (): void => {
       giveUp();
       this.#connecting.delete(group, peer);
     };
@@ -129,7 +127,7 @@ class PeerSet implements RtcPeers {
     const { peersMax, connectingPerAddressMax: perAddressMax } = this.#settings;
     const max = this.#peers.size < peersMax ? rtcConnectingMax : 0;
     return this.#connecting.makeRoom(group, this.#clock.monotonicMs(), { max, perAddressMax }, (peer) =>
-      peer.end('too many connections are being made, and another one took its place', 'unmade'),
+      peer.end('too many connections are being established, and a newer one replaced it', 'unmade'),
     );
   }
 

@@ -1,6 +1,6 @@
 /**
- * One incoming stream as its receiver sees it: its losses and jitter for the reports, and its timestamps as
- * milliseconds. Source: RFC 3550, 6.4.1 and A.3, A.8.
+ * One incoming stream as its receiver sees it: losses and jitter for the reports, and timestamps as milliseconds. Source: RFC 3550,
+ * 6.4.1 and A.3, A.8.
  */
 import { rtcAlignStepMsMax, rtcTimestampJumpMsMax } from '../../model/media/rtc-limits.ts';
 import type { ReportBlock, SenderReport } from '../../protocol/rtp/rtcp.ts';
@@ -10,7 +10,7 @@ export class Reception {
   readonly #ssrc: number;
   readonly #clockRate: number;
   #firstSequence: number | null = null;
-  /** With its cycles above 16 bits. */
+  /** Extended highest sequence number: its cycles are above 16 bits. */
   #highest = 0;
   #received = 0;
   #reported = { expected: 0, received: 0 };
@@ -23,7 +23,7 @@ export class Reception {
     this.#clockRate = clockRate;
   }
 
-  took({ sequence, timestamp }: RtpPacket, nowMs: number): void {
+  recordPacket({ sequence, timestamp }: RtpPacket, nowMs: number): void {
     if (this.#firstSequence === null) {
       this.#firstSequence = sequence;
       this.#highest = sequence;
@@ -32,17 +32,17 @@ export class Reception {
     const transit = Math.round((nowMs * this.#clockRate) / 1000) - timestamp;
     if (this.#transit !== null) {
       const change = Math.abs(timestampDistance(this.#transit, transit));
-      // Of a clock that was set anew nothing can be said.
+      // After a clock reset the jitter cannot be computed.
       if (change < this.#clockRate * 10) this.#jitter += (change - this.#jitter) / 16;
     }
     this.#transit = transit;
   }
 
-  reportCame({ ntpSeconds, ntpFraction }: SenderReport, nowMs: number): void {
+  recordSenderReport({ ntpSeconds, ntpFraction }: SenderReport, nowMs: number): void {
     this.#lastReport = { middle: ((ntpSeconds << 16) | (ntpFraction >>> 16)) >>> 0, atMs: nowMs };
   }
 
-  /** Since the last one. */
+  /** Covers the time since the last report. */
   report(nowMs: number): ReportBlock {
     const expected = this.#firstSequence === null ? 0 : this.#highest - this.#firstSequence + 1;
     const received = this.#received;
@@ -63,18 +63,17 @@ export class Reception {
   }
 }
 
-/** Timestamps of a stream as milliseconds of this machine's clock: the first one is the time that it came. */
+/** Timestamps of a stream as milliseconds of this machine's clock: the first one is its arrival time. */
 export class StreamClock {
   readonly #clockRate: number;
   #last: { readonly timestamp: number; readonly ms: number } | null = null;
-  /** By which it is still to be moved. */
   #owedMs = 0;
 
   constructor(clockRate: number) {
     this.#clockRate = clockRate;
   }
 
-  /** In 32 bits, as frames have it. One that jumps too far, either way, begins anew at the time that it came. */
+  /** A 32-bit result, as in frame headers. A timestamp that jumps too far restarts at its arrival time. */
   toMs(timestamp: number, nowMs: number): number {
     const expected = this.find(timestamp);
     const isJump = expected === null || Math.abs(expected - nowMs) > rtcTimestampJumpMsMax;
@@ -85,13 +84,13 @@ export class StreamClock {
     return Math.round(ms) >>> 0;
   }
 
-  /** Where a timestamp would be, by the last one. Null: none came. */
+  /** The time of a timestamp, relative to the last one. Null: none yet. */
   find(timestamp: number): number | null {
     if (this.#last === null) return null;
     return this.#last.ms + (timestampDistance(this.#last.timestamp, timestamp) * 1000) / this.#clockRate;
   }
 
-  /** From now on it is to be later by so much, in steps that let no time go back. */
+  /** Shifts later timestamps by `byMs`, in steps that keep time from going back. */
   move(byMs: number): void {
     this.#owedMs = byMs;
   }

@@ -1,7 +1,6 @@
 /**
- * Packets of one stream put in order, within a window: one that comes early is held until those before it are there, or
- * have been waited for long enough. Duplicates and what comes too late are dropped. Packets that are missing are named, so
- * that they can be asked for again.
+ * Puts the packets of one stream in order, within a window: an early packet is held until the packets before it arrive or time out.
+ * Duplicates and late packets are dropped. Missing packets are listed, so that they can be requested again.
  */
 import { acquireTokens, fullBucket } from '../../lib/token-bucket.ts';
 import {
@@ -12,7 +11,7 @@ import {
 } from '../../model/media/rtc-limits.ts';
 import { sequenceDistance, type RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 
-/** `lost`: packets are missing before the next one, for good. */
+/** `lost`: packets before the next one are missing for good. */
 export type InOrder = RtpPacket | 'lost';
 
 interface Missing {
@@ -21,31 +20,28 @@ interface Missing {
   asks: number;
 }
 
-/** A packet that is merely out of order needs no asking for. */
+/** Grace for packets that are merely out of order, before they are requested. */
 const patienceMs = 20;
 
 export class ReorderWindow {
   readonly #waitMsMax: number;
-  /** The sequence number that comes next; null: none came yet. */
   #next: number | null = null;
-  /** Behind the highest that came. */
+  /** One above the highest sequence number received. */
   #end = 0;
   readonly #held = new Map<number, RtpPacket>();
   readonly #missing = new Map<number, Missing>();
   readonly #mayMiss = fullBucket(rtcMissingRateMax, 0);
-  /** A packet far from all others, which came last. */
+  /** The latest packet, far from all others. */
   #jumped: RtpPacket | null = null;
 
   constructor(waitMsMax: number) {
     this.#waitMsMax = waitMsMax;
   }
 
-  /** Packets are missing before those that are held. */
   get isWaiting(): boolean {
     return this.#held.size > 0;
   }
 
-  /** What can be handed on now, in order. */
   push(packet: RtpPacket, nowMs: number): InOrder[] {
     if (this.#next === null) return this.#restart(packet);
     const ahead = sequenceDistance(this.#next, packet.sequence);
@@ -56,11 +52,10 @@ export class ReorderWindow {
     if (!this.#acquireGap(packet.sequence, nowMs)) return [...this.#giveUp(), ...this.#restart(packet)];
     this.#missing.delete(packet.sequence);
     this.#held.set(packet.sequence, packet);
-    this.#noteMissing(packet.sequence, nowMs);
+    this.#recordMissing(packet.sequence, nowMs);
     return this.#release();
   }
 
-  /** What has been waited for long enough is given up. */
   tick(nowMs: number): InOrder[] {
     const released: InOrder[] = [];
     for (;;) {
@@ -70,7 +65,7 @@ export class ReorderWindow {
     }
   }
 
-  /** Sequence numbers to ask for now, in rising order; each is named a few times. */
+  /** Sequence numbers to request now, ascending; each is listed a few times at most. */
   ask(nowMs: number): number[] {
     const sequences: number[] = [];
     for (const [sequence, missing] of this.#missing) {
@@ -83,7 +78,7 @@ export class ReorderWindow {
     return sequences;
   }
 
-  /** One packet far off is no more than that; the next one of its sequence begins the stream again. Source: RFC 3550, A.1. */
+  /** A single packet far off is ignored; if the next one follows it, the stream restarts there. Source: RFC 3550, A.1. */
   #jump(packet: RtpPacket): InOrder[] {
     const first = this.#jumped;
     this.#jumped = packet;
@@ -92,14 +87,14 @@ export class ReorderWindow {
     return [...this.#giveUp(), ...this.#restart(first), ...this.#restart(packet)];
   }
 
-  /** False: more packets are missing than may be waited for. */
+  /** False: more packets are missing than may be awaited. */
   #acquireGap(sequence: number, nowMs: number): boolean {
     const gap = Math.max(0, sequenceDistance(this.#end, sequence));
     return acquireTokens(this.#mayMiss, rtcMissingRateMax, nowMs, gap) === 0;
   }
 
-  /** Those that were passed over by one higher than all before. Newest last, by the map's order. */
-  #noteMissing(highest: number, nowMs: number): void {
+  /** Records the packets that a new highest one has skipped. Newest last, by the map's order. */
+  #recordMissing(highest: number, nowMs: number): void {
     if (sequenceDistance(this.#end, highest) < 0) return;
     for (; this.#end !== highest; this.#end = (this.#end + 1) & 0xffff)
       this.#missing.set(this.#end, { sinceMs: nowMs, askedMs: -Infinity, asks: 0 });
@@ -118,7 +113,6 @@ export class ReorderWindow {
     return released;
   }
 
-  /** Up to the first one that is held. */
   #skip(): RtpPacket[] {
     while (this.#next !== null && this.#missing.delete(this.#next)) this.#next = (this.#next + 1) & 0xffff;
     return this.#release();

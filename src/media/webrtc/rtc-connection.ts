@@ -1,8 +1,8 @@
 /**
- * The transport of one peer: ICE, DTLS, SRTP and data channels of the library. The library is given a description of our
- * own making, with one media section whatever the client offered: it then hands over every packet that its keys open, and
- * reads nothing that a stranger wrote. The client's candidates are not given to it at all: a client reaches this server at
- * the server's candidates and is answered where it came from, so nobody can make the server send anywhere else.
+ * The transport of one peer: ICE, DTLS, SRTP and data channels of the library. The library receives a session description that we
+ * generate, with one media section whatever the client offered: it then delivers every packet that its keys decrypt, and parses no text
+ * of a stranger. It never receives the client's candidates: a client reaches this server at the server's candidates and is answered at
+ * its source address, so nobody can make the server send elsewhere.
  */
 import type { DataChannel, PeerConnection, Track } from 'node-datachannel';
 import type { LocalTransport } from '../../protocol/sdp/media-answer.ts';
@@ -12,12 +12,11 @@ import { closeConnection, makeConnection, type RtcEngine } from './rtc-engine.ts
 import type { UdpPort } from './udp-ports.ts';
 
 export interface RtcConnectionOwner {
-  /** RTP or RTCP, in memory of its own. */
+  /** RTP or RTCP; owns its memory. */
   packet(bytes: Buffer): void;
-  /** The client opened it. */
   channel(channel: DataChannel): void;
   connected(): void;
-  /** Once: the client has ended it, or does not answer. */
+  /** Called once: the client ended the connection, or does not answer. */
   ended(): void;
 }
 
@@ -28,7 +27,7 @@ export interface RemoteTransport {
   readonly channels: { readonly sctpPort: number; readonly messageBytesMax: number } | null;
 }
 
-/** Of a message on a data channel, and what is announced to the client for its own. */
+/** Maximum size of a message on a data channel, and the size announced to the client. */
 export const channelMessageBytesMax = 256 * 1024;
 
 export class RtcConnection {
@@ -36,10 +35,8 @@ export class RtcConnection {
   readonly #owner: RtcConnectionOwner;
   #track: Track | null = null;
   #stage: 'new' | 'connected' | 'closed' = 'new';
-  /** Of the start that is under way. */
   #giveUp: (error: Error) => void = () => undefined;
 
-  /** Throws when the library cannot. */
   constructor(engine: RtcEngine, { host, port, isShared }: UdpPort, owner: RtcConnectionOwner) {
     this.#owner = owner;
     this.#connection = makeConnection(engine, {
@@ -53,13 +50,13 @@ export class RtcConnection {
     });
   }
 
-  /** Once. Rejects, with the library's reason, when it cannot or is closed before. */
+  /** Call once. Rejects with the library's reason if it fails or is closed before. */
   start(remote: RemoteTransport): Promise<LocalTransport> {
     const connection = this.#connection;
     connection.onStateChange((state) => this.#changed(state));
-    connection.onTrack((track) => this.#takeTrack(track));
+    connection.onTrack((track) => this.#adoptTrack(track));
     connection.onDataChannel((channel) => {
-      if (this.#stage === 'closed') dismiss(channel);
+      if (this.#stage === 'closed') closeUnwanted(channel);
       else this.#owner.channel(channel);
     });
     return new Promise((resolve, reject) => {
@@ -75,7 +72,7 @@ export class RtcConnection {
     });
   }
 
-  /** False: it is not connected, or the network takes nothing. */
+  /** False: not connected, or the network accepts nothing. */
   send(packet: Buffer): boolean {
     return this.#stage === 'connected' && this.#track !== null && trySend(this.#track, packet);
   }
@@ -87,19 +84,19 @@ export class RtcConnection {
   close(): void {
     if (this.#stage === 'closed') return;
     this.#stage = 'closed';
-    // Else its calls are held until the garbage collector comes.
+    // Otherwise its callbacks are kept until garbage collection.
     this.#track?.close();
     this.#giveUp(new Error('it was closed'));
     closeConnection(this.#connection);
   }
 
-  #takeTrack(track: Track): void {
+  #adoptTrack(track: Track): void {
     if (this.#stage === 'closed') {
       track.close();
       return;
     }
     this.#track = track;
-    // The library frees the track behind this call, and only if somebody asked for it.
+    // The library frees the track after this call, and only if a handler is set.
     track.onClosed(() => undefined);
     track.onMessage((packet) => {
       if (this.#stage !== 'closed') this.#owner.packet(packet);
@@ -123,7 +120,7 @@ interface LibrarySender {
   sendMessageBinary(bytes: Uint8Array): boolean;
 }
 
-/** False: it is not open, or takes nothing. The library throws where a thread of its own closes it at this moment. */
+/** False: not open, or it accepts nothing. The library throws if one of its threads closes it at this moment. */
 export function trySend(to: LibrarySender, bytes: Uint8Array): boolean {
   try {
     return to.isOpen() && to.sendMessageBinary(bytes);
@@ -132,8 +129,8 @@ export function trySend(to: LibrarySender, bytes: Uint8Array): boolean {
   }
 }
 
-/** Closes one that nobody wants. The library frees it behind its last call, and only if somebody asked for that. */
-export function dismiss(channel: DataChannel): void {
+/** Closes an unwanted channel. The library frees it after its last callback, and only if a handler is set. */
+export function closeUnwanted(channel: DataChannel): void {
   channel.onClosed(() => undefined);
   channel.close();
 }
@@ -173,7 +170,7 @@ function describe({ ice, dtls, hasMedia, channels }: RemoteTransport): string {
   return lines.map((line) => `${line}\r\n`).join('');
 }
 
-/** Null: not as the library writes it. */
+/** Null: not in the library's format. */
 function readLocal(text: string): LocalTransport | null {
   const parsed = parseSessionDescription(text);
   const section = parsed.ok ? parsed.value.sections[0] : undefined;

@@ -1,6 +1,6 @@
 /**
- * The library of WebRTC, loaded when it is asked for: the package is an optional dependency, and all but WebRTC runs
- * without it. Its connections are made and closed here alone, and counted: the garbage collector does not end them.
+ * The WebRTC library, loaded on first use: the package is an optional dependency, and everything except WebRTC runs without it.
+ * Connections are created and closed only here, and counted: the garbage collector does not end them.
  */
 import { createRequire } from 'node:module';
 import type * as Library from 'node-datachannel';
@@ -15,19 +15,18 @@ export interface RtcEngine {
 
 const live = new Set<PeerConnection>();
 
-/** Connections that are made and not closed. */
 export function liveConnections(): number {
   return live.size;
 }
 
-/** The path of the library's binary; null: there is none, or it is not where npm puts it. */
+/** Path of the library's binary; null: not installed, or not where npm puts it. */
 export function findLibraryFile(): string | null {
   const { resolve } = createRequire(import.meta.url);
   for (const libc of ['gnu', 'musl'])
     try {
       return resolve(`@node-datachannel/${process.platform}-${process.arch}-${libc}/node_datachannel.node`);
     } catch {
-      // The next one.
+      // Try the next one.
     }
   return null;
 }
@@ -38,7 +37,7 @@ async function loadLibrary(): Promise<typeof Library> {
   return import('node-datachannel');
 }
 
-/** The sentence says what to do where there is none. Never rejects. The library prints nothing. */
+/** Never rejects; the error says what to do. The library prints nothing. */
 export async function openRtcEngine(
   load: () => Promise<typeof Library> = loadLibrary,
 ): Promise<Result<RtcEngine, string>> {
@@ -46,23 +45,22 @@ export async function openRtcEngine(
     return succeed({ library: await load() });
   } catch (error) {
     return fail(
-      'there is no WebRTC here: the package node-datachannel is not installed or does not load on ' +
-        `${process.platform}/${process.arch} (npm ci installs it): ${messageOf(error).split('\n')[0]?.slice(0, 300) ?? ''}`,
+      'no WebRTC: package node-datachannel is not installed or does not load on ' +
+        `${process.platform}/${process.arch}; run npm ci: ${messageOf(error).split('\n')[0]?.slice(0, 300) ?? ''}`,
     );
   }
 }
 
-/** Keeps a UDP port for the connections that share it, until what it returns is called. Throws when it cannot be had. */
-export function holdUdpPort({ library }: RtcEngine, host: string | null, port: number): () => void {
+/** Binds a UDP port for the connections that share it, until the returned function is called. Throws if it cannot be bound. */
+export function bindUdpPort({ library }: RtcEngine, host: string | null, port: number): () => void {
   try {
     const listener = new library.IceUdpMuxListener(port, host ?? undefined);
     return () => listener.stop();
   } catch {
-    throw new Error(`UDP port ${port} is in use, or cannot be had`);
+    throw new Error(`UDP port ${port} is in use or cannot be bound`);
   }
 }
 
-/** Throws when the library cannot. */
 export function makeConnection({ library }: RtcEngine, config: RtcConfig): PeerConnection {
   const connection = new library.PeerConnection('peer', config);
   live.add(connection);

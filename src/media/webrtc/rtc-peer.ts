@@ -1,83 +1,84 @@
 /**
- * A WebRTC connection of one client, as the rest of the media process has it: it answers an offer, carries pictures and
- * sound both ways, and says when it is gone. All times are of the call, in milliseconds, as in the frame header of other
- * legs. Source: RFC 9725; calls-and-media.md, Legs.
+ * A WebRTC connection of one client, as the rest of the media process sees it: answers an offer, carries pictures and sound both ways,
+ * and reports its end. All times are call times in milliseconds, as in the frame headers of other legs. Source: RFC 9725;
+ * calls-and-media.md, Legs.
  */
 import type { Result } from '../../lib/result.ts';
 import type { AudioFrameFormat, SoundShape } from '../../model/media/sound.ts';
 
-/** `busy`: there are as many as may be, or as many of this address that have not connected. `unavailable`: no library, or switched off. */
+/** `busy`: the maximum of connections is reached, or of unconnected ones of this address. `unavailable`: no library, or disabled. */
 export type RtcOpenRefusal = 'busy' | 'unavailable';
 
-/** Of an offer: 422, or of this server: 503. The sentence is for the client. */
+/** The fault of an offer: 422, or of this server: 503. The sentence is for the client. */
 export interface RtcAnswerRefusal {
   readonly status: 422 | 503;
   readonly sentence: string;
 }
 
-/** What the operator is told of: the client sent too much, or no connection was made. */
+/** Problems reported to the operator: the client exceeded a limit, or no connection was established. */
 export type RtcTrouble = 'flood' | 'unmade';
 
 export interface RtcPeers {
   readonly count: number;
-  /** The sentence says what to do where WebRTC is not to be had; null: it is. */
+  /** A sentence that says what to do if WebRTC is unavailable; null: it is available. */
   readonly missing: string | null;
-  /** `address`: of the client that asks, by which connections that are not made yet are bounded. */
+  /** `address`: of the client; connections that are not established yet are bounded by it. */
   open(address: string, owner: RtcPeerOwner): Result<RtcPeer, RtcOpenRefusal>;
-  /** All of them; their owners are told that they are gone. */
   close(): void;
 }
 
-/** `pictures`: what the device is shown. For a client that opens such channels, `source`: what the bridge sends; `camera`: what the device sends. */
+/**
+ * `pictures`: the video that the device receives. For clients that open such channels, `source`: the video that the bridge sends;
+ * `camera`: the video that the device sends.
+ */
 export type PictureChannel = 'pictures' | 'source' | 'camera';
 
 export interface RtcPeer {
-  /** Once. The answer in SDP, with all our candidates; with a refusal the peer is gone. */
+  /** Call once. Returns the SDP answer with all our candidates; after a refusal the peer is closed. */
   answer(offer: string): Promise<Result<string, RtcAnswerRefusal>>;
   /**
-   * A fragment of RFC 8840: candidates of the client, which need no answer (null). One that restarts ICE is refused with a
-   * sentence, and the connection stays as it is.
+   * Accepts a fragment of RFC 8840: candidates of the client, which need no answer (null). An ICE restart is refused with a sentence,
+   * and the connection stays as it is.
    */
   patch(fragment: string): Result<null, string>;
   /**
-   * An access unit of H.264 in Annex B. `sent`: once, when the next one may come, at the latest when the peer is gone;
-   * nothing may be sent before it.
+   * Sends an H.264 access unit in Annex B. `sent` is called once, when the next one may come, at the latest when the peer has ended;
+   * until then nothing may be sent.
    */
   sendVideo(accessUnit: Uint8Array, timestampMs: number, sent: () => void): void;
-  /** 20 ms in `agreed.audioDown`. */
+  /** Sends 20 ms in the format of `agreed.audioDown`. */
   sendAudio(packet: Uint8Array, timestampMs: number): void;
-  /** A JPEG by the channel, `pictures` if none is named; `sent` as of video. One larger than the client takes is left out. */
+  /** Sends a JPEG over a channel, default `pictures`; `sent` as for video. A picture larger than the client accepts is dropped. */
   sendPicture(jpeg: Uint8Array, sent: () => void, channel?: PictureChannel): void;
-  /** A picture by this channel has somewhere to go. */
+  /** A picture over this channel would reach the client. */
   hasChannel(channel: PictureChannel): boolean;
-  /** 32 bits, by the channel `commands`. */
   sendCommand(command: number): void;
-  /** Of the client's encoder. */
+  /** Requests a key frame from the client's encoder. */
   askKeyFrame(): void;
-  /** Media that offer and answer let this server send; nothing before the answer. */
+  /** Media that this server may send by offer and answer; nothing before the answer. */
   readonly agreed: RtcAgreement;
-  /** The client is told; the owner is not. */
+  /** Notifies the client, but not the owner. */
   close(): void;
 }
 
 export interface RtcAgreement {
-  /** To the client; null: it takes no sound. */
+  /** Sound to the client; null: it accepts none. */
   readonly audioDown: SoundShape | null;
   readonly videoDown: boolean;
   /** There are data channels: pictures and commands. */
   readonly pictures: boolean;
 }
 
-/** Once `gone` was called, or the peer was closed, only frames that the packet at hand still brings are called for. */
+/** After `closed`, or after the peer was closed, only frames of the current packet are still delivered. */
 export interface RtcPeerOwner {
-  /** ICE and DTLS are done: what is sent from now on arrives. */
+  /** ICE and DTLS are done: messages sent from now on arrive. */
   connected(): void;
   video(accessUnit: Uint8Array<ArrayBuffer>, isKey: boolean, timestampMs: number): void;
   audio(format: AudioFrameFormat, packet: Uint8Array<ArrayBuffer>, timestampMs: number): void;
   command(command: number): void;
-  /** The client cannot show what it got. */
+  /** The client cannot decode what it received. */
   keyFrameWanted(): void;
-  /** What the client takes of video, as it says or as its reports of loss show. */
+  /** Bit rate of video that the client can receive, by its own estimate or by its loss. */
   bitrate(bitsPerSecond: number): void;
-  gone(why: string, trouble?: RtcTrouble): void;
+  closed(why: string, trouble?: RtcTrouble): void;
 }

@@ -1,6 +1,6 @@
 /**
- * One outgoing stream: payloads to RTP packets with the call's time, a store of those sent last for whoever missed some,
- * and the sender's reports. Source: RFC 3550, 5.1 and 6.4.1; RFC 4585, 6.2.1.
+ * One outgoing stream: RTP packets with the call's time, a store of the latest packets for retransmission, and sender reports. Source:
+ * RFC 3550, 5.1 and 6.4.1; RFC 4585, 6.2.1.
  */
 import { randomBytes } from 'node:crypto';
 import { rtcPacketsKept, rtcResendMsMin, rtcResendsMax } from '../../model/media/rtc-limits.ts';
@@ -16,11 +16,10 @@ interface SentPacket {
   readonly sequence: number;
   readonly bytes: Buffer;
   resends: number;
-  /** The last time. */
   resentMs: number;
 }
 
-/** From 1900 to 1970. */
+/** Seconds from 1900 to 1970. */
 const ntpEpochSeconds = 2_208_988_800;
 
 export class StreamSender {
@@ -29,12 +28,12 @@ export class StreamSender {
   readonly #isKept: boolean;
   #sequence = randomBytes(2).readUInt16BE();
   readonly #timestampBase = randomBytes(4).readUInt32BE();
-  /** By sequence number, modulo the number kept. */
+  /** By sequence number modulo the number of packets kept. */
   readonly #kept: (SentPacket | undefined)[] = [];
   #packets = 0;
   #bytes = 0;
 
-  /** `isKept`: its packets may be asked for again. */
+  /** `isKept`: packets are kept for retransmission. */
   constructor(codec: OutgoingCodec, isKept: boolean) {
     this.#codec = codec;
     this.#isKept = isKept;
@@ -60,7 +59,10 @@ export class StreamSender {
     this.#bytes += packet.length - rtpHeaderBytes;
   }
 
-  /** The missed packets that are kept, each only so often and not too soon again, as long as `acquire` allows their bytes. */
+  /**
+   * The missed packets that are still kept, each a limited number of times and not too soon again, as long as `acquire` grants their
+   * bytes.
+   */
   missed(sequences: readonly number[], nowMs: number, acquire: (bytes: number) => boolean): Buffer[] {
     const packets: Buffer[] = [];
     for (const sequence of sequences) {
@@ -79,7 +81,7 @@ export class StreamSender {
     return this.#packets > 0;
   }
 
-  /** `timestampMs`: the call's time at `wallMs`. */
+  /** `timestampMs`: call time at `wallMs`. */
   report(timestampMs: number, wallMs: number, blocks: readonly ReportBlock[]): Buffer {
     const seconds = Math.floor(wallMs / 1000);
     return encodeSenderReport({

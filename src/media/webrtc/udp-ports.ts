@@ -1,56 +1,55 @@
 /**
- * The UDP ports of WebRTC connections, taken before the library is told of one: it ends the process when it cannot have its
- * port. One that all connections share is held from the first of them on; of a range each has one that is free.
+ * The UDP ports of WebRTC connections, bound before the library uses them, because it ends the process if it cannot bind its port. A
+ * shared port is bound from the first connection on; from a range each connection gets a free one.
  */
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { holdUdpPort, type RtcEngine } from './rtc-engine.ts';
+import { bindUdpPort, type RtcEngine } from './rtc-engine.ts';
 
 export interface RtcTransportSettings {
-  /** An address to bind; null: every one. */
+  /** Address to bind; null: all addresses. */
   readonly host: string | null;
-  /** UDP: one that all connections share, or a range of which each takes one. */
+  /** One port that all connections share, or a range with one for each. */
   readonly ports: { readonly first: number; readonly last: number };
 }
 
 export interface UdpPort {
-  /** As above. */
   readonly host: string | null;
   readonly port: number;
   readonly isShared: boolean;
-  /** Behind the end of its connection. */
+  /** To be called after the end of its connection. */
   release(): void;
 }
 
 export class UdpPorts {
   readonly #engine: RtcEngine;
   readonly #find: () => RtcTransportSettings;
-  /** Of a range. */
+  /** Ports of a range in use. */
   readonly #taken = new Set<number>();
   #turn = 0;
-  /** Lets go of the shared one; null: it is not held. */
-  #letGo: (() => void) | null = null;
+  /** Releases the shared port; null: it is not bound. */
+  #release: (() => void) | null = null;
 
   constructor(engine: RtcEngine, find: () => RtcTransportSettings) {
     this.#engine = engine;
     this.#find = find;
   }
 
-  /** Rejects, with a sentence, when there is none. */
-  async take(): Promise<UdpPort> {
+  /** Rejects with a sentence if no port is free. */
+  async acquire(): Promise<UdpPort> {
     const { host, ports } = this.#find();
-    if (ports.first !== ports.last) return this.#takeOf(host, ports);
-    this.#letGo ??= holdUdpPort(this.#engine, host, ports.first);
+    if (ports.first !== ports.last) return this.#acquireFromRange(host, ports);
+    this.#release ??= bindUdpPort(this.#engine, host, ports.first);
     return { host, port: ports.first, isShared: true, release: () => undefined };
   }
 
   close(): void {
-    this.#letGo?.();
-    this.#letGo = null;
+    this.#release?.();
+    this.#release = null;
   }
 
-  /** In turn: the library lets go of a port some time behind its connection. */
-  async #takeOf(host: string | null, { first, last }: RtcTransportSettings['ports']): Promise<UdpPort> {
+  /** Round robin, because the library releases a port some time after its connection. */
+  async #acquireFromRange(host: string | null, { first, last }: RtcTransportSettings['ports']): Promise<UdpPort> {
     const count = last - first + 1;
     for (let i = 0; i < count; i += 1) {
       const port = first + (this.#turn % count);

@@ -1,6 +1,5 @@
 /**
- * Packets of video on their way out, no faster than a network takes them without dropping: one access unit at a time, and
- * ahead of it packets that are sent again.
+ * Paces outgoing video packets so that a network does not drop them: one access unit at a time, preceded by packets that are sent again.
  */
 import { assert } from '../../lib/assert.ts';
 import { fullBucket, spendTokens, waitForToken } from '../../lib/token-bucket.ts';
@@ -11,7 +10,7 @@ export class VideoPacer {
   readonly #bucket;
   #waiting: Buffer[] = [];
   #again: Buffer[] = [];
-  /** Of the access unit that waits; null: none does. */
+  /** Callback of the waiting access unit; null: none waits. */
   #sent: (() => void) | null = null;
 
   constructor(send: (packet: Buffer) => void, nowMs: number) {
@@ -19,15 +18,15 @@ export class VideoPacer {
     this.#bucket = fullBucket(rtcPaceRate, nowMs);
   }
 
-  /** `sent`: when the last packet has left. */
+  /** `sent`: called when the last packet was sent. */
   push(packets: readonly Buffer[], sent: () => void, nowMs: number): void {
-    assert(this.#sent === null, 'an access unit is sent when the one before it has left');
+    assert(this.#sent === null, 'an access unit is sent after the previous one');
     this.#waiting = [...packets];
     this.#sent = sent;
     this.tick(nowMs);
   }
 
-  /** Beyond as many as are kept, the rest is left out. */
+  /** Drops packets beyond the number that is kept. */
   pushAgain(packets: readonly Buffer[], nowMs: number): void {
     this.#again.push(...packets.slice(0, rtcPacketsKept - this.#again.length));
     this.tick(nowMs);
@@ -46,7 +45,6 @@ export class VideoPacer {
     if (this.#waiting.length === 0) this.#finish();
   }
 
-  /** Nothing leaves any more. */
   close(): void {
     this.#waiting = [];
     this.#again = [];

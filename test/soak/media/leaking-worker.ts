@@ -25,24 +25,24 @@ let frames = 0;
 let packets = 0;
 
 export function serve(port: MessagePort): void {
-  serveTasks({ ...transcoderTasks, takeFrame, takeSound }, port);
+  serveTasks({ ...transcoderTasks, transcodeFrame, transcodeSound }, port);
 }
 
-async function takeFrame(task: FrameTask): Promise<FrameResult> {
+async function transcodeFrame(task: FrameTask): Promise<FrameResult> {
   const engine = await opening;
   assert(engine.ok, 'the soak has an engine');
   frames += 1;
   if (frames % framesBetweenLeaks === 0) lost.push(makeFrame(engine.value), loseUncounted(engine.value));
-  return transcoderTasks.takeFrame(task);
+  return transcoderTasks.transcodeFrame(task);
 }
 
-async function takeSound(task: SoundTask): Promise<SoundResult> {
+async function transcodeSound(task: SoundTask): Promise<SoundResult> {
   const engine = await opening;
   assert(engine.ok, 'the soak has an engine');
   packets += 1;
   if (packets % packetsBetweenLeaks === 0)
     lost.push(makeResampler(engine.value, task.assumed, resampledRate));
-  return transcoderTasks.takeSound(task);
+  return transcoderTasks.transcodeSound(task);
 }
 
 /** Pixels that FFmpeg has copied. */

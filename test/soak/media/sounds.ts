@@ -49,7 +49,7 @@ export class Sounds {
     const transcoder = new PacketTranscoder(this.#engine);
     const pieces = packets.flatMap(({ timestampMs, payload }) => {
       const packet = { format: shape.format, timestampMs, payload: new Uint8Array(payload) };
-      return transcoder.take(packet, shape, [judged]).packets[0] ?? [];
+      return transcoder.transcode(packet, shape, [judged]).packets[0] ?? [];
     });
     transcoder.close();
     const samples = pieces.flatMap(({ payload }) => [...new Int16Array(payload.buffer)]);

@@ -1,4 +1,4 @@
-/** Streams of H.264 and H.265 that break, through the whole transcoder. */
+/** Damaged H.264 and H.265 streams, through the whole transcoder. */
 import assert from 'node:assert/strict';
 import type { FrameTranscoder } from '../../../../src/media/codec/frame-transcoder.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
@@ -20,7 +20,7 @@ import { h264ParameterSet } from '../../../support/parameter-sets.ts';
 
 const size = { width: 160, height: 120 };
 
-/** A word a frame: what became of it, and `!` where a key frame is wanted. */
+/** One word per frame: its result, with `!` if a key frame is wanted. */
 function fates(transcoder: FrameTranscoder, frames: readonly (SourceFrame | undefined)[]): string[] {
   return frames.map((frame) => {
     assert(frame !== undefined);
@@ -34,7 +34,7 @@ function cutBy(frame: SourceFrame, bytes: number): SourceFrame {
   return { ...frame, payload: frame.payload.slice(0, -bytes) };
 }
 
-/** A key frame comes apart into its parameter sets and the rest. */
+/** Splits a key frame into its parameter sets and the rest. */
 function splitParameters({ payload }: SourceFrame): { parameters: SourceFrame; rest: SourceFrame } {
   let at = nextNalUnit(payload, 0);
   while (at !== -1 && [7, 8].includes((payload[at] ?? 0) & 0x1f)) at = nextNalUnit(payload, at);
@@ -46,7 +46,7 @@ function splitParameters({ payload }: SourceFrame): { parameters: SourceFrame; r
 }
 
 transcoderTest(
-  'a film that begins in its middle is dropped up to its first key frame, which is asked for',
+  'a film that begins in its middle is dropped up to its first key frame, which is requested',
   (transcoder, engine) => {
     const film = h264Film(engine, size, 7, [0, 5]);
     assert.deepEqual(fates(transcoder, film.slice(3)), [
@@ -59,7 +59,7 @@ transcoderTest(
 );
 
 transcoderTest(
-  'a cut frame and those behind it are shown as FFmpeg has them, and a key frame is asked for',
+  'a cut frame and later ones are shown as FFmpeg decodes them, and a key frame is requested',
   (transcoder, engine) => {
     const [key, cut, ...rest] = h264Film(engine, size, 6, [0, 4]);
     assert(key !== undefined && cut !== undefined);
@@ -75,7 +75,7 @@ transcoderTest(
   },
 );
 
-transcoderTest('the key frame behind damage is shown as a fresh decoder has it', (transcoder, engine) => {
+transcoderTest('the key frame after damage is decoded as by a new decoder', (transcoder, engine) => {
   const [key, cut] = h264Film(engine, size, 2);
   assert(key !== undefined && cut !== undefined);
   const whole = transcodeFrame(transcoder, key, [fitScreen]).pictures;
@@ -84,7 +84,7 @@ transcoderTest('the key frame behind damage is shown as a fresh decoder has it',
 });
 
 transcoderTest(
-  'a key frame that is lost in its own parameter sets is missed by the frame behind it',
+  'the frame after a key frame with damaged parameter sets detects its loss',
   (transcoder, engine) => {
     const [first, second, key, next, last] = h264Film(engine, size, 5, [0, 2, 4]);
     assert(key !== undefined);
@@ -95,7 +95,7 @@ transcoderTest(
   },
 );
 
-engineTest('a frame in which nothing is known is broken, also between good ones', (engine) => {
+engineTest('a frame without any known NAL unit is broken, also between good ones', (engine) => {
   const film = h264Film(engine, size, 3, [0, 2]);
   const hevc = h265Film(engine, size, 3, 2);
   for (const [format, [key, , last]] of [
@@ -114,7 +114,7 @@ engineTest('a frame in which nothing is known is broken, also between good ones'
     }
 });
 
-transcoderTest('a frame that never came is noticed by the next one', (transcoder, engine) => {
+transcoderTest('the next frame detects a frame that never arrived', (transcoder, engine) => {
   const film = h264Film(engine, size, 40, [0, 30]);
   const [first, second, , fourth, fifth] = film;
   assert.deepEqual(fates(transcoder, [first, second, fourth, fifth, film[30], film[31]]), [
@@ -152,7 +152,7 @@ transcoderTest(
   },
 );
 
-transcoderTest('the frames behind one that is too large are too large as well', (transcoder, engine) => {
+transcoderTest('the frames after one that is too large are too large as well', (transcoder, engine) => {
   const large = h264Film(engine, { width: 1936, height: 64 }, 2);
   const small = h264Film(engine, size, 2);
   assert.deepEqual(fates(transcoder, [...small, ...large, ...small.toReversed(), small[1]]), [
@@ -166,7 +166,7 @@ transcoderTest('the frames behind one that is too large are too large as well', 
   ]);
 });
 
-engineTest('H.265 begins at a key frame, and goes on at one when a frame never came', (engine) => {
+engineTest('H.265 begins at a key frame, and continues at one after a missing frame', (engine) => {
   const before = liveNatives();
   const transcoder = makeTranscoder(engine);
   const film = h265Film(engine, size, 10, 5);
@@ -188,14 +188,14 @@ engineTest('H.265 begins at a key frame, and goes on at one when a frame never c
 });
 
 transcoderTest(
-  'a key frame with other parameter sets shows itself, and not a picture that was kept back',
+  'a key frame with other parameter sets shows itself, and no delayed picture',
   (transcoder, engine) => {
     const film = h264Film(engine, size, 2);
     const [key, next] = film;
     assert(key !== undefined && next !== undefined);
     const good = [key, next].map((frame) => transcodeFrame(transcoder, frame, [fitScreen]).pictures);
     const payload = key.payload.slice();
-    // Any bit of them: some make a decoder wait for pictures that never come.
+    // Any of their bits: some make a decoder wait for pictures that never come.
     for (let bit = 8 * 5; bit < 8 * 28; bit += 1) {
       const at = bit >> 3;
       payload[at] = (key.payload[at] ?? 0) ^ (1 << (bit & 7));
@@ -211,7 +211,7 @@ transcoderTest(
 
 type Rearrange = (units: readonly Buffer[], key: number) => readonly (readonly Buffer[])[];
 
-/** The messages of a film whose key frames are taken apart into their sets and their slices. */
+/** Messages of a film whose key frames are split into their sets and their slices. */
 function rearranged(film: readonly SourceFrame[], keyEvery: number, rearrange: Rearrange): SourceFrame[] {
   return film.flatMap((frame, index) => {
     if (index % keyEvery !== 0) return [frame];
@@ -228,7 +228,7 @@ function isSet(unit: Buffer, format: string): boolean {
 }
 
 transcoderTest(
-  'sets that one key frame alone has are known to the decoder that follows damage',
+  'the decoder that replaces a damaged one knows sets that only one key frame had',
   (transcoder, engine) => {
     const messages = rearranged(h264Film(engine, size, 6, [0, 3]), 3, (units, key) => [
       key === 0 ? units : units.filter((unit) => !isSet(unit, 'h264')),
@@ -244,7 +244,7 @@ transcoderTest(
   },
 );
 
-transcoderTest('1088 rows that nobody cropped are within a limit of 1080', (transcoder) => {
+transcoderTest('1088 rows without cropping are within a limit of 1080', (transcoder) => {
   const uncropped = h264ParameterSet({ macroblocks: [120, 68] });
   const { payload } = h264Key();
   const key = sourceFrame('h264', Buffer.concat([uncropped, payload.subarray(payload.indexOf(0x68) - 4)]));

@@ -7,17 +7,17 @@ import { findEngineFile, isCutShort } from '../../../../src/media/codec/engine-f
 import { engineTest } from '../../../support/engine-test.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
-void test('without the optional package one sentence says how to get it', async () => {
+void test('without the optional package one sentence says how to install it', async () => {
   const missing = Object.assign(new Error("Cannot find package 'node-av'"), { code: 'ERR_MODULE_NOT_FOUND' });
   const opened = await openEngine(() => Promise.reject(missing));
   assert.deepEqual(opened, {
     ok: false,
     error:
-      'video is not decoded here: the package node-av, which has FFmpeg, is not installed (npm ci installs it)',
+      'no video decoding: package node-av (FFmpeg) is not installed; run npm ci',
   });
 });
 
-void test('a native part that does not load is told in one line, with its reason', async () => {
+void test('a native library that does not load is reported in one line, with its reason', async () => {
   const opened = await openEngine(() =>
     Promise.reject(new Error('Could not load the binding.\nErrors:\n  GLIBC_2.38 not found\n\n')),
   );
@@ -28,7 +28,7 @@ void test('a native part that does not load is told in one line, with its reason
   );
 });
 
-test('a binary that is cut short is known before it is loaded', (t) => {
+test('a truncated binary is detected before it is loaded', (t) => {
   const whole = process.execPath;
   if (process.platform !== 'linux') return t.skip('of ELF files');
   assert.equal(isCutShort(whole), false);
@@ -37,23 +37,23 @@ test('a binary that is cut short is known before it is loaded', (t) => {
     writeFileSync(file, readFileSync(whole).subarray(0, bytes));
     assert.equal(isCutShort(file), true, `${bytes} bytes`);
   }
-  // The loader refuses these with an error.
+  // The loader rejects these with an error.
   for (const text of ['', 'no binary']) {
     writeFileSync(file, text);
     assert.equal(isCutShort(file), false);
   }
 });
 
-engineTest('the engine is looked for where npm has put it', () => {
+engineTest('the engine is found where npm installs it', () => {
   const file = findEngineFile();
   assert(file !== null);
   assert.equal(isCutShort(file), false);
 });
 
-engineTest('the engine tells the version of its libraries', (engine) => {
+engineTest('the engine has the version of its libraries', (engine) => {
   assert.match(engine.version, /^\d+\.\d+/);
 });
 
-engineTest('the engine prints nothing, whatever it is fed', (engine) => {
+engineTest('the engine prints nothing, whatever its input', (engine) => {
   assert.equal(engine.av.Log.getLevel(), engine.constants.AV_LOG_QUIET);
 });

@@ -54,7 +54,7 @@ for (const [name, options, change] of kinds)
   });
 
 transcoderTest(
-  'what a camera writes beside the pixels is not sent on, and nothing is turned',
+  'side data of a camera is not forwarded, and nothing is rotated',
   async (transcoder, engine) => {
     const withMetadata = await foreignJpeg(engine, {}, (image) =>
       image.withMetadata({

@@ -48,7 +48,7 @@ transcoderTest('the format may change at any key frame', (transcoder, engine) =>
     assert.deepEqual(sizesOf(transcodeFrame(transcoder, frame, [fitScreen])), ['74x100']);
 });
 
-transcoderTest('a JPEG has a buffer of its own, of its size, that can be moved', (transcoder) => {
+transcoderTest('a JPEG has a buffer of its own, of its size, that can be transferred', (transcoder) => {
   const { bytes: jpeg } = onlyPicture(transcoder, planarFrame(portrait), fitScreen);
   assert.equal(jpeg.byteOffset, 0);
   assert.equal(jpeg.buffer.byteLength, jpeg.length);
@@ -57,7 +57,7 @@ transcoderTest('a JPEG has a buffer of its own, of its size, that can be moved',
   assert.deepEqual(jpegSize(moved), { width: 74, height: 100 });
 });
 
-transcoderTest('a JPEG is baseline, 4:2:0 and JFIF, and says nothing else', (transcoder) => {
+transcoderTest('a JPEG is baseline, 4:2:0 and JFIF, without other metadata', (transcoder) => {
   assert.deepEqual(jpegStructure(onlyPicture(transcoder, planarFrame(portrait), fitScreen).bytes), {
     width: 74,
     height: 100,
@@ -70,7 +70,7 @@ transcoderTest('a JPEG is baseline, 4:2:0 and JFIF, and says nothing else', (tra
   });
 });
 
-transcoderTest('a payload within a larger buffer is decoded as it is', (transcoder, engine) => {
+transcoderTest('a payload within a larger buffer is decoded correctly', (transcoder, engine) => {
   const [whole] = jpegFilm(engine, portrait, 1);
   assert(whole !== undefined);
   const padded = new Uint8Array(whole.payload.length + 24);
@@ -82,7 +82,7 @@ transcoderTest('a payload within a larger buffer is decoded as it is', (transcod
   );
 });
 
-transcoderTest('a frame without shapes is decoded for the sake of those behind it', (transcoder, engine) => {
+transcoderTest('a frame without shapes is decoded for the frames that depend on it', (transcoder, engine) => {
   const [key, next] = h264Film(engine, portrait, 2);
   assert(key !== undefined && next !== undefined);
   const { source, pictures, drop, rebuilds } = transcodeFrame(transcoder, key, []);
@@ -94,7 +94,7 @@ transcoderTest('a frame without shapes is decoded for the sake of those behind i
 });
 
 transcoderTest(
-  'scaler and encoder are made once for a source and anew when its size changes',
+  'scaler and encoder are built once for a source, and rebuilt when its size changes',
   (transcoder) => {
     const rebuilds = [portrait, portrait, { width: 320, height: 240 }, { width: 320, height: 240 }].map(
       (size, index) => transcodeFrame(transcoder, planarFrame(size, index), [fitScreen]).rebuilds,
@@ -116,7 +116,7 @@ transcoderTest(
 );
 
 transcoderTest(
-  'a screen larger than a picture is ever made is not filled, and others have theirs',
+  'a screen larger than the maximum picture is not filled, and the other shapes are made',
   (transcoder) => {
     const huge = { mode: 'fill_screen', screen: { width: 16_384, height: 1026 } } as const;
     const result = transcodeFrame(transcoder, planarFrame(portrait, 0), [huge, fillScreen]);
@@ -124,7 +124,7 @@ transcoderTest(
   },
 );
 
-transcoderTest('odd and tiny sources have their pictures', (transcoder) => {
+transcoderTest('odd and tiny sources have pictures', (transcoder) => {
   for (const width of [1, 2, 3, 5, 16, 17, 241])
     for (const height of [1, 2, 3, 7, 18, 321]) {
       const result = transcodeFrame(transcoder, planarFrame({ width, height }), [ownSize, fillScreen]);
@@ -132,7 +132,7 @@ transcoderTest('odd and tiny sources have their pictures', (transcoder) => {
     }
 });
 
-engineTest('a source beyond the largest size is dropped before it is decoded, whichever way up', (engine) => {
+engineTest('a source beyond the largest size is dropped before it is decoded, in either orientation', (engine) => {
   const transcoder = new FrameTranscoder(engine, {
     maxFps: 15,
     quality: 80,
@@ -173,7 +173,7 @@ transcoderTest('planes that do not fill their size are undecodable', (transcoder
     );
 });
 
-transcoderTest('more shapes than are kept are made all the same, and bounded', (transcoder) => {
+transcoderTest('more shapes than are kept are all made, and memory stays bounded', (transcoder) => {
   const shapes = Array.from({ length: pictureShapesKeptMax + 3 }, (_, index): PictureShape => {
     return { mode: 'fill_screen', screen: { width: 64 + 2 * index, height: 48 } };
   });
@@ -184,7 +184,7 @@ transcoderTest('more shapes than are kept are made all the same, and bounded', (
 });
 
 engineTest(
-  'the size changes at every frame for 1 000 frames: each picture is right, natives stay as many',
+  'the size changes at every frame for 1 000 frames: each picture is right, and the number of natives stays',
   (engine) => {
     const before = liveNatives();
     const transcoder = makeTranscoder(engine);
@@ -208,7 +208,7 @@ engineTest(
   },
 );
 
-engineTest('closing frees everything, in whatever state', (engine) => {
+engineTest('closing frees everything, in any state', (engine) => {
   const before = liveNatives();
   const film = h264Film(engine, portrait, 3);
   for (const frames of [[], film, film.slice(1), jpegFilm(engine, portrait, 1), [planarFrame(portrait)]]) {
@@ -219,7 +219,7 @@ engineTest('closing frees everything, in whatever state', (engine) => {
   }
 });
 
-/** Goes on by 3 ms whenever it is read. */
+/** Advances by 3 ms whenever it is read. */
 class TickingClock extends DrivenClock {
   override monotonicMs(): number {
     this.advance(3);
@@ -227,7 +227,7 @@ class TickingClock extends DrivenClock {
   }
 }
 
-engineTest('the time that a frame took is told', (engine) => {
+engineTest('the result has the time that the frame took', (engine) => {
   const settings = { maxFps: 15, quality: 80, sourceMax: portrait };
   const transcoder = new FrameTranscoder(engine, settings, new TickingClock());
   assert.equal(transcodeFrame(transcoder, planarFrame(portrait), []).workMs, 3);
@@ -235,7 +235,7 @@ engineTest('the time that a frame took is told', (engine) => {
 });
 
 engineTest(
-  'H.264 of any source has even sides, begins with a key frame, and has one where it is asked for',
+  'H.264 of any source has even sides, begins with a key frame, and has one on request',
   (engine) => {
     const transcoder = makeTranscoder(engine);
     const odd = { width: 65, height: 47 };
@@ -264,7 +264,7 @@ engineTest(
   },
 );
 
-engineTest('H.264 and a JPEG of one source are made beside each other', (engine) => {
+engineTest('H.264 and a JPEG are made from one source', (engine) => {
   const transcoder = makeTranscoder(engine);
   const [coded, jpeg] = transcodeFrame(transcoder, planarFrame(portrait), [ownSizeH264, ownSize]).pictures;
   assert(typeof coded === 'object' && typeof jpeg === 'object');

@@ -1,4 +1,4 @@
-/** Frames that would cost their decoder much more than their bytes: none of them reaches it. */
+/** Frames that would cost their decoder far more than their size: none reaches it. */
 import assert from 'node:assert/strict';
 import { H264Frames } from '../../../../src/media/geometry/h264-stream.ts';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
@@ -55,7 +55,7 @@ const hostile: readonly [name: string, frames: Frames][] = [
 ];
 
 for (const [name, frames] of hostile)
-  transcoderTest(`${name} is refused before it is decoded`, (transcoder, engine) => {
+  transcoderTest(`${name} is rejected before it is decoded`, (transcoder, engine) => {
     const drops = frames(engine).map((frame) => transcodeFrame(transcoder, frame, [fitScreen]).drop);
     assert.equal(drops.pop(), 'undecodable');
     assert.ok(drops.every((drop) => drop === null));
@@ -91,14 +91,14 @@ test('H.264 with a slice for every row of the largest usual picture may be decod
   assert.ok(!isTaken(h264OfSlices(1, [...rows, ...rows])));
 });
 
-test('H.264 with slices of 1200 bytes may be decoded, however many a message holds', () => {
+test('H.264 with slices of 1200 bytes may be decoded, however many a message contains', () => {
   const begins = Array.from({ length: 800 }, (_, n) => n * 10);
   const filler = Buffer.concat([Buffer.from('000001', 'hex'), Buffer.alloc(1_020_000, 0x46)]);
   assert.ok(!isTaken(h264OfSlices(1, begins)));
   assert.ok(isTaken(h264OfSlices(1, begins, filler)));
 });
 
-test('H.264 that needs very much memory for its references is refused', () => {
+test('H.264 that needs too much memory for its references is rejected', () => {
   const [fits, needsMore] = [12, 13].map((references) =>
     h264ParameterSet({ macroblocks: [128, 128], references }),
   );

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/media/codec/native-census.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 
-engineTest('native objects are counted by kind from their making to their freeing', (engine) => {
+engineTest('native objects are counted by kind until they are freed', (engine) => {
   const before = liveNatives();
   const codec = engine.av.Codec.findDecoder(engine.constants.AV_CODEC_ID_MJPEG);
   const packet = makePacket(engine);
@@ -31,13 +31,13 @@ engineTest('native objects are counted by kind from their making to their freein
   assert.deepEqual(liveNatives(), before);
 });
 
-engineTest('freeing a native object twice is a mistake that does not reach it', (engine) => {
+engineTest('freeing a native object twice is a programming error that does not reach it', (engine) => {
   const frame = makeFrame(engine);
   freeNatives(frame);
   assert.throws(() => freeNatives(frame), /is freed once/);
 });
 
-engineTest('a resampler of rates that there are not is not made, and not counted', (engine) => {
+engineTest('a resampler of unsupported rates is not created, and not counted', (engine) => {
   const before = liveNatives();
   assert.throws(() => makeResampler(engine, { rate: 8000, channels: 1 }, -1));
   assert.deepEqual(liveNatives(), before);

@@ -21,7 +21,7 @@ function pcm(index: number, { rate, channels }: SampleShape = narrow): SoundPack
   return { format: 'pcm', timestampMs: index * 20, payload: new Uint8Array(samples.buffer) };
 }
 
-/** With a transcoder that is closed behind it; nothing native may be left. */
+/** Calls `run` with a transcoder and closes it; no native object may be left. */
 function soundTest(name: string, run: (transcoder: PacketTranscoder, engine: Engine) => void): void {
   engineTest(name, (engine) => {
     const before = liveNatives();
@@ -48,10 +48,10 @@ function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
-soundTest('every target gets its own packets of 20 ms of one packet', (transcoder) => {
+soundTest('every target gets its own packets of 20 ms from one packet', (transcoder) => {
   const targets: SoundShape[] = [pcmNarrow, { format: 'pcm', rate: 48_000, channels: 2 }, opusWide];
 
-  const results = range(50).map((index) => transcoder.take(pcm(index, wide), wide, targets));
+  const results = range(50).map((index) => transcoder.transcode(pcm(index, wide), wide, targets));
 
   assert.deepEqual(
     times(results),
@@ -66,12 +66,12 @@ soundTest('every target gets its own packets of 20 ms of one packet', (transcode
 });
 
 soundTest(
-  'narrow-band AMR of two channels is made of both, a frame of the highest kind for every 20 ms',
+  'narrow-band AMR mixes two channels, and makes a frame of the highest kind every 20 ms',
   (transcoder) => {
     const stereo = { rate: 16_000, channels: 2 };
     const target: SoundShape = { format: 'amr', rate: 8000, channels: 2 };
 
-    const results = range(5).map((index) => transcoder.take(pcm(index, stereo), stereo, [target]));
+    const results = range(5).map((index) => transcoder.transcode(pcm(index, stereo), stereo, [target]));
 
     assert.deepEqual(times(results), [0, 20, 40, 60, 80]);
     const frames = results.map(({ packets }) => packets[0]?.[0]?.payload ?? assert.fail());
@@ -87,7 +87,7 @@ soundTest('packets of any length become packets of 20 ms, and a gap becomes sile
   const sends = (timestampMs: number, lengthMs: number): SoundResult => {
     const samples = sine({ rate: 8000, chords: [[tone]] }, timestampMs, lengthMs);
     const packet = { format: 'pcm', timestampMs, payload: new Uint8Array(samples.buffer) } as const;
-    return transcoder.take(packet, narrow, [pcmNarrow]);
+    return transcoder.transcode(packet, narrow, [pcmNarrow]);
   };
 
   const results = [sends(0, 10), sends(10, 60), sends(70, 30), sends(180, 40)];
@@ -106,8 +106,8 @@ soundTest('packets of any length become packets of 20 ms, and a gap becomes sile
   assert.deepEqual(samples.subarray(1440), sine({ rate: 8000, chords: [[tone]] }, 180, 40));
 });
 
-soundTest('a packet out of turn is left out, and none is undecodable for it', (transcoder) => {
-  const results = [0, 1, 3, 2, 4].map((index) => transcoder.take(pcm(index), narrow, [pcmNarrow]));
+soundTest('a packet out of order is skipped, and none is undecodable because of it', (transcoder) => {
+  const results = [0, 1, 3, 2, 4].map((index) => transcoder.transcode(pcm(index), narrow, [pcmNarrow]));
 
   assert.deepEqual(
     results.map(({ packets, drop }) => [packets[0]?.length, drop]),
@@ -121,22 +121,22 @@ soundTest('a packet out of turn is left out, and none is undecodable for it', (t
   );
 });
 
-soundTest('a source that changes its format or its rate is decoded anew', (transcoder) => {
+soundTest('a source that changes its format or its rate gets a new decoder', (transcoder) => {
   const opus = new Map(
     range(4).map((index) => [
       index,
-      transcoder.take(pcm(index), narrow, [opusWide]).packets[0]?.[0]?.payload,
+      transcoder.transcode(pcm(index), narrow, [opusWide]).packets[0]?.[0]?.payload,
     ]),
   );
   const alaw: SoundPacket = { format: 'alaw', timestampMs: 80, payload: new Uint8Array(160).fill(0xd5) };
 
   const results = [
-    transcoder.take(alaw, narrow, [pcmNarrow]),
-    transcoder.take({ ...alaw, timestampMs: 100, payload: new Uint8Array(320) }, wide, [pcmNarrow]),
-    transcoder.take({ format: 'opus', timestampMs: 120, payload: opus.get(0) ?? assert.fail() }, narrow, [
+    transcoder.transcode(alaw, narrow, [pcmNarrow]),
+    transcoder.transcode({ ...alaw, timestampMs: 100, payload: new Uint8Array(320) }, wide, [pcmNarrow]),
+    transcoder.transcode({ format: 'opus', timestampMs: 120, payload: opus.get(0) ?? assert.fail() }, narrow, [
       pcmNarrow,
     ]),
-    transcoder.take({ format: 'opus', timestampMs: 140, payload: opus.get(1) ?? assert.fail() }, wide, [
+    transcoder.transcode({ format: 'opus', timestampMs: 140, payload: opus.get(1) ?? assert.fail() }, wide, [
       pcmNarrow,
     ]),
   ];
@@ -152,18 +152,18 @@ soundTest('a target that cannot be encoded has no packets, and the others have t
   const amr: SoundShape = { format: 'amr', ...wide };
   const odd: SoundShape = { format: 'pcm', rate: 44_100, channels: 1 };
 
-  const { packets, drop } = transcoder.take(pcm(0), narrow, [amr, pcmNarrow, odd]);
+  const { packets, drop } = transcoder.transcode(pcm(0), narrow, [amr, pcmNarrow, odd]);
 
   assert.equal(drop, 'rebuild_failed');
   assert.deepEqual(
     packets.map((made) => made.length),
     [0, 1, 0],
   );
-  assert.equal(transcoder.take(pcm(1), narrow, [pcmNarrow]).drop, null);
+  assert.equal(transcoder.transcode(pcm(1), narrow, [pcmNarrow]).drop, null);
 });
 
 soundTest(
-  'what is broken, too long or of no known shape is dropped, and what follows is taken',
+  'a packet that is broken, too long or of unknown shape is dropped, and later ones are decoded',
   (transcoder) => {
     const broken: [SoundPacket['format'], number, SampleShape][] = [
       ['pcm', 0, narrow],
@@ -177,28 +177,28 @@ soundTest(
     ];
     for (const [format, length, assumed] of broken) {
       const packet = { format, timestampMs: 0, payload: new Uint8Array(length).fill(0xff) };
-      const { packets, drop } = transcoder.take(packet, assumed, [pcmNarrow]);
+      const { packets, drop } = transcoder.transcode(packet, assumed, [pcmNarrow]);
       assert.deepEqual([packets, drop], [[], 'undecodable'], `${format} of ${length} bytes`);
     }
-    assert.equal(transcoder.take(pcm(0), narrow, [pcmNarrow]).packets[0]?.length, 1);
+    assert.equal(transcoder.transcode(pcm(0), narrow, [pcmNarrow]).packets[0]?.length, 1);
   },
 );
 
-soundTest('targets that are asked for no more are freed, and asked for again made anew', (transcoder) => {
-  transcoder.take(pcm(0, wide), wide, [pcmNarrow, opusWide]);
+soundTest('targets that are no longer requested are freed, and rebuilt when they are requested again', (transcoder) => {
+  transcoder.transcode(pcm(0, wide), wide, [pcmNarrow, opusWide]);
   const both = liveNatives();
-  transcoder.take(pcm(1, wide), wide, [pcmNarrow]);
+  transcoder.transcode(pcm(1, wide), wide, [pcmNarrow]);
   assert.ok(liveNatives().codecContexts < both.codecContexts);
-  transcoder.take(pcm(2, wide), wide, [opusWide, pcmNarrow]);
+  transcoder.transcode(pcm(2, wide), wide, [opusWide, pcmNarrow]);
   assert.deepEqual(liveNatives(), both);
 });
 
-soundTest('between words AMR sends noise and nothing, which are silence and not broken', (transcoder) => {
+soundTest('AMR sends noise and empty frames between words, which are silence and not broken', (transcoder) => {
   const frames = amrFixture('narrow');
 
   const results = frames.map((payload, index) => {
     const packet: SoundPacket = { format: 'amr', timestampMs: index * 20, payload };
-    return transcoder.take(packet, narrow, [pcmNarrow]);
+    return transcoder.transcode(packet, narrow, [pcmNarrow]);
   });
 
   assert.ok(results.every(({ drop }) => drop === null));

@@ -1,4 +1,4 @@
-/** What happens where the engine fails: the Nth of the steps that make a decoder, a scaler or an encoder, for every N. */
+/** The engine fails at the Nth of the steps that open a decoder, a scaler or an encoder, for every N. */
 import assert from 'node:assert/strict';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
@@ -14,7 +14,7 @@ import { engineTest } from '../../../support/engine-test.ts';
 const noMemory = -12;
 const size = { width: 64, height: 48 };
 
-/** The Nth step of making fails, once; before it and after it all is well. */
+/** The Nth step fails, once; all others succeed. */
 function failingEngine(engine: Engine, failsAt: number): { engine: Engine; steps: () => number } {
   let steps = 0;
   const fails = (): boolean => {
@@ -42,7 +42,7 @@ function failingEngine(engine: Engine, failsAt: number): { engine: Engine; steps
 }
 
 engineTest(
-  'whichever step of making fails, its frame is dropped and the next one has its pictures',
+  'whichever step fails, its frame is dropped and the next one has its pictures',
   (engine) => {
     const [frame] = jpegFilm(engine, size, 1);
     assert(frame !== undefined);
@@ -67,7 +67,7 @@ engineTest(
   },
 );
 
-engineTest('where one shape cannot be made the other one is', (engine) => {
+engineTest('when one shape cannot be made, the other one is', (engine) => {
   const [frame] = jpegFilm(engine, size, 1);
   assert(frame !== undefined);
   const transcoder = makeTranscoder(failingEngine(engine, 2).engine);
@@ -79,7 +79,7 @@ engineTest('where one shape cannot be made the other one is', (engine) => {
 });
 
 engineTest(
-  'where the decoder at a quarter cannot be opened the JPEG is decoded whole, and the next one tries again',
+  'without a decoder at a quarter of the size the JPEG is decoded whole, and the next one retries',
   (engine) => {
     const [frame] = jpegFilm(engine, { width: 640, height: 400 }, 1);
     assert(frame !== undefined);

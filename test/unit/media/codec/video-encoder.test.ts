@@ -13,7 +13,7 @@ import { chanceFrom } from '../../../support/seeded-random.ts';
 
 const size = { width: 240, height: 320 };
 
-/** Every picture, of `isKeyWanted` those that are to be key frames. */
+/** Encodes every picture; `isKeyWanted` selects the key frames. */
 function encoded(
   engine: Engine,
   pictures: readonly Uint8Array[],
@@ -22,7 +22,7 @@ function encoded(
   const encoder = openH264Encoder(engine, size, 15);
   const planes = new PlanarSource(engine);
   const coded = pictures.map((picture, index) => {
-    assert.equal(planes.take(sourceFrame('i420', picture, size)), 'decoded');
+    assert.equal(planes.decode(sourceFrame('i420', picture, size)), 'decoded');
     const made = encoder.encode(planes.frame, isKeyWanted(index));
     assert(made !== null);
     return made;
@@ -37,7 +37,7 @@ function film(count: number): Uint8Array[] {
 }
 
 engineTest(
-  'every picture is a frame at once; key frames come when asked, with their parameter sets',
+  'every picture becomes a frame at once; key frames come on request, with their parameter sets',
   (engine) => {
     const before = liveNatives();
     const isKeyWanted = (index: number): boolean => index % 10 === 0;
@@ -50,7 +50,7 @@ engineTest(
   },
 );
 
-engineTest('frames are constrained baseline, without frames that wait for later ones', (engine) => {
+engineTest('frames are constrained baseline, and none waits for a later one', (engine) => {
   const [first] = encoded(engine, film(1), () => true);
   const bytes = Buffer.from(first?.bytes ?? []);
   const at = bytes.indexOf(Buffer.of(0, 0, 1, 0x67)) + 4;
@@ -58,7 +58,7 @@ engineTest('frames are constrained baseline, without frames that wait for later 
   assert.deepEqual([bytes[at], (bytes[at + 1] ?? 0) & 0xc0], [66, 0xc0]);
 });
 
-engineTest('what cannot be compressed keeps to the rate, and a still picture is far below it', (engine) => {
+engineTest('incompressible video keeps to the rate, and a still picture is far below it', (engine) => {
   const bytesPerSecond = (size.width * size.height * 15 * 0.2) / 8;
   const bytesOf = (pictures: readonly Uint8Array[]): number =>
     encoded(engine, pictures, () => false).reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -73,7 +73,7 @@ engineTest('what cannot be compressed keeps to the rate, and a still picture is 
   assert(still < (seconds * bytesPerSecond) / 4, `${still} bytes`);
 });
 
-engineTest('a size that H.264 cannot have is said at once, and nothing is left', (engine) => {
+engineTest('a size that H.264 does not support is rejected at once, and nothing is left', (engine) => {
   const before = liveNatives();
   const odd: Size = { width: 3, height: 3 };
   assert.throws(() => openH264Encoder(engine, odd, 15), /does not open its encoder/);

@@ -17,7 +17,7 @@ function engine(): Engine {
   return opened.value;
 }
 
-/** Of one colour each, dark to bright; the right half has V at 200. */
+/** Pictures of one colour each, dark to bright; V is 200 in the right half. */
 function plainPicture(level: number): Uint8Array<ArrayBuffer> {
   const { width, height } = size;
   const picture = new Uint8Array((width * height * 3) / 2).fill(128);
@@ -31,7 +31,7 @@ function plainPicture(level: number): Uint8Array<ArrayBuffer> {
 
 const levels = [40, 80, 120, 160, 200];
 
-/** Raw H.264, which has no timestamps: 25 a second. */
+/** Raw H.264, which has no timestamps: 25 frames a second. */
 function writeFilm(t: Ending, pictures: readonly number[] = levels): string {
   const units = encodeFilm(engine(), size, pictures.map(plainPicture));
   const path = join(temporaryDirectory(t), 'film.h264');
@@ -45,7 +45,7 @@ function play(path: string): VideoFile {
   return film.value;
 }
 
-/** Which of `levels` a picture shows. */
+/** Index of the level in `levels` that a picture shows. */
 function shown(picture: Uint8Array): number {
   const level = picture[0] ?? 0;
   const index = levels.findIndex((known) => Math.abs(known - level) < 12);
@@ -54,7 +54,7 @@ function shown(picture: Uint8Array): number {
 }
 
 test(
-  'each picture stands until the next one is due, and after the last the film begins anew',
+  'each picture lasts until the next one is due, and after the last the film restarts',
   { skip },
   (t) => {
     const film = play(writeFilm(t));
@@ -68,7 +68,7 @@ test(
   },
 );
 
-test('a moment that is passed over costs no picture that is due', { skip }, (t) => {
+test('a moment that is skipped costs no picture that is due', { skip }, (t) => {
   const film = play(writeFilm(t));
   assert.deepEqual(
     [0, 125, 2565].map((atMs) => shown(film.pictureAt(atMs, size))),
@@ -77,7 +77,7 @@ test('a moment that is passed over costs no picture that is due', { skip }, (t) 
   film.close();
 });
 
-test('a picture has the size that is asked for, cut from the middle, in limited range', { skip }, (t) => {
+test('a picture has the requested size, cropped from the middle, in limited range', { skip }, (t) => {
   const film = play(writeFilm(t));
   const wide = film.pictureAt(0, { width: 32, height: 8 });
   assert.equal(wide.length, 32 * 8 * 1.5);
@@ -92,7 +92,7 @@ test('a picture has the size that is asked for, cut from the middle, in limited 
   film.close();
 });
 
-test('a film of one picture shows it for good', { skip }, (t) => {
+test('a film of one picture shows it forever', { skip }, (t) => {
   const film = play(writeFilm(t, [120]));
   assert.deepEqual(
     [0, 40, 5000].map((atMs) => shown(film.pictureAt(atMs, size))),
@@ -101,7 +101,7 @@ test('a film of one picture shows it for good', { skip }, (t) => {
   film.close();
 });
 
-test('a film that is gone when it should begin anew stays with its last picture', { skip }, (t) => {
+test('a film that was deleted before it restarts keeps its last picture', { skip }, (t) => {
   const path = writeFilm(t);
   const film = play(path);
   writeFileSync(path, 'no film any more');
@@ -109,7 +109,7 @@ test('a film that is gone when it should begin anew stays with its last picture'
   film.close();
 });
 
-test('what is no film is refused with a sentence that names it', { skip }, (t) => {
+test('a file that is not a video is rejected with a sentence that names it', { skip }, (t) => {
   const text = join(temporaryDirectory(t), 'letter.txt');
   writeFileSync(text, 'Dear Sir or Madam');
   for (const path of [text, '/nonexistent/film.mp4', 'https://media.example/film.mp4']) {
@@ -118,7 +118,7 @@ test('what is no film is refused with a sentence that names it', { skip }, (t) =
   }
 });
 
-test('nothing native is left of films that were played and closed', { skip }, (t) => {
+test('played and closed films leave no native object', { skip }, (t) => {
   const path = writeFilm(t);
   const before = liveNatives();
   for (let round = 0; round < 3; round += 1) {

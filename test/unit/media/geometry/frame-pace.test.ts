@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { FramePace } from '../../../../src/media/geometry/frame-pace.ts';
 import { chanceFrom } from '../../../support/seeded-random.ts';
 
-/** Which of the frames go on, `x`, and which do not, `.`. */
+/** One character per frame: `x` is forwarded, `.` is not. */
 function pacedAt(maxFps: number, timestamps: readonly number[]): string {
   const pace = new FramePace(maxFps);
   return timestamps.map((at) => (pace.admits(at >>> 0) ? 'x' : '.')).join('');
 }
 
-/** Whole milliseconds, as they are on the wire. */
+/** Integer milliseconds, as on the wire. */
 function timestampsOf(fps: number, frames: number, startMs = 0): number[] {
   return Array.from({ length: frames }, (_, index) => startMs + Math.round((index * 1000) / fps));
 }
@@ -27,27 +27,27 @@ const sources: [fps: number, maxFps: number, paced: RegExp, why: string][] = [
   [30, 1, /^(?:x\.{29})+$/, 'one a second'],
 ];
 for (const [fps, maxFps, paced, why] of sources)
-  test(`of ${fps} frames a second ${maxFps} may go on: ${why}`, () => {
+  test(`${maxFps} of ${fps} frames a second are forwarded: ${why}`, () => {
     assert.match(pacedAt(maxFps, timestampsOf(fps, 300)), paced);
   });
 
-/** Each but the first up to so much early or late. */
+/** Each but the first is early or late by up to `jitterMs`. */
 function jittered(timestamps: readonly number[], jitterMs: number, seed: number): number[] {
   const chance = chanceFrom(seed);
   return timestamps.map((at, index) => (index === 0 ? at : at + chance.below(2 * jitterMs + 1) - jitterMs));
 }
 
-test('a source that is as fast as the rate passes whole, though each frame is up to 20 ms early or late', () => {
+test('a source as fast as the rate passes completely, though each frame is up to 20 ms early or late', () => {
   for (let seed = 0; seed < 500; seed += 1)
     assert.match(pacedAt(15, jittered(timestampsOf(15, 300), 20, seed)), /^x+$/, `seed ${seed}`);
 });
 
-test('a source twice as fast has every second frame go on, though each is up to 3 ms early or late', () => {
+test('a source twice as fast has every second frame forwarded, though each is up to 3 ms early or late', () => {
   for (let seed = 0; seed < 500; seed += 1)
     assert.match(pacedAt(15, jittered(timestampsOf(30, 300), 3, seed)), /^(?:x\.)+$/, `seed ${seed}`);
 });
 
-test('no frame is missed where the timestamps start again at 0', () => {
+test('no frame is missed when the timestamps wrap around to 0', () => {
   const [rate, twice] = [timestampsOf(15, 60, 2 ** 32 - 2000), timestampsOf(30, 120, 2 ** 32 - 2000)];
   assert.match(pacedAt(15, rate), /^x+$/);
   assert.match(pacedAt(15, twice), /^(?:x\.)+$/);
@@ -60,7 +60,7 @@ const restarts: [name: string, secondStartMs: number][] = [
   ['a jump back by a second', 9000],
 ];
 for (const [name, secondStartMs] of restarts)
-  test(`${name} starts anew: every second frame again, from the first on`, () => {
+  test(`${name} restarts the pace: every second frame again, from the first on`, () => {
     const before = timestampsOf(30, 60, 8000);
     assert.match(pacedAt(15, [...before, ...timestampsOf(30, 60, secondStartMs)]), /^(?:x\.)+$/);
   });
@@ -73,11 +73,11 @@ test('the source may become faster and slower', () => {
   assert.match(paced.slice(301), /^x+$/);
 });
 
-test('a frame out of turn is one frame more, and no start', () => {
+test('a frame out of order is one additional frame, and no restart', () => {
   assert.equal(pacedAt(15, [0, 67, 133, 100, 200, 267]), 'xxx.xx');
 });
 
-test('of frames of one timestamp the first goes on', () => {
+test('the first of several frames with one timestamp is forwarded', () => {
   assert.equal(pacedAt(15, [7, 7, 7, 7, 7]), 'x....');
 });
 
@@ -86,6 +86,6 @@ test('timestamps that go back step by step do not stop the picture', () => {
   assert.ok(pacedAt(15, backwards).replaceAll('.', '').length > 10);
 });
 
-test('a rate of 0 is a mistake of the caller', () => {
+test('a rate of 0 is a programming error', () => {
   assert.throws(() => new FramePace(0), /above 0/);
 });

@@ -10,7 +10,7 @@ interface Sequence {
   readonly allowsGaps?: boolean;
 }
 
-/** Numbers have 4 bits, so that they begin again after 15. */
+/** Numbers have 4 bits, so they wrap around after 15. */
 function sequence({ id = 0, profile = 66, chromaFormat = 1, allowsGaps = false }: Sequence = {}): Buffer {
   const bits = new BitWriter().fixed(profile, 8).fixed(0, 8).fixed(30, 8).unsigned(id);
   if (profile === 100 || profile === 244) {
@@ -46,17 +46,17 @@ function follow(frames: readonly Iterable<number>[], start: Iterable<number> = k
   return frames.map((frame) => numbers.check(Uint8Array.from(frame), false) === 'whole');
 }
 
-test('numbers that go up by one follow, also over their end', () => {
+test('numbers that increase by one are consecutive, also when they wrap around', () => {
   const frames = Array.from({ length: 40 }, (_, i) => slice((i + 1) % 16));
   assert(follow(frames).every(Boolean));
 });
 
-test('a number that is left out is a frame that is missing', () => {
+test('a skipped number is a missing frame', () => {
   assert.deepEqual(follow([slice(1), slice(3)]), [true, false]);
   assert.deepEqual(follow([slice(2)]), [false]);
 });
 
-test('pictures that nobody refers to have the next number, and do not use it up', () => {
+test('pictures that are no reference have the next number, and do not consume it', () => {
   assert.deepEqual(follow([slice(1), slice(2, 0x01), slice(2, 0x01), slice(2), slice(4)]), [
     true,
     true,
@@ -70,7 +70,7 @@ test('a second field has the number of the first', () => {
   assert.deepEqual(follow([slice(1), slice(1), slice(2), slice(2)]), [true, true, true, true]);
 });
 
-test('a key frame follows everything, whatever its number', () => {
+test('a key frame follows any frame, whatever its number', () => {
   const numbers = new H264Frames();
   assert.equal(numbers.check(Uint8Array.from(key), true), 'whole');
   assert.equal(numbers.check(Uint8Array.from([...sequence(), ...slice(9, 0x61)]), true), 'whole');
@@ -78,18 +78,18 @@ test('a key frame follows everything, whatever its number', () => {
   assert.equal(numbers.check(Uint8Array.from(slice(12)), false), 'incomplete');
 });
 
-test('a high profile is read as well', () => {
+test('a high profile is parsed as well', () => {
   const start = [...sequence({ profile: 100 }), ...slice(0, 0x65)];
   assert.deepEqual(follow([slice(1), slice(3)], start), [true, false]);
 });
 
-test('where gaps are allowed, or numbers cannot be told, everything follows', () => {
+test('when gaps are allowed, or numbers are unknown, every frame follows', () => {
   for (const odd of [{ allowsGaps: true }, { id: 1 }, { profile: 244, chromaFormat: 3 }])
     assert.deepEqual(follow([slice(1), slice(7)], [...sequence(odd), ...slice(0, 0x65)]), [true, true]);
   assert.deepEqual(follow([slice(1), slice(7)], slice(0, 0x65)), [true, true]);
 });
 
-test('whatever bytes come are no reason to stop', () => {
+test('arbitrary bytes do not throw', () => {
   const numbers = new H264Frames();
   const broken = [[], [0, 0, 1], [0, 0, 1, 0x67], [0, 0, 1, 0x41], key.slice(0, 12), sequence().slice(0, 9)];
   for (const bytes of broken) assert.equal(numbers.check(Uint8Array.from(bytes), false), 'whole');

@@ -13,7 +13,7 @@ function readerOf(writer: BitWriter): RbspReader {
   return new RbspReader(writer.nalUnit([0x67]), headerBytes);
 }
 
-test('codes of every length are read as they were written', () => {
+test('codes of every length are read as written', () => {
   const values = [0, 1, 2, 3, 6, 7, 8, 254, 255, 65_535, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 2];
   const reader = readerOf(new BitWriter().unsigned(...values));
   assert.deepEqual(
@@ -23,7 +23,7 @@ test('codes of every length are read as they were written', () => {
   assert.equal(reader.isBroken, false);
 });
 
-test('codes with a sign are, too', () => {
+test('signed codes are, too', () => {
   const values = [1, -1, 2, -2, 127, -128, 2 ** 31 - 1, -(2 ** 31 - 1)];
   const reader = readerOf(new BitWriter().signed(...values));
   assert.deepEqual(
@@ -32,12 +32,12 @@ test('codes with a sign are, too', () => {
   );
 });
 
-test('a three that stands against nothing is a three', () => {
+test('a three that is no emulation prevention is a three', () => {
   const reader = new RbspReader(Uint8Array.of(0, 3, 1, 3, 0, 0, 3, 0, 3), 0);
   assert.deepEqual([reader.bits(32), reader.bits(32)], [0x00030103, 0x00000003]);
 });
 
-test('a code of more than 31 zeros is none', () => {
+test('a code of more than 31 zeros is invalid', () => {
   const reader = new RbspReader(Buffer.from('000003000003000003000003ffffffffff', 'hex'), 0);
   assert.equal(reader.unsigned(), 0);
   assert.equal(reader.isBroken, true);
@@ -97,7 +97,7 @@ for (let type = 0; type < 32; type += 1)
     assert.equal(hasKey, type >= 16 && type <= 21);
   });
 
-test('units that are no slices are passed over', () => {
+test('units that are no slices are skipped', () => {
   for (let type = 32; type < 64; type += 1)
     assert.deepEqual(describeH265(Buffer.concat([unit(type), small265, unit(19)])), {
       content: 'picture',
@@ -107,7 +107,7 @@ test('units that are no slices are passed over', () => {
 });
 
 for (const half of ['0000000142', '0000014200000126', '00000126000001020000010100'])
-  test(`half a header of a unit is none: ${half}`, () => {
+  test(`half a unit header is no unit: ${half}`, () => {
     assert.deepEqual(describeH265(Buffer.from(half, 'hex')), {
       content: 'nothing',
       hasKey: false,
@@ -115,7 +115,7 @@ for (const half of ['0000000142', '0000014200000126', '0000012600000102000001010
     });
   });
 
-test('parameter sets, messages and further layers are no picture, and what has no number is nothing', () => {
+test('parameter sets, messages and further layers are no picture, and an invalid header is nothing', () => {
   const contentOf = (...types: number[]): string =>
     describeH265(Buffer.concat(types.map((type) => unit(type)))).content;
   assert.deepEqual([contentOf(32, 33, 34), contentOf(35), contentOf(39, 40)], Array(3).fill('parameters'));

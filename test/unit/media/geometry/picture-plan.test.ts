@@ -23,7 +23,7 @@ const plans: [source: string, mode: ResolutionMode, screen: string | null, plan:
   ['1x1', 'fill_screen', '160x100', '1x1+0+0 to 160x100'],
 ];
 for (const [source, mode, screen, expected] of plans)
-  test(`of ${source} ${mode} on ${screen ?? 'no screen'} makes ${expected}`, () => {
+  test(`${source} ${mode} on ${screen ?? 'no screen'} makes ${expected}`, () => {
     const plan = planPicture(sizeOf(source), { mode, screen: screen === null ? null : sizeOf(screen) });
     const said =
       plan === null
@@ -32,7 +32,7 @@ for (const [source, mode, screen, expected] of plans)
     assert.equal(said, expected);
   });
 
-test('a scaled picture without a screen is a mistake of the caller', () => {
+test('a scaled picture without a screen is a programming error', () => {
   for (const mode of ['fit_screen', 'fill_screen'] as const)
     assert.throws(() => planPicture({ width: 240, height: 320 }, { mode, screen: null }), /has a screen/);
 });
@@ -90,11 +90,11 @@ const cases: readonly (readonly [string, Size, readonly PictureShape[], number, 
   ['a part of the source whose corner is not on eights', { width: 648, height: 480 }, [fill(160, 120)], 1],
 ];
 for (const [name, source, shapes, reduction, chromaStep = 1] of cases)
-  test(`${name}: sides are decoded as they are, divided by ${reduction}`, () => {
+  test(`${name}: sides are decoded divided by ${reduction}`, () => {
     assert.equal(reductionFor(source, shapes, chromaStep), reduction);
   });
 
-test('the part of the source that is used is divided, the picture is not', () => {
+test('the crop of the source is divided, the output is not', () => {
   const plan = planPicture(vga, fill(160, 100));
   assert.ok(plan !== null);
   assert.deepEqual(reducePlan(plan, 4), {

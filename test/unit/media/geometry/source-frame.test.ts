@@ -7,7 +7,7 @@ import { sizeOf } from '../../../support/picture-sizes.ts';
 
 const h264Set = h264ParameterSet({ macroblocks: [5, 7], crop: [0, 3, 0, 6] });
 const h265Set = h265ParameterSet({ coded: [80, 104], crop: [0, 3, 0, 2] });
-/** Bytes that count how often one of them is read. */
+/** Bytes that count how often each is read. */
 function countedBytes(bytes: Uint8Array): { bytes: Uint8Array<ArrayBuffer>; reads: () => number } {
   let reads = 0;
   const indexOf = (value: number, from: number): number => {

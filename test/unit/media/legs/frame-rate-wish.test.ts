@@ -1,4 +1,4 @@
-/** The frame rate that a device's network carries, and when a bridge is asked for it. */
+/** The frame rate that a device's network carries, and requests for it to the bridge. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rtcFrameRateAskMsMin } from '../../../../src/model/media/rtc-limits.ts';
@@ -13,7 +13,7 @@ class Stream {
   readonly asked: number[] = [];
   readonly wish = new FrameRateWish(this.clock, (maxFps) => this.asked.push(maxFps));
 
-  /** 20 frames a second, for so long that the bridge may be asked again. */
+  /** 20 frames a second, for long enough that the bridge may be asked again. */
   play(): void {
     for (let atMs = 0; atMs < 2 * rtcFrameRateAskMsMin; atMs += 50) {
       this.clock.advance(50);
@@ -36,13 +36,13 @@ test('a network that carries everything, but hardly more, changes nothing', () =
   assert.deepEqual(stream.asked, []);
 });
 
-test('nothing is asked while nothing is sent', () => {
+test('nothing is requested while nothing is sent', () => {
   const stream = new Stream();
   stream.wish.allow(1);
   assert.deepEqual(stream.asked, []);
 });
 
-test('it is not asked again too soon, and what came too soon is not forgotten', () => {
+test('a request is not repeated too soon, and an early report is not lost', () => {
   const stream = new Stream();
   stream.play();
   stream.wish.allow(bitsPerSecond / 2);
@@ -54,7 +54,7 @@ test('it is not asked again too soon, and what came too soon is not forgotten', 
   assert.deepEqual(stream.asked, [10, 5, 1], 'a frame a second at least');
 });
 
-test('more frames are tried step by step as the network gets better, up to the most there are', () => {
+test('the frame rate rises step by step as the network improves, up to the maximum', () => {
   const stream = new Stream();
   stream.play();
   stream.wish.allow(bitsPerSecond / 2);

@@ -42,7 +42,7 @@ function enter(): LegRefusal | null {
   return leg.enter(() => ({ kind: 'bridge', leg: opened }));
 }
 
-/** As above, and is told this while it comes in. */
+/** As above, and the leg receives `message` while it enters. */
 function enterTold(message: LegMessage): LegRefusal | null {
   return leg.enter((opening) => {
     opening.notify(message);
@@ -61,8 +61,8 @@ function carried(): FakeJoinedLeg {
   return joined;
 }
 
-/** Everything that can come of a peer and of the server, after which nothing may have changed. */
-function goOn(): void {
+/** Every call that a peer or the server can make, after which nothing may have changed. */
+function callEverything(): void {
   leg.received(accept, false);
   leg.received(frame, true);
   leg.received(nonsense, false);
@@ -71,28 +71,28 @@ function goOn(): void {
   leg.notify(assign);
   leg.close('drain');
   leg.failed();
-  leg.gone();
+  leg.closed();
   leg.drop();
 }
 
-test('a leg whose socket closes itself for what came is gone at once, and leaves when it is closed', () => {
+test('a leg whose socket fails ends at once, and leaves when the socket is closed', () => {
   enter();
   leg.failed();
   assert.deepEqual([opened.goneTimes, legs.size, leaving.size], [1, 0, 1]);
-  goOn();
+  callEverything();
   assert.deepEqual([opened.goneTimes, opened.signs, socket.said, leaving.size], [1, [], [], 0]);
 });
 
-test('a leg that the server closes while it lets it in is closed, and says nothing', () => {
+test('a leg that the server closes while it is admitted is closed, and reports nothing', () => {
   leg.enter((opening) => {
     opening.close('replaced');
     return { kind: 'bridge', leg: opened };
   });
-  goOn();
+  callEverything();
   assert.deepEqual([socket.said, opened.goneTimes, legs.size], [['4409 replaced'], 0, 0]);
 });
 
-test('the header of a frame stays when its payload is moved to another thread', () => {
+test('the header of a frame stays valid when its payload is transferred to another thread', () => {
   enter();
   const joined = carried();
   leg.received(Buffer.from(new Uint8Array(frame).buffer), true);
@@ -101,11 +101,11 @@ test('the header of a frame stays when its payload is moved to another thread', 
   assert.deepEqual([payload.length, Buffer.from(headerBytes).equals(frame.subarray(0, 12))], [0, true]);
 });
 
-test('a bridge reads why its uplink is not made, and stays', () => {
+test('a bridge is notified why its uplink is not made, and stays', () => {
   enter();
   const { frameOutput } = carried();
-  frameOutput.goesWithout?.('audio', 'load');
-  frameOutput.goesWithout?.('video', 'unsupported');
+  frameOutput.mediaUnavailable?.('audio', 'load');
+  frameOutput.mediaUnavailable?.('video', 'unsupported');
   const [load = '', unsupported = ''] = socket.said;
   assert.match(load, /"error".*no worker has time to convert the audio of the uplink.*retried each second"/);
   assert.match(unsupported, /"error".*the video of the uplink cannot be converted here.*or null"/);
@@ -114,7 +114,7 @@ test('a bridge reads why its uplink is not made, and stays', () => {
 
 const largePayload = Buffer.alloc(1024 * 1024);
 
-test('a frame on its way to a slow reader is not among what it has to read to stay', () => {
+test('a frame in flight to a slow reader does not count as backlog', () => {
   enter();
   const { frameOutput } = carried();
   frameOutput.send(frame.subarray(0, 12), largePayload, () => undefined);
@@ -128,7 +128,7 @@ test('a frame on its way to a slow reader is not among what it has to read to st
   assert.deepEqual([socket.isCut, socket.said.length], [true, 3]);
 });
 
-test('when the frame has gone out, all that waits is what the leg was told', () => {
+test('after the frame was sent, only the texts to the leg are backlog', () => {
   enter();
   const { frameOutput } = carried();
   frameOutput.send(frame.subarray(0, 12), largePayload, () => undefined);
@@ -142,7 +142,7 @@ const leavings: readonly (readonly [string, () => void])[] = [
   ['the server closes', () => leg.close('ended')],
   ['breaks a rule', () => leg.received(Buffer.alloc(16 * 1024 + 1, ' '), false)],
   ['fails', () => leg.failed()],
-  ['goes', () => leg.gone()],
+  ['goes', () => leg.closed()],
   ['is dropped', () => leg.drop()],
 ];
 for (const [name, leave] of leavings)
@@ -150,13 +150,13 @@ for (const [name, leave] of leavings)
     enter();
     const joined = carried();
     leave();
-    goOn();
+    callEverything();
     assert.deepEqual([joined.leftTimes, joined.frames], [1, []]);
     assert.equal(leg.carry(join), false);
     assert.equal(context.relay.joined.length, 1);
   });
 
-test('a leg that is carried anew has left where it was', () => {
+test('a leg that is carried again has left its former place', () => {
   enter();
   const joined = carried();
   carried();
@@ -170,30 +170,30 @@ test('a leg that is carried anew has left where it was', () => {
   );
 });
 
-test('a leg that cannot be carried while it opens is no login, and the server knows it as gone', () => {
+test('a leg that cannot be carried while it opens is no login, and the server sees it end', () => {
   context.relay.joinRefusal = 'load';
   const refusal = leg.enter((opening) => {
     opening.carry(join);
     return { kind: 'bridge', leg: opened };
   });
-  goOn();
+  callEverything();
   assert.deepEqual([refusal, opened.goneTimes, legs.size, leaving.size], ['load', 1, 0, 0]);
   assert.equal(socket.said.at(-1), '4503 media_full');
 });
 
 const tooManyTexts = '{"type":"error","message":"a leg sends 5 texts a second at most, with a burst of 150"}';
-test('a leg that says more than it may is told so and closed, and none of the rest is heard', () => {
+test('a leg that sends too many texts is notified and closed, and none of the rest is read', () => {
   enter();
   for (let n = 0; n < 2 * legRatesMax.texts.burst; n += 1) leg.received(accept, false);
   assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, unread']);
   assert.deepEqual([opened.answers.length, opened.goneTimes], [legRatesMax.texts.burst, 1]);
   assert.deepEqual([legs.size, leaving.size, socket.isCut], [0, 1, false]);
   assert.deepEqual(context.troubles, ['flood: a leg sends 5 texts a second at most, with a burst of 150']);
-  goOn();
+  callEverything();
   assert.deepEqual([opened.goneTimes, leaving.size], [1, 0]);
 });
 
-test('a leg that sends more bytes than it may is told so and closed', () => {
+test('a leg that sends too many bytes is notified and closed', () => {
   enter();
   for (let n = 0; n < 2; n += 1) {
     socket.bytesRead += 2 * legRatesMax.bytes.burst;
@@ -211,7 +211,7 @@ test('empty messages count: each is malformed, and the hundredth closes', () => 
   assert.ok(socket.isUnread, 'and who goes on is not read any more');
 });
 
-test('a leg that was told to go and floods is not read any more', () => {
+test('a leg that was closed and floods is not read any more', () => {
   enter();
   leg.close('ended');
   for (let n = 0; n < 2 * legRatesMax.messages.burst; n += 1) leg.pinged();
@@ -219,14 +219,14 @@ test('a leg that was told to go and floods is not read any more', () => {
   assert.deepEqual([opened.goneTimes, context.troubles], [0, []]);
 });
 
-test('a call that can be carried is offered to the bridge, whose answer is its own', async () => {
+test('a call that can be carried is offered to the bridge, which answers itself', async () => {
   enter();
   leg.notify(assign);
   await Promise.resolve();
   assert.deepEqual([socket.said, opened.answers, opened.uncarried], [[encodeLegMessage(assign)], [], []]);
 });
 
-test("that a call cannot be carried is told in the bridge's place, behind the server's question", async () => {
+test("a call that cannot be carried is refused for the bridge, after the server's question", async () => {
   enter();
   context.relay.refusal = 'load';
   leg.notify(assign);
@@ -235,14 +235,14 @@ test("that a call cannot be carried is told in the bridge's place, behind the se
   assert.deepEqual([socket.said, opened.answers, opened.uncarried], [[], [], ['load']]);
 });
 
-test('of a call that a bridge is asked to take while it comes in it is told when the bridge is in', async () => {
+test('a call offered to a bridge that is entering is refused after it has entered', async () => {
   context.relay.refusal = 'engine';
   enterTold(assign);
   await Promise.resolve();
   assert.deepEqual([socket.said, opened.answers, opened.uncarried], [[], [], ['engine']]);
 });
 
-test('for a bridge that has gone nothing is refused', async () => {
+test('nothing is refused for a bridge that has left', async () => {
   enter();
   context.relay.refusal = 'load';
   leg.notify(assign);
@@ -251,7 +251,7 @@ test('for a bridge that has gone nothing is refused', async () => {
   assert.deepEqual([socket.said, opened.answers], [['4503 draining'], []]);
 });
 
-test('the start of a call comes before anything that the relay has for its bridge', () => {
+test('the start of a call precedes everything that the relay has for its bridge', () => {
   enter();
   context.relay.onJoining = ({ frameOutput }) => frameOutput.askKeyFrame();
   leg.notify(start);
@@ -265,26 +265,26 @@ test('the start of a call comes before anything that the relay has for its bridg
   assert.deepEqual([joined?.kind, joined?.sessionId, joined?.media], ['bridge', sessionId, callMedia]);
 });
 
-test('a bridge that is given its call while it comes in is carried from there', () => {
+test('a bridge that is given its call while it enters is carried from then on', () => {
   assert.equal(enterTold(start), null);
   assert.equal(context.relay.joined.length, 1);
-  leg.gone();
+  leg.closed();
   assert.equal(context.relay.joined[0]?.leftTimes, 1);
 });
 
 for (const when of ['open', 'coming in'])
-  test(`a bridge that is ${when} is not told to start what cannot be carried, and is closed for it`, () => {
+  test(`a bridge that is ${when} does not receive the start of a call that cannot be carried, and is closed`, () => {
     context.relay.refusal = 'load';
     if (when === 'open') {
       enter();
       leg.notify(start);
     } else assert.equal(enterTold(start), 'load');
     assert.deepEqual([socket.said.length, socket.said.at(-1), opened.goneTimes], [2, '4503 media_full', 1]);
-    assert.match(socket.said[0] ?? '', /^{"type":"error","message":"no worker/);
+    assert.match(socket.said[0] ?? '', /^{"type":"error","message":"all transcoding workers/);
     assert.deepEqual([context.relay.joined, context.legs.size, context.leaving.size], [[], 0, 1]);
   });
 
-test('a bridge is not charged for what is refused in its place', async () => {
+test('a bridge is not charged for refusals made for it', async () => {
   enter();
   context.relay.refusal = 'load';
   for (let n = 0; n < 2 * legRatesMax.texts.burst; n += 1) leg.notify(assign);
@@ -292,12 +292,10 @@ test('a bridge is not charged for what is refused in its place', async () => {
   assert.deepEqual([opened.uncarried.length, socket.said], [2 * legRatesMax.texts.burst, []]);
 });
 
-test("what a bridge takes of the device is the relay's to know, once the call has started", () => {
+test("the relay receives a bridge's uplink wish, once the call has started", () => {
   enter();
   leg.received(Buffer.from('{"type":"uplink","video":"h264"}'), false);
-  assert.deepEqual(socket.said, [
-    '{"type":"error","message":"an uplink is asked for after the start of a call"}',
-  ]);
+  assert.deepEqual(socket.said, ['{"type":"error","message":"send uplink after the start of a call"}']);
   const joined = carried();
   leg.received(Buffer.from('{"type":"uplink","video":"h264"}'), false);
   leg.received(Buffer.from('{"type":"uplink"}'), false);
@@ -305,7 +303,7 @@ test("what a bridge takes of the device is the relay's to know, once the call ha
   assert.equal(socket.said.length, 1);
 });
 
-test('a leg that cannot go on without a key frame says so to the relay, once there is one', () => {
+test('a leg that needs a key frame requests it from the relay, once it has joined', () => {
   enter();
   const wanted = Buffer.from('{"type":"key_frame_wanted"}');
   leg.received(wanted, false);
@@ -322,7 +320,7 @@ test('an idle bridge that yields its place is closed as busy', () => {
   assert.deepEqual([socket.said.at(-1), opened.goneTimes, context.idleBridges.size], ['4503 busy', 1, 0]);
 });
 
-test('a bridge that starts a call is not idle any more', () => {
+test('a bridge that starts a call is no longer idle', () => {
   enter();
   leg.standIdle();
   leg.notify(start);

@@ -29,7 +29,7 @@ async function ringingCall(): Promise<RunningCall> {
   return { scene, call, device, bridge };
 }
 
-test('legs of a call stay open over a killed core, and are not told again what they know', async () => {
+test('legs of a call stay open over a killed core, and receive no state again', async () => {
   const { scene, call, device, bridge } = await ringingCall();
   const events = scene.callEvents(call);
   await scene.kill();
@@ -45,7 +45,7 @@ test('legs of a call stay open over a killed core, and are not told again what t
   assert.equal(scene.state(call), 'connected');
 });
 
-test('reports of legs while the core is away are known to the next one', async () => {
+test('the next core receives reports of legs from the time without a core', async () => {
   const { scene, call, device, bridge } = await ringingCall();
   await scene.kill();
   bridge.open.report(progress('attempting'));
@@ -55,7 +55,7 @@ test('reports of legs while the core is away are known to the next one', async (
   assert.deepEqual(legWords(device.leg), ['ringing', 'attempting', 'connected']);
 });
 
-test('a report that the core has lost is said again', async () => {
+test('a report that the core has lost is sent again', async () => {
   const { scene, call, bridge } = await ringingCall();
   const commit = scene.commit();
   bridge.open.report(progress('connected'));
@@ -66,7 +66,7 @@ test('a report that the core has lost is said again', async () => {
   assert.deepEqual(scene.callEvents(call), ['started establishing', 'state ringing', 'state connected']);
 });
 
-test('a call that a core before it did not know of begins by its legs', async () => {
+test('a call unknown to the previous core is resumed by its legs', async () => {
   const scene = await KeptLegsScene.open();
   const { call, token } = await scene.newCall();
   const commit = scene.commit();
@@ -77,7 +77,7 @@ test('a call that a core before it did not know of begins by its legs', async ()
   assert.deepEqual([scene.state(call), scene.callEvents(call)], ['establishing', ['started establishing']]);
 });
 
-test('legs without a core are sent away when their time is up, and are not brought', async () => {
+test('legs without a core are closed after a time, and are not adopted', async () => {
   const { scene, call, device, bridge } = await ringingCall();
   await scene.kill();
   scene.clock.advance(mediaAwayMsMax - 1);
@@ -89,7 +89,7 @@ test('legs without a core are sent away when their time is up, and are not broug
   assert.deepEqual([scene.directory.hasDevice(call), scene.directory.hasBridge(call)], [false, false]);
 });
 
-test('an idle bridge is asked by the next core, and its answer to the one before has no effect', async () => {
+test('an idle bridge is asked by the next core, and its answer to the previous one has no effect', async () => {
   const scene = await KeptLegsScene.open();
   const bridge = await scene.bridge();
   const { call } = await scene.newCall();
@@ -106,7 +106,7 @@ test('an idle bridge is asked by the next core, and its answer to the one before
   assert.equal(scene.directory.hasBridge(call), true);
 });
 
-test('an answer that comes while the core is away has no effect', async () => {
+test('an answer that comes while there is no core has no effect', async () => {
   const scene = await KeptLegsScene.open();
   const bridge = await scene.bridge();
   const { call } = await scene.newCall();
@@ -121,7 +121,7 @@ test('an answer that comes while the core is away has no effect', async () => {
   assert.equal(scene.directory.hasBridge(call), true);
 });
 
-test('a call whose bridge is brought is offered to no idle one', async () => {
+test('a call whose bridge is adopted is offered to no idle one', async () => {
   const scene = await KeptLegsScene.open();
   const idle = await scene.bridge();
   const { call, token } = await scene.newCall();
@@ -150,7 +150,7 @@ test('a newcomer waits for a core, but not for long', async () => {
   assert.equal(scene.directory.hasDevice(call), true);
 });
 
-test('a bridge that has been revoked meanwhile is closed, and so is a leg whose call is over', async () => {
+test('a bridge revoked meanwhile is closed, and so is a leg whose call has ended', async () => {
   const { scene, call, device, bridge } = await ringingCall();
   await scene.cut();
   scene.removeBridge('bridge-1');
@@ -160,7 +160,7 @@ test('a bridge that has been revoked meanwhile is closed, and so is a leg whose 
   assert.deepEqual(legWords(device.leg).slice(-1), ['closed ended']);
 });
 
-test('more legs than a message carries are brought, and each hears of its own call', async () => {
+test('more legs than fit into a message are adopted, and each receives its own call', async () => {
   const scene = await KeptLegsScene.open();
   const count = 2 * linkBroughtMax + 1;
   const calls: { readonly call: SessionId; readonly bridge: Opened<OpenBridgeLeg> }[] = [];

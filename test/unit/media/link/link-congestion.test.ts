@@ -1,4 +1,4 @@
-/** The server does not read for a while, and a leg says as much as it can meanwhile. */
+/** The server does not read for a while, and a leg reports as much as it can meanwhile. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { legReportsWaitingMax, linkBacklogBytesMax } from '../../../../src/model/limits.ts';
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await link.untilIdle();
 });
 
-/** From now on the server reads nothing, and the link is full of what a leg said. */
+/** From now on the server reads nothing, and the link is full of a leg's reports. */
 function congest(): void {
   link.pair.here.pause();
   for (let n = 0; n < flood; n += 1) bridge.report(progress('ringing'));
@@ -40,7 +40,7 @@ async function readAgain(): Promise<void> {
   for (let turns = 0; turns < 10; turns += 1) await link.untilIdle();
 }
 
-test('a leg that never stops saying something does not end the link', async () => {
+test('a leg that never stops reporting does not end the link', async () => {
   congest();
   await link.untilIdle();
   assert.deepEqual([link.mediaEnds, link.serverEnds], [[], []]);
@@ -49,7 +49,7 @@ test('a leg that never stops saying something does not end the link', async () =
   assert.equal(scene.state(call), 'ringing');
 });
 
-test('what a leg says last, and that it is gone, is told when the server reads again', async () => {
+test('the last reports of a leg, and its end, are sent when the server reads again', async () => {
   congest();
   bridge.report({ kind: 'end', reason: 'busy' });
   bridge.disconnected();
@@ -58,7 +58,7 @@ test('what a leg says last, and that it is gone, is told when the server reads a
   assert.equal(scene.callEvents(call).at(-1), 'ended busy');
 });
 
-test('of more reports than wait for one leg the oldest go', async () => {
+test('when too many reports of one leg wait, the oldest are dropped', async () => {
   congest();
   bridge.report({ kind: 'end', reason: 'busy' }, 'another-session');
   for (let n = 0; n < legReportsWaitingMax - 1; n += 1) bridge.report(progress('attempting'));
@@ -67,7 +67,7 @@ test('of more reports than wait for one leg the oldest go', async () => {
   assert.equal(scene.state(call), 'connected');
 });
 
-test('while the server does not read, nobody is let in and no line of the log crosses', async () => {
+test('while the server does not read, no leg is admitted and no log line is sent', async () => {
   congest();
   const { writableLength } = link.pair.there;
   assert.equal(await refusal(link.media.service.admitBridge(bridgeKey, null)), 'busy');

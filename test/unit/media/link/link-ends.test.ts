@@ -48,14 +48,14 @@ function ends({ serverEnds, mediaEnds }: LinkedLegService): unknown[] {
   return [serverEnds, mediaEnds];
 }
 
-test('a media process says where it listens once the server has said hello', async () => {
+test('a media process reports its address once the server has said hello', async () => {
   const link = new LinkedLegService(new LegServiceScene());
   await link.media.started();
   link.media.ready({ host: '127.0.0.1', port: 8083 }, link.process);
   assert.deepEqual(await link.server.listening, listening);
 });
 
-test('what keeps a media process from listening is said by the server in its words', async () => {
+test('the reason that a media process cannot listen is reported by the server in its words', async () => {
   const link = new LinkedLegService(new LegServiceScene());
   await link.media.started();
   link.media.failed('media.listen: port 8083 is taken');
@@ -65,13 +65,13 @@ test('what keeps a media process from listening is said by the server in its wor
   assert.deepEqual(ends(link), [[null], [null]]);
 });
 
-test('a media process whose server hangs up before hello does not start', async () => {
+test('a media process whose server disconnects before hello does not start', async () => {
   const link = new LinkedLegService(new LegServiceScene(), { breaksAt: 1 });
   await assert.rejects(link.media.started());
   await assert.rejects(link.server.listening);
 });
 
-test('a server of another version is given up with a sentence', async () => {
+test('a server of another version is rejected with a sentence', async () => {
   const pair = new DuplexPair();
   const ended = new Promise((resolve) => {
     const media = new MediaEnd({ clock: new DrivenClock(), onEnd: resolve });
@@ -95,7 +95,7 @@ test('a bad token is refused by the media process itself, and the server is not 
   assert.equal(link.pair.writes, writes);
 });
 
-test('a token of a new key is good as soon as the server says so, and of a retired one no more', async () => {
+test('a token of a new key is valid as soon as the server has sent the key, and of a retired one no longer', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   const { token } = await scene.newCall();
@@ -112,7 +112,7 @@ test('a token of a new key is good as soon as the server says so, and of a retir
   assert.equal(await refusal(link.media.service.admitDevice(token)), null);
 });
 
-/** A linked scene whose server has the key of the token already, and whose media process does not. */
+/** A linked scene whose server already has the key of the token, and whose media process does not. */
 async function rotatedScene() {
   const scene = new LegServiceScene();
   const { token } = await scene.newCall();
@@ -122,14 +122,14 @@ async function rotatedScene() {
   return { link, token };
 }
 
-test('a token whose key overtook it on the way to the media process is good: the server is asked', async () => {
+test('a token that arrives before its key is valid: the server is asked', async () => {
   const { link, token } = await rotatedScene();
   assert.equal(await refusal(link.media.service.admitDevice(token)), null);
   assert.equal(await refusal(link.media.service.admitDevice(withKid(token, 'nobody'))), 'unknown_key');
   assert.equal(await refusal(link.media.service.admitDevice(`${token}x`)), 'signature');
 });
 
-test('who shows token after token of unknown keys is answered that it is busy, at no cost to the server', async () => {
+test('a client with many tokens of unknown keys is answered busy, at no cost to the server', async () => {
   const { link, token } = await rotatedScene();
   const strange = withKid(token, 'nobody');
   for (let n = 0; n < 100; n++)
@@ -147,7 +147,7 @@ function withKid(token: string, kid: string): string {
   return [head, ...rest].join('.');
 }
 
-test('signs of life cross once a second of each kind, and others at once', async () => {
+test('signs of life are sent once a second of each kind, and reports at once', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   const { token } = await scene.newCall();
@@ -175,7 +175,7 @@ test('signs of life cross once a second of each kind, and others at once', async
   assert.equal(link.pair.writes, before + heartbeats + 1);
 });
 
-test('nothing is said of a leg after it is gone', async () => {
+test('nothing is sent about a leg after it has ended', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   const open = link.media.service.openBridgeLeg(
@@ -202,7 +202,7 @@ test('an admission opens one leg', async () => {
   assert.equal(media.service.openBridgeLeg({ ...admission }, new FakeCallLeg()), null, 'nor does a copy');
 });
 
-test('what is counted is added up, and crosses four times a second', async () => {
+test('counts are added up, and sent four times a second', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   const { telemetry } = link.media;
@@ -228,7 +228,7 @@ test('what is counted is added up, and crosses four times a second', async () =>
   assert.equal(link.pair.writes, writes + 1, 'nothing new, nothing said');
 });
 
-test('very many times and logins at once lose nothing', async () => {
+test('many times and logins at once lose nothing', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   for (let n = 0; n < 3000; n += 1) {
     link.media.telemetry.mediaFrameTime(n);
@@ -240,7 +240,7 @@ test('very many times and logins at once lose nothing', async () => {
   assert.equal(link.telemetry.count('media login busy'), 3000);
 });
 
-test('what the media process has is known when it listens and once a second, and nothing of one that is gone', async () => {
+test('the capacity of the media process is known when it listens and once a second, and discarded when it ends', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   assert.deepEqual(link.server.counts(), mediaCounts);
   link.process.busyLegs = 5;
@@ -250,7 +250,7 @@ test('what the media process has is known when it listens and once a second, and
   assert.equal(link.server.counts(), null);
 });
 
-test('a line of the media process is written by the server, under a name of its own', async () => {
+test('a line of the media process is written by the server, under its own name', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.media.log.warn({ level: 'x', err: new RangeError('too far'), big: 1n }, 'a frame was odd');
   await link.untilIdle();
@@ -266,7 +266,7 @@ test('a line of the media process is written by the server, under a name of its 
   });
 });
 
-test('lines that cannot be written out, or are too long, are said to be so', async () => {
+test('lines that cannot be encoded, or are too long, are reported', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   const circle: { self?: object } = {};
   circle.self = circle;
@@ -283,7 +283,7 @@ test('lines that cannot be written out, or are too long, are said to be so', asy
   assert.equal(link.log.lines[1]?.message.length, 1024);
 });
 
-test('of very many lines the first are written, and how many are lost', async () => {
+test('the first of too many lines are written, and the number of lost ones', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   for (let n = 0; n < linkLogLinesMax + 7; n += 1) link.media.log.debug({}, 'again');
@@ -296,14 +296,14 @@ test('of very many lines the first are written, and how many are lost', async ()
   assert.equal(link.log.lines.length, linkLogLinesMax + 2);
 });
 
-test('a session is seen as the media process has it', async () => {
+test('a session is viewed as the media process sees it', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.process.view = (sessionId) => (sessionId === call ? view : null);
   assert.deepEqual(await link.server.view(call), view);
   assert.equal(await link.server.view('another' as SessionId), null);
 });
 
-test('a session that is asked for and not answered within a second is not seen', async () => {
+test('a session whose view is not answered within a second is not seen', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   link.pair.there.pause();
@@ -312,7 +312,7 @@ test('a session that is asked for and not answered within a second is not seen',
   assert.equal(await seen, null);
 });
 
-test('the certificate is read again when the server says so', async () => {
+test('the certificate is reloaded when the server asks for it', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   const reloaded = link.server.reloadTls();
   await link.untilIdle();
@@ -326,7 +326,7 @@ test('the certificate is read again when the server says so', async () => {
   assert.equal(await link.server.reloadTls(), 'the media process does not answer');
 });
 
-test('a drain lasts until the media process says that its legs are gone', async () => {
+test('a drain lasts until the media process reports that its legs have ended', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   let isDrained = false;
   const drained = link.server.drain().then(() => (isDrained = true));
@@ -337,7 +337,7 @@ test('a drain lasts until the media process says that its legs are gone', async 
   assert.deepEqual(ends(link), [[], []]);
 });
 
-test('a drain is over when the link is, and of a media process that does not listen yet the link ends', async () => {
+test('a drain ends with the link, and a media process that does not listen yet ends the link', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   const drained = link.server.drain();
   link.pair.there.destroy();
@@ -351,7 +351,7 @@ test('a drain is over when the link is, and of a media process that does not lis
 });
 
 for (const side of ['here', 'there'] as const)
-  test(`when the ${side === 'here' ? 'server' : 'media process'} is gone, so are the legs, at both ends`, async () => {
+  test(`when the ${side === 'here' ? 'server' : 'media process'} disconnects, the legs end at both ends`, async () => {
     const scene = new LegServiceScene();
     const link = await new LinkedLegService(scene).ready();
     const { service } = link.media;
@@ -372,7 +372,7 @@ for (const side of ['here', 'there'] as const)
     assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
   });
 
-test('a media process that is declined is told why, and nothing more', async () => {
+test('a media process that is declined receives the reason, and nothing more', async () => {
   const clock = new DrivenClock();
   const pair = new DuplexPair();
   const ended = new Promise((resolve) => {
@@ -381,11 +381,11 @@ test('a media process that is declined is told why, and nothing more', async () 
     assert.rejects(media.started(), /another one is there/).catch(resolve);
   });
   declineMedia(pair.here, clock, 'another one is there');
-  assert.equal(await ended, 'the server sent this media process away: another one is there');
+  assert.equal(await ended, 'the server declined this media process: another one is there');
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('a media process that does not take that it is declined is cut', async () => {
+test('a declined media process that does not disconnect is cut', async () => {
   const clock = new DrivenClock();
   const pair = new DuplexPair();
   pair.there.pause();
@@ -405,7 +405,7 @@ test('a peer that has not said hello has as long as a start may take', async () 
   assert.deepEqual(link.serverEnds, [`the media process was silent for ${mediaStartMsMax} ms`]);
 });
 
-test('a peer that does not read is cut before what waits for it grows beyond its bound', async () => {
+test('a peer that does not read is cut before its backlog exceeds the bound', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.pair.there.pause();
   for (let n = 0; n < 130_000; n += 1) link.server.updateKeys();

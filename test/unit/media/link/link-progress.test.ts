@@ -1,4 +1,4 @@
-/** One end of the link to the media process is in a turn of its event loop that lasts: its timers do not run. */
+/** One end of the link is in a long turn of its event loop: its timers do not run. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../../../src/lib/clock.ts';

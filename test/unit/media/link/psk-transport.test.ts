@@ -19,7 +19,7 @@ const host = '127.0.0.1';
 const key = Buffer.alloc(32, 1);
 const clock = new SystemClock();
 
-/** A listener on a free port, what comes to it, and who is refused. */
+/** A listener on a free port, with its links and refusals. */
 class Door {
   readonly #links: Duplex[] = [];
   readonly #refusals: string[] = [];
@@ -32,8 +32,8 @@ class Door {
       { host, port: 0, key: shared },
       mediaPsk,
       time,
-      (link) => door.#note(door.#links, link),
-      (sentence) => door.#note(door.#refusals, sentence),
+      (link) => door.#push(door.#links, link),
+      (sentence) => door.#push(door.#refusals, sentence),
     );
     door.port = listener.port;
     t.after(() => {
@@ -56,7 +56,7 @@ class Door {
     return items[0] as Item;
   }
 
-  #note<Item>(items: Item[], item: Item): void {
+  #push<Item>(items: Item[], item: Item): void {
     items.push(item);
     this.#happened();
   }
@@ -75,7 +75,7 @@ for (const bytes of [32, 4096])
     await once(there, 'close');
   });
 
-test('ends with different keys have no link, and both say so', async (t) => {
+test('ends with different keys have no link, and both report it', async (t) => {
   const door = await Door.open(t);
   await assert.rejects(connectPsk({ host, port: door.port, key: Buffer.alloc(32, 2) }, mediaPsk, clock), {
     message: `no link to ${host}:${door.port}: it has another key: give both ends the same media.link_key_file`,
@@ -86,7 +86,7 @@ test('ends with different keys have no link, and both say so', async (t) => {
   );
 });
 
-test('who speaks TLS without the key, or no TLS, is refused', async (t) => {
+test('a peer that speaks TLS without the key, or no TLS, is refused', async (t) => {
   const door = await Door.open(t);
   const stranger = connectTls({ host, port: door.port, rejectUnauthorized: false });
   await assert.rejects(once(stranger, 'secureConnect'));
@@ -101,7 +101,7 @@ test('who speaks TLS without the key, or no TLS, is refused', async (t) => {
   assert.match(await other.refusal(), /^a peer at 127\.0\.0\.1 connected to the port of the link/);
 });
 
-test('where nobody listens there is no link', async () => {
+test('without a listener there is no link', async () => {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -128,10 +128,10 @@ test('a server that does not answer is given up', async (t) => {
   socket.destroy();
 });
 
-/** The head of a TLS record of a handshake, and of a ClientHello that never ends. */
+/** The header of a TLS handshake record, and of a ClientHello that never ends. */
 const helloBegins = Buffer.from('16030102000100', 'hex');
 
-test('who shows no key within 10 s is cut, also who sends a byte now and then', async (t) => {
+test('a peer that shows no key within 10 s is cut, even if it sends a byte now and then', async (t) => {
   const driven = new DrivenClock();
   const door = await Door.open(t, key, driven);
   const peers = [connectPlain(door.port, host), connectPlain(door.port, host)];
@@ -149,7 +149,7 @@ test('who shows no key within 10 s is cut, also who sends a byte now and then', 
   assert.match(await door.refusal(), /connected to the port of the link but is no media process/);
 });
 
-test('a crowd of many addresses that shows no key yields to a media process, and a link does not', async (t) => {
+test('many addresses without a key yield to a media process, and a link does not', async (t) => {
   const driven = new DrivenClock();
   const door = await Door.open(t, key, driven);
   const first = await connectPsk({ host, port: door.port, key }, mediaPsk, clock);
@@ -171,7 +171,7 @@ test('a crowd of many addresses that shows no key yields to a media process, and
   assert.equal(String((await once(here, 'data'))[0]), 'still here');
 });
 
-test('who has shown the key stays', async (t) => {
+test('a peer that has shown the key stays', async (t) => {
   const driven = new DrivenClock();
   const door = await Door.open(t, key, driven);
   const there = await connectPsk({ host, port: door.port, key }, mediaPsk, clock);

@@ -18,7 +18,7 @@ import { FakeLegService } from '../../../support/fake-leg-service.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 import { openServerEnd } from '../../../support/linked-leg-service.ts';
 
-/** A media process that says what a test wants, and a server that hears it. */
+/** A media process that sends arbitrary messages, and a server that receives them. */
 class Stranger {
   readonly scene = new LegServiceScene();
   readonly heard: ServerMessage[] = [];
@@ -39,12 +39,12 @@ class Stranger {
     this.#pair.there.write(linkFrame({ kind: 'hello', version: linkVersion, instance: 'media-1' }));
   }
 
-  async says(...messages: MediaMessage[]): Promise<void> {
+  async send(...messages: MediaMessage[]): Promise<void> {
     for (const message of messages) this.#pair.there.write(linkFrame(message));
     for (let turn = 0; turn < 3; turn += 1) await setImmediate();
   }
 
-  /** Whose admissions are answered in the order in which they were asked. */
+  /** Numbers of the admitted legs, in the order in which they were asked. */
   get granted(): number[] {
     return this.heard.flatMap((message) => (message.kind === 'admitted' ? [message.leg] : []));
   }
@@ -62,36 +62,36 @@ const askBridge: MediaMessage = { kind: 'admit-bridge', question: 1, key: bridge
 
 test('nothing is opened that was not granted', async () => {
   const stranger = new Stranger();
-  await stranger.says({ kind: 'open', leg: 1 }, { kind: 'open', leg: 0 });
+  await stranger.send({ kind: 'open', leg: 1 }, { kind: 'open', leg: 0 });
   assert.deepEqual([stranger.closed, stranger.ends], [[1, 0], []]);
   assert.equal(stranger.counts.idle_bridge, 0);
 });
 
 test('a leg that is opened twice ends the link, and the leg with it', async () => {
   const stranger = new Stranger();
-  await stranger.says(askBridge);
+  await stranger.send(askBridge);
   const [leg = 0] = stranger.granted;
-  await stranger.says({ kind: 'open', leg });
+  await stranger.send({ kind: 'open', leg });
   assert.equal(stranger.counts.idle_bridge, 1);
-  await stranger.says({ kind: 'open', leg });
+  await stranger.send({ kind: 'open', leg });
   assert.deepEqual(stranger.ends, ['the media process opened a leg twice']);
   assert.equal(stranger.counts.idle_bridge, 0);
 });
 
-test('of more admissions than may wait the first is forgotten', async () => {
+test('the oldest of too many pending admissions is dropped', async () => {
   const stranger = new Stranger();
-  await stranger.says(askBridge);
+  await stranger.send(askBridge);
   for (let n = 0; n < linkGrantsMax; n += 1000)
-    await stranger.says(...Array.from({ length: 1000 }, () => askBridge));
+    await stranger.send(...Array.from({ length: 1000 }, () => askBridge));
   const [first = 0, second = 0] = stranger.granted;
   assert.equal(stranger.granted.length, linkGrantsMax + 1);
-  await stranger.says({ kind: 'open', leg: first }, { kind: 'open', leg: second });
+  await stranger.send({ kind: 'open', leg: first }, { kind: 'open', leg: second });
   assert.deepEqual([stranger.closed, stranger.counts.idle_bridge], [[first], 1]);
 });
 
-test('what is said of a leg that is not there changes nothing', async () => {
+test('a message about an unknown leg changes nothing', async () => {
   const stranger = new Stranger();
-  await stranger.says(
+  await stranger.send(
     { kind: 'report', leg: 5, report: progress('ringing'), about: null },
     { kind: 'answer', leg: 5, accepted: true },
     { kind: 'alive', leg: 5, by: 'media' },
@@ -100,33 +100,33 @@ test('what is said of a leg that is not there changes nothing', async () => {
   assert.deepEqual(stranger.ends, []);
 });
 
-test('who only watches says nothing, and a device is offered no call', async () => {
+test('a viewer may report nothing, and a device is offered no call', async () => {
   for (const word of ['viewer', 'device'] as const) {
     const stranger = new Stranger();
     const { call, token } = await stranger.scene.newCall();
     const ticket = stranger.scene.ticket(call);
-    await stranger.says(
+    await stranger.send(
       word === 'viewer'
         ? { kind: 'admit-viewer', question: 1, ticket }
         : { kind: 'admit-device', question: 1, token },
     );
     while (stranger.granted.length === 0) await setImmediate();
     const [leg = 0] = stranger.granted;
-    await stranger.says({ kind: 'open', leg }, { kind: 'answer', leg, accepted: true });
+    await stranger.send({ kind: 'open', leg }, { kind: 'answer', leg, accepted: true });
     const fault =
-      word === 'viewer' ? 'let one who only watches speak' : 'answered an assignment for a device';
+      word === 'viewer' ? 'sent a message of a viewer, which may send none' : 'answered an assignment for a device';
     assert.deepEqual(stranger.ends, [`the media process ${fault}`]);
   }
 });
 
-test('an answer that comes when the link has ended grants nothing', async () => {
+test('an answer that comes after the end of the link grants nothing', async () => {
   const service = new FakeLegService();
   const answer = service.withhold();
   const stranger = new Stranger(service);
-  await stranger.says({ kind: 'admit-device', question: 1, token: 'good-token' });
+  await stranger.send({ kind: 'admit-device', question: 1, token: 'good-token' });
   await stranger.server.end();
   answer();
-  await stranger.says();
+  await stranger.send();
   assert.deepEqual(service.asked, ['good-token']);
   assert.deepEqual([stranger.granted, stranger.ends], [[], [null]]);
   assert.equal(await stranger.server.view('s' as SessionId), null);

@@ -30,7 +30,7 @@ test('a frame becomes a picture for the screen, with the timestamp of its source
   assert.deepEqual(scene.relay.view(scene.sessionId)?.frameMs, { p50: 12, p99: 12 });
 });
 
-test('the shape asked for is that of the call', () => {
+test('the requested shape is that of the call', () => {
   const scene = new RelayScene(fillMedia);
   const bridge = scene.bridge();
   scene.device();
@@ -43,7 +43,7 @@ test('the shape asked for is that of the call', () => {
   );
 });
 
-test('under auto MJPEG passes untouched, at whatever rate, and is not decoded', () => {
+test('under auto MJPEG passes untouched, at any rate, and is not decoded', () => {
   const scene = new RelayScene(autoMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   for (let at = 0; at < 200; at += 10) {
@@ -64,7 +64,7 @@ test('under auto H.264 becomes pictures of its own size for an MJPEG device', as
   assert.deepEqual(device.texts, ['auto of key']);
 });
 
-test('H.264 passes untouched to a device that takes it; of another source it is made', async () => {
+test('H.264 passes untouched to a device that accepts it; other sources are encoded as H.264', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.video('h264', 'a frame');
@@ -81,7 +81,7 @@ test('H.264 passes untouched to a device that takes it; of another source it is 
   assert.deepEqual(scene.transcoders.needs, [{ request: { width: 640, height: 480 }, maxFps: 15 }]);
 });
 
-test('a device that is back at H.264 as it comes goes on at a key frame, which the bridge is asked for', async () => {
+test('a device that returns to untouched H.264 continues at a key frame, which the bridge is asked for', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.video('mjpeg', 'a picture', true);
@@ -93,7 +93,7 @@ test('a device that is back at H.264 as it comes goes on at a key frame, which t
   assert.equal(bridge.keyFramesAsked, 1);
 });
 
-test('video that load refused is tried again each second, and made as soon as a worker has room', async () => {
+test('video refused for load is retried each second, and made as soon as a worker has room', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   scene.transcoders.refusal = 'load';
@@ -110,7 +110,7 @@ test('video that load refused is tried again each second, and made as soon as a 
   assert.deepEqual(scene.counts, { load: 20, encoded: 1 });
 });
 
-test('a bridge is told once that its uplink is not made, and why, and again when it asks anew', () => {
+test('a bridge is notified once per wish why its uplink is not made', () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   const send = (): void => {
@@ -157,7 +157,7 @@ test('a leg that does not keep up with H.264 made for it misses frames, and need
   assert.deepEqual(scene.counts, { encoded: 4, slow_leg: 37 });
 });
 
-test('who watched before the legs came has pictures as soon as load allows them', async () => {
+test('a viewer that joined before the legs has pictures as soon as load permits', async () => {
   const scene = new RelayScene(h264Media);
   const viewer = scene.viewer('source');
   scene.transcoders.refusal = 'load';
@@ -190,7 +190,7 @@ test('a device at the MJPEG path has pictures of an H.264 call, and no sound', a
   assert.deepEqual(scene.counts, { encoded: 1, unsupported: 1 });
 });
 
-test('frames that come while no device is there are neither kept nor decoded', () => {
+test('frames that arrive without a device are neither kept nor decoded', () => {
   const scene = new RelayScene();
   const bridge = scene.bridge();
   bridge.video('h264', 'key', true);
@@ -200,7 +200,7 @@ test('frames that come while no device is there are neither kept nor decoded', (
   assert.deepEqual(scene.counts, { no_receiver: 3 });
 });
 
-test('a device that joins late makes the bridge be asked for a key frame, before which nothing is decoded', async () => {
+test('a device that joins late makes the relay request a key frame, before which nothing is decoded', async () => {
   const scene = new RelayScene();
   const bridge = scene.bridge();
   bridge.video('h264', 'key', true);
@@ -215,7 +215,7 @@ test('a device that joins late makes the bridge be asked for a key frame, before
   assert.deepEqual(scene.counts, { no_receiver: 2, no_key_frame: 1, encoded: 1 });
 });
 
-test('a corrupt frame is counted, and the bridge asked for a key frame, again while none comes', async () => {
+test('a corrupt frame is counted, and a key frame requested from the bridge, again while none comes', async () => {
   const scene = new RelayScene();
   const [bridge] = [scene.bridge(), scene.device()];
   bridge.video('h264', 'key', true);
@@ -236,7 +236,7 @@ test('a corrupt frame is counted, and the bridge asked for a key frame, again wh
   assert.deepEqual(scene.counts, { undecodable: 1, no_key_frame: 10, encoded: 1 });
 });
 
-test('a bridge is told once why its frames are dropped, for each cause, and one that replaces it again', async () => {
+test('a bridge is notified once per cause why its frames are dropped, and one that replaces it again', async () => {
   const scene = new RelayScene();
   const [bridge] = [scene.bridge(), scene.device()];
   const dropped = async (from: typeof bridge, answer: Parameters<typeof scene.transcoder.answer>[0]) => {
@@ -270,7 +270,7 @@ test('a bridge gets the cause of frames that cannot be converted', () => {
   assert.deepEqual(bridge.dropCauses, ['load', 'unsupported']);
 });
 
-test('who watches the output has the very pictures of the device, made once', async () => {
+test('a viewer of the output has the very pictures of the device, made once', async () => {
   const scene = new RelayScene();
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.viewer('output')];
   bridge.video('mjpeg', 'frame', true);
@@ -280,7 +280,7 @@ test('who watches the output has the very pictures of the device, made once', as
   assert.deepEqual(scene.counts, { encoded: 1 });
 });
 
-test('who watches the source has MJPEG as it comes, and pictures of its own size of the rest', async () => {
+test('a viewer of the source has MJPEG untouched, and pictures of its own size of other formats', async () => {
   const scene = new RelayScene();
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.viewer('source')];
   bridge.video('mjpeg', 'frame', true, 0);
@@ -298,7 +298,7 @@ test('who watches the source has MJPEG as it comes, and pictures of its own size
   assert.deepEqual(scene.counts, { encoded: 2 });
 });
 
-test('H.264 that passes is decoded beside it for who watches, and counted once, as what the device had', async () => {
+test('H.264 that passes is also decoded for viewers, and counted once, by the result for the device', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.viewer('source')];
   bridge.video('h264', 'key', true);
@@ -346,7 +346,7 @@ test('a slow viewer costs the device nothing, and a slow device no viewer', asyn
   assert.equal(viewer.messages.length, 9);
 });
 
-test('a device that does not keep up with passing H.264 goes on at a key frame, which the bridge is asked for', () => {
+test('a device that does not keep up with passing H.264 continues at a key frame, which the bridge is asked for', () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.video('h264', 'key', true);
@@ -369,7 +369,7 @@ test('without a decoder H.264 is unsupported under auto, and MJPEG passes', () =
   assert.deepEqual(scene.counts, { unsupported: 1, passed: 1 });
 });
 
-test('a session is seen as it is', async () => {
+test('a session has a view', async () => {
   const scene = new RelayScene();
   assert.equal(scene.relay.view(scene.sessionId), null);
   const [bridge, device] = [scene.bridge(), scene.device()];
@@ -397,7 +397,7 @@ test('a session is seen as it is', async () => {
   );
 });
 
-test('the size of a source is that of its key frames, whatever the headers between say', () => {
+test('the size of a source is that of its key frames, whatever the headers in between contain', () => {
   const scene = new RelayScene(h264Media);
   const bridge = scene.bridge();
   bridge.video('h264', 'key', true);
@@ -413,7 +413,7 @@ test('the size of a source is that of its key frames, whatever the headers betwe
   assert.deepEqual(scene.relay.view(scene.sessionId)?.source?.size, { width: 640, height: 480 });
 });
 
-test('behind frames that went by while nobody was there the decoder goes on at a key frame', async () => {
+test('after frames without a receiver the decoder continues at a key frame', async () => {
   const scene = new RelayScene();
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.video('h264', 'key', true, 0);
@@ -426,7 +426,7 @@ test('behind frames that went by while nobody was there the decoder goes on at a
   assert.deepEqual(scene.counts, { encoded: 1, no_receiver: 1, no_key_frame: 1 });
 });
 
-test('what a device sends reaches the bridge untouched, header and payload', () => {
+test('frames of a device reach the bridge untouched, header and payload', () => {
   const scene = new RelayScene();
   const [bridge, device] = [scene.bridge(), scene.device()];
   device.video('h265', 'a frame', true, 0xfffffff0);
@@ -437,7 +437,7 @@ test('what a device sends reaches the bridge untouched, header and payload', () 
   assert.deepEqual(scene.counts, { passed: 1, audio: 1 });
 });
 
-test('what a device sends becomes H.264 for a bridge that asks for it, and H.264 passes untouched', async () => {
+test('frames of a device become H.264 for a bridge that requests it, and H.264 passes untouched', async () => {
   const scene = new RelayScene();
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.leg.wants({ audio: null, video: 'h264' });
@@ -470,7 +470,7 @@ test('H.265 of a device is decoded from a key frame on, which it is asked for', 
   assert.deepEqual(scene.counts, { no_key_frame: 1, encoded: 1 });
 });
 
-test('a bridge that cannot go on without a key frame has one made, or the device asked for it', async () => {
+test('a bridge that needs a key frame has one made, or requested from the device', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   device.video('h264', 'key', true, 0);
@@ -487,7 +487,7 @@ test('a bridge that cannot go on without a key frame has one made, or the device
   assert.equal(device.keyFramesAsked, 1);
 });
 
-test('a device that cannot go on without a key frame has one made, or the bridge asked for it', async () => {
+test('a device that needs a key frame has one made, or requested from the bridge', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.video('h264', 'key', true, 0);
@@ -502,7 +502,7 @@ test('a device that cannot go on without a key frame has one made, or the bridge
   assert.deepEqual(device.texts, ['key', 'h264 key of 1', 'h264 key of 2']);
 });
 
-test('a device that does not keep up with what is made for somebody else, too, goes on at a key frame, which is made', async () => {
+test('a device that does not keep up with pictures shared with a viewer continues at a key frame, which is made', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
   for (let n = 0; n < 34; n++) {
@@ -516,7 +516,7 @@ test('a device that does not keep up with what is made for somebody else, too, g
   assert.deepEqual(scene.counts, { encoded: 3, slow_leg: 31 });
 });
 
-test('a device that takes the place of another begins with a key frame of its own', async () => {
+test('a device that replaces another begins with a key frame of its own', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.leg.wants({ audio: null, video: 'h264' });
@@ -529,7 +529,7 @@ test('a device that takes the place of another begins with a key frame of its ow
   assert.deepEqual(scene.transcoders.live, []);
 });
 
-test('a flag that audio may have stays on it', () => {
+test('a flag that audio may have stays set', () => {
   const scene = new RelayScene();
   const [bridge, device] = [scene.bridge(), scene.device()];
   const flagged = Buffer.from(encodeFrameHeader({ kind: 'audio', format: 'opus', timestampMs: 7 }));
@@ -538,7 +538,7 @@ test('a flag that audio may have stays on it', () => {
   assert.equal(bridge.messages[0]?.headerHex, flagged.toString('hex'));
 });
 
-test('a bridge that comes late makes the device be asked for a key frame', () => {
+test('a bridge that joins late makes the relay request a key frame from the device', () => {
   const scene = new RelayScene(h264Media);
   const device = scene.device();
   device.video('h264', 'early');

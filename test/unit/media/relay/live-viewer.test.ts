@@ -1,9 +1,9 @@
-/** Who watches by WebRTC: the source as it comes and what the device is shown, beside each other. */
+/** Viewers over WebRTC: the source untouched, and the video that the device is shown. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { h264Media, RelayScene } from '../../../support/relay-scene.ts';
 
-test('a live viewer has H.264 as it comes, and the very picture that the device is shown', async () => {
+test('a live viewer has H.264 untouched, and the very picture that the device is shown', async () => {
   const scene = new RelayScene();
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
   bridge.video('h264', 'key', true, 7);
@@ -15,7 +15,7 @@ test('a live viewer has H.264 as it comes, and the very picture that the device 
   assert.deepEqual(scene.counts, { encoded: 1 });
 });
 
-test('an output of H.264 comes once: as the source where it is the same, made where it is not', async () => {
+test('an output of H.264 is sent once: as the source if they are the same, encoded if not', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
   bridge.video('h264', 'key', true);
@@ -29,7 +29,7 @@ test('an output of H.264 comes once: as the source where it is the same, made wh
   assert.deepEqual(viewer.output.texts, ['h264 key of picture']);
 });
 
-test('a live viewer is one viewer, and what it leaves goes with it', () => {
+test('a live viewer is one viewer, and leaves with all its receivers', () => {
   const scene = new RelayScene(h264Media);
   const bridge = scene.bridge();
   const viewer = scene.liveViewer();
@@ -43,7 +43,7 @@ test('a live viewer is one viewer, and what it leaves goes with it', () => {
   assert.equal(scene.relay.sessionCount, 0);
 });
 
-test('pictures of the device’s camera are made for a live viewer that takes them, and the bridge has the video as it comes', async () => {
+test('pictures of the device’s camera are made for a live viewer that accepts them, and the bridge has the untouched video', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
   device.video('h264', 'first', true);
@@ -65,7 +65,7 @@ test('pictures of the device’s camera are made for a live viewer that takes th
   assert.deepEqual(scene.transcoders.live, []);
 });
 
-test('no load refuses a live viewer: it has what needs no worker', () => {
+test('load refuses no live viewer: it has the video that needs no worker', () => {
   const scene = new RelayScene(h264Media);
   const bridge = scene.bridge();
   scene.transcoders.refusal = 'load';
@@ -74,7 +74,7 @@ test('no load refuses a live viewer: it has what needs no worker', () => {
   assert.deepEqual(viewer.source.texts, ['key']);
 });
 
-test('the bridge is asked for a key frame when a live viewer comes, and when it cannot go on, at most every 500 ms', () => {
+test('a key frame is requested when a live viewer joins or needs one, at most every 500 ms', () => {
   const scene = new RelayScene();
   const bridge = scene.bridge();
   scene.device();
@@ -93,7 +93,7 @@ test('the bridge is asked for a key frame when a live viewer comes, and when it 
   assert.equal(bridge.keyFramesAsked, 2, 'it has left');
 });
 
-test('a live viewer that does not read costs itself frames, and the device none', async () => {
+test('a live viewer that does not read loses frames itself, and the device none', async () => {
   const scene = new RelayScene();
   const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
   for (let frame = 0; frame < 100; frame++) {

@@ -32,14 +32,14 @@ function videoQueue() {
   return { waiting, dropped, names };
 }
 
-test('of three frames that stand alone the oldest goes', () => {
+test('the oldest of three independent frames is dropped', () => {
   const { waiting, dropped, names } = videoQueue();
   for (const name of ['a', 'b', 'c', 'd']) waiting.push(picture(name));
   assert.deepEqual(dropped, ['a slow_leg', 'b slow_leg']);
   assert.deepEqual(names(), ['c', 'd']);
 });
 
-test('two frames that stand alone are enough, and one is not', () => {
+test('two independent frames are enough, and one is not', () => {
   const { waiting } = videoQueue();
   waiting.push(picture('a'));
   assert.equal(waiting.hasPicturesEnough, false);
@@ -49,7 +49,7 @@ test('two frames that stand alone are enough, and one is not', () => {
   assert.equal(waiting.hasPicturesEnough, false);
 });
 
-test('thirty coded frames wait; with the next all go, and those behind it up to a key frame', () => {
+test('thirty coded frames wait; with the next all are dropped, and later ones up to a key frame', () => {
   const { waiting, dropped, names } = videoQueue();
   waiting.push(key('key'));
   for (let n = 1; n < 30; n++) waiting.push(coded(`${n}`));
@@ -65,7 +65,7 @@ test('thirty coded frames wait; with the next all go, and those behind it up to 
   assert.deepEqual(names(), ['key 2', '33']);
 });
 
-test('a key frame that comes when thirty wait takes their place', () => {
+test('a key frame that arrives when thirty wait replaces them', () => {
   const { waiting, dropped, names } = videoQueue();
   for (let n = 0; n < 30; n++) waiting.push(coded(`${n}`));
   waiting.push(key('key'));
@@ -74,7 +74,7 @@ test('a key frame that comes when thirty wait takes their place', () => {
   assert.deepEqual(names(), ['key']);
 });
 
-test('coded frames of 1 MiB wait; with the next byte all go', () => {
+test('coded frames of 1 MiB wait; with the next byte all are dropped', () => {
   const { waiting, dropped, names } = videoQueue();
   waiting.push(key('key', 1024 * 1024 - 10));
   waiting.push(coded('fits', 10));
@@ -84,7 +84,7 @@ test('coded frames of 1 MiB wait; with the next byte all go', () => {
   assert.deepEqual(names(), []);
 });
 
-test('frames and bytes that were taken out make room', () => {
+test('frames and bytes that were shifted make room', () => {
   const { waiting, dropped } = videoQueue();
   for (let n = 0; n < 100; n++) {
     waiting.push(coded(`${n}`, 600 * 1024));
@@ -94,7 +94,7 @@ test('frames and bytes that were taken out make room', () => {
   assert.deepEqual(dropped, []);
 });
 
-test('pictures that go leave the coded frames beside them, and the other way round', () => {
+test('dropped pictures leave the coded frames in the queue, and the other way round', () => {
   const { waiting, dropped, names } = videoQueue();
   waiting.push(coded('1'));
   waiting.push(picture('a'));
@@ -107,7 +107,7 @@ test('pictures that go leave the coded frames beside them, and the other way rou
   assert.deepEqual(names(), ['b', 'c', 'key']);
 });
 
-test('a key frame that is required is waited for, while what waits stays', () => {
+test('a required key frame is awaited, while queued frames stay', () => {
   const { waiting, dropped, names } = videoQueue();
   waiting.push(coded('1'));
   waiting.requireKey();
@@ -117,7 +117,7 @@ test('a key frame that is required is waited for, while what waits stays', () =>
   assert.deepEqual(names(), ['1', 'key']);
 });
 
-test('parameter sets in a frame of their own are kept for the key frame behind them, and are none themselves', () => {
+test('parameter sets in a frame of their own are kept for the key frame after them, and are none themselves', () => {
   const { waiting, dropped, names } = videoQueue();
   const parameters = (name: string): Named => ({ ...coded(name), isPicture: false });
   waiting.requireKey();
@@ -126,7 +126,7 @@ test('parameter sets in a frame of their own are kept for the key frame behind t
   assert.deepEqual(names(), ['b', 'd', 'e']);
 });
 
-test('parameter sets that come when too much waits push it out, and stay', () => {
+test('parameter sets that arrive at a full queue clear it, and stay', () => {
   const { waiting, names } = videoQueue();
   for (let i = 0; i < codedFramesWaitingMax; i += 1) waiting.push(coded(`${i}`));
   waiting.push({ ...coded('parameters'), isPicture: false });
@@ -148,7 +148,7 @@ function audioQueue() {
   return { push, dropped, times };
 }
 
-test('packets of 500 ms wait; what is older than that beside the newest goes', () => {
+test('packets of 500 ms wait; older ones than that before the newest are dropped', () => {
   const { push, dropped, times } = audioQueue();
   for (let at = 0; at <= 500; at += 20) push(at);
   assert.deepEqual(dropped, []);
@@ -159,7 +159,7 @@ test('packets of 500 ms wait; what is older than that beside the newest goes', (
   assert.deepEqual(times(), [...Array.from({ length: 22 }, (_, n) => 100 + n * 20), 600]);
 });
 
-test('timestamps that start again at 0 are no jump', () => {
+test('timestamps that wrap around to 0 are no jump', () => {
   const { push, dropped, times } = audioQueue();
   push(2 ** 32 - 20);
   push(0);
@@ -170,7 +170,7 @@ test('timestamps that start again at 0 are no jump', () => {
   assert.deepEqual(times(), [0, 480, 500]);
 });
 
-test('a packet out of turn stays; a jump back is another stream, and the old one goes', () => {
+test('a packet out of order stays; a jump back is another stream, and the old one is dropped', () => {
   const { push, dropped, times } = audioQueue();
   for (const at of [5000, 5040, 5020]) push(at);
   assert.deepEqual(dropped, []);
@@ -179,7 +179,7 @@ test('a packet out of turn stays; a jump back is another stream, and the old one
   assert.deepEqual(times(), [100]);
 });
 
-test('a hundred packets wait, of whatever time', () => {
+test('a hundred packets wait, whatever their times', () => {
   const { push, dropped, times } = audioQueue();
   for (let n = 0; n <= 100; n++) push(n);
   assert.deepEqual(dropped, [0]);

@@ -19,7 +19,7 @@ async function sendOverdue(scene: RelayScene, bridge: FakeLeg): Promise<void> {
   await scene.transcoder.answer(overdue);
 }
 
-test('after a frame that took its worker too long nothing of its call is decoded for a while', async () => {
+test('after an overdue frame nothing of its call is decoded for a while', async () => {
   const scene = new RelayScene();
   const [bridge] = [scene.bridge(), scene.device()];
   await sendOverdue(scene, bridge);
@@ -40,7 +40,7 @@ test('after a frame that took its worker too long nothing of its call is decoded
   assert.equal(bridge.callsEnded, 0);
 });
 
-test('frames that pass untouched are passed on all the while', async () => {
+test('frames that pass untouched are still passed on', async () => {
   const scene = new RelayScene();
   const [bridge] = [scene.bridge(), scene.device()];
   const { source } = scene.liveViewer();
@@ -51,7 +51,7 @@ test('frames that pass untouched are passed on all the while', async () => {
   assert.equal(source.texts[0], 'bomb');
 });
 
-test('with the third such frame the call ends, by its bridge, or by its device where that has gone', async () => {
+test('the third overdue frame ends the call, through its bridge, or through its device if that has left', async () => {
   const scene = new RelayScene();
   const [bridge, device] = [scene.bridge(), scene.device()];
   for (let sent = 1; sent < overdueFramesMax; sent += 1) {
@@ -69,7 +69,7 @@ test('with the third such frame the call ends, by its bridge, or by its device w
   assert.deepEqual([bridge.callsEnded, device.callsEnded], [1, 1]);
 });
 
-test('legs that leave and come again change nothing of it', async () => {
+test('legs that leave and reconnect change nothing of it', async () => {
   const scene = new RelayScene();
   for (let sent = 1; sent < overdueFramesMax; sent += 1) {
     const [bridge, device] = [scene.bridge(), scene.device()];
@@ -90,7 +90,7 @@ test('legs that leave and come again change nothing of it', async () => {
   assert.equal(bridge.callsEnded, 1);
 });
 
-test('a packet of sound that took its worker too long counts as well', async () => {
+test('an overdue packet of sound counts as well', async () => {
   const scene = new RelayScene(audioOnlyMedia);
   const [bridge] = [scene.bridge(), scene.device()];
   for (let sent = 1; sent <= overdueFramesMax; sent += 1) {
@@ -105,7 +105,7 @@ test('a packet of sound that took its worker too long counts as well', async () 
   assert.equal(bridge.callsEnded, 1);
 });
 
-test('so many sessions are remembered, those that were overdue last', () => {
+test('only the sessions that were overdue last are remembered', () => {
   const frames = new OverdueFrames(new DrivenClock());
   const sessions = Array.from({ length: overdueSessionsMax + 1 }, () => frames.of(generateSessionId()));
   for (const session of sessions) session.add();

@@ -16,7 +16,7 @@ function textsTaken(scene: RelayScene): string[] {
   return scene.transcoder.taken.map(({ frame }) => Buffer.from(frame.payload).toString());
 }
 
-test('frames are taken one at a time, in their order', async () => {
+test('frames are transcoded one at a time, in order', async () => {
   const { scene, bridge, device } = busyScene();
   for (let n = 1; n < 4; n++) bridge.video('h264', `${n}`, false, n * 100);
   assert.deepEqual(textsTaken(scene), ['key']);
@@ -31,7 +31,7 @@ test('frames are taken one at a time, in their order', async () => {
   );
 });
 
-test('above the frame rate frames that stand alone are not decoded, coded ones without a picture', async () => {
+test('above the frame rate independent frames are not decoded, and coded ones make no picture', async () => {
   const scene = new RelayScene();
   const [bridge, device] = [scene.bridge(), scene.device()];
   for (let n = 0; n < 30; n++) {
@@ -45,7 +45,7 @@ test('above the frame rate frames that stand alone are not decoded, coded ones w
   assert.deepEqual(scene.counts, { encoded: 15, paced: 15 });
 });
 
-test('what a closed pipeline still had goes to nobody', async () => {
+test('the frames of a closed pipeline have no receiver', async () => {
   const { scene, bridge, device } = busyScene();
   const { transcoder } = scene;
   bridge.video('h264', '1', false, 100);
@@ -57,7 +57,7 @@ test('what a closed pipeline still had goes to nobody', async () => {
   assert.deepEqual(scene.counts, { no_receiver: 2 });
 });
 
-test('a frame that passes, too, is copied for the decoder, which moves its memory away', async () => {
+test('a frame that also passes is copied for the decoder, which transfers its memory', async () => {
   const { scene, bridge } = busyScene();
   const payload = new Uint8Array(Buffer.from('moved'));
   const header = {
@@ -75,7 +75,7 @@ test('a frame that passes, too, is copied for the decoder, which moves its memor
   assert.equal(textsTaken(scene).at(-1), 'moved');
 });
 
-test('a key frame that is wanted is not asked for when one waits already', async () => {
+test('a wanted key frame is not requested if one is already queued', async () => {
   const { scene, bridge } = busyScene();
   bridge.video('h264', '1', false, 100);
   bridge.video('h264', 'key 2', true, 200);
@@ -98,7 +98,7 @@ test('parameter sets in a message of their own do not count for the frame rate, 
   assert.deepEqual(scene.counts, { unsupported: 1, encoded: 1 });
 });
 
-test('a call whose frames take more than its share of a busy worker loses frames until it has time again', async () => {
+test('a call that exceeds its share of a busy worker loses frames until it has time again', async () => {
   const { scene, bridge, device } = busyScene();
   scene.transcoder.hasTimeToSpare = false;
   await scene.transcoder.answer({ workMs: pictureBurstMs + 10 });
@@ -116,7 +116,7 @@ test('a call whose frames take more than its share of a busy worker loses frames
   assert.equal(bridge.keyFramesAsked, 1);
 });
 
-test('a worker with time to spare does all that a call sends', async () => {
+test('a worker with time to spare processes everything that a call sends', async () => {
   const { scene, bridge } = busyScene();
   await scene.transcoder.answer({ workMs: 2 * pictureBurstMs });
   bridge.video('h264', 'next', false, 100);
@@ -124,7 +124,7 @@ test('a worker with time to spare does all that a call sends', async () => {
   assert.deepEqual(textsTaken(scene), ['key', 'next']);
 });
 
-test('key frames that are made for whoever lost some are 500 ms apart, and the last one wanted is made', async () => {
+test('key frames made for receivers that lost some are 500 ms apart, and the last one wanted is made', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   for (let n = 0; n < 21; n++) {

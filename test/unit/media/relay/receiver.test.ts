@@ -38,7 +38,7 @@ const calls: readonly [string, CallMedia, Readonly<Record<ReceiverKind, string>>
   ],
 ];
 
-/** What is taken untouched, what is made of the rest, and of what nothing is. */
+/** The formats taken untouched, the shape made of the others, and the formats that nothing is made of. */
 function describeTaking(taking: VideoTaking): string {
   const untouched = videoFrameFormats.filter((format) => taking(format) === 'untouched');
   const made = videoFrameFormats.map(taking).find((taken) => taken !== 'untouched' && taken !== null);
@@ -53,12 +53,12 @@ function describeTaking(taking: VideoTaking): string {
 const noShape = { mode: 'nothing', screen: null, format: undefined };
 
 for (const [name, media, expected] of calls)
-  test(`what passes untouched, and what is made of the rest: ${name}`, () => {
+  test(`formats passed untouched, and pictures made of the others: ${name}`, () => {
     const takings = Object.entries(takingsOf(media)).map(([kind, taking]) => [kind, describeTaking(taking)]);
     assert.deepEqual(Object.fromEntries(takings), expected);
   });
 
-test('who takes the same pictures has one shape, so that they are made once', () => {
+test('receivers of the same pictures share one shape, so that they are made once', () => {
   const { frames, pictures, live_output: output } = takingsOf(fitMedia);
   for (const taking of [pictures, output]) assert.equal(taking('i420'), frames('i420'));
   const auto = takingsOf(autoMedia);

@@ -13,7 +13,7 @@ import {
 
 const frames = (): LegOutput => ({ send: () => undefined, askKeyFrame: () => undefined });
 
-test('a session is there while somebody is in it', () => {
+test('a session exists while it has a leg or a viewer', () => {
   const scene = new RelayScene();
   const everybody = [scene.device(), scene.bridge(), scene.viewer('output')];
   for (const leg of everybody) {
@@ -25,7 +25,7 @@ test('a session is there while somebody is in it', () => {
   assert.deepEqual(scene.transcoders.live, []);
 });
 
-test('a second device takes the place of the first, whose leaving disturbs nobody', async () => {
+test('a second device replaces the first, whose leave has no effect', async () => {
   const scene = new RelayScene();
   const [bridge, first] = [scene.bridge(), scene.device()];
   const second = scene.device();
@@ -38,7 +38,7 @@ test('a second device takes the place of the first, whose leaving disturbs nobod
   assert.deepEqual(bridge.texts, ['from the second']);
 });
 
-test('a second bridge takes the place of the first, and begins with a key frame', async () => {
+test('a second bridge replaces the first, and begins with a key frame', async () => {
   const scene = new RelayScene();
   const [first, device] = [scene.bridge(), scene.device()];
   first.video('h264', 'key', true, 0);
@@ -69,7 +69,7 @@ test('a call of pictures has its transcoder from the first leg to the last', () 
   }
 });
 
-test('a call of H.264 or without video has none, but for who takes pictures', () => {
+test('a call of H.264 or without video has none, except for receivers of pictures', () => {
   const quiet = new RelayScene(audioOnlyMedia);
   quiet.bridge();
   quiet.device('pictures');
@@ -89,7 +89,7 @@ test('a call of H.264 or without video has none, but for who takes pictures', ()
   assert.equal(scene.transcoders.live.length, 0);
 });
 
-test('a call that does not fit is refused, and nothing is left of it', () => {
+test('a call without capacity is refused, and nothing is left of it', () => {
   const scene = new RelayScene();
   const { relay, sessionId, transcoders } = scene;
   transcoders.refusal = 'load';
@@ -104,7 +104,7 @@ test('a call that does not fit is refused, and nothing is left of it', () => {
   assert.deepEqual(relay.watch(sessionId, 'source', pictures(out)), refused);
 });
 
-test('who is in a call that is carried is not refused for load any more', () => {
+test('a participant of a call that is carried is not refused for load', () => {
   const scene = new RelayScene();
   scene.bridge();
   scene.transcoders.refusal = 'load';
@@ -113,7 +113,7 @@ test('who is in a call that is carried is not refused for load any more', () => 
   scene.viewer('source');
 });
 
-test('without a decoder only what passes is carried', () => {
+test('without a decoder only untouched video is carried', () => {
   const { relay, sessionId, transcoders } = new RelayScene();
   transcoders.refusal = 'engine';
   const answers = [fitMedia, fillMedia, autoMedia, h264Media].map((media) =>
@@ -126,7 +126,7 @@ test('without a decoder only what passes is carried', () => {
   assert.equal(relay.watch(sessionId, 'output', pictures(out)).ok, true);
 });
 
-test('the frame rate that a device wants is asked of the bridge that is there, and of nobody for one that was replaced', () => {
+test('the frame rate that a device wants is requested from the present bridge, and not for a replaced device', () => {
   const { relay, sessionId } = new RelayScene(h264Media);
   const asked: string[] = [];
   const bridge = (name: string): void => {
@@ -149,7 +149,7 @@ test('the frame rate that a device wants is asked of the bridge that is there, a
   assert.deepEqual(asked, ['first 8', 'second 6']);
 });
 
-test('a refused device leaves the one that is there in its place', () => {
+test('a refused device leaves the present one in its place', () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   scene.transcoders.refusal = 'load';
@@ -160,7 +160,7 @@ test('a refused device leaves the one that is there in its place', () => {
   assert.deepEqual(device.texts, ['key']);
 });
 
-test('who watches before any leg is there sees the call when it begins', async () => {
+test('a viewer that joins before any leg sees the call when it begins', async () => {
   const scene = new RelayScene();
   const viewer = scene.viewer('output');
   assert.equal(scene.relay.view(scene.sessionId), null);
@@ -170,7 +170,7 @@ test('who watches before any leg is there sees the call when it begins', async (
   assert.deepEqual(viewer.texts, ['fit_screen of frame']);
 });
 
-test('a leg is not refused for the sake of who watches', () => {
+test('a leg is not refused because of a viewer', () => {
   const scene = new RelayScene(h264Media);
   scene.viewer('output');
   scene.transcoders.refusal = 'load';

@@ -11,7 +11,7 @@ function play(meter: StreamMeter, clock: DrivenClock, frames: number, everyMs: n
   }
 }
 
-test('a stream of 20 frames a second is said to be one, and its size is the last that was told', () => {
+test('a stream of 20 frames a second is measured as one, and has the last known size', () => {
   const clock = new DrivenClock();
   const meter = new StreamMeter(clock);
   assert.equal(meter.view(), null, 'nothing has come');
@@ -24,7 +24,7 @@ test('a stream of 20 frames a second is said to be one, and its size is the last
   });
 });
 
-test('the rate of the first second is not made up from one frame', () => {
+test('the rate of the first second is not extrapolated from one frame', () => {
   const clock = new DrivenClock();
   const meter = new StreamMeter(clock);
   meter.add('mjpeg', null, 500);
@@ -52,7 +52,7 @@ test('another format has its own size, or none', () => {
   assert.equal(meter.view()?.size, null);
 });
 
-test('half of the times are below the median, and one in a hundred above the last', () => {
+test('half of the times are at most p50, and one in a hundred is above p99', () => {
   const tally = new FrameTally(new FakeTelemetry());
   assert.equal(tally.view().frameMs, null);
   for (let ms = 200; ms > 0; ms--) tally.pictureMade(ms, 0);

@@ -17,7 +17,7 @@ const alaw: SoundShape = { format: 'alaw', rate: 8000, channels: 1 };
 const opus: SoundShape = { format: 'opus', rate: 48_000, channels: 2 };
 const pcm: SoundShape = { format: 'pcm', rate: 16_000, channels: 1 };
 
-test('the device hears what it asked for, whatever the bridge sends', async () => {
+test('the device has the sound it asked for, whatever the bridge sends', async () => {
   const scene = new RelayScene(wideMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   for (const [at, format] of (['pcm', 'opus', 'amr'] as const).entries()) {
@@ -36,7 +36,7 @@ for (const [format, media] of [
   ['opus', opusMedia],
   ['amr', amrMedia],
 ] as const)
-  test(`${format} for a device that takes it passes untouched, and no transcoder is opened`, () => {
+  test(`${format} for a device that accepts it passes untouched, and no transcoder is opened`, () => {
     const scene = new RelayScene(media);
     const [bridge, device] = [scene.bridge(), scene.device()];
     bridge.audio('as it is', 20, format);
@@ -48,7 +48,7 @@ for (const [format, media] of [
 /** A frame of each band: its octet, and data of the length that only that band has. */
 const [narrowFrame, wideFrame] = [`<${'n'.repeat(31)}`, `D${'w'.repeat(60)}`];
 
-test('AMR of the other band is another format: it is made anew', async () => {
+test('AMR of the other band is another format: it is transcoded', async () => {
   for (const [audioRate, same, other] of [
     [8000, narrowFrame, wideFrame],
     [16_000, wideFrame, narrowFrame],
@@ -66,7 +66,7 @@ test('AMR of the other band is another format: it is made anew', async () => {
   }
 });
 
-test('one packet is decoded at a time, once for all, and each has it as it takes it', async () => {
+test('one packet is decoded at a time, once for all receivers, and each has it in its format', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.liveViewer(() => opus).source];
   const silent = scene.viewer('output');
@@ -84,7 +84,7 @@ test('one packet is decoded at a time, once for all, and each has it as it takes
   assert.deepEqual(scene.counts, { transcoded: 2 });
 });
 
-test('who listens has sound only while it asks for some, and it costs the device no packet', async () => {
+test('a viewer has sound only while it asks for it, and costs the device no packet', async () => {
   const scene = new RelayScene(alawMedia);
   let asked: SoundShape | null = null;
   const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.liveViewer(() => asked).source];
@@ -101,7 +101,7 @@ test('who listens has sound only while it asks for some, and it costs the device
   assert.deepEqual(scene.counts, { audio: 3 });
 });
 
-test('a viewer hears a call whose device is not there', async () => {
+test('a viewer has the sound of a call without its device', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, listener] = [scene.bridge(), scene.liveViewer(() => opus).source];
   bridge.audio('1');
@@ -110,7 +110,7 @@ test('a viewer hears a call whose device is not there', async () => {
   assert.deepEqual(scene.counts, { transcoded: 1 });
 });
 
-test('a device may take other sound than its credentials say, or none', async () => {
+test('a device may accept other sound than its credentials say, or none', async () => {
   const scene = new RelayScene(wideMedia);
   const bridge = scene.bridge();
   const narrow = scene.device('frames', alaw);
@@ -123,7 +123,7 @@ test('a device may take other sound than its credentials say, or none', async ()
   assert.deepEqual(scene.counts, { transcoded: 1, unsupported: 1 });
 });
 
-test('the bridge has the sound of the device as it comes, until it asks for another', async () => {
+test('the bridge has the sound of the device untouched, until it asks for another format', async () => {
   const scene = new RelayScene(wideMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   device.audio('1', 0);
@@ -140,7 +140,7 @@ test('the bridge has the sound of the device as it comes, until it asks for anot
   assert.deepEqual(scene.counts, { audio: 2, transcoded: 2 });
 });
 
-test('what a bridge asks for is its own: the one that takes its place has it as it comes', () => {
+test('the wish of a bridge is its own: one that replaces it has untouched sound', () => {
   const scene = new RelayScene(alawMedia);
   const [first, device] = [scene.bridge(), scene.device()];
   first.leg.wants({ audio: pcm, video: null });
@@ -150,7 +150,7 @@ test('what a bridge asks for is its own: the one that takes its place has it as 
   assert.deepEqual(second.texts, ['1']);
 });
 
-test('a device with sound of its own sends A-law in the same', async () => {
+test('a device with its own sound shape sends A-law in the same', async () => {
   const scene = new RelayScene(wideMedia);
   const [bridge, device] = [scene.bridge(), scene.device('frames', alaw)];
   bridge.leg.wants({ audio: pcm, video: null });
@@ -161,7 +161,7 @@ test('a device with sound of its own sends A-law in the same', async () => {
   assert.deepEqual(scene.soundTranscoder.taken[1]?.assumed, { format: 'alaw', rate: 16_000, channels: 2 });
 });
 
-test('the transcoders of a call are closed with it, and what they had has no receiver', async () => {
+test('the transcoders of a call are closed with it, and their packets have no receiver', async () => {
   const scene = new RelayScene(amrMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.leg.wants({ audio: pcm, video: null });
@@ -179,7 +179,7 @@ test('the transcoders of a call are closed with it, and what they had has no rec
   assert.deepEqual(scene.counts, { no_receiver: 4 });
 });
 
-test('sound that nobody has time to convert is lost, never passed on, and tried again now and then', async () => {
+test('sound that no worker has time to convert is lost, never passed on, and retried now and then', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   scene.transcoders.refusal = 'load';
@@ -220,7 +220,7 @@ test('without a decoder, or an encoder for it, sound of another format is not su
   assert.deepEqual(wide.counts, { unsupported: 1 }, 'wide-band AMR is another encoding');
 });
 
-test('who listens to what can be made has it, where the device takes what cannot', async () => {
+test("a viewer of a format that can be made has it, even if the device's cannot", async () => {
   const scene = new RelayScene(amrMedia);
   scene.transcoders.soundEncoders = ['opus'];
   const [bridge, , listener] = [scene.bridge(), scene.device(), scene.liveViewer(() => opus).source];
@@ -232,7 +232,7 @@ test('who listens to what can be made has it, where the device takes what cannot
 });
 
 for (const drop of ['undecodable', 'engine', 'rebuild_failed'] as const)
-  test(`a packet that comes to nothing is counted as ${drop}, and the next one has its turn`, async () => {
+  test(`a packet without a result is counted as ${drop}, and the next one has its turn`, async () => {
     const scene = new RelayScene(alawMedia);
     const [bridge, device] = [scene.bridge(), scene.device()];
     bridge.audio('1', 0, 'pcm');
@@ -244,7 +244,7 @@ for (const drop of ['undecodable', 'engine', 'rebuild_failed'] as const)
     assert.equal(scene.telemetry.count('media rebuild'), 1);
   });
 
-test('a packet counts once, whether nothing is full yet behind it or several are', async () => {
+test('a packet counts once, whether it completes no block or several', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.audio('short', 0, 'pcm');
@@ -261,7 +261,7 @@ test('a packet counts once, whether nothing is full yet behind it or several are
   assert.deepEqual(scene.counts, { transcoded: 2 });
 });
 
-test('behind sound that passed, what was made for the time before it is not sent any more', async () => {
+test('after sound that passed, sound made for earlier times is not sent any more', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.audio('1', 0, 'pcm');
@@ -279,7 +279,7 @@ test('behind sound that passed, what was made for the time before it is not sent
   assert.deepEqual(scene.counts, { transcoded: 2, audio: 1 });
 });
 
-test('a flood of sound is kept to the newest 500 ms before the transcoder, and in front of the leg', async () => {
+test('a flood of sound is limited to the newest 500 ms before the transcoder, and before the leg', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   for (let at = 0; at <= 2000; at += 20) bridge.audio(`${at}`, at, 'pcm');
@@ -290,7 +290,7 @@ test('a flood of sound is kept to the newest 500 ms before the transcoder, and i
   assert.deepEqual(scene.counts, { transcoded: 27, slow_leg: 74 });
 });
 
-test('sound that takes too much of its worker is dropped beyond its share, and goes on when that is there again', async () => {
+test('sound that exceeds its share of its worker is dropped, and continues when time is available again', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.audio('dear', 0, 'pcm');
@@ -306,7 +306,7 @@ test('sound that takes too much of its worker is dropped beyond its share, and g
   assert.deepEqual(scene.counts, { transcoded: 2, load: 1, audio: 1 });
 });
 
-test('a packet larger than all the sound that may wait is not decoded', () => {
+test('a packet larger than the whole sound queue is not decoded', () => {
   const scene = new RelayScene(alawMedia);
   const bridge = scene.bridge();
   scene.device();

@@ -14,28 +14,28 @@ function request() {
   return { clock, asked, keyFrames: new KeyFrameRequest(clock, () => asked.push(clock.monotonicMs())) };
 }
 
-test('a key frame is asked for once in 500 ms, and again while none has come', () => {
+test('a key frame is requested once in 500 ms, and again while none has come', () => {
   const { clock, asked, keyFrames } = request();
-  keyFrames.cameBy(coded);
+  keyFrames.recordFrame(coded);
   keyFrames.want();
   keyFrames.want();
   clock.advance(499);
   keyFrames.want();
-  keyFrames.cameBy(coded);
+  keyFrames.recordFrame(coded);
   assert.deepEqual(asked, [0]);
   clock.advance(1);
-  keyFrames.cameBy(coded);
+  keyFrames.recordFrame(coded);
   assert.deepEqual(asked, [0, 500]);
 });
 
-test('a request that came too soon is sent when it is due, although no frame comes, unless a key frame did or the leg left', () => {
+test('an early request is sent when it is due, although no frame comes, unless a key frame came or the leg left', () => {
   for (const [what, prevent, times] of [
     ['nothing', () => undefined, [0, 500]],
-    ['a key frame', (keyFrames: KeyFrameRequest) => keyFrames.cameBy(key), [0]],
+    ['a key frame', (keyFrames: KeyFrameRequest) => keyFrames.recordFrame(key), [0]],
     ['the end', (keyFrames: KeyFrameRequest) => keyFrames.close(), [0]],
   ] as const) {
     const { clock, asked, keyFrames } = request();
-    keyFrames.cameBy(coded);
+    keyFrames.recordFrame(coded);
     keyFrames.want();
     clock.advance(100);
     for (let cause = 0; cause < 10; cause += 1) keyFrames.want();
@@ -46,24 +46,24 @@ test('a request that came too soon is sent when it is due, although no frame com
   }
 });
 
-test('a key frame that came is not asked for any more', () => {
+test('a key frame that came is not requested any more', () => {
   const { clock, asked, keyFrames } = request();
-  keyFrames.cameBy(coded);
+  keyFrames.recordFrame(coded);
   keyFrames.want();
-  keyFrames.cameBy(key);
+  keyFrames.recordFrame(key);
   clock.advance(600);
-  keyFrames.cameBy(coded);
+  keyFrames.recordFrame(coded);
   assert.deepEqual(asked, [0]);
   keyFrames.want();
   assert.deepEqual(asked, [0, 600]);
 });
 
-test('nobody is asked for a key frame before the first frame, nor where frames stand alone', () => {
+test('no key frame is requested before the first frame, nor of independent frames', () => {
   const { asked, keyFrames } = request();
   keyFrames.want();
-  keyFrames.cameBy(picture);
+  keyFrames.recordFrame(picture);
   keyFrames.want();
   assert.deepEqual(asked, []);
-  keyFrames.cameBy(coded);
+  keyFrames.recordFrame(coded);
   assert.deepEqual(asked, [0], 'the first frame shows what it is');
 });

@@ -10,7 +10,7 @@ test('samples of G.711 have its codes', () => {
   assert.deepEqual([...decodeAlaw(Uint8Array.of(0xd5, 0x55, 0xaa, 0x2a))], [8, -8, 32_256, -32_256]);
 });
 
-test('every code comes back from its sample', () => {
+test('every code is decoded and encoded to itself', () => {
   assert.deepEqual(encodeAlaw(decodeAlaw(codes)), codes);
 });
 

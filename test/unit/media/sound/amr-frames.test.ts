@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAmr } from '../../../../src/media/sound/amr-frames.ts';
 
-/** Frames of these kinds, each with so much data. */
+/** Frames of these kinds, each with this much data. */
 function packet(...frames: readonly (readonly [kind: number, bytes: number])[]): Uint8Array<ArrayBuffer> {
   return new Uint8Array(
     frames.flatMap(([kind, bytes]) => [(kind << 3) | 4, ...Array<number>(bytes).fill(1)]),
@@ -18,18 +18,18 @@ function lengths(payload: Uint8Array<ArrayBuffer>, likely: 'narrow' | 'wide' = '
   return parsed && [parsed.band, ...parsed.frames.map((frame) => frame?.length ?? 0)];
 }
 
-test('frames tell their band by their lengths, whatever was likely', () => {
+test('frames show their band by their lengths, whatever was likely', () => {
   assert.deepEqual(lengths(packet([7, 31], [0, 12]), 'wide'), ['narrow', 32, 13]);
   assert.deepEqual(lengths(packet([8, 60], [2, 32]), 'narrow'), ['wide', 61, 33]);
 });
 
-test('a frame of noise, of nothing or of lost speech is silence, in the likely band', () => {
+test('a frame of noise, an empty one or lost speech is silence, in the likely band', () => {
   assert.deepEqual(lengths(packet([8, 5], [15, 0])), ['narrow', 0, 0]);
   assert.deepEqual(lengths(packet([15, 0]), 'wide'), ['wide', 0]);
   assert.deepEqual(lengths(packet([9, 5], [14, 0], [15, 0])), ['wide', 0, 0, 0]);
 });
 
-test('what is cut, has something behind it, is of a reserved kind, empty or too long is no packet', () => {
+test('a packet that is cut, too long, empty, of a reserved kind or followed by something is invalid', () => {
   const whole = packet([7, 31]);
   for (let length = 0; length < whole.length; length++)
     assert.equal(lengths(whole.subarray(0, length)), null);

@@ -15,7 +15,7 @@ function source(
   return found && `${found.format} ${found.rate}/${found.channels}`;
 }
 
-test('A-law and PCM are of the shape that is assumed, if there is such a one', () => {
+test('A-law and PCM have the assumed shape, if it is supported', () => {
   assert.equal(source('alaw', [0]), 'alaw 16000/2');
   assert.equal(source('pcm', [0], null, { rate: 48_000, channels: 1 }), 'pcm 48000/1');
   for (const assumed of [
@@ -28,7 +28,7 @@ test('A-law and PCM are of the shape that is assumed, if there is such a one', (
   assert.equal(source('alaw', []), null);
 });
 
-test('Opus tells its channels, and a source that once had two is decoded with two', () => {
+test('Opus has its own channels, and a source that once had two is decoded with two', () => {
   const [mono, stereo] = [[0b0000_1000], [0b0000_1100]];
   assert.equal(source('opus', mono), 'opus 48000/1');
   assert.equal(source('opus', stereo), 'opus 48000/2');
@@ -36,7 +36,7 @@ test('Opus tells its channels, and a source that once had two is decoded with tw
   assert.equal(source('opus', stereo, { format: 'opus', rate: 48_000, channels: 1 }), 'opus 48000/2');
 });
 
-test('AMR is of the band of its frames, and those of both bands of the one before', () => {
+test('AMR has the band of its frames, and ambiguous ones that of the previous packet', () => {
   const nothing = [0x7c];
   assert.equal(source('amr', [0x3c, ...Array<number>(31).fill(0)]), 'amr_narrow 8000/1');
   assert.equal(source('amr', nothing), 'amr_wide 16000/1');

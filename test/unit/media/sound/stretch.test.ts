@@ -4,7 +4,7 @@ import { stretch } from '../../../../src/media/sound/stretch.ts';
 import { channelOf, findTone, sine } from '../../../support/sines.ts';
 
 for (const change of [1, -1])
-  test(`a tone goes on through a packet ${change > 0 ? 'with a sample more' : 'with one fewer'}, in each channel`, () => {
+  test(`a tone continues through a packet ${change > 0 ? 'with a sample more' : 'with one fewer'}, in each channel`, () => {
     const packet = sine({ rate: 8000, chords: [[400], [800]] }, 0, 20);
 
     const stretched = stretch(packet, 2, 160 + change);
@@ -17,7 +17,7 @@ for (const change of [1, -1])
     }
   });
 
-test('the loudest samples stay loudest: the cubic through them goes beyond what sixteen bits hold', () => {
+test('the loudest samples stay loudest: the cubic through them exceeds sixteen bits', () => {
   const loud = Int16Array.from({ length: 160 }, (_, at) => (at % 40 < 20 ? 32_767 : -32_768));
   const stretched = stretch(loud, 1, 161);
   for (const [at, sample] of stretched.entries()) {

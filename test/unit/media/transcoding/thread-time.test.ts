@@ -24,6 +24,6 @@ test(
   },
 );
 
-test('the CPU time of a thread that is not there is unknown', () => {
+test('the CPU time of an unknown thread is unknown', () => {
   assert.equal(threadTimeMs(0), null);
 });

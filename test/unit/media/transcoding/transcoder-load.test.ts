@@ -12,7 +12,7 @@ function workSeconds(window: BusyWindow, clock: DrivenClock, seconds: number, wo
   }
 }
 
-test('even work has its share wherever in a second it is looked at', () => {
+test('steady work has its share at any time within a second', () => {
   const clock = new DrivenClock();
   const window = new BusyWindow(clock);
 
@@ -23,7 +23,7 @@ test('even work has its share wherever in a second it is looked at', () => {
   }
 });
 
-test('a window younger than its length counts what was before it as idle', () => {
+test('a window younger than its length counts the time before as idle', () => {
   const clock = new DrivenClock();
   const window = new BusyWindow(clock);
   clock.advance(1000);
@@ -32,7 +32,7 @@ test('a window younger than its length counts what was before it as idle', () =>
   assert.equal(window.share(), 0.1);
 });
 
-test('what was worked more than five seconds ago is forgotten, also after a long pause', () => {
+test('work of more than five seconds ago is forgotten, also after a long pause', () => {
   for (const pauseMs of [5000, 7000, 3_600_000]) {
     const clock = new DrivenClock();
     const window = new BusyWindow(clock);
@@ -45,7 +45,7 @@ test('what was worked more than five seconds ago is forgotten, also after a long
   }
 });
 
-test('it is steady while every second of it has work', () => {
+test('it is steady while every second has work', () => {
   const clock = new DrivenClock();
   const window = new BusyWindow(clock);
   workSeconds(window, clock, 4, 1);
@@ -70,7 +70,7 @@ test('before any frame, 640 by 480 at 15 frames a second is 1.3 ms each', () => 
   assertNear(new FrameCost().share({ request: vga, maxFps: 15 }), 0.0195);
 });
 
-test('it comes to what frames lately cost, by pixels', () => {
+test('it approaches the cost of recent frames, by pixels', () => {
   const cost = new FrameCost();
   for (let pair = 0; pair < 5000; pair++) {
     cost.add(vga, 4);
@@ -93,7 +93,7 @@ function assertNearShare(share: number, expected: number): void {
   assert.ok(Math.abs(share - expected) < 0.01, `${share} is not near ${expected}`);
 }
 
-test('a session that pauses keeps what it had, though it sends a frame now and then', () => {
+test('a session that pauses keeps its share, though it sends a frame now and then', () => {
   const clock = new DrivenClock();
   const load = new SessionLoad(clock, 0.3);
   send(load, clock, 7, 20);
@@ -104,7 +104,7 @@ test('a session that pauses keeps what it had, though it sends a frame now and t
   assertNearShare(load.share, 0.2);
 });
 
-test('a session that grows or shrinks is counted anew', () => {
+test('a session that grows or shrinks is measured again', () => {
   const clock = new DrivenClock();
   const load = new SessionLoad(clock, 0.3);
   send(load, clock, 7, 20);

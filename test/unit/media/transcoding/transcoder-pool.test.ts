@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { threadLookMs } from '../../../../src/media/transcoding/task-watch.ts';
+import { threadCheckMs } from '../../../../src/media/transcoding/task-watch.ts';
 import {
   loadWindowMs,
   transcodersPerWorkerMax,
@@ -58,12 +58,12 @@ async function sessionsByThread(): Promise<(number | undefined)[]> {
   return (await scene.pool.countNatives()).map((natives) => natives?.packets);
 }
 
-test('a frame is moved to its worker and its pictures come back', async () => {
+test('a frame is transferred to its worker and its pictures return', async () => {
   await scene.open();
   const session = scene.session();
   const frame = scriptedFrame({ workMs: 3 });
 
-  const result = await session.take(frame, [{ mode: 'auto', screen: null }], describeFrame(frame));
+  const result = await session.transcode(frame, [{ mode: 'auto', screen: null }], describeFrame(frame));
 
   assert.equal(scene.pool.engine, 'scripted');
   assert.equal(textOf(result), '1.1');
@@ -72,7 +72,7 @@ test('a frame is moved to its worker and its pictures come back', async () => {
   assert.equal(frame.payload.buffer.byteLength, 0);
 });
 
-test('a session keeps to one worker, and each next one goes where the load is least', async () => {
+test('a session stays on one worker, and each new one goes where the load is least', async () => {
   await scene.open({ threads: 2 });
   const sessions = scene.sessions(5);
   for (const session of sessions) await transcode(session);
@@ -82,7 +82,7 @@ test('a session keeps to one worker, and each next one goes where the load is le
   assert.deepEqual(await sessionsByThread(), [3, 2]);
 });
 
-test('the frames of the sessions of a worker are done in the order in which they came', async () => {
+test('the frames of the sessions of a worker are processed in order of arrival', async () => {
   await scene.open();
   const [one = assert.fail(), ...others] = scene.sessions(4);
   const done: (string | null)[] = [];
@@ -99,7 +99,7 @@ test('the frames of the sessions of a worker are done in the order in which they
   assert.deepEqual(done, ['1.1', '2.1', '3.1', '4.1', '2.2', '3.2', '4.2']);
 });
 
-test('a worker comes to its event loop between frames, where collected native objects are freed', async () => {
+test('a worker returns to its event loop between frames, where collected native objects are freed', async () => {
   await scene.open();
   const session = scene.session();
   for (let frame = 0; frame < 50; frame++) await transcode(session);
@@ -107,7 +107,7 @@ test('a worker comes to its event loop between frames, where collected native ob
   assert.ok((await transcode(session)).rebuilds > 0);
 });
 
-test('a second frame of a session that still has one is a mistake, and so is one after its end', async () => {
+test('a second frame of a busy session is a programming error, and so is one after its end', async () => {
   await scene.open();
   const session = scene.session();
   const held = transcodeHeld(session);
@@ -121,7 +121,7 @@ test('a second frame of a session that still has one is a mistake, and so is one
   await assert.rejects(transcode(session), /none after its end/);
 });
 
-test('sessions that have sent nothing hold what was reserved for them: the one beyond the load is refused', async () => {
+test('sessions that have sent nothing keep their reservation: one beyond the load is refused', async () => {
   await scene.open();
   const [first = assert.fail()] = scene.sessions(8);
   scene.clock.advance(60_000);
@@ -134,7 +134,7 @@ test('sessions that have sent nothing hold what was reserved for them: the one b
   assert.equal(refusal(), null);
 });
 
-test('sessions that were measured to take less than reserved make room, and those that take more do not', async () => {
+test('sessions measured below their reservation make room, and those above it do not', async () => {
   await scene.open();
   const sessions = scene.sessions(8);
   await scene.send(sessions, 3, 25);
@@ -148,7 +148,7 @@ test('sessions that were measured to take less than reserved make room, and thos
   assert.equal(refusal(tiny), 'load');
 });
 
-test('a session is judged by what frames have cost lately', async () => {
+test('a session is estimated by the cost of recent frames', async () => {
   await scene.open();
   const session = scene.session();
   const half = { request: tenth.request, maxFps: tenth.maxFps * 5 };
@@ -159,7 +159,7 @@ test('a session is judged by what frames have cost lately', async () => {
   assert.equal(scene.pool.refusalOf(half), 'load');
 });
 
-test('a worker without sessions takes one that it can do alone, though above the load, and none that it cannot', async () => {
+test('a worker without sessions accepts one that it can do alone, though above the load, and none that it cannot', async () => {
   await scene.open({ loadMax: 0.05 });
 
   assert.equal(scene.pool.refusalOf({ request: tenth.request, maxFps: tenth.maxFps * 11 }), 'load');
@@ -179,7 +179,7 @@ test('a worker has no more sessions than the limit, and one that ends makes room
   assert.equal(scene.pool.refusalOf(tiny), null);
 });
 
-test('the room of each worker is told in calls like those that are carried, or like the usual one', async () => {
+test('the room of each worker is counted in calls like those carried, or like the usual one', async () => {
   await scene.open({ threads: 2 });
   const usual = { request: { width: 640, height: 480 }, maxFps: 15 };
   const [empty = assert.fail()] = scene.pool.workers();
@@ -192,7 +192,7 @@ test('the room of each worker is told in calls like those that are carried, or l
   );
 });
 
-test('a worker of which calls have taken a part has room for the rest of its time', async () => {
+test('a worker partly used by calls has room for the rest of its time', async () => {
   await scene.open();
   scene.sessions(3);
   const sounds = [soundSession(), soundSession()];
@@ -203,7 +203,7 @@ test('a worker of which calls have taken a part has room for the rest of its tim
   assert.equal(refusal(), 'load');
 });
 
-test('the load of each worker is what it measured over the last seconds', async () => {
+test('the load of each worker is measured over the last seconds', async () => {
   await scene.open({ threads: 2 });
   const [first = assert.fail()] = scene.sessions(2);
   await scene.send([first], 10, 125);
@@ -219,7 +219,7 @@ test('the load of each worker is what it measured over the last seconds', async 
 });
 
 for (const order of ['die', 'throw'] as const) {
-  test(`a worker that is told to ${order} over a frame loses it, and the session goes on with the next`, async () => {
+  test(`a worker made to ${order} over a frame loses it, and the session continues with the next`, async () => {
     await scene.open();
     const session = scene.session();
     const held = transcodeHeld(session);
@@ -228,12 +228,14 @@ for (const order of ['die', 'throw'] as const) {
 
     assert.deepEqual(await held, lostFrame);
     assert.match(textOf(await transcode(session)) ?? '', order === 'die' ? /^1\.1$/ : /^1\.2$/);
-    assert.deepEqual(scene.errors(), ['transcoding thread: failed; its tasks are lost']);
+    assert.deepEqual(scene.errors(), [
+      'transcoder: a thread or its task failed; the frames of that thread are lost',
+    ]);
     assert.deepEqual(scene.wedged, []);
   });
 }
 
-test('a worker that dies loses the frames of its sessions only, is said to have failed once, and counts them still', async () => {
+test('a worker that dies loses the frames of its sessions only, is logged once, and still counts them', async () => {
   await scene.open({ threads: 2, loadMax: 0.2 });
   const [one = assert.fail(), two = assert.fail(), three = assert.fail(), four = assert.fail()] =
     scene.sessions(4);
@@ -251,7 +253,7 @@ test('a worker that dies loses the frames of its sessions only, is said to have 
   assert.equal(refusal(), 'load');
 });
 
-test('when a worker cannot be replaced its frames are lost, nobody is taken, and the owner is told', async () => {
+test('when a worker cannot be replaced its frames are lost, sessions are refused, and the owner is notified', async () => {
   await scene.open();
   const session = scene.session();
   const held = transcodeHeld(session);
@@ -263,20 +265,22 @@ test('when a worker cannot be replaced its frames are lost, nobody is taken, and
   assert.deepEqual(await transcode(session), lostFrame);
   assert.deepEqual(await transcode(session), lostFrame);
   assert.equal(refusal(), 'engine');
-  scene.clock.advance(3 * threadLookMs);
-  assert.deepEqual(scene.wedged, ['1 of 1 transcoding threads hang or cannot be replaced']);
+  scene.clock.advance(3 * threadCheckMs);
+  assert.deepEqual(scene.wedged, [
+    'transcoder: 1 of 1 threads hang or cannot be replaced; the media process ends',
+  ]);
 });
 
-/** Looks at the workers for so long; each adds to the CPU time of their threads, as a test has it. */
+/** Checks the workers for this long; each check adds to the scripted CPU time of their threads. */
 function watch(ms: number): void {
-  for (let passed = 0; passed < ms; passed += threadLookMs) scene.clock.advance(threadLookMs);
+  for (let passed = 0; passed < ms; passed += threadCheckMs) scene.clock.advance(threadCheckMs);
 }
 
 function threadTime(): number {
   return scene.clock.monotonicMs();
 }
 
-test('a frame that takes its worker too long is overdue; other calls continue on a new worker', async () => {
+test("a frame that exceeds its worker's time is overdue; other calls continue on a new worker", async () => {
   await scene.open({ threadTime });
   const [offender = assert.fail(), beside = assert.fail()] = scene.sessions(2);
   assert.equal(textOf(await transcode(beside)), '2.1');
@@ -285,7 +289,7 @@ test('a frame that takes its worker too long is overdue; other calls continue on
   watch(taskTimeMsMax);
   assert.deepEqual(scene.errors(), []);
 
-  watch(threadLookMs);
+  watch(threadCheckMs);
 
   assert.deepEqual(await held, overdueFrame);
   assert.deepEqual(await behind, lostFrame);
@@ -296,11 +300,11 @@ test('a frame that takes its worker too long is overdue; other calls continue on
   scene.gate.order('go');
 });
 
-test('a packet of sound that takes its worker too long is overdue', async () => {
+test("a packet of sound that exceeds its worker's time is overdue", async () => {
   await scene.open({ threadTime });
-  const held = takeSound(soundSession(), { isHeld: true });
+  const held = transcodeSound(soundSession(), { isHeld: true });
   await scene.gate.untilHeld(1);
-  watch(taskTimeMsMax + threadLookMs);
+  watch(taskTimeMsMax + threadCheckMs);
 
   assert.deepEqual(await held, overdueSound);
   scene.gate.order('go');
@@ -324,7 +328,7 @@ const times: readonly (readonly [string, Parameters<TranscoderScene['open']>[0],
   ],
 ];
 for (const [what, options, ms] of times)
-  test(`a frame has its time ${what}, and is overdue behind it`, async () => {
+  test(`a frame has its time ${what}, and is overdue after it`, async () => {
     await scene.open(options);
     const held = transcodeHeld(scene.session());
     await scene.gate.untilHeld(1);
@@ -334,13 +338,13 @@ for (const [what, options, ms] of times)
 
     const longer = transcodeHeld(scene.session());
     await scene.gate.untilHeld(2);
-    watch(ms + threadLookMs);
+    watch(ms + threadCheckMs);
     assert.deepEqual(await longer, overdueFrame);
     assert.deepEqual(scene.wedged, []);
     scene.gate.order('go');
   });
 
-test('frames that follow each other on a busy worker are not counted together', async () => {
+test('consecutive frames on a busy worker are not counted together', async () => {
   await scene.open({ threadTime });
   const sessions = scene.sessions(8);
   const held = sessions.map(transcodeHeld);
@@ -352,18 +356,18 @@ test('frames that follow each other on a busy worker are not counted together', 
   }
 });
 
-/** Makes a new worker busy with its first frame too long. */
+/** Keeps a new worker busy with its first frame for too long. */
 async function abandonOne(number: number): Promise<void> {
   const session = scene.session();
   await transcode(session);
   const held = transcodeHeld(session);
   await scene.gate.untilHeld(number);
-  watch(taskTimeMsMax + threadLookMs);
+  watch(taskTimeMsMax + threadCheckMs);
   await held;
   session.close();
 }
 
-test('abandoned workers end when their tasks do; only more at once than may be need a new process', async () => {
+test('abandoned workers end with their tasks; only too many at once need a new process', async () => {
   await scene.open({ threadTime });
   for (let number = 1; number <= abandonedWorkersMax; number++) await abandonOne(number);
   assert.deepEqual(scene.wedged, []);
@@ -378,20 +382,22 @@ test('abandoned workers end when their tasks do; only more at once than may be n
   await transcode(last);
   const held = transcodeHeld(last);
   await scene.gate.untilHeld(2 * abandonedWorkersMax + 1);
-  watch(taskTimeMsMax + 2 * threadLookMs);
+  watch(taskTimeMsMax + 2 * threadCheckMs);
 
-  assert.deepEqual(scene.wedged, ['1 of 1 transcoding threads hang or cannot be replaced']);
+  assert.deepEqual(scene.wedged, [
+    'transcoder: 1 of 1 threads hang or cannot be replaced; the media process ends',
+  ]);
   assert.equal(refusal(), 'engine');
   scene.gate.order('go');
   await held;
 });
 
-test('closing does not wait for a worker that was abandoned', async () => {
+test('closing does not wait for an abandoned worker', async () => {
   await scene.open({ threadTime });
   await abandonOne(1);
   await scene.pool.close();
 
-  assert.deepEqual(scene.errors(), ['transcoding thread: did not stop; ends with its process']);
+  assert.deepEqual(scene.errors(), ['transcoder: a thread did not stop in time; it ends with its process']);
   scene.gate.order('go');
 });
 
@@ -401,7 +407,7 @@ test('a worker that answers now and then does not hang', async () => {
   const held = sessions.map(transcodeHeld);
   for (let frame = 1; frame <= sessions.length; frame++) {
     await scene.gate.untilHeld(frame);
-    watch(workerSilenceMsMax - threadLookMs);
+    watch(workerSilenceMsMax - threadCheckMs);
     scene.gate.order('go');
     await held[frame - 1];
   }
@@ -409,7 +415,7 @@ test('a worker that answers now and then does not hang', async () => {
   assert.deepEqual(scene.wedged, []);
 });
 
-test('closing a session lets its frame end, and then frees what it has', async () => {
+test('closing a session waits for its frame, and then frees its objects', async () => {
   await scene.open();
   const session = scene.session();
   const held = transcodeHeld(session);
@@ -421,7 +427,7 @@ test('closing a session lets its frame end, and then frees what it has', async (
   assert.deepEqual(await sessionsByThread(), [0]);
 });
 
-test('closing waits for what the workers still do, and takes nothing more', async () => {
+test('closing waits for pending tasks, and accepts no more', async () => {
   await scene.open();
   const [one = assert.fail(), two = assert.fail()] = scene.sessions(2);
   const held = transcodeHeld(one);
@@ -438,7 +444,7 @@ test('closing waits for what the workers still do, and takes nothing more', asyn
   one.close();
 });
 
-test('closing waits no longer than the limit for a worker that does not come to an end', async () => {
+test('closing waits no longer than the limit for a worker that does not end', async () => {
   await scene.open();
   const held = transcodeHeld(scene.session());
   await scene.gate.untilHeld(1);
@@ -447,12 +453,12 @@ test('closing waits no longer than the limit for a worker that does not come to 
 
   await closed;
 
-  assert.deepEqual(scene.errors(), ['transcoding thread: did not stop; ends with its process']);
+  assert.deepEqual(scene.errors(), ['transcoder: a thread did not stop in time; it ends with its process']);
   scene.gate.order('go');
   assert.equal(textOf(await held), '1.1');
 });
 
-test('without an engine everybody is refused for it, and the log says once why', async () => {
+test('without an engine every session is refused for it, and the log says once why', async () => {
   process.env[noEngineVariable] = '1';
   await scene.open({ threads: 2 });
 
@@ -471,13 +477,15 @@ test('a worker that cannot be loaded is no engine either', async () => {
   await scene.open();
 
   assert.equal(refusal(), 'engine');
-  assert.match(scene.log.lines.at(-1)?.message ?? '', /a transcoding thread did not start from file:/);
+  assert.match(scene.log.lines.at(-1)?.message ?? '', /transcoder: a thread did not start from file:/);
   assert.deepEqual(scene.wedged, []);
 });
 
-function takeSound(transcoder: SoundTranscoder, script: FrameScript = {}): Promise<SoundResult> {
+function transcodeSound(transcoder: SoundTranscoder, script: FrameScript = {}): Promise<SoundResult> {
   const payload = new TextEncoder().encode(JSON.stringify(script));
-  return transcoder.take({ format: 'alaw', timestampMs: 0, payload }, mono, [{ format: 'opus', ...mono }]);
+  return transcoder.transcode({ format: 'alaw', timestampMs: 0, payload }, mono, [
+    { format: 'opus', ...mono },
+  ]);
 }
 
 function soundSession(): SoundTranscoder {
@@ -485,26 +493,26 @@ function soundSession(): SoundTranscoder {
   return opened.ok ? opened.value : assert.fail(opened.error);
 }
 
-test('packets of sound that a worker had when it died are lost, and the next one is taken by a new worker', async () => {
+test('packets of a worker that died are lost, and a new worker transcodes the next one', async () => {
   await scene.open();
   const session = soundSession();
-  await takeSound(session);
-  const lost = takeSound(session, { isHeld: true });
+  await transcodeSound(session);
+  const lost = transcodeSound(session, { isHeld: true });
   await scene.gate.untilHeld(1);
   scene.gate.order('die');
 
   assert.deepEqual(await lost, lostSound);
-  const { packets } = await takeSound(session);
+  const { packets } = await transcodeSound(session);
   assert.equal(Buffer.from(packets[0]?.[0]?.payload ?? []).toString(), '1.1');
 });
 
-test('sound is admitted by what it is measured to transcode, and refused where no worker has room or an engine', async () => {
+test('sound is admitted by its measured load, and refused without room or an engine', async () => {
   await scene.open();
   assert.deepEqual(scene.pool.soundEncoders, ['alaw', 'opus']);
   const [session] = [soundSession(), scene.sessions(8)];
   assert.equal(refusal(tenth), 'load');
   for (let second = 0; second < loadWindowMs / 1000; second++) {
-    await takeSound(session, { workMs: 60 });
+    await transcodeSound(session, { workMs: 60 });
     scene.clock.advance(1000);
   }
   assert.deepEqual(scene.pool.openSound(), fail('load'));

@@ -5,7 +5,7 @@ import { TranscoderPool } from '../../../../src/media/transcoding/transcoder-poo
 import { FakeLog } from '../../../support/fakes.ts';
 
 const need = { request: { width: 640, height: 480 }, maxFps: 15 };
-/** A real thread with the real engine; the test is skipped where there is none. */
+/** A real thread with the real engine; skipped without one. */
 async function open(context: TestContext): Promise<TranscoderPool | null> {
   const log = new FakeLog();
   const pool = await TranscoderPool.open({
@@ -26,7 +26,7 @@ async function open(context: TestContext): Promise<TranscoderPool | null> {
 
 const nothingNative = { packets: 0, frames: 0, codecContexts: 0, graphs: 0, resamplers: 0, inputs: 0 };
 
-test('a worker makes Opus of A-law, and the end of the session leaves nothing native behind', async (context) => {
+test('a worker makes Opus of A-law, and the end of the session leaves no native object', async (context) => {
   const pool = await open(context);
   if (pool === null) return;
   const opened = pool.openSound();
@@ -34,7 +34,7 @@ test('a worker makes Opus of A-law, and the end of the session leaves nothing na
   const payload = new Uint8Array(320).fill(0xd5);
   const opus = { format: 'opus', rate: 48_000, channels: 1 } as const;
 
-  const { packets } = await transcoder.take(
+  const { packets } = await transcoder.transcode(
     { format: 'alaw', timestampMs: 7, payload },
     { rate: 8000, channels: 1 },
     [opus],

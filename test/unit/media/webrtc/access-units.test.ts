@@ -1,6 +1,6 @@
 /**
- * Access units from packets that a test writes by hand: whatever the markers, a picture comes once and whole, or not at all.
- * Source: RFC 6184, 5.1, 5.7.1 and 5.8; RFC 3550, 5.1; ITU-T H.264, 7.4.1.2.3.
+ * Access units from hand-written packets: whatever the markers, a picture comes once and whole, or not at all. Source: RFC 6184, 5.1,
+ * 5.7.1 and 5.8; RFC 3550, 5.1; ITU-T H.264, 7.4.1.2.3.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ test('the last picture before a pause is delivered: soon if it is marked, later 
   }
 });
 
-/** One slice a picture, each marked, until the source's markers are believed. */
+/** One slice per picture, each marked, until the source's markers are trusted. */
 function proveMarkers(scene: IncomingScene): number {
   for (let index = 0; index < rtcMarkedUnitsMin; index += 1)
     scene.send(index === 0 ? '6588' : '419a', { timestamp: index * intervalTicks, marker: true });
@@ -51,7 +51,7 @@ test('once the markers of a source have proved right, a marked picture waits for
   proveMarkers(new IncomingScene());
 });
 
-test('a picture that goes on behind a marker that was believed is one picture, and the source is not believed again', () => {
+test('a picture that continues after a trusted marker is one picture, and the source is not trusted again', () => {
   const scene = new IncomingScene();
   const last = proveMarkers(scene);
   scene.send('4142', { timestamp: last, marker: true });
@@ -116,7 +116,7 @@ test('a picture that comes long after its parameter sets has them, under the sam
   assert.deepEqual(scene.video, [`${unitOf(sps, pps, '6588')} key`]);
 });
 
-test('units that stand behind the slices under the timestamp of the picture before begin the next one', () => {
+test('units after the slices under the timestamp of the previous picture begin the next one', () => {
   for (const isProved of [false, true]) {
     const scene = new IncomingScene();
     const timestamp = isProved ? proveMarkers(scene) + intervalTicks : 0;
@@ -131,7 +131,7 @@ test('units that stand behind the slices under the timestamp of the picture befo
   }
 });
 
-test('parameter sets of a picture that is lost come with the next one', () => {
+test('parameter sets of a lost picture come with the next one', () => {
   const scene = new IncomingScene();
   for (const nal of [sps, pps]) scene.send(nal, { timestamp: 0 });
   scene.send('7c8588', { timestamp: 1 });
@@ -143,7 +143,7 @@ test('parameter sets of a picture that is lost come with the next one', () => {
   assert.deepEqual(scene.video, [`${unitOf(sps, pps, '6588')} key`]);
 });
 
-test('what is kept without a picture is bounded: the newest stays', () => {
+test('units kept without a picture are bounded: the newest stay', () => {
   const scene = new IncomingScene();
   const half = rtcLeadingBytesMax / 2;
   for (let index = 0; index < 10; index += 1) {
@@ -161,7 +161,7 @@ test('what is kept without a picture is bounded: the newest stays', () => {
   assert(unit.includes('0a0a') && !unit.includes('0101'));
 });
 
-test('a packet lost behind a marker that is not the last takes its picture with it', () => {
+test('a packet lost after a marker that is not the last takes its picture with it', () => {
   const scene = new IncomingScene();
   const [first = '', , third = ''] = keySlices;
   scene.send(first, { timestamp: 0, marker: true });
@@ -173,7 +173,7 @@ test('a packet lost behind a marker that is not the last takes its picture with 
   assert.deepEqual(scene.video, [`${unitOf('6599')} key`]);
 });
 
-test('of a loss between two pictures the marked one before is whole, and the one behind is not shown', () => {
+test('a loss between two pictures leaves the marked one before it whole, and hides the one after it', () => {
   const scene = new IncomingScene();
   scene.send('6588', { timestamp: 0, marker: true });
   scene.skip();
@@ -205,7 +205,7 @@ test('padding alone changes nothing: no unit ends, and no marker is refuted', ()
   assert.equal(scene.pictureLosses, 0);
 });
 
-test('packets of a payload type that was not agreed, as retransmissions have, are no part of a unit', () => {
+test('packets of a payload type that was not agreed, such as retransmissions, are no part of a unit', () => {
   const scene = new IncomingScene();
   scene.send('6588', { timestamp: 0, marker: true });
   scene.push(scene.packet('00016542', { timestamp: 0, payloadType: 97, ssrc: 2, sequence: 9 }));
@@ -214,7 +214,7 @@ test('packets of a payload type that was not agreed, as retransmissions have, ar
   assert.deepEqual(scene.video, [`${unitOf('6588')} key`, unitOf('419a')]);
 });
 
-test('a unit that never ends is dropped beyond its time, and costs one request in 500 ms', () => {
+test('a unit that never ends is dropped after its time, and costs one request in 500 ms', () => {
   const scene = new IncomingScene();
   const seconds = 20;
   for (let ms = 0; ms < seconds * 1000; ms += 40) {

@@ -1,6 +1,6 @@
 /**
- * Clients that send as much as they may of what costs most: the work that it makes is bounded, and another client is served
- * as before. Time is driven; the work is counted.
+ * Clients that send the maximum of the most expensive input: their work is bounded, and another client is served as before. Time is
+ * driven; the work is counted.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ import { DrivenClock } from '../../../support/driven-clock.ts';
 import { bothWays } from '../../../support/incoming-scene.ts';
 import { KeptOwner } from '../../../support/kept-rtc-owner.ts';
 
-/** Counts the packets of RTCP that are read. */
+/** Counts the RTCP packets that are read. */
 class CountedFeedback extends SharedFeedback {
   read = 0;
 
@@ -52,12 +52,12 @@ class Peer {
     });
   }
 
-  /** The number of the packet of video that was sent last. */
+  /** Number of the last video packet sent. */
   get sequence(): number {
     return decodeRtp(this.video.at(-1) ?? Buffer.alloc(0))?.sequence ?? 0;
   }
 
-  /** The latest `count` packets of video, 17 a message, as many messages as a packet has room for. */
+  /** The latest `count` video packets, 17 per message, in as many messages as fit into a packet. */
   nackOfLast(count: number): Buffer {
     const { sequence } = this;
     const messages: Buffer[] = [];
@@ -85,7 +85,7 @@ const perTick = rtcClientRatesMax.packets.perSecond / 50;
 const nothing = (): void => undefined;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** An attacker that sends at its whole allowance, and another client, which misses a packet each second. */
+/** An attacker that sends at its full rate, and another client, which misses a packet each second. */
 async function flood(make: (attacker: Peer, index: number) => Buffer) {
   const clock = new DrivenClock();
   const shared = new CountedFeedback(clock.monotonicMs());
@@ -98,10 +98,10 @@ async function flood(make: (attacker: Peer, index: number) => Buffer) {
       if (tick % 5 === 0) streams.sendVideo(picture, tick * 20, nothing);
     }
     if (tick % 5 === 0) firstBytes += picture.length;
-    for (let i = 0; i < perTick; i += 1) attacker.streams.take(make(attacker, i));
+    for (let i = 0; i < perTick; i += 1) attacker.streams.receive(make(attacker, i));
     if (tick % 50 === 49) {
       const before = other.video.length;
-      other.streams.take(other.nackOfLast(1));
+      other.streams.receive(other.nackOfLast(1));
       otherResent += other.video.length - before;
     }
     clock.advance(20);
@@ -118,14 +118,14 @@ async function flood(make: (attacker: Peer, index: number) => Buffer) {
   return { attacker, other, firstBytes };
 }
 
-test('a flood of NACKs costs a share of what is sent, and another client is served as before', async () => {
+test('a flood of NACKs costs a share of the data sent, and another client is served as before', async () => {
   const { attacker, other, firstBytes } = await flood((peer) => peer.nackOfLast(240));
   const extra = bytesOf(attacker.video) - bytesOf(other.video);
   const max = rtcResendBytesBurstMax + firstBytes * rtcResendShare * 1.1;
   assert(extra > rtcResendBytesBurstMax / 2 && extra < max, `${extra} bytes were sent again, at most ${max}`);
 });
 
-test('a flood of NACKs for what is not kept makes nothing be sent', async () => {
+test('a flood of NACKs for packets that are not kept sends nothing', async () => {
   const { attacker, other } = await flood(({ streams, sequence }) =>
     encodeNack(
       1,
@@ -136,7 +136,7 @@ test('a flood of NACKs for what is not kept makes nothing be sent', async () => 
   assert(bytesOf(attacker.video) <= bytesOf(other.video));
 });
 
-test('a flood of lost pictures asks for one key frame each time that is due', async () => {
+test('a flood of lost pictures requests one key frame each time that is due', async () => {
   const { attacker } = await flood(({ streams }) =>
     Buffer.concat(Array.from({ length: 100 }, () => encodePictureLost(1, streams.ssrcs.video))),
   );
@@ -144,7 +144,7 @@ test('a flood of lost pictures asks for one key frame each time that is due', as
   assert(wanted >= seconds && wanted <= (seconds * 1000) / keyFrameAskMsMin + 1, `${wanted} key frames`);
 });
 
-test('a flood of bitrates is told no oftener than packets of feedback are read', async () => {
+test('a flood of bitrates is reported no more often than feedback packets are read', async () => {
   const { attacker } = await flood(({ streams }, index) =>
     encodeBitrateMax(1, streams.ssrcs.video, index % 2 === 0 ? 100_000 : 1_000_000),
   );
@@ -153,11 +153,11 @@ test('a flood of bitrates is told no oftener than packets of feedback are read',
   );
 });
 
-test('a client that lost a picture again before that is due is heard when it is', () => {
+test('an early second report of a lost picture has its effect when it is due', () => {
   const clock = new DrivenClock();
   const { streams, owner } = new Peer(clock, new SharedFeedback(0));
-  streams.take(encodePictureLost(1, streams.ssrcs.video));
-  streams.take(encodePictureLost(1, streams.ssrcs.video));
+  streams.receive(encodePictureLost(1, streams.ssrcs.video));
+  streams.receive(encodePictureLost(1, streams.ssrcs.video));
   assert.deepEqual(owner.lines, ['key frame wanted']);
   clock.advance(keyFrameAskMsMin);
   streams.tick(clock.monotonicMs());
@@ -165,18 +165,18 @@ test('a client that lost a picture again before that is due is heard when it is'
   assert.deepEqual(owner.lines, ['key frame wanted', 'key frame wanted']);
 });
 
-test('a packet that is asked for again at once is sent once, and again when an answer could have come', () => {
+test('a packet that is requested again at once is sent once, and again when an answer could have arrived', () => {
   const clock = new DrivenClock();
   const peer = new Peer(clock, new SharedFeedback(0));
   peer.streams.sendVideo(Buffer.from('0000000165aa', 'hex'), 0, nothing);
-  for (let i = 0; i < 5; i += 1) peer.streams.take(peer.nackOfLast(1));
+  for (let i = 0; i < 5; i += 1) peer.streams.receive(peer.nackOfLast(1));
   assert.equal(peer.video.length, 2);
   clock.advance(rtcResendMsMin);
-  peer.streams.take(peer.nackOfLast(1));
+  peer.streams.receive(peer.nackOfLast(1));
   assert.equal(peer.video.length, 3);
 });
 
-test('all clients together are sent so much again, and read so much of in a turn', () => {
+test('all clients together have bounded retransmissions, and bounded reads per turn', () => {
   const shared = new SharedFeedback(0);
   let bytes = 0;
   for (let client = 0; client < 100; client += 1) {
@@ -203,7 +203,7 @@ test('gaps in a stream cost no more than the packets that may be missing', () =>
     const packet = at((i * 500) & 0xffff);
     assert(packet !== null);
     window.push(packet, 0);
-    // Each packet that is waited for is asked for once.
+    // Each awaited packet is requested once.
     missing += window.ask(1000).length;
   }
   assert(missing > 0 && missing <= rtcMissingRateMax.burst, `${missing} packets`);

@@ -1,4 +1,4 @@
-/** One source at a time for each stream of a client, and the requests for key frames that it costs. Source: RFC 3550, 6.6, 8 and A.1. */
+/** One source at a time for each stream of a client, and the key frame requests that it costs. Source: RFC 3550, 6.6, 8 and A.1. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyFrameAskMsMin } from '../../../../src/model/limits.ts';
@@ -13,7 +13,7 @@ import { IncomingScene } from '../../../support/incoming-scene.ts';
 const [first, second] = [0x1111_1111, 0x2222_2222];
 const shown = (nal: string, isKey = false): string => `video 00000001${nal}${isKey ? ' key' : ''}`;
 
-/** BYE by hand, RFC 3550, 6.6: behind an empty report. */
+/** A hand-written BYE (RFC 3550, 6.6) after an empty report. */
 function bye(...ssrcs: number[]): Buffer {
   const bytes = Buffer.alloc(4 + ssrcs.length * 4);
   bytes[0] = 0x80 | ssrcs.length;
@@ -23,7 +23,7 @@ function bye(...ssrcs: number[]): Buffer {
   return Buffer.concat([encodeReceiverReport({ ssrc: ssrcs[0] ?? 1, blocks: [] }), bytes]);
 }
 
-/** Streams of several sources, each with a sequence and a time of its own, a picture each 40 ms. */
+/** Streams of several sources, each with its own sequence and time, a picture every 40 ms. */
 class Sources {
   readonly scene = new IncomingScene();
   readonly #counts = new Map<number, number>();
@@ -43,7 +43,7 @@ class Sources {
     this.scene.send(nal, { ssrc, sequence, timestamp: index * 3600 + ssrc, marker: true });
   }
 
-  /** By source: the pictures that were delivered. */
+  /** The delivered pictures, by source. */
   get delivered(): readonly string[] {
     return this.scene.video.map((line) => /9a([0-9a-f]{8})/.exec(line)?.[1] ?? '');
   }
@@ -52,7 +52,7 @@ class Sources {
 const hex = (ssrc: number): string => ssrc.toString(16).padStart(8, '0');
 const firstIsKey = (index: number): boolean => index === 0;
 
-test('of sources that send beside each other one is delivered, the first, and none is asked for anything', () => {
+test('the first of concurrent sources is delivered, and none is asked for anything', () => {
   const sources = new Sources();
   sources.flow(100, [first, second, 3], firstIsKey);
   sources.scene.pass(rtcUnitSilenceMs);
@@ -61,7 +61,7 @@ test('of sources that send beside each other one is delivered, the first, and no
   assert.equal(sources.scene.pictureLosses, 0);
 });
 
-test('another source takes over at once behind a BYE, with its key frame, and the last picture before is delivered', () => {
+test('another source takes over at once after a BYE, with its key frame, and the last picture before is delivered', () => {
   const sources = new Sources();
   sources.flow(3, [first], firstIsKey);
   sources.scene.push(bye(first));
@@ -71,7 +71,7 @@ test('another source takes over at once behind a BYE, with its key frame, and th
   assert.equal(sources.scene.pictureLosses, 0);
 });
 
-test('a BYE of another source, or one that is cut short, changes nothing', () => {
+test('a BYE of another source, or a truncated one, changes nothing', () => {
   const sources = new Sources();
   sources.flow(3, [first], firstIsKey);
   for (const packet of [bye(3), bye(first).subarray(0, 12)]) sources.scene.push(packet);
@@ -112,7 +112,7 @@ test('a source that is joined in the middle of a key frame delivers none of it',
   assert.equal(scene.pictureLosses, 2, 'at its beginning, and when its first unit ended');
 });
 
-test('a source for each packet begins a stream as often as the limit allows, and costs a request in 500 ms at most', () => {
+test('a source for each packet begins a stream as often as the limit permits, and costs a request in 500 ms at most', () => {
   const { scene } = new Sources();
   for (let ssrc = 1; ssrc <= 6000; ssrc += 1) {
     scene.push(bye(ssrc - 1));
@@ -146,7 +146,7 @@ test('sources that are silent by turns replace each other once a second at most'
   );
 });
 
-test('of sound one source is delivered as well, and another one behind a BYE or a second of silence', () => {
+test('sound has one source as well, and another one after a BYE or a second of silence', () => {
   const scene = new IncomingScene();
   const sound = (ssrc: number, index: number): void =>
     scene.send(`f8${ssrc.toString(16)}`, { payloadType: 111, ssrc, sequence: index, timestamp: index * 960 });
@@ -188,7 +188,7 @@ test('two encoders under one source, far apart in their numbers, deliver one of 
   assert.equal(scene.pictureLosses, 0);
 });
 
-test('an encoder that begins again under its source and other numbers is followed from its second packet on', () => {
+test('an encoder that restarts under its source with other numbers is followed from its second packet on', () => {
   const scene = new IncomingScene();
   scene.send('6588', { sequence: 100, timestamp: 0, marker: true });
   for (const [index, nal] of ['6599', '419a', '6599', '419b'].entries())
@@ -197,8 +197,8 @@ test('an encoder that begins again under its source and other numbers is followe
   assert.deepEqual(scene.video, [shown('6588', true), shown('6599', true), shown('419b')]);
 });
 
-/** Bursts of loss, requests of the relay, sources that change and pictures that are broken, all at once. */
-test('whatever asks for key frames, a client is asked once in 500 ms, and at the end of them if one is still wanted', () => {
+/** Bursts of loss, requests of the relay, source changes and broken pictures, all at once. */
+test('whatever the causes, a client is asked for a key frame once in 500 ms, and at the end if one is still wanted', () => {
   const scene = new IncomingScene();
   for (let index = 0; index < 500; index += 1) {
     const ssrc = 1 + Math.floor(index / 60);
@@ -217,7 +217,7 @@ test('whatever asks for key frames, a client is asked once in 500 ms, and at the
   );
 });
 
-test('a request that came too soon is sent when it is due, and not at all when a key frame came before', () => {
+test('an early request is sent when it is due, and not at all when a key frame came before', () => {
   for (const comesKey of [false, true]) {
     const scene = new IncomingScene();
     scene.send('6588', { timestamp: 0, marker: true });

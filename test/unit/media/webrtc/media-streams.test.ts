@@ -1,4 +1,4 @@
-/** Streams of a peer, one end against the other over a wire that a test cuts: order, loss, feedback, reports and pace. */
+/** Streams of a peer, two ends over a wire that a test cuts: order, loss, feedback, reports and pace. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SharedFeedback } from '../../../../src/media/webrtc/feedback-allowance.ts';
@@ -17,7 +17,7 @@ const later = unit(0x41, 3);
 const shown = (bytes: Buffer, isKey = false): string =>
   `video ${bytes.toString('hex')}${isKey ? ' key' : ''}`;
 
-/** Two ends that hear each other at once; `drops` says which packets of the first get lost. */
+/** Two ends with an immediate wire; `drops` selects the packets of the first that get lost. */
 function twoEnds(drops: (packet: Buffer) => boolean = () => false) {
   const clock = new DrivenClock();
   const owners = [new KeptOwner(), new KeptOwner()] as const;
@@ -33,11 +33,11 @@ function twoEnds(drops: (packet: Buffer) => boolean = () => false) {
     });
   const server: MediaStreams = make(0, (packet) => {
     sent.push(packet);
-    if (!drops(packet)) client.take(packet);
+    if (!drops(packet)) client.receive(packet);
   });
   const client: MediaStreams = make(1, (packet) => {
     answered.push(packet);
-    server.take(packet);
+    server.receive(packet);
   });
   const pass = (ms: number): void => {
     for (let i = 0; i < ms; i += 20) {
@@ -59,7 +59,7 @@ function twoEnds(drops: (packet: Buffer) => boolean = () => false) {
 
 const nothing = (): void => undefined;
 
-test('pictures and sound come as they were sent', () => {
+test('pictures and sound arrive as they were sent', () => {
   const { server, pass, told } = twoEnds();
   server.sendVideo(key, 1000, nothing);
   server.sendAudio(Buffer.from('f801', 'hex'), 1000);
@@ -68,7 +68,7 @@ test('pictures and sound come as they were sent', () => {
   assert.deepEqual(told[1], ['audio opus f801', shown(key, true), shown(later)]);
 });
 
-test('a picture is sent under one timestamp with a marker on its last packet alone, behind its parameter sets', () => {
+test('a picture is sent under one timestamp with a marker on its last packet only, after its parameter sets', () => {
   const { server, sent, pass } = twoEnds();
   let isSent = false;
   server.sendVideo(unit(0x67, 3), 900, () => (isSent = true));
@@ -88,7 +88,7 @@ test('a picture is sent under one timestamp with a marker on its last packet alo
   assert.equal(Buffer.from(first?.payload ?? []).toString('hex'), '78000467aaaaaa000468aaaaaa');
 });
 
-test('a packet that is lost once is asked for and sent again, and nothing is missing', () => {
+test('a packet that is lost once is requested and sent again, and nothing is missing', () => {
   let losses = 1;
   const { server, pass, told } = twoEnds(
     (packet) => !isRtcp(packet) && packet[4] !== undefined && isSecond(packet) && losses-- > 0,
@@ -109,7 +109,7 @@ function isSecond(packet: Buffer): boolean {
   return (payload[0] ?? 0) % 32 === 28 && ((payload[1] ?? 0) & 0xc0) === 0;
 }
 
-test('a packet that stays lost takes its picture with it, and those behind it up to the key frame that is asked for', () => {
+test('a packet that stays lost takes its picture with it, and later ones up to the requested key frame', () => {
   const { server, pass, told, sent } = twoEnds((packet) => !isRtcp(packet) && isSecond(packet));
   server.sendVideo(key, 0, nothing);
   server.sendVideo(unit(0x41, 3000), 66, nothing);
@@ -124,7 +124,7 @@ test('a packet that stays lost takes its picture with it, and those behind it up
   assert.deepEqual(told[1].at(-1), shown(key, true));
 });
 
-test('both sides report each second what came, and a client is told its limit', () => {
+test('both sides send reports each second, and a client receives its limit', () => {
   let dropped = 0;
   const { server, sent, answered, pass } = twoEnds((packet) => !isRtcp(packet) && dropped++ % 4 === 3);
   for (let i = 0; i < 48; i += 1) {
@@ -144,12 +144,12 @@ test('both sides report each second what came, and a client is told its limit', 
   );
 });
 
-test('what a client takes is told when it says so, and when its reports show loss', () => {
+test('the bit rate that a client can receive is reported from its REMB, and when its reports show loss', () => {
   const { server, pass, told } = twoEnds();
   const { video } = server.ssrcs;
-  server.take(encodeBitrateMax(1, video, 400_000));
-  server.take(encodeBitrateMax(1, video, 410_000));
-  server.take(encodeBitrateMax(1, video + 1, 100_000));
+  server.receive(encodeBitrateMax(1, video, 400_000));
+  server.receive(encodeBitrateMax(1, video, 410_000));
+  server.receive(encodeBitrateMax(1, video + 1, 100_000));
   assert.deepEqual(told[0], ['bitrate 400000']);
   server.sendVideo(unit(0x65, 25_000), 0, nothing);
   pass(1000);
@@ -163,12 +163,12 @@ test('what a client takes is told when it says so, and when its reports show los
     lastReport: 0,
     sinceLastReport: 0,
   };
-  server.take(encodeReceiverReport({ ssrc: 1, blocks: [block] }));
+  server.receive(encodeReceiverReport({ ssrc: 1, blocks: [block] }));
   const [rate = 0] = told[0].map((line) => Number(/^bitrate (\d+)$/.exec(line)?.[1]));
   assert(rate > 140_000 && rate < 170_000, `three quarters of the 200 kbit/s that were sent: ${rate}`);
 });
 
-test('a large picture leaves at a pace, and the next one may come when the last packet has left', () => {
+test('a large picture is paced, and the next one may come after its last packet', () => {
   const { server, sent, pass } = twoEnds(() => true);
   let isSent = false;
   server.sendVideo(unit(0x65, 200_000), 0, () => (isSent = true));
@@ -181,7 +181,7 @@ test('a large picture leaves at a pace, and the next one may come when the last 
   assert(sent.filter((packet) => !isRtcp(packet)).length > 180);
 });
 
-/** Pictures that come later than the sound of the same moment, for some seconds; by how much they are said to be later at last. */
+/** Pictures that come later than the sound of the same moment, for some seconds; returns their final delay. */
 function lateness(lateMs: number): number {
   const { server, pass, timesMs } = twoEnds();
   for (let atMs = 0; atMs < 4000 + lateMs; atMs += 20) {
@@ -192,7 +192,7 @@ function lateness(lateMs: number): number {
   return timesMs.video + lateMs - timesMs.audio;
 }
 
-test('pictures that come later than their sound are moved to it by the reports, unless the clocks have nothing in common', () => {
+test('pictures that come later than their sound are shifted to it by the reports, unless the clocks have nothing in common', () => {
   assert.deepEqual([0, 300, 1500].map(lateness), [0, 0, 1500]);
 });
 
@@ -206,7 +206,7 @@ test('times of frames have 32 bits, however long the process has run', () => {
   assert.equal(timesMs.audio, 20);
 });
 
-test('a peer that is closed lets go of the picture on its way', () => {
+test('a closed peer releases the picture in flight', () => {
   const { server } = twoEnds();
   let isSent = false;
   server.sendVideo(unit(0x65, 200_000), 0, () => (isSent = true));

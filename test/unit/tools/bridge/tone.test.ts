@@ -24,7 +24,7 @@ for (const shape of shapes)
       const samples = Array.from({ length: 25 }, (_, n) => {
         const payload = new Uint8Array(tone.value.packetAt(n * 20) ?? assert.fail('there is a packet'));
         const packet = { format: shape.format, timestampMs: n * 20, payload };
-        return decoder.take(packet, shape, [target]).packets[0] ?? [];
+        return decoder.transcode(packet, shape, [target]).packets[0] ?? [];
       }).flatMap((made) => made.flatMap(({ payload }) => Array.from(new Int16Array(payload.buffer))));
       tone.value.close();
       decoder.close();
