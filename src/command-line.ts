@@ -1,13 +1,13 @@
-/** The command line: `reveille <command>`. Exit codes: 0, 1 failed, 2 usage. Source: running.md, Command line. */
+/** The command line: `reveille <command>`. Exit codes: 0 done, 1 failed, 2 usage. Source: running.md, Command line. */
 import { interruptUnread } from './cli/shell/command-context.ts';
 import { asksForJson } from './cli/shell/output.ts';
 import { describeFailure } from './cli/shell/failure-report.ts';
 import { buildProgram } from './program.ts';
 import { showableLines } from './lib/showable-text.ts';
 
-// Without a listener, Node opens its inspector: anybody on this machine could then read every secret in memory.
+// Without a listener, SIGUSR1 opens Node's inspector, by which any local user could read every secret in memory.
 process.on('SIGUSR1', () => undefined);
-// The reader of a pipe may have seen enough, and a terminal may be closed: that is no failure of ours.
+// A closed pipe or terminal is not an error of this program.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
   if (!interruptUnread()) process.exit(0);

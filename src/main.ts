@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The entry of `reveille <command>`. An older Node cannot read the modules of the commands, so it is refused before they are read. */
+/** The entry of `reveille <command>`. It checks the version of Node first, since an older one cannot parse the modules of the commands. */
 import { findNodeSupport, supportedNodes } from './lib/package-version.ts';
 
 const { node } = process.versions;

@@ -1,4 +1,4 @@
-/** The program: all commands, and the options that every one of them takes. */
+/** The program: all commands, and the options common to all. */
 import { Command } from 'commander';
 import { readVersion } from './lib/package-version.ts';
 import { collect } from './cli/shell/option-values.ts';
@@ -7,27 +7,24 @@ import { examples, newCommand, inContext, type CommandContext } from './cli/shel
 
 type AddCommand = (program: Command) => void;
 
-/** One line in the overview, of so many characters at most that two lie side by side, and the module. */
+/** A line of the overview, short enough for two columns, and the command's module. */
 type Listed = readonly [gloss: string, find: () => Promise<AddCommand>];
 
 /**
- * Each command's module is read when it is asked for: all of them together take longer to read than most commands to run.
- * In the order of the overview: half of the groups beside the other half.
+ * Modules are loaded on demand: loading all takes longer than most commands run. The order is that of the overview, whose columns
+ * each show half of the groups.
  */
 const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
   Run: {
     serve: ['run the server', async () => (await import('./cli/serve/serve-command.ts')).addServeCommand],
-    init: ['settings and first key', async () => (await import('./cli/init/init-command.ts')).addInitCommand],
-    edge: [
-      'sleep sockets for a core',
-      async () => (await import('./cli/serve/edge-command.ts')).addEdgeCommand,
-    ],
+    init: ['write settings, a key', async () => (await import('./cli/init/init-command.ts')).addInitCommand],
+    edge: ['hold sleep sockets', async () => (await import('./cli/serve/edge-command.ts')).addEdgeCommand],
     upgrade: [
       'replace the core',
       async () => (await import('./cli/admin/upgrade-command.ts')).addUpgradeCommand,
     ],
     config: [
-      'settings in force, why',
+      'show settings in force',
       async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
     ],
     doctor: [
@@ -39,7 +36,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
       async () => (await import('./cli/backup/backup-command.ts')).addBackupCommand,
     ],
     restore: [
-      'make one of a backup',
+      'restore a backup',
       async () => (await import('./cli/backup/restore-command.ts')).addRestoreCommand,
     ],
     verify: [
@@ -53,22 +50,19 @@ const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
       async () => (await import('./cli/admin/device-command.ts')).addDeviceCommand,
     ],
     product: [
-      'what devices share',
+      'properties of devices',
       async () => (await import('./cli/registry/product-command.ts')).addProductCommand,
     ],
     application: [
-      'who may call them',
+      'backends with access',
       async () => (await import('./cli/registry/application-command.ts')).addApplicationCommand,
     ],
     registry: [
       'import, export, list',
       async () => (await import('./cli/registry/registry-command.ts')).addRegistryCommand,
     ],
-    wake: ['wake one', async () => (await import('./cli/api/wake-command.ts')).addWakeCommand],
-    message: [
-      'send a message to one',
-      async () => (await import('./cli/api/message-command.ts')).addMessageCommand,
-    ],
+    wake: ['wake a device', async () => (await import('./cli/api/wake-command.ts')).addWakeCommand],
+    message: ['send a message', async () => (await import('./cli/api/message-command.ts')).addMessageCommand],
   },
   Calls: {
     calls: ['list, end, watch', async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand],
@@ -97,10 +91,13 @@ const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
   },
   Look: {
     status: [
-      'a device, or processes',
+      'a device or processes',
       async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
     ],
-    events: ['what happened', async () => (await import('./cli/api/events-command.ts')).addEventsCommand],
+    events: [
+      'read the event log',
+      async () => (await import('./cli/api/events-command.ts')).addEventsCommand,
+    ],
     refused: [
       'refused logins',
       async () => (await import('./cli/admin/refused-command.ts')).addRefusedCommand,
@@ -114,7 +111,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
       async () => (await import('./cli/admin/webhook-command.ts')).addWebhookCommand,
     ],
     audit: [
-      'what operators changed',
+      'changes by operators',
       async () => (await import('./cli/admin/audit-command.ts')).addAuditCommand,
     ],
     cluster: [
@@ -124,26 +121,26 @@ const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
   },
   Tools: {
     call: ['send a signed request', async () => (await import('./cli/api/call-command.ts')).addCallCommand],
-    sign: ['sign one by hand', async () => (await import('./cli/api/sign-command.ts')).addSignCommand],
+    sign: ['sign a request', async () => (await import('./cli/api/sign-command.ts')).addSignCommand],
     simulate: [
       'play devices and bridges',
       async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
     ],
     demo: ['play the whole story', async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand],
     completion: ['for bash, zsh, fish', findCompletion],
-    version: ['of Reveille and Node', () => Promise.resolve(addVersionCommand)],
+    version: ['Reveille and Node', () => Promise.resolve(addVersionCommand)],
   },
 };
 
 const commands = new Map(Object.values(groups).flatMap((group) => Object.entries(group)));
 
-/** Names that scripts may still have. */
+/** Former command names, kept for scripts. */
 const formerNames = new Map([['ops-token', 'token']]);
 
-/** Options before the command that take a value. */
+/** Global options that take a value. */
 const valued = new Set(['--config', '--data-dir', '--set', '--profile']);
 
-/** `args`: as they are typed, behind the program's name; with the command that they name, or with all. */
+/** `args`: the arguments after the program's name. Adds the command that they name, or all commands. */
 export async function buildProgram(args: readonly string[] = []): Promise<Command> {
   const program = new Command('reveille')
     .description(
@@ -152,12 +149,16 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     .version(readVersion(), '-V, --version', 'print the version')
     .option('--config <file>', 'settings file (JSON)')
     .option('--data-dir <dir>', 'data directory of the store and the running server: data.dir')
-    .option('--set <section.key=value>', 'one setting, over file and environment; may be repeated', collect)
-    .option('--profile <name>', 'a server elsewhere, as profile add named it')
+    .option(
+      '--set <section.key=value>',
+      'set one setting, over file and environment; may be repeated',
+      collect,
+    )
+    .option('--profile <name>', 'a remote server, by its name in profile add')
     .option('--json', 'answer in JSON')
     .exitOverride()
     .configureOutput({
-      // Its errors are reported as all others are; its help is for people.
+      // Errors of commander are reported like all others; its help is printed.
       outputError: () => undefined,
       ...(asksForJson(args) && { writeErr: () => undefined }),
     })
@@ -194,7 +195,7 @@ Examples:
 const columnWidth = 40;
 const nameWidth = 'application'.length;
 
-/** Two columns of groups, within a terminal of 24 lines of 80 characters. */
+/** Two columns of groups, to fit a terminal of 24 lines by 80 characters. */
 function overview(): string {
   const blocks = Object.entries(groups).map(([heading, group]) => [
     heading,

@@ -1,45 +1,44 @@
 /**
- * Changes by an operator. Each is asked for once more in a dialog, with its fields if it has some, is carried out by its route,
- * and its result is said; a secret in the result is shown once.
+ * Operators' changes. A dialog asks for confirmation and for fields, the action's route performs the change, and the page
+ * announces the result; a secret in the result is shown once.
  */
 import { el, freshId, setText } from './dom.ts';
 import { labelled } from './lists.ts';
 import { button, facts, sentenceOf, type Page } from './page.ts';
 
-/** A field of the dialog of an action. */
 export interface Field {
   readonly name: string;
   readonly label: string;
-  /** Default: one line of text; a list: one of these. */
+  /** Default: one line of text; a list: one of its values. */
   readonly kind?: 'lines' | 'number' | readonly string[];
   readonly value?: string;
   readonly hint?: string;
   readonly isOptional?: boolean;
 }
 
-/** By the names of the fields, without blanks at both ends. */
+/** Trimmed values by field name. */
 export type Values = Readonly<Record<string, string>>;
 
-/** A result with secrets that no later answer has. */
+/** A result with secrets that the server returns only once. */
 export interface Disclosure {
   readonly sentence: string;
   readonly secrets: readonly (readonly [name: string, value: string])[];
 }
 
 export interface Action {
-  /** On the button that opens the dialog and on the one that confirms: a verb. */
+  /** A verb, the text of the button that opens the dialog and of the one that confirms. */
   readonly verb: string;
-  /** What it is done to, as the heading of the dialog has it. */
+  /** The object of the verb, for the heading of the dialog. */
   readonly object: string;
-  /** What it does, in a sentence or two. */
+  /** The effect, in a sentence or two. */
   readonly meaning: string;
   readonly isDanger?: boolean;
   readonly fields?: readonly Field[];
-  /** Carries it out; resolves to its result as a sentence. Rejects with an Error whose message is a sentence. */
+  /** Performs the change; resolves to a sentence about its result. Rejects with an Error whose message is a sentence. */
   run(values: Values): Promise<string | Disclosure>;
 }
 
-/** Null: a viewer may not do it, and sees no button. The server refuses it as well. */
+/** Null for a viewer, who sees no button; the server refuses viewers as well. */
 export function actionButton(page: Page, action: Action): HTMLButtonElement | null {
   if (!page.client.isOperator) return null;
   const opener = button(action.verb, () => void carryOut(page, action), kindOf(action));
@@ -47,7 +46,7 @@ export function actionButton(page: Page, action: Action): HTMLButtonElement | nu
   return opener;
 }
 
-/** `changed`: called behind each action, done or not. Empty for a viewer. */
+/** `changed`: called after each action, successful or not. Empty for a viewer. */
 export function actionButtons(page: Page, actions: readonly Action[], changed: () => void): HTMLElement {
   const buttons = actions.flatMap((action) => {
     const run = (values: Values): ReturnType<Action['run']> => action.run(values).finally(changed);
@@ -64,14 +63,14 @@ async function carryOut(page: Page, action: Action): Promise<void> {
   const dialog = new ActionDialog(action);
   let result: string | Disclosure | null = null;
   try {
-    // Refused with fields, it is open again with what was typed and the reason.
+    // After a refusal, an action with fields reopens the dialog with the typed values and the reason.
     for (let values = await dialog.ask(); values !== null; values = await dialog.ask()) {
-      page.say(`${action.verb} ${action.object} …`);
+      page.announce(`${action.verb} ${action.object} …`);
       try {
         result = await action.run(values);
         break;
       } catch (error) {
-        page.say(`${action.verb} ${action.object}: ${sentenceOf(error)}`, 'bad');
+        page.announce(`${action.verb} ${action.object}: ${sentenceOf(error)}`, 'bad');
         if (action.fields === undefined) break;
         dialog.refuse(sentenceOf(error));
       }
@@ -79,9 +78,9 @@ async function carryOut(page: Page, action: Action): Promise<void> {
   } finally {
     dialog.remove();
   }
-  if (result !== null) page.say(typeof result === 'string' ? result : result.sentence, 'good');
+  if (result !== null) page.announce(typeof result === 'string' ? result : result.sentence, 'good');
   if (result !== null && typeof result !== 'string') await disclose(result);
-  // The row of the button that had the focus may have been drawn again.
+  // The row of the focused button may have been redrawn.
   if (document.activeElement === document.body)
     document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
 }
@@ -116,7 +115,7 @@ class ActionDialog {
     document.body.append(this.#dialog);
   }
 
-  /** Null: it was cancelled. */
+  /** Null: cancelled. */
   async ask(): Promise<Values | null> {
     this.#isConfirmed = false;
     this.#dialog.showModal();
@@ -171,7 +170,7 @@ function controlOf({ name, kind, value = '', isOptional }: Field): Control {
   return el('input', { ...attributes, type: kind ?? 'text', value, spellcheck: 'false', min: 0 });
 }
 
-/** Resolves when it is closed. Text that can be selected, and copied where the browser lets it be. */
+/** Shows the secrets as text that can be selected, and copied if the browser permits it. Resolves when closed. */
 async function disclose({ sentence, secrets }: Disclosure): Promise<void> {
   const shown = secrets.map(([name, value]): readonly [string, Node] => {
     const copy = button(
@@ -183,7 +182,7 @@ async function disclose({ sentence, secrets }: Disclosure): Promise<void> {
     return [name, el('span', { class: 'buttons' }, el('code', { class: 'secret' }, value), copy)];
   });
   const close = button('Close', () => dialog.close());
-  const meaning = 'This is shown once: keep it now. The server tells it to nobody again.';
+  const meaning = 'This is shown once: save it now. The server does not show it again.';
   const rest = el('div', {}, facts(shown), el('p', { class: 'buttons' }, close));
   const dialog = dialogOf([sentence], meaning, rest);
   document.body.append(dialog);

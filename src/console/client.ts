@@ -1,13 +1,13 @@
-/** The page's requests to the ops listener: by the cookie of its session, each with the session's proof, none kept anywhere. */
+/** The page's requests to the ops listener, authenticated by the session's cookie and CSRF proof. Nothing is stored. */
 import type { ConsoleSessionJson, KnownSessionJson } from '../gateways/console/console-service.ts';
 
 const answerMsMax = 20_000;
 
-/** The answer was no 200; the message is the listener's sentence. */
+/** The answer was not 200; the message is the listener's sentence. */
 export class RequestError extends Error {
   readonly status: number;
 
-  /** `status`: 0 where there was no answer. */
+  /** `status`: 0 without an answer. */
   constructor(status: number, message: string) {
     super(message);
     this.name = 'RequestError';
@@ -17,7 +17,7 @@ export class RequestError extends Error {
 
 type QueryValues = Readonly<Record<string, string | number | null | undefined>>;
 
-/** Without the values that are empty. */
+/** Omits empty values. */
 export function withQuery(path: string, query: QueryValues): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
@@ -26,11 +26,11 @@ export function withQuery(path: string, query: QueryValues): string {
 }
 
 export class Client {
-  /** Null: nobody is logged in. */
+  /** Null: not logged in. */
   session: ConsoleSessionJson | null = null;
   readonly #whenOver: () => void;
 
-  /** `whenOver`: called when the session is over, by itself or with its token. */
+  /** `whenOver`: called when the session ends, by itself or with its token. */
   constructor(whenOver: () => void) {
     this.#whenOver = whenOver;
   }
@@ -39,7 +39,7 @@ export class Client {
     return this.session?.role === 'operator';
   }
 
-  /** Takes up the session of the cookie; false: there is none. Rejects with a RequestError when the listener does not answer. */
+  /** Resumes the session of the cookie; false: none. Rejects with a RequestError if the listener does not answer. */
   async resume(): Promise<boolean> {
     const { session } = await send<KnownSessionJson>('GET', '/console/session', {});
     this.session = session;
@@ -56,7 +56,7 @@ export class Client {
     this.session = null;
   }
 
-  /** `gone`: aborted when nobody wants the answer any longer. Rejects with a RequestError. */
+  /** `gone`: aborts the request. Rejects with a RequestError. */
   read<Answer>(path: string, query: QueryValues = {}, gone?: AbortSignal): Promise<Answer> {
     return this.#ask('GET', withQuery(path, query), undefined, gone);
   }

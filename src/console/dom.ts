@@ -1,10 +1,10 @@
 /**
- * Elements, made with their attributes and children. Text from strangers (ids of devices, URLs of webhooks) becomes text nodes and
- * attributes, never markup: nothing here parses HTML.
+ * Creates elements with attributes and children. XSS: text from outside (ids of devices, URLs of webhooks) becomes text nodes and
+ * attributes; nothing parses HTML.
  */
 
 type Child = Node | string | number | null | false;
-/** A boolean attribute is there or not; null: it is not; a function listens to the event of that name. */
+/** Null and false omit the attribute; a function is a listener of the event of that name. */
 type AttributeValue = string | number | boolean | null | ((event: Event) => void);
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
@@ -44,12 +44,12 @@ function nodesOf(children: readonly Child[]): (Node | string)[] {
   );
 }
 
-/** Leaves the element alone where it says so already, so that nothing flickers and nothing is read out again. */
+/** Skips an unchanged text, to avoid flicker and repeated announcements. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Replaces the children: rows that were unfolded stay so, and the control that had the focus has it again, or else the view. */
+/** Replaces the children, but keeps unfolded rows open and the focus on the same control, or else moves it to the view. */
 export function redraw(place: HTMLElement, ...children: readonly HTMLElement[]): void {
   const opened = new Set([...place.querySelectorAll('details[open]')].map(signOf));
   const active = document.activeElement;
@@ -62,7 +62,7 @@ export function redraw(place: HTMLElement, ...children: readonly HTMLElement[]):
   (same ?? document.querySelector('main'))?.focus({ preventScroll: true });
 }
 
-/** By the head of its row and its label. */
+/** Identifies a control by its row and label. */
 function signOf(element: Element): string {
   const row = element.closest('tr');
   const head = row?.matches('.unfolding') === true ? row.previousElementSibling : row;
@@ -70,7 +70,7 @@ function signOf(element: Element): string {
   return `${head?.querySelector('th')?.innerHTML} ${label}`;
 }
 
-/** Code that may break behind its dots, underlines and colons, where a line is too short for it. */
+/** Code with line break opportunities after dots, underscores and colons. */
 export function code(text: string): HTMLElement {
   const parts = text.split(/(?<=[._:/,])/);
   return el('code', {}, ...parts.flatMap((part, at) => (at === 0 ? [part] : [el('wbr'), part])));
@@ -78,7 +78,7 @@ export function code(text: string): HTMLElement {
 
 let lastId = 0;
 
-/** For what labels or describes another element. */
+/** For labels and descriptions of other elements. */
 export function freshId(): string {
   lastId += 1;
   return `n${lastId}`;

@@ -1,4 +1,4 @@
-/** The parts of views that show lists: tables, forms that choose what is listed, and how a list is read once or again and again. */
+/** Parts of views with lists: tables, filter forms, paging, and reading once or repeatedly. */
 import { RequestError } from './client.ts';
 import { el, redraw } from './dom.ts';
 import { facts, linkTo, poll, sentenceOf, Trouble, troubleLine, type View } from './page.ts';
@@ -8,15 +8,12 @@ type Cell = Node | string | number;
 export interface Column<Item> {
   readonly name: string;
   readonly cell: (item: Item) => Cell;
-  /** On a narrow screen it unfolds below its row. */
+  /** On a narrow screen the column unfolds below its row. */
   readonly isWide?: boolean;
   readonly isNumber?: boolean;
 }
 
-/**
- * `caption`: the noun of its rows; seen by screen readers alone, where the heading says it. `empty`: the sentence in the place of a
- * table without rows.
- */
+/** `caption`: names the rows, for screen readers only, since the heading shows it. `empty`: replaces a table without rows. */
 export function dataTable<Item>(
   caption: string,
   empty: string,
@@ -50,7 +47,7 @@ export function dataTable<Item>(
   );
 }
 
-/** The columns that have no room on a narrow screen, below their row. */
+/** The wide columns of a row, unfolded below it on a narrow screen. */
 function unfolding<Item>(item: Item, columns: readonly Column<Item>[], span: number): HTMLElement {
   const values = columns.map(({ name, cell }): readonly [string, Node | string] => {
     const value = cell(item);
@@ -60,54 +57,51 @@ function unfolding<Item>(item: Item, columns: readonly Column<Item>[], span: num
   return el('tr', { class: 'unfolding' }, el('td', { colspan: span }, more));
 }
 
-function looking(): HTMLElement {
-  return el('div', {}, el('p', {}, 'Looking …'));
+function loading(): HTMLElement {
+  return el('div', {}, el('p', {}, 'Loading …'));
 }
 
-/**
- * A view that is read every `everyMs`. It is drawn again only when other things are read, so that opened lists and
- * buttons stay as they are; `look` reads again at once.
- */
+/** A view that reads every `everyMs` and redraws only changed data, so that opened lists and buttons stay; `refresh` reads at once. */
 export function polledView<Found>(
   title: string,
   everyMs: number,
   read: (gone?: AbortSignal) => Promise<Found>,
-  partsOf: (found: Found, look: () => void) => readonly HTMLElement[],
+  partsOf: (found: Found, refresh: () => void) => readonly HTMLElement[],
 ): View {
   const trouble = new Trouble();
-  const list = looking();
+  const list = loading();
   let shown = '';
-  const look = async (gone?: AbortSignal): Promise<void> => {
+  const refresh = async (gone?: AbortSignal): Promise<void> => {
     const found = await read(gone);
     const now = JSON.stringify(found);
     if (now === shown) return;
     shown = now;
-    redraw(list, ...partsOf(found, () => void look().catch(() => undefined)));
+    redraw(list, ...partsOf(found, () => void refresh().catch(() => undefined)));
   };
-  const close = poll(everyMs, look, trouble.show);
+  const close = poll(everyMs, refresh, trouble.show);
   return { title, content: el('div', {}, trouble.element, list), close };
 }
 
 const retryMs = 2000;
 
-/** A place for what is read once, or for why it cannot be; a server that answers 503 is asked again. */
+/** A place for data that is read once, or for the error; a 503 is retried. */
 export function readOnce(read: () => Promise<readonly HTMLElement[]>): {
   readonly element: HTMLElement;
   readonly close: () => void;
 } {
-  const element = looking();
+  const element = loading();
   let isOver = false;
   const show = (parts: readonly HTMLElement[]): void => {
     if (!isOver) element.replaceChildren(...parts);
   };
-  const look = (): void => {
+  const refresh = (): void => {
     if (isOver) return;
     read().then(show, (error: unknown) => {
       show([troubleLine(sentenceOf(error))]);
-      if (error instanceof RequestError && error.status === 503) setTimeout(look, retryMs);
+      if (error instanceof RequestError && error.status === 503) setTimeout(refresh, retryMs);
     });
   };
-  look();
+  refresh();
   return {
     element,
     close: () => {
@@ -116,7 +110,7 @@ export function readOnce(read: () => Promise<readonly HTMLElement[]>): {
   };
 }
 
-/** Links to the other pages of the list that the query asks for. `next`: the place where its next page begins; null: there is none. */
+/** Links to the first and the next page. `next`: where the next page begins; null: this is the last. */
 export function pageLinks(
   view: string,
   query: Readonly<Record<string, string | null>>,
@@ -128,19 +122,19 @@ export function pageLinks(
   return el('p', { class: 'pages' }, query['after'] !== null && first, next !== null && further);
 }
 
-/** A control of a form with its label. */
+/** A form control with its label. */
 export function labelled(text: string, control: HTMLElement): HTMLElement {
   return el('div', {}, el('label', { for: control.id }, text), control);
 }
 
-/** A field of a search form with the value that the query has. */
+/** A search field, filled from the query. */
 export function searchField(id: string, query: URLSearchParams, placeholder = ''): HTMLInputElement {
   const value = query.get(id) ?? '';
   const attributes = { id, value, placeholder, maxlength: 255, autocomplete: 'off', spellcheck: 'false' };
   return el('input', { type: 'search', ...attributes });
 }
 
-/** Opens the view with its fields as the query; again, where that is the present address. */
+/** Opens the view with the form's fields as its query; reloads it if they are unchanged. */
 export function searchForm(
   view: string,
   verb: string,

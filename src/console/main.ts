@@ -1,4 +1,4 @@
-/** The console in a browser: logs in, draws the frame of the page, and opens the view that its address names. */
+/** The console in a browser: logs in, draws the frame of the page, and opens the view of the address. */
 import { Client } from './client.ts';
 import { el, setText } from './dom.ts';
 import { openAlarms } from './views/alarms-view.ts';
@@ -36,7 +36,7 @@ const views: Readonly<Record<string, Entry>> = {
   settings: { name: 'Settings', open: openSettings },
 };
 
-/** Views without a link of their own in the header, each with the entry that leads to it. */
+/** Views without a link in the header, each with the entry that is highlighted for it. */
 const details: Readonly<Record<string, { readonly entry: string; readonly open: OpenView }>> = {
   device: { entry: 'devices', open: openDevice },
   call: { entry: 'calls', open: openCall },
@@ -86,7 +86,7 @@ class Console implements Page {
     this.#heading.replaceChildren(el('bdi', {}, title));
   }
 
-  say(text: string, kind?: 'good' | 'bad'): void {
+  announce(text: string, kind?: 'good' | 'bad'): void {
     this.#news.className = `news ${kind ?? ''}`;
     setText(this.#news, text);
   }
@@ -102,7 +102,7 @@ class Console implements Page {
     this.#route(false);
   }
 
-  /** A ticket opens the call once: it does not stay in the address. */
+  /** A ticket is valid once, so it is removed from the address. */
   #openForViewer(query: URLSearchParams): void {
     history.replaceState(null, '', callPath);
     this.#brand.removeAttribute('href');
@@ -115,7 +115,7 @@ class Console implements Page {
 
   #showLogin(sentence: string): void {
     this.#frame(true);
-    this.say('');
+    this.announce('');
     this.#open(loginView(this.client, sentence, () => this.#begin()));
   }
 
@@ -124,11 +124,11 @@ class Console implements Page {
       await this.client.logOut();
       this.#showLogin('Logged out.');
     } catch (error) {
-      this.say(sentenceOf(error), 'bad');
+      this.announce(sentenceOf(error), 'bad');
     }
   }
 
-  /** `isMoved`: a link was followed, so that the view is to be read from its heading. */
+  /** `isMoved`: after a link was followed, the focus moves to the heading of the view. */
   #route(isMoved: boolean): void {
     if (this.client.session === null) return;
     const { path, query } = presentAddress();
@@ -139,7 +139,7 @@ class Console implements Page {
       else link.removeAttribute('aria-current');
     }
     const open = (detail ?? views[name])?.open;
-    this.say('');
+    this.announce('');
     if (open !== undefined) this.#open(open(this, query));
     if (isMoved) this.#main.focus({ preventScroll: true });
   }
@@ -152,14 +152,14 @@ class Console implements Page {
     window.scrollTo(0, 0);
   }
 
-  /** The address is that of the view, and stays so. */
+  /** Skips to the content without changing the address. */
   #skip(event: Event): void {
     event.preventDefault();
     this.#main.focus();
   }
 }
 
-/** The name of a view, and the query behind it. */
+/** The name of the view in the address, and its query. */
 function presentAddress(): { readonly path: string; readonly query: URLSearchParams } {
   const [path = '', query = ''] =
     location.pathname === callPath

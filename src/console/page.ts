@@ -1,49 +1,46 @@
-/** The page as its views have it, and the small parts that views are made of. */
+/** The page's interface for views, and small parts of views. */
 import { withQuery, type Client } from './client.ts';
 import { el, freshId, type Attributes } from './dom.ts';
 import { formatMoment } from './text.ts';
 
 export interface Page {
   readonly client: Client;
-  /** Names the view that is open, where its title is known only later. */
+  /** Sets the title of the open view, if it is known only later. */
   entitle(title: string): void;
-  /** Shows the sentence at the foot of the page, and has screen readers say it. */
-  say(text: string, kind?: 'good' | 'bad'): void;
+  /** Shows the sentence at the foot of the page, where screen readers announce it. */
+  announce(text: string, kind?: 'good' | 'bad'): void;
 }
 
 export interface View {
   readonly title: string;
   readonly content: HTMLElement;
-  /** Ends its timers. */
+  /** Stops its timers. */
   close(): void;
 }
 
-/** `query`: of its address, behind the name of the view. */
+/** `query`: from the address, after the name of the view. */
 export type OpenView = (page: Page, query: URLSearchParams) => View;
 
-/** The address of a view of the console. */
 export function linkTo(view: string, query: Readonly<Record<string, string | null>> = {}): string {
   return withQuery(`/console#/${view}`, query);
 }
 
-/** Resolves when the view is open: opening it clears the news. */
+/** Resolves when the view is open. Opening it clears the announcement. */
 export function moveTo(link: string): Promise<unknown> {
   const moved = new Promise((resolve) => window.addEventListener('hashchange', resolve, { once: true }));
   location.assign(link);
   return moved;
 }
 
-/** A device by its id, with the address of its view. */
 export function deviceLink(id: string): HTMLElement {
   return el('a', { href: linkTo('device', { id }) }, el('bdi', {}, id));
 }
 
-/** A product by its id, with the address of its devices. */
 export function productLink(id: string): HTMLElement {
   return el('a', { href: linkTo('devices', { product_id: id }) }, el('bdi', {}, id));
 }
 
-/** The page of a call is a document of its own, whose policy lets it load media. */
+/** The page of a call is a document of its own, since its content security policy allows media. */
 export const callPath = '/watch';
 
 export function linkToCall(session: string): string {
@@ -55,8 +52,8 @@ export function sentenceOf(error: unknown): string {
 }
 
 /**
- * Runs now and every `everyMs` while the page is seen, one at a time, with a signal that is aborted at the end. `failed` gets the
- * sentence of each failure; null: it works again. Returns the function that ends it.
+ * Runs now and every `everyMs` while the page is visible, one run at a time, with a signal that is aborted at the end. `failed`
+ * receives each failure as a sentence, and null after recovery. Returns a function that stops it.
  */
 export function poll(
   everyMs: number,
@@ -66,24 +63,24 @@ export function poll(
   let isRunning = false;
   const over = new AbortController();
   const { signal } = over;
-  const look = async (): Promise<void> => {
+  const runOnce = async (): Promise<void> => {
     if (isRunning || signal.aborted || document.hidden) return;
     isRunning = true;
     const failure = await run(signal).then(() => null, sentenceOf);
     isRunning = false;
     if (!signal.aborted) failed(failure);
   };
-  const onSeen = (): void => void look();
+  const onSeen = (): void => void runOnce();
   const timer = setInterval(onSeen, everyMs);
   document.addEventListener('visibilitychange', onSeen, { signal });
-  void look();
+  void runOnce();
   return () => {
     over.abort();
     clearInterval(timer);
   };
 }
 
-/** A line for what goes wrong while a view is open; empty while nothing does. */
+/** Shows the current problem of a view; empty if there is none. */
 export class Trouble {
   readonly element = el('p', { class: 'trouble', role: 'alert', hidden: true });
 
@@ -94,12 +91,12 @@ export class Trouble {
   };
 }
 
-/** The error, in the place of the view. */
+/** Shows an error instead of the view. */
 export function troubleLine(sentence: string): HTMLElement {
   return el('p', { class: 'trouble', role: 'alert' }, sentence);
 }
 
-/** A part of a view with its heading, by which it is a landmark. */
+/** A section with a heading, which makes it a landmark. */
 export function section(
   heading: string,
   attributes: Attributes,
@@ -109,7 +106,7 @@ export function section(
   return el('section', { ...attributes, 'aria-labelledby': id }, el('h2', { id }, heading), ...children);
 }
 
-/** Labels of a device; a link to the others that have the same. */
+/** The labels of a device, each linked to the devices with the same label. */
 export function labelsOf(labels: Readonly<Record<string, string>>): HTMLElement | string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   if (pairs.length === 0) return 'none';
@@ -131,12 +128,11 @@ export function time(ms: number, text: string): HTMLElement {
   return el('time', { datetime: iso, title: iso }, text);
 }
 
-/** A time of the wall clock in full. */
 export function moment(ms: number): HTMLElement {
   return time(ms, formatMoment(ms));
 }
 
-/** Names with their values. `kind`: its style. */
+/** Names with values. `kind`: the CSS class. */
 export function facts(
   entries: readonly (readonly [name: string, value: Node | string])[],
   kind = 'facts',
@@ -145,7 +141,7 @@ export function facts(
   return el('dl', { class: kind }, ...parts);
 }
 
-/** One of several, by radio buttons. `chosen`: the index of the one that is on; null: none yet. */
+/** A choice by radio buttons. `chosen`: the selected index; null: none. */
 export function choice(
   name: string,
   texts: readonly string[],

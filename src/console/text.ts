@@ -1,4 +1,4 @@
-/** Numbers, times and spans as the console writes them: times in the browser's zone, to the second. */
+/** Formats numbers, times and spans for the console; times are in the browser's zone, to the second. */
 
 const count = new Intl.NumberFormat('en');
 const time = new Intl.DateTimeFormat('en-GB', {
@@ -18,20 +18,20 @@ export function formatCount(value: number): string {
   return count.format(value);
 }
 
-/** With as many digits as a reader compares. */
+/** Three significant digits, or all digits of a whole number. */
 export function formatNumber(value: number): string {
   const size = Math.abs(value);
   return count.format(size >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
 }
 
-/** Bytes as MB or GB of 1000. */
+/** As MB or GB, in powers of 1000. */
 export function formatBytes(bytes: number): string {
   return bytes >= 1e9 ? `${formatNumber(bytes / 1e9)} GB` : `${formatNumber(bytes / 1e6)} MB`;
 }
 
 const year = new Intl.DateTimeFormat('en-GB', { year: 'numeric' });
 
-/** `ms`: of the wall clock. The year stands only where it is another one. */
+/** `ms`: wall clock. Omits the current year. */
 export function formatMoment(ms: number): string {
   const own = year.format(ms);
   const text = dayAndTime.format(ms);
@@ -49,7 +49,7 @@ const units = [
   [1000, 's'],
 ] as const;
 
-/** Two units at most: `2 d 3 h`, `4 min 5 s`, `0.8 s`; no line breaks before a unit. */
+/** At most two units: `2 d 3 h`, `4 min 5 s`, `0.8 s`; no line breaks before a unit. */
 export function formatSpan(ms: number): string {
   if (ms < 1000) return `${(Math.max(0, ms) / 1000).toFixed(1)}\u00a0s`;
   const parts: string[] = [];

@@ -1,11 +1,11 @@
-/** Texts of fields as the values of a request. Each throws an Error whose message is a sentence. */
+/** Parses the text of fields into request values. Each function throws an Error whose message is a sentence. */
 
-/** With commas or blanks between them. */
+/** Separated by commas or blanks. */
 export function wordsIn(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '');
 }
 
-/** Undefined: the field is empty, and the server has a default. */
+/** Undefined: the field is empty, and the server's default applies. */
 export function wordsOrDefault(text: string): string[] | undefined {
   return text === '' ? undefined : wordsIn(text);
 }
@@ -28,7 +28,7 @@ export function linesOfLabels(labels: Readonly<Record<string, string>>): string 
     .join('\n');
 }
 
-/** Unix seconds of a date and time such as 2030-01-31 or 2030-01-31T12:00Z; null: the field is empty. */
+/** Unix seconds of a date or time such as 2030-01-31 or 2030-01-31T12:00Z; null: the field is empty. */
 export function secondsIn(text: string): number | null {
   if (text === '') return null;
   const ms = Date.parse(text);

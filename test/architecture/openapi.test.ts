@@ -67,7 +67,7 @@ for (const route of apiRoutes) {
     const signing = signingHeaders
       .map(([, spelled]) => spelled)
       .filter((header) => header !== 'Authorization');
-    assert.deepEqual(headers, route.takesRequestId ? [...signing, 'X-Request-ID'] : signing);
+    assert.deepEqual(headers, route.acceptsRequestId ? [...signing, 'X-Request-ID'] : signing);
   });
 
   test(`${name} documents its permission`, () => {

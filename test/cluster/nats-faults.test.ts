@@ -88,7 +88,7 @@ test('a node that starts without NATS says that it knows nothing of others', asy
   const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a'] });
   const { stdout, exitCode } = await runCli(['cluster', 'status', '--data-dir', site.node(0).directory]);
   assert.equal(exitCode, 1);
-  assert.match(stdout, /nothing is known of other members: NATS does not answer/);
+  assert.match(stdout, /the state of other members is unknown: NATS does not answer/);
 });
 
 test('one NATS server of three dies: all is served again within 5 s', async (t) => {

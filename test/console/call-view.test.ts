@@ -1,6 +1,6 @@
 /**
- * The page of a call in a browser: a server and its media process, a bridge whose phone is turned and whose frames are broken
- * once, and a device; watched by an operator, and by a viewer with a link. Source: calls-and-media.md, Legs and Resolution.
+ * The call page in a browser: a server with its media process, a bridge whose phone rotates and which sends broken frames once,
+ * and a device; watched by an operator, and by a viewer with a link. Source: calls-and-media.md, Legs and Resolution.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -29,7 +29,7 @@ const screen = { screen_width: 160, screen_height: 100 };
 
 type Stream = 'source' | 'output' | 'camera';
 
-/** A bridge that plays H.264 of a size that the test chooses as it goes. */
+/** A bridge that plays H.264 in sizes that the test chooses. */
 class TurnedPhone {
   size: Size = { width: 640, height: 480 };
   #breaksNext = false;
@@ -83,7 +83,7 @@ class TurnedPhone {
   }
 }
 
-/** A door station whose camera plays H.264. */
+/** A door station whose camera sends H.264. */
 async function connectDevice(t: Ending, url: string, token: string): Promise<DeviceLeg> {
   const engine = await openEngine();
   assert.ok(engine.ok, 'an engine is needed');
@@ -106,12 +106,12 @@ async function connectDevice(t: Ending, url: string, token: string): Promise<Dev
   return leg;
 }
 
-/** The element that is seen of a stream, in the page. */
+/** The visible element of a stream. */
 function seen(stream: Stream): string {
   return `document.querySelector('[data-stage="${stream}"] > :not([hidden])')`;
 }
 
-/** True in the page when both pictures have these sizes, and it says so. */
+/** True in the page when both pictures have these sizes, in pixels and as text. */
 function shows(source: string, output: string): string {
   const size = (stream: 'source' | 'output'): string =>
     `((image) => (image.naturalWidth ?? image.videoWidth ?? image.width) + '×' +
@@ -124,7 +124,7 @@ function shows(source: string, output: string): string {
   ].join(' && ');
 }
 
-/** True in the page when the fifth of the eight bars of this stream is magenta. */
+/** True in the page when the fifth of the stream's eight bars is magenta. */
 function showsBars(stream: Stream): string {
   return `((image) => {
     const canvas = new OffscreenCanvas(80, 60);
@@ -135,15 +135,15 @@ function showsBars(stream: Stream): string {
   })(${seen(stream)})`;
 }
 
-/** True in the page when the screen of the device lies within its figure. */
+/** True in the page when the device's screen lies within its figure. */
 const screenFits = `(({ left, right }, figure) => left > figure.left && right < figure.right)(
   document.querySelector('.screen').getBoundingClientRect(),
   document.querySelector('.screen').closest('figure').getBoundingClientRect())`;
 
-/** Neither picture is missing. */
+/** No picture is missing. */
 const noNotes = `[...document.querySelectorAll('[data-missing]')].every((note) => note.hidden || note.closest('figure').hidden)`;
 
-/** Begins to listen to what the page plays: from then on `loudness()` says in the page how loud it is, of 1. */
+/** Records what the page plays; afterwards `loudness()` returns its loudness in the page, 0 to 1. */
 const listening = `(() => {
   const context = new AudioContext();
   const analyser = context.createAnalyser();
@@ -158,7 +158,7 @@ const listening = `(() => {
 const sound = `document.querySelector('button[aria-pressed]')`;
 const pressed = `${sound}.getAttribute('aria-pressed')`;
 
-/** Clicks on the button, as a person does: a page may make no sound before. */
+/** Clicks the button, since browsers allow sound only after a user action. */
 async function pressSound(browser: Chromium): Promise<void> {
   const place = `(({ x, y, width, height }) => [x + width / 2, y + height / 2])(${sound}.getBoundingClientRect())`;
   const [x, y] = await browser.evaluate<[number, number]>(place);
@@ -169,12 +169,12 @@ function text(place: string): string {
   return `(document.querySelector('[data-show="${place}"]')?.textContent ?? '')`;
 }
 
-/** True in the page when the count of this result is in the table. */
+/** True in the page when the table has a count of this result. */
 function counts(result: string): string {
   return `document.querySelector('[data-result="${result}"]') !== null`;
 }
 
-/** By force; resolves when the next one is up, on the same port. */
+/** Kills the process; resolves when its successor listens on the same port. */
 async function endMediaProcess(command: LongCommand): Promise<void> {
   const isUp = (line: string): boolean => line.includes('"msg":"media process: started"');
   const first = await command.line(isUp);
@@ -182,7 +182,7 @@ async function endMediaProcess(command: LongCommand): Promise<void> {
   await command.line((line) => isUp(line) && line !== first);
 }
 
-test('an operator sees both pictures of a call and hears it, also after a reload; a viewer sees them once by a link', async (t) => {
+test('an operator sees both pictures of a call and hears it, even after a reload; a viewer sees them once by a link', async (t) => {
   const directory = temporaryDirectory(t);
   const { ports, command } = await startServerProcess(t, [
     ...withMedia,
@@ -199,7 +199,7 @@ test('an operator sees both pictures of a call and hears it, also after a reload
   const ops = new OpsClient(origin, opsToken);
 
   const browser = await Chromium.launch(t);
-  // On a narrow screen, too, nothing is cut off.
+  // A narrow screen cuts nothing off either.
   await browser.resize(380, 800);
   await browser.open(`${origin}/console#/calls`);
   await browser.until(`document.querySelector('#token') !== null`);
@@ -303,7 +303,9 @@ test('an operator sees both pictures of a call and hears it, also after a reload
 
   for (const used of [`${origin}/watch`, url]) {
     await browser.open(used);
-    await browser.until(`${text('news')} === 'This link has been used, or is older than a minute.'`);
+    await browser.until(
+      `${text('news')} === 'This link was already used, or is older than a minute: ask for a new one.'`,
+    );
     assert.match(await browser.evaluate('document.body.innerText'), /reveille calls watch/);
   }
   await keepPicture(t, browser, 'call-link-used');

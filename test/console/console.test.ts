@@ -1,7 +1,7 @@
 /**
- * The console in a browser, at a server process of its own: an operator at night logs in, sees how it goes, finds one device
- * among thousands, sees why it was gone, and wakes it; a viewer sees the same and can do nothing. Held against axe, at two widths,
- * in light and dark. Source: docs/console.md.
+ * The console in a browser, with a server process of its own: an operator logs in, reads the overview, finds one device among
+ * thousands, sees why it was offline, and wakes it; a viewer sees the same and can change nothing. Checked with axe at two
+ * widths, in light and dark. Source: docs/console.md.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const hostileId = '<img src=x onerror=alert(1)>';
 const deviceId = 'DOOR-001234';
 const deviceCount = 3000;
 
-/** Any product's application has a webhook that nobody answers. */
+/** The application of all products has a webhook without a receiver. */
 function writeRegistry(directory: string): string {
   const ids = Array.from({ length: deviceCount }, (_, at) => `DOOR-${String(at).padStart(6, '0')}`);
   const file = join(directory, 'registry.json');
@@ -57,7 +57,7 @@ class Device {
     await this.#module?.close();
   }
 
-  /** Resolves when the packet came and its controller is online. */
+  /** Resolves when the packet arrived and the controller is online. */
   async wakeByPacket(): Promise<void> {
     await this.#module?.nextPacket();
     const url = `ws://127.0.0.1:${this.#ports.signal}/v1/signal`;
@@ -65,7 +65,7 @@ class Device {
   }
 }
 
-/** Each view by its address, and what is there once it has its answer. */
+/** Each view by its address, with the condition that it has its answer. */
 const views: readonly (readonly [hash: string, ready: string])[] = [
   ['#/overview', `document.querySelectorAll('.plot canvas').length === 12`],
   ['#/alarms', hasRows],
@@ -81,10 +81,10 @@ const views: readonly (readonly [hash: string, ready: string])[] = [
   ['#/settings', hasRows],
 ];
 
-/** Those that are made of more than tables; of the others axe is asked once. */
+/** Views that consist of more than tables; axe checks all others only once. */
 const drawnViews = new Set(['#/overview', `#/device?id=${deviceId}`]);
 
-async function holdAgainstAxe(t: TestContext, person: Person): Promise<void> {
+async function checkWithAxe(t: TestContext, person: Person): Promise<void> {
   const { browser } = person;
   for (const [width, scheme] of [
     [1440, 'light'],
@@ -93,7 +93,7 @@ async function holdAgainstAxe(t: TestContext, person: Person): Promise<void> {
     await browser.resize(width, 900);
     await browser.prefer(scheme);
     for (const [hash, ready] of views) {
-      await person.go(hash, ready);
+      await person.visit(hash, ready);
       assert.equal(await browser.evaluate(overflow), 0, `${hash} needs no scrolling to the side at ${width}`);
       if (scheme === 'light' || drawnViews.has(hash))
         assert.deepEqual(await complaints(browser), [], `${hash} at ${width}, ${scheme}`);
@@ -103,14 +103,14 @@ async function holdAgainstAxe(t: TestContext, person: Person): Promise<void> {
   await browser.resize(1440, 900);
 }
 
-/** A field without a label, which axe has to find. */
+/** Proves that axe finds a field without a label. */
 async function proveAxe(browser: Chromium): Promise<void> {
   await browser.evaluate(`document.querySelector('main').append(document.createElement('select')), 0`);
   assert.match((await complaints(browser)).join('\n'), /select-name/);
   await browser.evaluate(`document.querySelector('main > select').remove()`);
 }
 
-/** The server has fewer open files than its settings ask for. */
+/** The server has fewer open files than its settings require. */
 async function seesAlarm(person: Person): Promise<void> {
   const { browser } = person;
   const link = `document.querySelector('.head a')`;
@@ -125,7 +125,7 @@ async function seesAlarm(person: Person): Promise<void> {
   await browser.resize(1440, 900);
 }
 
-test('an operator finds a device among thousands, sees why it was gone and wakes it, and a viewer only looks', async (t) => {
+test('an operator finds a device among thousands, sees why it was offline and wakes it, and a viewer can only look', async (t) => {
   const directory = temporaryDirectory(t);
   const settings = [
     'api.fronts=2',
@@ -153,16 +153,16 @@ test('an operator finds a device among thousands, sees why it was gone and wakes
   await person.sees('no such token');
   await person.logIn(token);
 
-  // The registry is in the figures with the first note, the sleeping device with the next one.
+  // The first record of the figures counts the registry, the next one the sleeping device.
   await browser.until(`document.querySelectorAll('.plot canvas').length === 12`);
-  await browser.until(`/sleeping\\s+1\\b/.test(document.querySelector('.tiles').innerText)`);
-  await browser.until(`/registry\\s+3,001\\b/.test(document.querySelector('.tiles').innerText)`);
+  await browser.until(`/sleeping devices\\s+1\\b/.test(document.querySelector('.tiles').innerText)`);
+  await browser.until(`/registered devices\\s+3,001\\b/.test(document.querySelector('.tiles').innerText)`);
   await browser.until(`/version 0[.]1[.]0, up for/.test(document.querySelector('.head').innerText)`);
   await browser.until(`document.querySelectorAll('details section').length === 2`);
   await keepPicture(t, browser, 'overview');
   await seesAlarm(person);
 
-  await person.go('#/devices', hasRows);
+  await person.visit('#/devices', hasRows);
   await person.sees(hostileId);
   assert.equal(await browser.evaluate(`document.querySelectorAll('img, script:not([src])').length`), 0);
   await browser.evaluate(`document.querySelector('#contains').value = 'DOOR-00123'`);
@@ -184,7 +184,7 @@ test('an operator finds a device among thousands, sees why it was gone and wakes
   await person.sees('was sent a wakeup');
   await keepPicture(t, browser, 'device');
 
-  await holdAgainstAxe(t, person);
+  await checkWithAxe(t, person);
 
   const kept = `JSON.stringify([document.cookie, localStorage.length, sessionStorage.length, location.search])`;
   assert.equal(
@@ -198,7 +198,10 @@ test('an operator finds a device among thousands, sees why it was gone and wakes
     role: 'viewer',
   });
   await person.logIn(viewing);
-  await person.go(`#/device?id=${deviceId}`, `document.querySelector('.time-line svg .bar.woke') !== null`);
+  await person.visit(
+    `#/device?id=${deviceId}`,
+    `document.querySelector('.time-line svg .bar.woke') !== null`,
+  );
   await person.sees('viola, viewer');
   const buttons = `[...document.querySelectorAll('main button')].filter((each) => !each.hidden).map((each) => each.textContent)`;
   assert.deepEqual(await browser.evaluate(buttons), [], 'a viewer is offered nothing that changes something');

@@ -1,6 +1,6 @@
 /**
- * A day's work of an operator at the console, without a terminal: the registry is filled entry by entry, a device is woken with
- * custom data and sent a message, and what is not needed is removed. Source: docs/console.md.
+ * A day's work of an operator at the console, without a terminal: fills the registry entry by entry, wakes a device with custom
+ * data, sends it a message, and removes entries. Source: docs/console.md.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,11 +25,11 @@ test('an operator adds, changes and removes entries of every kind, and works wit
   await person.open();
   await person.logIn(token);
 
-  await person.go('#/registry', `document.body.innerText.includes('There is none')`);
+  await person.visit('#/registry', `document.body.innerText.includes('There is none')`);
   await person.press('Add an application');
   await person.fillIn({ app_id: '2818153', name: 'Front Door' }, 'Add an application');
   await person.sees('Front Door');
-  await person.go('#/registry?kind=products', `document.body.innerText.includes('There is none')`);
+  await person.visit('#/registry?kind=products', `document.body.innerText.includes('There is none')`);
   await person.press('Add a product');
   await person.fillIn({ product_id: 'doorbell', app_ids: '7' }, 'Add a product');
   await person.sees('no application "7"');
@@ -42,7 +42,7 @@ test('an operator adds, changes and removes entries of every kind, and works wit
   await person.fillIn({ app_ids: '2818153' }, 'Add a product');
   await browser.until(hasRows);
 
-  await person.go('#/registry?kind=credentials', `document.body.innerText.includes('There is none')`);
+  await person.visit('#/registry?kind=credentials', `document.body.innerText.includes('There is none')`);
   await person.press('Create a credential');
   await person.fillIn({ app_id: '2818153', permissions: 'wakeup:write' }, 'Create a credential');
   assert.match(await person.keepSecret('Secret key'), /^[\w-]{43}$/);
@@ -52,11 +52,11 @@ test('an operator adds, changes and removes entries of every kind, and works wit
   await person.press('Revoke');
   await browser.until(`document.querySelector('tbody').innerText.includes('revoked')`);
 
-  await person.go('#/registry?kind=bridges', `document.body.innerText.includes('There is none')`);
+  await person.visit('#/registry?kind=bridges', `document.body.innerText.includes('There is none')`);
   await person.press('Add a bridge');
   await person.fillIn({ bridge_id: 'bridge-1', app_ids: '2818153' }, 'Add a bridge');
   assert.match(await person.keepSecret('Key'), /^[\w-]{43}$/);
-  await person.go('#/registry?kind=tokens', `document.body.innerText.includes('There is none')`);
+  await person.visit('#/registry?kind=tokens', `document.body.innerText.includes('There is none')`);
   await person.press('Create a token');
   await person.fillIn({ name: 'viola', role: 'viewer' }, 'Create a token');
   await person.keepSecret('Token');
@@ -69,7 +69,7 @@ test('an operator adds, changes and removes entries of every kind, and works wit
   );
   await browser.resize(1440, 900);
 
-  await person.go('#/webhooks', `document.body.innerText.includes('Front Door (2818153)')`);
+  await person.visit('#/webhooks', `document.body.innerText.includes('Front Door (2818153)')`);
   await person.press('Add a webhook');
   await person.fillIn({ url: 'http://127.0.0.1:9/hook' }, 'Add a webhook');
   assert.match(await person.keepSecret('Secret'), /^whsec_/);
@@ -77,7 +77,7 @@ test('an operator adds, changes and removes entries of every kind, and works wit
   await person.press('Test');
   await person.sees('not delivered');
 
-  await person.go('#/devices', `document.body.innerText.includes('No device found')`);
+  await person.visit('#/devices', `document.body.innerText.includes('No device found')`);
   await person.press('Add a device');
   await person.fillIn({ device_id: 'DOOR-1', product_id: 'doorbell', labels: 'flat=7' }, 'Add a device');
   const secret = await person.keepSecret('Secret');

@@ -1,6 +1,6 @@
 /**
- * A day's work at the console with the keyboard alone, on a narrow screen: each control is reached by Tab, is seen when it has the
- * focus, and is used by Enter or Space. Source: docs/console.md.
+ * A day's work at the console with the keyboard only, on a narrow screen: each control is reached by Tab, visible when focused,
+ * and operated by Enter or Space. Source: docs/console.md.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -31,11 +31,11 @@ function writeRegistry(directory: string): string {
   return file;
 }
 
-/** The control that has the focus, by its label; empty: none has it. */
+/** Label of the focused control; empty: none. */
 const focused = `((at) => at === document.body ? '' :
   (at.getAttribute('aria-label') ?? at.labels?.[0]?.textContent ?? at.textContent).trim())(document.activeElement)`;
 
-/** The fault of the control that has the focus; empty: it has an outline, and nothing lies over its middle. */
+/** The fault of the focused control; empty: it has an outline, and nothing covers its centre. */
 const unseen = `((at) => {
   const { left, top, width, height } = at.getBoundingClientRect();
   const { outlineStyle, outlineWidth } = getComputedStyle(at);
@@ -46,12 +46,12 @@ const unseen = `((at) => {
   return at.contains(over) || over?.contains(at) ? '' : 'under ' + over?.outerHTML.slice(0, 80);
 })(document.activeElement)`;
 
-/** Behind the repaint that scrolls to it. */
+/** Waits for the repaint after scrolling. */
 const unseenSoon = `new Promise((resolve) =>
   requestAnimationFrame(() => requestAnimationFrame(() => resolve(${unseen}))))`;
 
 class KeyboardPerson extends Person {
-  /** Presses Tab until the control with this label has the focus; each one on the way has to be seen. */
+  /** Presses Tab until the control with this label is focused; each control before it must be visible. */
   async tabTo(label: string, modifiers = 0): Promise<void> {
     const { browser } = this;
     const passed: string[] = [];
@@ -76,18 +76,18 @@ class KeyboardPerson extends Person {
     await this.browser.type(text);
   }
 
-  /** Resolves when the dialog is open and one of its controls has the focus. */
+  /** Resolves when the dialog is open and one of its controls is focused. */
   async dialog(): Promise<void> {
     await this.browser.until(`document.querySelector('dialog[open]')?.contains(document.activeElement)`);
   }
 
-  /** A dialog gives the focus back to the button that opened it. */
+  /** A closed dialog returns the focus to its button. */
   async isBackAt(label: string): Promise<void> {
     await this.browser.until(`${focused} === ${JSON.stringify(label)}`);
   }
 }
 
-test('an operator does a day of work with the keyboard alone', async (t) => {
+test('an operator does a day of work with the keyboard only', async (t) => {
   const directory = temporaryDirectory(t);
   const { ports } = await startServerProcess(t, [
     `data.dir=${directory}`,
@@ -157,7 +157,7 @@ test('an operator does a day of work with the keyboard alone', async (t) => {
   await browser.press('Enter');
   await person.sees('Logged out');
   await browser.until(`document.activeElement.id === 'token'`);
-  // A read of the device may be under way as it is removed, and one of the wakeup at the logout.
+  // The device may still be read while it is removed, and the wakeup at the logout.
   const expected = /status of 404 .* http\S+device_id=DOOR-NEW$|status of 401 .* http\S+\/v1\/wakeups/;
   assert.deepEqual(
     browser.problems.filter((problem) => !expected.test(problem)),
@@ -165,7 +165,7 @@ test('an operator does a day of work with the keyboard alone', async (t) => {
   );
 });
 
-test('a wakeup that expires says so, and opens no dialog; nothing is said once the view is left', async (t) => {
+test('the page announces an expired wakeup without a dialog, and announces nothing after the view was left', async (t) => {
   const directory = temporaryDirectory(t);
   const { ports } = await startServerProcess(t, [
     `data.dir=${directory}`,
@@ -190,7 +190,7 @@ test('a wakeup that expires says so, and opens no dialog; nothing is said once t
   };
   await person.open();
   await person.logIn(findOpsToken(directory) ?? '');
-  await person.go(
+  await person.visit(
     `#/device?id=${deviceId}`,
     `document.querySelector('[aria-label="Wake ${deviceId}"]') !== null`,
   );
@@ -202,7 +202,7 @@ test('a wakeup that expires says so, and opens no dialog; nothing is said once t
 
   await wake();
   await browser.until(`asked === 2`);
-  await person.go('#/devices', `document.querySelector('tbody tr') !== null`);
+  await person.visit('#/devices', `document.querySelector('tbody tr') !== null`);
   await browser.evaluate(`answer()`);
   await browser.evaluate(
     `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`,
@@ -211,7 +211,7 @@ test('a wakeup that expires says so, and opens no dialog; nothing is said once t
   assert.equal(await browser.evaluate(`document.querySelector('dialog')`), null);
 });
 
-test('the feed shows an event at once, and an unfolded row and the focus outlast it', async (t) => {
+test('the feed shows an event at once, and keeps an unfolded row and the focus', async (t) => {
   const directory = temporaryDirectory(t);
   const { ports } = await startServerProcess(t, [
     `data.dir=${directory}`,
@@ -227,7 +227,7 @@ test('the feed shows an event at once, and an unfolded row and the focus outlast
   );
   await person.open();
   await person.logIn(findOpsToken(directory) ?? '');
-  await person.go('#/events', `document.querySelectorAll('tbody tr:not(.unfolding)').length === 1`);
+  await person.visit('#/events', `document.querySelectorAll('tbody tr:not(.unfolding)').length === 1`);
   await person.use('More');
   await browser.until(`asked.at(-1).includes('wait=')`);
   const before = await browser.evaluate<number>('asked.length');

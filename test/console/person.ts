@@ -1,4 +1,4 @@
-/** A person at the console: what they press, type and see. */
+/** A person at the console, who presses buttons, types and reads. */
 import type { Chromium } from '../support/chromium.ts';
 
 export const hasRows = `document.querySelector('tbody tr') !== null`;
@@ -19,20 +19,20 @@ export class Person {
     await this.press('Log in');
   }
 
-  /** The button of this text, in the dialog if there is one. */
+  /** Presses the button with this text, in the dialog if there is one. */
   async press(text: string): Promise<void> {
     const find = `[...(document.querySelector('dialog') ?? document).querySelectorAll('button')].find((each) => each.textContent === ${JSON.stringify(text)})`;
     await this.browser.until(`${find} !== undefined`);
     await this.browser.evaluate(`${find}.click()`);
   }
 
-  /** Waits until the view has asked for what it shows. */
-  async go(hash: string, ready: string): Promise<void> {
+  /** Opens a view and waits until it shows its data. */
+  async visit(hash: string, ready: string): Promise<void> {
     await this.browser.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     await this.browser.until(ready);
   }
 
-  /** Fills the fields of the dialog by their names, and confirms it. */
+  /** Fills the fields of the dialog by name, and confirms it. */
   async fillIn(values: Readonly<Record<string, string>>, verb: string): Promise<void> {
     await this.browser.until(`document.querySelector('dialog form') !== null`);
     for (const [name, value] of Object.entries(values))
@@ -42,7 +42,7 @@ export class Person {
     await this.press(verb);
   }
 
-  /** The secret that the dialog shows once, under this name; the dialog is closed. */
+  /** Returns the secret with this name, which the dialog shows once, and closes the dialog. */
   async keepSecret(name: string): Promise<string> {
     const find = `[...document.querySelectorAll('dialog dt')].find((each) => each.textContent === ${JSON.stringify(name)})`;
     await this.browser.until(`${find} !== undefined`);
@@ -57,7 +57,7 @@ export class Person {
     await this.browser.until(`document.body.innerText.includes(${JSON.stringify(text)})`);
   }
 
-  /** Resolves when the login is drawn: the page asks for its session first. */
+  /** Resolves when the login is drawn, after the page has asked for a session. */
   async open(): Promise<void> {
     await this.browser.open(`${this.#origin}/`);
     await this.browser.until(`document.querySelector('#token') !== null`);

@@ -1,6 +1,6 @@
 /**
- * The picture of README: the time line of a device that sleeps, is woken, has a call and loses its power, at a server with
- * simulated devices. `PICTURES=docs/images npm run test:with -- console` puts it where README shows it.
+ * The picture of README: the time line of a simulated device that sleeps, is woken, has a call and loses its power.
+ * `PICTURES=docs/images npm run test:with -- console` renews the picture in README.
  */
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ test('the time line shows how a device slept, was woken, had a call, lost its po
   const token = findOpsToken(directory) ?? '';
   const ops = new OpsClient(origin, token);
   let after = 0;
-  /** Resolves after the next event of the device that has this type. */
+  /** Resolves after the next event of this type. */
   const happens = async (type: string): Promise<void> => {
     const query = { device_id: deviceId, type, after, limit: 1, wait: waitSeconds };
     const { events, next } = await ops.ask<EventsAnswer>('/v1/events', query);

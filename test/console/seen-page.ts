@@ -1,4 +1,4 @@
-/** The page of the console as tests look at it: held against axe, measured, and kept as a picture. */
+/** Checks of the console's page: accessibility with axe, overflow, and screenshots. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
 }
 
-/** Faults that axe finds in the page as it stands, a line each. */
+/** The faults that axe finds in the current page, one line each. */
 export async function complaints(browser: Chromium): Promise<string[]> {
   await browser.evaluate(`typeof axe === 'undefined' && (() => { ${axe} })(), 0`);
   const found = await browser.evaluate<readonly Violation[]>(
@@ -25,14 +25,14 @@ export async function complaints(browser: Chromium): Promise<string[]> {
   );
 }
 
-/** Pixels of the page beyond the right edge of the window. */
+/** Width of the page beyond the right edge of the window, pixels. */
 export const overflow =
   '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)';
 
-/** Pictures of docs/console.md: `PICTURES=docs/images npm run test:with -- console` renews them. */
+/** Pictures in docs/console.md, renewed by `PICTURES=docs/images npm run test:with -- console`. */
 const documented: ReadonlySet<string> = new Set(['overview', 'device', 'narrow', 'call']);
 
-/** Small: of 256 colours at most. */
+/** Limited to 256 colours, to keep the file small. */
 export async function keepPicture(
   t: { diagnostic(text: string): void },
   browser: Chromium,

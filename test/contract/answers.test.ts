@@ -1,6 +1,6 @@
 /**
- * Every answer that the tests of the document provoke, success and refusal, seen by Prism on its way: it finds nothing that
- * the document does not say.
+ * Sends every answer that the tests of the document provoke, success or refusal, through Prism, which finds no deviation from the
+ * document.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,17 +9,17 @@ import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { ApiClient, sendBy, type SentRequest } from '../support/api-client.ts';
 import { testCredentials } from '../support/test-server.ts';
-import { takeViolations, ValidatingProxy } from './validating-proxy.ts';
+import { splitViolations, ValidatingProxy } from './validating-proxy.ts';
 
 const proxy = await ValidatingProxy.start({ after });
 
-/** Codes that tell a caller that the request itself is wrong: Prism says so as well. */
+/** Codes of invalid requests, which Prism must reject too. */
 const faultsOfRequests = new Set([40003, 40105, 40400, 40500, 41500]);
 let seen = 0;
 
 sendBy(async (request, sendTo) => {
   if (!isForwarded(request)) return sendTo(request.port);
-  const { answer, violations } = takeViolations(await sendTo(proxy.before(request.port)));
+  const { answer, violations } = splitViolations(await sendTo(proxy.before(request.port)));
   const { code = NaN } = answer.json;
   const wrong = violations.filter(({ location }) => location[0] !== 'request' || !faultsOfRequests.has(code));
   assert.deepEqual(wrong, [], `${request.method} ${answer.status}: ${answer.text}`);
@@ -27,7 +27,7 @@ sendBy(async (request, sendTo) => {
   return answer;
 });
 
-/** Prism passes on nothing whose length it cannot read, no HEAD, no body of a GET, and no body that is no JSON. */
+/** Prism does not forward requests of unknown length, HEAD, a GET with a body, or a body that is not JSON. */
 function isForwarded({ method, headers, body }: SentRequest): boolean {
   if (method === 'HEAD' || (method === 'GET' && body !== null)) return false;
   const { 'Content-Length': length, 'Transfer-Encoding': encoding } = headers;
@@ -45,11 +45,11 @@ function isJson(body: Uint8Array): boolean {
 
 await import('../e2e/openapi.test.ts');
 
-test('the answers came by Prism', () => {
+test('Prism forwarded the answers', () => {
   assert.ok(seen > 100, `${seen} answers`);
 });
 
-test('Prism would see an answer that is not documented', async (t) => {
+test('Prism detects an undocumented answer', async (t) => {
   const server = createServer((_, response) => {
     response.setHeader('content-type', 'application/json; charset=utf-8');
     response.end('{"code":12345,"message":"x"}');

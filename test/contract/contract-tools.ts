@@ -1,4 +1,4 @@
-/** The tools of others that read docs/openapi.yaml, as install-tools.ts puts them in place; they tell nobody of it. */
+/** Third-party tools that read docs/openapi.yaml, installed by install-tools.ts, with telemetry off. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ const env = {
   ...process.env,
   REDOCLY_TELEMETRY: 'off',
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-  // A chosen colour would be in what is read from it.
+  // A forced colour would add escape sequences to the output.
   FORCE_COLOR: '0',
 };
 
@@ -23,7 +23,7 @@ export interface ToolResult {
   readonly stderr: string;
 }
 
-/** Resolves when it has ended, however it did. */
+/** Resolves when the tool has ended, successfully or not. */
 export function runTool(tool: Tool, args: readonly string[]): Promise<ToolResult> {
   return new Promise((resolve) => {
     execFile(pathOf(tool), args, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>

@@ -1,4 +1,4 @@
-/** docs/openapi.yaml as the tools of others read it: no linter has a word to say, and its types tell answers apart. */
+/** Third-party tools read docs/openapi.yaml: linters have no warnings, and generated types distinguish answers. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,12 +11,12 @@ import { apiDocument, runTool } from './contract-tools.ts';
 
 const folder = temporaryDirectory({ after });
 
-/** With one example that is not what its schema asks for. */
+/** A copy with one example that violates its schema. */
 const spoilt = join(folder, 'spoilt.yaml');
 const document = readFileSync(apiDocument, 'utf8');
 writeFileSync(spoilt, document.replace('code: 40403, message: device does not exist', 'code: nobody'));
 
-/** Everything that each says of a file, of whatever severity. */
+/** All findings of each linter, of any severity. */
 const linters: Readonly<Record<string, (file: string) => Promise<string[]>>> = {
   async Redocly(file) {
     const { stdout } = await runTool('redocly', ['lint', '--format=json', file]);
@@ -34,16 +34,16 @@ function messagesIn(problems: readonly { message: string }[]): string[] {
 }
 
 for (const [name, lint] of Object.entries(linters)) {
-  test(`${name} warns of nothing in docs/openapi.yaml`, async () => {
+  test(`${name} has no warnings about docs/openapi.yaml`, async () => {
     assert.deepEqual(await lint(apiDocument), []);
   });
 
-  test(`${name} would warn of an example that is not as its schema says`, async () => {
+  test(`${name} warns about an example that violates its schema`, async () => {
     assert.notDeepEqual(await lint(spoilt), []);
   });
 }
 
-/** Of each operation: something that only a success has. */
+/** A field of each operation that only a success has. */
 const successes: Readonly<Record<string, string>> = {
   "'/v1/device/connectivity', 'get'": 'signal.is_online satisfies boolean',
   "'/v1/devices/connectivity', 'post'": 'devices satisfies readonly object[]',
@@ -80,7 +80,7 @@ export function use${index}(r: Answer<${operation}>): void {
 `;
 }
 
-test('types made from it tell a success by code 0, for every operation', async () => {
+test('generated types identify a success by code 0, for every operation', async () => {
   const [requests = ''] = document.split('\nwebhooks:\n');
   const operations = requests.match(/^      operationId: /gm) ?? [];
   assert.equal(Object.keys(successes).length, operations.length);

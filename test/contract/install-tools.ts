@@ -1,6 +1,6 @@
 /**
- * Installs what reads docs/openapi.yaml as others do: linters, a validating proxy, a maker of types. They are a project
- * of their own (package.json beside this), outside the tree that our own checks read.
+ * Installs third-party tools for docs/openapi.yaml: linters, a validating proxy, a type generator. They form a separate project
+ * (package.json in this folder), outside the tree that our own checks read.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { toolsFolder } from './contract-tools.ts';
 
 const project = fileURLToPath(new URL('test/contract/', checkout));
 const names = ['package.json', 'package-lock.json'];
-/** Copied last, so that what broke off is begun anew. */
+/** Copied last, so that an interrupted installation starts over. */
 const installed = join(toolsFolder, 'installed.json');
 
 function isInstalled(): boolean {

@@ -1,6 +1,6 @@
 /**
- * Prism as a proxy that validates by docs/openapi.yaml, before whichever server a request is for: it has one way on, a
- * relay whose end changes. Prism says what it found in a header of the answer.
+ * Prism as a proxy that validates against docs/openapi.yaml, in front of any server: Prism has one upstream, a relay whose target
+ * changes. Prism reports its findings in a header of the answer.
  */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
@@ -14,7 +14,7 @@ import { apiDocument, startTool } from './contract-tools.ts';
 const host = '127.0.0.1';
 const violationsHeader = 'sl-violations';
 
-/** What is not as the document says, of the request or of the answer to it. */
+/** A deviation from the document, of a request or its answer. */
 interface Violation {
   readonly location: readonly string[];
   readonly message: string;
@@ -29,7 +29,7 @@ export class ValidatingProxy {
     this.#relay = relay;
   }
 
-  /** Resolves when it takes requests. */
+  /** Resolves when it accepts requests. */
   static async start(t: Ending): Promise<ValidatingProxy> {
     const relay = await openRelay(t);
     const port = await findFreePort(host);
@@ -54,26 +54,26 @@ export class ValidatingProxy {
     throw new Error('Prism ended before it listened');
   }
 
-  /** The port to ask in place of `port`, for the next request. */
+  /** Directs the next request to `port`, and returns the port to send it to. */
   before(port: number): number {
     this.#relay.to = port;
     return this.port;
   }
 }
 
-/** What Prism found, and the answer as it was before. */
-export function takeViolations(answer: ApiAnswer): { violations: readonly Violation[]; answer: ApiAnswer } {
+/** Prism's findings, and the answer without them. */
+export function splitViolations(answer: ApiAnswer): { violations: readonly Violation[]; answer: ApiAnswer } {
   const { [violationsHeader]: found = '[]', ...headers } = answer.headers;
   return { violations: JSON.parse(String(found)) as Violation[], answer: { ...answer, headers } };
 }
 
 interface Relay {
   readonly port: number;
-  /** The port that requests go on to. */
+  /** The port that receives forwarded requests. */
   to: number;
 }
 
-/** Of requests, not connections: Prism keeps its own. */
+/** Forwards requests rather than connections, which Prism reuses. */
 async function openRelay(t: Ending): Promise<Relay> {
   const server = createServer((incoming, outgoing) => {
     const { method, url: path, headers } = incoming;

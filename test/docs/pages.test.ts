@@ -1,4 +1,4 @@
-/** The pages as their readers use them: every block for a shell is run as it is written, or says why it is not. */
+/** Runs every shell block of the documentation as written, unless it states why not. */
 import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -23,13 +23,13 @@ const loopbackUp = [
   'ip link set lo up && echo up && exec cat',
 ];
 
-/** True if this machine lets its users have one. Without it, a test that finds a port taken says so. */
+/** True if users of this machine may create network namespaces. Without one, a test that finds a port in use reports it. */
 const hasPrivateNetworks =
   spawnSync('sh', ['-c', `${loopbackUp.slice(0, 3).join(' ')} ip link set lo up`], {
     env: { PATH: toolPath },
   }).status === 0;
 
-/** The command that runs the one after it there. It lasts until the test ends, or this process does. */
+/** The command prefix that runs a command in the namespace, which lasts until the test or this process ends. */
 async function enterPrivateNetwork(t: Ending): Promise<readonly string[]> {
   const [program = '', ...args] = loopbackUp;
   const holder = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -39,14 +39,14 @@ async function enterPrivateNetwork(t: Ending): Promise<readonly string[]> {
 }
 
 const root = fileURLToPath(checkout);
-/** Compiled as in the package, whose command is `reveille`. */
+/** Compiled as in the package, with the command `reveille`. */
 const program = fileURLToPath(moduleBeside('../../src/main', import.meta.url));
 
 const pages = documentPages()
   .map((page) => ({ page, blocks: readBlocks(readFromRoot(page)).filter(isShell) }))
   .filter(({ blocks }) => blocks.length > 0);
 
-/** A checkout that a page may write into, and a home of its own. */
+/** Creates a checkout that a page may modify, and a home directory. */
 function layOut(folder: string): NodeJS.ProcessEnv {
   const [home, bin, copy] = ['home', 'bin', 'reveille'].map((name) => join(folder, name)) as [
     string,
@@ -57,9 +57,9 @@ function layOut(folder: string): NodeJS.ProcessEnv {
   for (const name of readdirSync(root))
     if (!/^(?:\..+|bench|dist|node_modules|src|test)$/.test(name))
       cpSync(join(root, name), join(copy, name), { recursive: true });
-  // tsx keeps what it compiled by a file's place: from a copy, each page would have it all compiled anew.
+  // tsx caches compiled files by path: a copy would be compiled again for each page.
   symlinkSync(join(root, 'src'), join(copy, 'src'));
-  // Each by itself: an `npm ci` of a page removes the links, and not what the tests run with.
+  // Linked one by one: an `npm ci` in a page then removes only the links.
   for (const name of readdirSync(join(root, 'node_modules')))
     symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name));
   writeFileSync(join(bin, 'reveille'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
@@ -77,7 +77,7 @@ describe(
   'the blocks of every page run',
   { concurrency: hasPrivateNetworks ? availableParallelism() : 1 },
   () => {
-    test('there are pages with blocks', () => assert.ok(pages.length > 5, String(pages.length)));
+    test('some pages have blocks', () => assert.ok(pages.length > 5, String(pages.length)));
     for (const { page, blocks } of pages)
       test(page, async (t) => {
         const shell = await openShell(t);

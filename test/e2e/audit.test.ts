@@ -60,7 +60,7 @@ async function change(path: string, body: object): Promise<Answer> {
   return answer;
 }
 
-const refusals = /no |as many|only token key|delivered/;
+const refusals = /no |maximum number|only token key|delivered/;
 
 async function refused(path: string, body: object): Promise<void> {
   await assert.rejects(ops.change(path, body), refusals);
@@ -233,7 +233,7 @@ test('a line for people is always one line', async (t) => {
     /device\.kick +local +refused {2}device_id="a\\n\\u001b\[2J" {2}from 127\.0\.0\.1: no device/,
   );
   await run('audit', '--operator', 'nobody');
-  assert.deepEqual(output.remarks, ['no such change is in the audit log']);
+  assert.deepEqual(output.remarks, ['the audit log has no such change']);
 });
 
 test('the command line follows the log across a rotation and a SIGHUP, which is recorded at every log level', async (t) => {

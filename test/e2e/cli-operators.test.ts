@@ -104,12 +104,12 @@ test('an operator sees the accepted and refused wakeups of a request id', async 
   assert.equal(text.exitCode, 0, text.stderr);
   assert.match(text.stdout, /98 3b 16 f8 f3 9c 12 ab/);
   assert.match(text.stdout, /SLEEPING02 +40412 +device is not connected/);
-  assert.match(text.stderr, /older ones are in the log/);
+  assert.match(text.stderr, /look for older ones in the log/);
   const ofDevice = await ask('ring 7', '--device', 'SLEEPING02');
   assert.deepEqual([ofDevice.wakeups.length, ofDevice.events.length, ofDevice.refused.length], [0, 0, 1]);
   const nothing = await cli('wakeups', 'never');
   assert.deepEqual([nothing.exitCode, nothing.stdout], [1, '']);
-  assert.match(nothing.stderr, /^nothing is known of wakeup never\n/);
+  assert.match(nothing.stderr, /^no wakeup has the request id never\n/);
 
   const lines = server.log.lines.filter(({ message }) => message === 'wakeup refused');
   assert.deepEqual(
@@ -176,5 +176,5 @@ test('a webhook is named by a URL', async (t) => {
   const none = ['--data-dir', join(temporaryDirectory(t), 'none')];
   const wrong = await runCli(['webhook', 'test', 'backend.example', ...none]);
   assert.equal(wrong.exitCode, 2);
-  assert.match(wrong.stderr, /named by its URL/);
+  assert.match(wrong.stderr, /The URL identifies a webhook/);
 });

@@ -33,7 +33,7 @@ test('help exits with 0, invalid usage with 2, a failure with 1; none shows a st
     [
       ['device', 'show', 'D', ...dataDir],
       1,
-      /^no server runs on .*, and this command works through a running one\n {2}start it: .* serve --data-dir /,
+      /^no server runs on .*, and this command needs a running one\n {2}start it: .* serve --data-dir /,
     ],
   ] as const;
   for (const [args, exitCode, said] of cases) {

@@ -247,7 +247,7 @@ test('a device that does not sleep is not woken, and the operator sees the reaso
   const asleep = await wake('TESTDEVICE01');
   assert.deepEqual(
     [asleep.status, asleep.json['error']],
-    [409, 'the device is not sleeping: its module has no session here (40412)'],
+    [409, 'the device is not sleeping: its module has no session (40412)'],
   );
   assert.equal((await wake('NOBODY')).status, 404);
   assert.equal((await ask('POST', '/v1/device/wake', headers, {})).status, 400);

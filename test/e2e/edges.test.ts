@@ -235,7 +235,7 @@ test(
 test('the option for workers is refused with a hint on edges, and a media process has no edges', async () => {
   const data = ['data.dir=/nonexistent'];
   for (const [options, sentence] of [
-    [['--processes', '2'], /a server is one process, and --processes is gone: --edges N/],
+    [['--processes', '2'], /--processes was removed: use --edges N/],
     [['--edges', '2', '--only', 'media'], /serve --only media has no sleep connections/],
     [['--edges', '65'], /sleep\.edges: .*64/],
   ] as const) {

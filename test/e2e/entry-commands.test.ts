@@ -153,7 +153,7 @@ test('only the named fields of a device change, and its new secret is shown once
   assert.ok(output.text.includes(`secret  ${fresh}  (shown this once)`));
   const file = join(temporaryDirectory(t), 'device.json');
   await run('device', 'set', id, '--secret', '--output', file);
-  assert.equal(output.text, `the secret is in ${file}, which only its owner can read`);
+  assert.equal(output.text, `the secret is in ${file}, readable by its owner only`);
   const kept = JSON.parse(readFileSync(file, 'utf8')) as { device: { secret: string } };
   assert.match(kept.device.secret, /^[\w-]{43}$/);
   assert.notEqual(kept.device.secret, fresh);
@@ -161,7 +161,7 @@ test('only the named fields of a device change, and its new secret is shown once
   assert.deepEqual(await found('device', id), back);
   await assert.rejects(run('device', 'set', id), /nothing to change/);
   const unmade = run('device', 'set', id, '--expires-at', 'never', '--output', `${file}.none`);
-  await assert.rejects(unmade, /no secret is made for --output/);
+  await assert.rejects(unmade, /--output needs a generated secret/);
   await assert.rejects(run('device', 'set', id, '--secret', 'guess me'), /secret must have 16 characters/);
   assert.deepEqual(await found('device', id), back);
 });

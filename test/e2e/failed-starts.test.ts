@@ -35,7 +35,7 @@ test('a missing certificate: without and with edges', async (t) => {
     );
     assert.match(said, /^sleep\.tls_cert_file: \/nope\.crt: no such file or directory\n/);
     assert.match(said, /\nsleep\.tls_key_file: \/nope\.key: no such file or directory\n/);
-    assert.match(said, /look this machine over: .*reveille (?:-- )?doctor --set .*\n$/);
+    assert.match(said, /check this machine: .*reveille (?:-- )?doctor --set .*\n$/);
   }
 });
 

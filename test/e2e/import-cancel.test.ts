@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { lookIntoRegistry } from '../../src/cli/admin/local-registry.ts';
+import { withRegistry } from '../../src/cli/admin/local-registry.ts';
 import { LongCommand } from '../support/cli-process.ts';
 import { HeldStore } from '../support/held-store.ts';
 import { sampleRegistry } from '../support/registry-entries.ts';
@@ -11,7 +11,7 @@ import { startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const countDevices = (directory: string): Promise<number> =>
-  lookIntoRegistry(directory, async (registry) => (await registry.counts()).device);
+  withRegistry(directory, async (registry) => (await registry.counts()).device);
 
 test('an import is off when it is cancelled, or its connection goes, before the commit', async (t) => {
   const parent = temporaryDirectory(t);

@@ -78,7 +78,7 @@ test(
       'Certificate for TLS': '',
       'Id of the first application': 'acme',
       'Id of its first product': '',
-      'Id of a device to try it with': 'DOOR-1',
+      'Id of a device for a trial': 'DOOR-1',
       'File for the secrets': '',
       [`Write ${file}`]: '',
     };
@@ -109,6 +109,6 @@ test('Ctrl-C at a question writes nothing', { skip: noTerminal }, async (t) => {
   await terminal.sees('Address to listen on');
   terminal.type('\u0003');
   assert.equal(await terminal.ended(), 1);
-  assert.match(terminal.shown, /not begun: nothing was written/);
+  assert.match(terminal.shown, /cancelled: nothing was written/);
   assert.deepEqual(readdirSync(folder), []);
 });

@@ -71,7 +71,7 @@ test(
     assert.equal((await cli('calls', 'list')).stdout, 'no live calls\n');
     assert.match(
       (await cli('calls', 'watch')).stderr,
-      /^no call is live\n {2}hold one: .*simulate --call DEVICE/,
+      /^no call is live\n {2}start one: .*simulate --call DEVICE/,
     );
     assert.equal((await cli('registry', 'list', 'bridges')).stdout, 'no bridges\n');
   },

@@ -47,7 +47,7 @@ test('an operator lists, rotates and retires the keys of a running server, which
   assert.match(listed.stdout, /^KID +MADE +USE\n[0-9a-f]{8} +\S+Z +signs\n[0-9a-f]{8} +\S+Z +accepted\n$/);
   const unknown = await tokenKey('retire', 'nonsense');
   assert.equal(unknown.exitCode, 1);
-  assert.match(unknown.stderr, /^no token key "nonsense"\n {2}see which there are: .* token-key list /);
+  assert.match(unknown.stderr, /^no token key "nonsense"\n {2}list them: .* token-key list /);
   const retired = jsonOf(await tokenKey('retire', made[0]?.kid ?? '', '--json'));
   assert.deepEqual(retired.keys, [rotated.keys[0]]);
   const last = await tokenKey('retire', rotated.keys[0]?.kid ?? '');

@@ -112,7 +112,7 @@ export class DeviceGateway {
       received: (data) => connection.received(Buffer.from(data), false),
       ended: (isReset) => {
         wire.isServerClosed = true;
-        connection.gone(isReset ? 'reset' : 'peer_closed');
+        connection.onClosed(isReset ? 'reset' : 'peer_closed');
       },
     });
     observer.opened('signal', ticket, wire);

@@ -10,11 +10,11 @@ import { showable } from '../../lib/showable-text.ts';
 import { follow, retryMs, type Shown } from './follow.ts';
 
 interface AuditOptions {
-  /** How many of the newest. */
+  /** The number of newest lines. */
   readonly limit: number;
-  /** The wall milliseconds to begin at. */
+  /** Start time, wall milliseconds. */
   readonly since?: (nowMs: number) => number;
-  /** Actions, or beginnings of some and `*`. */
+  /** Actions, or prefixes that end in `*`. */
   readonly action?: readonly string[];
   readonly operator?: string;
   readonly follow?: boolean;
@@ -24,19 +24,28 @@ export function addAuditCommand(program: Command): void {
   newCommand(
     program,
     'audit',
-    'Show what operators changed, oldest first: a line a change.',
+    'Show the changes that operators made, oldest first, one per line.',
     '--follow',
     "--since 24h --action 'credential.*'",
   )
-    .option('--limit <count>', 'the newest so many', wholeNumberOption(1, auditShownMax), 50)
-    .option('--since <when>', 'only from there: 10m, or a moment', parseSinceTime)
-    .option('--action <action>', 'only this one; * at its end stands for any rest; may be repeated', collect)
-    .option('--operator <name>', 'only of this token; local, cli, signal and start stand for none')
-    .option('-f, --follow', 'continue until Ctrl-C, also over a restart of the server')
+    .option(
+      '--limit <count>',
+      'show the newest changes, up to this number',
+      wholeNumberOption(1, auditShownMax),
+      50,
+    )
+    .option('--since <when>', 'show changes since an age like 10m, or a moment', parseSinceTime)
+    .option(
+      '--action <action>',
+      'show only this action, or a prefix that ends in *; may be repeated',
+      collect,
+    )
+    .option('--operator <name>', 'show only changes by this token, or by local, cli, signal or start')
+    .option('-f, --follow', 'continue until Ctrl-C, across restarts of the server')
     .action(inContext(showAudit));
 }
 
-/** The most lines of one answer to a follower. */
+/** Maximum lines per answer while following. */
 const followedLines = '1000';
 
 async function showAudit(
@@ -66,13 +75,12 @@ async function showAudit(
     };
     return untilInterrupted((signal) => follow(followed, next, signal));
   }
-  if (newest.lines.length === 0) output.remark('no such change is in the audit log');
+  if (newest.lines.length === 0) output.remark('the audit log has no such change');
 }
 
 const actionWidth = 'credential.create'.length;
 const whoWidth = 12;
 
-/** Local time, action, operator, result, ids, and origin. */
 function describeAuditLine(line: AuditLine): string {
   const { operator, user, from, action, ids, result, reason } = line;
   const who = user === undefined ? operator : `${operator}:${user}`;

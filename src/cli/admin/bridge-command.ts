@@ -1,4 +1,4 @@
-/** `reveille bridge …`: the processes that may stand in a messaging app's room for a device. */
+/** `reveille bridge …`: manages the bridges, the processes that join an app's room on behalf of a device. */
 import type { Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
@@ -17,15 +17,17 @@ interface AddOptions extends SecretOptions {
 }
 
 export function addBridgeCommand(program: Command): void {
-  const bridge = program.command('bridge').description('Add, list, revoke or remove bridges of calls.');
+  const bridge = program
+    .command('bridge')
+    .description('Add, list, revoke or remove the bridges that join calls.');
   newCommand(
     bridge,
     'add',
-    'Add a bridge. Its key is generated and shown once; only its hash is kept.',
+    'Add a bridge. Its key is generated and shown once; only its hash is stored.',
     'bridge-1 --app 2818153',
   )
     .argument('<id>', '1-255 bytes of UTF-8 without control characters')
-    .requiredOption('--app <id>', 'an application whose calls it takes; may be repeated', collect)
+    .requiredOption('--app <id>', 'an application whose calls the bridge accepts; may be repeated', collect)
     .option('--replace', 'give an existing bridge a new key')
     .addOption(outputOption())
     .action(inContext(addBridge));
@@ -37,12 +39,12 @@ export function addBridgeCommand(program: Command): void {
     'bridge-1',
   )
     .argument('<id>', 'the bridge')
-    .option('--restore', 'accept it again')
+    .option('--restore', 'accept the key again')
     .action(
       changing('/v1/bridge/revoke', {
         send: (id: string, { restore = false }: RevokeOptions) => ({ bridge_id: id, revoked: !restore }),
-        say: (_bridge, _context, id, { restore }) =>
-          restore === true ? `the key of ${showable(id)} is good again` : `${showable(id)} is revoked`,
+        describe: (_bridge, _context, id, { restore }) =>
+          restore === true ? `the key of ${showable(id)} is accepted again` : `${showable(id)} is revoked`,
       }),
     );
   addRemoveCommand(bridge, 'bridge', 'bridge-1', 'Remove a bridge, and close its connection.');
@@ -58,7 +60,7 @@ async function addBridge(context: CommandContext, id: string, options: AddOption
   if (replace !== true && (await isInRegistry(context, 'bridge', id)))
     throw new CommandError(
       `bridge ${JSON.stringify(id)} is in the registry already`,
-      'give it a new key with --replace: who shows the old one is sent away',
+      'give it a new key with --replace, which invalidates the old one',
     );
   const body = { bridge_id: id, app_ids: app };
   await answerSecret(context, options, async () => {

@@ -1,4 +1,4 @@
-/** `reveille calls …`: the call sessions that live on a running server, which alone has any. */
+/** `reveille calls …`: lists, ends and watches the call sessions of a running server. Calls live in its memory only. */
 import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
 import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
@@ -10,22 +10,22 @@ import { asking, changing } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 import { alignColumns, tableOf } from '../shell/output.ts';
 
-/** The most that the server lists. */
+/** The server's own maximum. */
 const listedMax = 1000;
 const session = '01a2b3c4-0000-7000-8000-000000000003';
 
 export function addCallsCommand(program: Command): void {
   const calls = program
     .command('calls')
-    .description('List live calls, end one, watch one, or show for how many there is room.');
+    .description('List live calls, end or watch one, or show the capacity for more.');
   newCommand(calls, 'list', 'List the live call sessions, the oldest first.', '--device DOOR-1')
-    .option('--device <id>', 'only of this device', parseDeviceIdOption)
-    .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
+    .option('--device <id>', 'show only the calls of this device', parseDeviceIdOption)
+    .option('--limit <count>', 'maximum number of calls', wholeNumberOption(1, listedMax), 100)
     .action(
       asking('/v1/calls', {
         send: ({ device, limit }: ListOptions) => ({ limit, device_id: device }),
-        say: ({ calls }: Listing, { clock }) => callsTable(calls, clock.wallMs()),
-        remarks: ({ more }) => (more ? ['there are more: ask for them with --limit, or with --device'] : []),
+        describe: ({ calls }: Listing, { clock }) => callsTable(calls, clock.wallMs()),
+        remarks: ({ more }) => (more ? ['there are more: use a higher --limit, or --device'] : []),
       }),
     );
   newCommand(
@@ -36,33 +36,34 @@ export function addCallsCommand(program: Command): void {
   )
     .argument('<session>', 'the session')
     .addOption(
-      new Option('--reason <reason>', 'the reason, as in events')
+      new Option('--reason <reason>', 'the reason in the event log')
         .choices(callEndReasons)
         .default('cancelled'),
     )
     .action(
       changing('/v1/calls/end', {
         send: (session: string, { reason }: { readonly reason: CallEndReason }) => ({ session, reason }),
-        say: ({ device_id: id, reason }: EndAnswer) => `ended the call of ${showable(id)} as ${reason}`,
+        describe: ({ device_id: id, reason }: EndAnswer) => `ended the call of ${showable(id)} as ${reason}`,
       }),
     );
   newCommand(
     calls,
     'watch',
-    'Print the address of a page that shows the video of the phone of a call beside the screen of the device, with sizes, ' +
-      "rates and drops; and a plain link to the device's pictures. Each opens once, within a minute, and at most two " +
-      'pictures of a call may be watched at once: the page shows two.',
+    "Print the address of a page that shows the phone's video of a call next to the device's screen, with sizes, " +
+      "rates and drops; and a plain link to the device's pictures. Each link is valid once, for a minute. At most two " +
+      'pictures of a call can be watched at once: the page uses two.',
   )
     .argument('[session]', 'the session (default: the only live call)')
     .action(inContext(watchCall));
   newCommand(
     calls,
     'capacity',
-    'Show the media processes: how busy their workers are, which share of them the calls take, and for how many more ' +
-      'calls like them there is room.',
+    'Show the media processes: the utilization of their workers, the share used by calls, and the number of further ' +
+      'calls of the same kind that they can take.',
   ).action(
     asking('/v1/calls/capacity', {
-      say: ({ processes }: { readonly processes: readonly MediaProcessJson[] }) => capacityTable(processes),
+      describe: ({ processes }: { readonly processes: readonly MediaProcessJson[] }) =>
+        capacityTable(processes),
     }),
   );
 }
@@ -82,7 +83,7 @@ interface EndAnswer {
   readonly reason: CallEndReason;
 }
 
-/** A link that opens once. */
+/** A link to the watch view, valid once. */
 interface LinkAnswer {
   readonly url: string;
   readonly expires_at: string;
@@ -94,14 +95,14 @@ async function watchCall(context: CommandContext, named: string | undefined): Pr
   const page = await ops.change<LinkAnswer>('/v1/calls/watch', { session });
   const picture = await ops.change<LinkAnswer>('/v1/calls/ticket', { session });
   context.output.answer({ page, picture }, `page     ${page.url}\npicture  ${picture.url}`);
-  context.output.remark(`each opens once, until ${page.expires_at}`);
+  context.output.remark(`each link is valid once, until ${page.expires_at}`);
 }
 
 async function findOnlyCall(context: CommandContext): Promise<string> {
   const { calls } = await opsClient(context).ask<Listing>('/v1/calls', { limit: 2 });
   const [only, another] = calls;
   if (only === undefined)
-    throw new CommandError('no call is live', `hold one: ${reveilleCommand('simulate --call DEVICE')}`);
+    throw new CommandError('no call is live', `start one: ${reveilleCommand('simulate --call DEVICE')}`);
   if (another !== undefined)
     throw usageError('several calls are live', `name one of them: ${reveilleCommand('calls list')}`);
   return only.session;
@@ -120,7 +121,7 @@ export function callsTable(calls: readonly CallJson[], nowMs: number): string {
   });
 }
 
-const waits = { bridge: 'waits for a bridge', load: 'waits for load to fall', engine: 'waits for a decoder' };
+const waits = { bridge: 'waits for a bridge', load: 'waits for a lower load', engine: 'waits for a decoder' };
 
 function legsInWords({ legs, waits_for: waitsFor }: CallJson): string {
   const connected = [...(legs.device ? ['device'] : []), ...(legs.bridge ? ['bridge'] : [])];
@@ -128,9 +129,8 @@ function legsInWords({ legs, waits_for: waitsFor }: CallJson): string {
   return [...connected, ...(waitsFor === null ? [] : [waits[waitsFor]])].join(', ');
 }
 
-/** The media processes and their workers. */
 function capacityTable(capacity: readonly MediaProcessJson[]): string {
-  if (capacity.length === 0) return 'no media process is there at the moment';
+  if (capacity.length === 0) return 'no media process is available';
   const heading = ['PROCESS', 'LISTENS', 'WORKER', 'BUSY', 'TAKEN', 'CALLS', 'ROOM FOR'];
   const rows = capacity.flatMap(({ process, address, sessions, room, workers }) => [
     [process, address, 'all', '', '', sessions, room],

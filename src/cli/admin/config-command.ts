@@ -1,4 +1,4 @@
-/** `reveille config`: the settings in force that are not their defaults, or all, and where each comes from; secrets masked. */
+/** `reveille config`: prints the settings in force that differ from their defaults, or all, each with its source; secrets masked. */
 import type { Command } from 'commander';
 import { listSettings, type SettingJson, type SettingsJson } from '../../server/config/settings-route.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
@@ -9,12 +9,12 @@ export function addConfigCommand(program: Command): void {
   newCommand(
     program,
     'config',
-    'Print the settings in force in the running server, else those of a server started here, which are not the defaults: ' +
-      'where each comes from, what lowered it, what waits for a restart. Secrets are masked.',
+    'Print the settings in force that differ from their defaults, in the running server or else in a server started here: ' +
+      'the source of each, what lowered it, and what waits for a restart. Secrets are masked.',
     '',
     ['--set sleep.listen=0.0.0.0:8081', 'the effect of a flag; no running server is asked'],
   )
-    .option('--all', 'the defaults as well; --json always has them')
+    .option('--all', 'include the defaults; --json always does')
     .action(inContext(printSettings));
 }
 
@@ -48,7 +48,7 @@ async function printHere(context: CommandContext, options: ConfigOptions): Promi
 
 type Values = Record<string, Record<string, unknown>>;
 
-/** `settings`: as configured, in the form of a file. */
+/** `settings` has the nested form of a settings file. */
 function jsonOf({ settings: listed, file, file_problem: problem }: SettingsJson): object {
   const settings: Values = {};
   for (const setting of listed) {
@@ -90,7 +90,7 @@ function tableOf(settings: readonly SettingJson[]): string {
   );
 }
 
-/** Empty: a restart would succeed. */
+/** Warns if a restart would fail; else empty. */
 function noticesOf({ file_problem: problem }: SettingsJson): readonly string[] {
   return problem === null ? [] : [`a restart would fail: ${problem}`];
 }

@@ -1,4 +1,4 @@
-/** `reveille credential …`: access keys of an application; several can be valid, so that they rotate without an outage. */
+/** `reveille credential …`: manages access keys. An application can have several valid ones, so that they rotate without an outage. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { permissions, type Grant } from '../../model/registry.ts';
@@ -25,12 +25,12 @@ export function addCredentialCommand(program: Command): void {
   newCommand(
     credential,
     'create',
-    'Make an access key for an application. Its secret is shown once.',
+    'Create an access key for an application. Its secret is shown once.',
     '--app 2818153 --permissions connectivity:read,wakeup:write',
     ['--app 2818153 --not-after 2027-12-31 --output key.json', 'a file for --credential'],
   )
     .requiredOption('--app <id>', 'the application')
-    .option('--permissions <list>', `comma separated: *, ${permissions.join(', ')}`, parseGrants, ['*'])
+    .option('--permissions <list>', `separated by commas: *, ${permissions.join(', ')}`, parseGrants, ['*'])
     .option('--not-before <moment>', 'Unix seconds or ISO 8601', parseMoment)
     .option('--not-after <moment>', 'Unix seconds or ISO 8601', parseMoment)
     .addOption(outputOption())
@@ -43,33 +43,33 @@ export function addCredentialCommand(program: Command): void {
           not_after: notAfter,
         }),
         json: ({ credential }: CredentialAnswer) => credential,
-        say: ({ credential }) => describeFresh(credential),
+        describe: ({ credential }) => describeFresh(credential),
       }),
     );
   addListCommand(credential, 'credential', 'AK123');
   newCommand(
     credential,
     'rotate',
-    'Make a second access key like this one, and let this one expire.',
+    'Create a second access key with the same permissions, and let this one expire.',
     'AK123 --grace 0',
   )
-    .argument('<access-key-id>', 'the one to be replaced')
-    .option('--grace <span>', 'how long the old one stays valid: 90s, 30m, 24h, 7d', parseSpan, 86_400)
+    .argument('<access-key-id>', 'the access key to replace')
+    .option('--grace <span>', 'time for which the old one stays valid: 90s, 30m, 24h, 7d', parseSpan, 86_400)
     .addOption(outputOption())
     .action(
       makingSecret('/v1/credential/rotate', {
         send: (id: string, { grace }: { readonly grace: number }) => ({ access_key_id: id, grace_s: grace }),
         json: ({ credential }: CredentialAnswer, id) => ({ ...credential, replaced: id }),
-        say: ({ credential }, { clock }, id, { grace }) =>
-          `${describeFresh(credential)}\n${showable(id)} is good until ${formatMoment(wallSeconds(clock) + grace, '')}`,
+        describe: ({ credential }, { clock }, id, { grace }) =>
+          `${describeFresh(credential)}\n${showable(id)} is valid until ${formatMoment(wallSeconds(clock) + grace, '')}`,
       }),
     );
-  newCommand(credential, 'revoke', 'Refuse an access key from now on, for ever.', 'AK123')
-    .argument('<access-key-id>', 'the one to be refused')
+  newCommand(credential, 'revoke', 'Refuse an access key from now on, permanently.', 'AK123')
+    .argument('<access-key-id>', 'the access key to refuse')
     .action(
       changing('/v1/credential/revoke', {
         send: (id: string) => ({ access_key_id: id }),
-        say: (_revoked, _context, id) => `${showable(id)} is revoked`,
+        describe: (_revoked, _context, id) => `${showable(id)} is revoked`,
       }),
     );
   addRemoveCommand(credential, 'credential', 'AK123', 'Remove an access key; it is refused from now on.');

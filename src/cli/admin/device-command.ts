@@ -1,4 +1,4 @@
-/** `reveille device …`: one device at a time. */
+/** `reveille device …`: manages single devices. */
 import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired } from '../../model/registry.ts';
@@ -29,7 +29,7 @@ export function addDeviceCommand(program: Command): void {
   newCommand(device, 'add', 'Add a device to a product.', 'DOOR-1 --product doorbell --expires-at 2027-12-31')
     .argument('<id>', '1-255 bytes of UTF-8', parseDeviceIdOption)
     .requiredOption('--product <id>', 'the product it belongs to')
-    .option('--secret <secret>', '16 characters or more (default: one is generated, and shown once)')
+    .option('--secret <secret>', '16 characters or more (default: generated, and shown once)')
     .option('--expires-at <moment>', 'Unix seconds or ISO 8601 (default: never)', parseMoment)
     .option('--replace', 'give an existing device a new secret')
     .addOption(outputOption())
@@ -41,9 +41,9 @@ export function addDeviceCommand(program: Command): void {
   newCommand(
     device,
     'set',
-    'Change a device; the rest stays.',
+    'Change a device; fields without an option stay as they are.',
     'DOOR-1 --expires-at never --label site=north',
-    ['DOOR-1 --secret', 'locks out all that has the old one'],
+    ['DOOR-1 --secret', 'the device needs the new secret to log in again'],
   )
     .argument('<id>', 'the device', parseDeviceIdOption)
     .option('--expires-at <moment>', 'Unix seconds, ISO 8601, or never', parseExpiry)
@@ -54,32 +54,27 @@ export function addDeviceCommand(program: Command): void {
     .action(
       makingSecret('/v1/device/set', {
         send: changeOf,
-        say: ({ device }: DeviceAnswer, _context, _id, { secret }) =>
+        describe: ({ device }: DeviceAnswer, _context, _id, { secret }) =>
           describeChanged(device, secret === true),
       }),
     );
-  newCommand(
-    device,
-    'disable',
-    'Answer a device like one that does not exist, and end its sessions.',
-    'DOOR-1',
-  )
+  newCommand(device, 'disable', 'Treat a device as nonexistent, and end its sessions.', 'DOOR-1')
     .argument('<id>', 'the device', parseDeviceIdOption)
-    .option('--enable', 'the opposite')
+    .option('--enable', 'enable the device again')
     .action(
       changing('/v1/device/disable', {
         send: (id: string, { enable = false }: { readonly enable?: boolean }) => ({
           device_id: id,
           disabled: !enable,
         }),
-        say: (_device, _context, id, { enable }) =>
+        describe: (_device, _context, id, { enable }) =>
           `${showable(id)} is ${enable === true ? 'enabled' : 'disabled'}`,
       }),
     );
   newCommand(
     device,
     'kick',
-    "End a device's signal and sleep sessions; it may log in again. Exits 1 when it has none.",
+    "End a device's signal and sleep sessions; it may log in again. Exits 1 if there are none.",
     ['DOOR-1', 'its controller gets close code 4410'],
   )
     .argument('<id>', 'the device', parseDeviceIdOption)
@@ -99,19 +94,18 @@ async function addDevice(context: CommandContext, id: string, options: AddOption
   if (options.replace !== true && (await isInRegistry(context, 'device', id)))
     throw new CommandError(
       `device ${JSON.stringify(id)} is in the registry already`,
-      'give it a new secret with --replace: what logs in with the old one is locked out',
+      'give it a new secret with --replace, which invalidates the old one',
     );
   const { product, secret, expiresAt } = options;
   const entry = { device_id: id, product_id: product, secret, expires_at: expiresAt };
   await answerSecret(context, options, async () => {
     const { device } = await opsClient(context).change<DeviceAnswer>('/v1/device/add', entry);
     const added = `added ${showable(id)} to product ${showable(product)}`;
-    // The server shows only a secret that it made.
+    // The server returns a secret only if it generated it.
     return [{ device }, secret === undefined ? `${added}\nsecret  ${String(device['secret'])}` : added];
   });
 }
 
-/** Fields of an entry. */
 interface DeviceEntry {
   readonly device_id: string;
   readonly product_id: string;
@@ -146,10 +140,7 @@ interface SetOptions extends SecretOptions {
 
 function changeOf(id: string, { product, secret, expiresAt, label, output }: SetOptions): object {
   if (output !== undefined && secret !== true)
-    throw usageError(
-      'no secret is made for --output',
-      'name --secret without a text as well, which makes one',
-    );
+    throw usageError('--output needs a generated secret', 'add --secret without a text, which generates one');
   const terms = {
     product_id: product,
     secret,
@@ -157,7 +148,7 @@ function changeOf(id: string, { product, secret, expiresAt, label, output }: Set
     labels: changedLabels(label),
   };
   if (Object.values(terms).every((value) => value === undefined))
-    throw usageError('nothing to change', 'name what is to change, such as --expires-at never');
+    throw usageError('nothing to change', 'name a change, such as --expires-at never');
   return { device_id: id, ...terms };
 }
 
@@ -185,6 +176,6 @@ interface DeviceAnswer {
 
 interface KickAnswer {
   readonly kicked: boolean;
-  /** The kinds that were ended, of `signal` and `sleep`. */
+  /** The kinds of session that were ended: `signal`, `sleep`. */
   readonly sessions: readonly string[];
 }

@@ -1,32 +1,31 @@
 /**
- * Follows a log of a server that may stop, crash and start again meanwhile: each question begins behind the last answer that was
- * shown, so that nothing is missed or shown twice.
+ * Follows a log across stops, crashes and restarts of the server: each request continues after the last answer shown, so that no
+ * entry is missed or shown twice.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { pauseUnless } from '../shell/command-context.ts';
 import { OpsUnavailableError } from './ops-refusal.ts';
 
-/** The interval at which an unavailable or stopping server is asked again. */
+/** Retry interval while the server is unavailable or stopping, milliseconds. */
 export const retryMs = 1000;
 
 export interface Followed<Answer, Place> {
   readonly clock: Clock;
-  /** Asks the server that runs now. Rejects with an OpsUnavailableError where the same may be asked again. */
+  /** Rejects with an OpsUnavailableError if the same request may be retried. */
   readonly ask: (behind: Place, signal: AbortSignal) => Promise<Answer>;
   readonly show: (answer: Answer) => Shown<Place>;
-  /** Writes a remark for people. */
   readonly remark: (text: string) => void;
 }
 
 export interface Shown<Place> {
-  /** The place to continue behind. */
+  /** The place after which the next request continues. */
   readonly next: Place;
-  /** Before that another question would find nothing. */
+  /** Delay before the next request; an earlier one would find nothing new. */
   readonly pauseMs: number;
   readonly isStopping: boolean;
 }
 
-/** Resolves when `signal` is aborted; rejects with what the server refuses. `after`: the place of an earlier answer. */
+/** Resolves when `signal` is aborted; rejects when the server refuses. `after`: the place of an earlier answer. */
 export async function follow<Answer, Place>(
   { clock, ask, show, remark }: Followed<Answer, Place>,
   after: Place,
@@ -43,7 +42,7 @@ export async function follow<Answer, Place>(
         : withTrouble(show(answer));
     place = shown.next;
     if (shown.trouble !== null && !isUnavailable)
-      remark(`${shown.trouble}; following on when a server is back`);
+      remark(`${shown.trouble}; will continue when the server is back`);
     if (shown.trouble === null && isUnavailable) remark('the server is back');
     isUnavailable = shown.trouble !== null;
     if (shown.pauseMs > 0) await pauseUnless(clock, shown.pauseMs, signal);

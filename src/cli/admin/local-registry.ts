@@ -1,7 +1,7 @@
 /**
- * The registry of a data directory, as commands on its own machine use it: a look into it, with its secrets, through the running
- * server or at rest; and changes at rest, each a line of the audit log. A command that opens the store holds the lock of the
- * directory, so that no server starts meanwhile.
+ * Access of commands to the registry of a data directory on this machine: reads, with secrets, through the running server or from
+ * the store at rest; and changes at rest, each recorded in the audit log. A command that opens the store holds the directory's
+ * lock, so that no server can start meanwhile.
  */
 import { rm } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -34,29 +34,28 @@ import type { CommandContext } from '../shell/command-context.ts';
 import { nothingChanged, type FileWatch, type OpsClient } from './ops-client.ts';
 import { findOpsClient } from './running-server.ts';
 
-/** The registry of the running server, or of a store at rest. */
 export interface LocalRegistry {
   counts(): Promise<Readonly<Record<KindName, number>>>;
-  /** When the newest event of the store happened, in wall milliseconds; 0: nothing happened yet. */
+  /** Time of the newest event in the store, wall milliseconds; 0: there is none. */
   newestEventMs(): Promise<number>;
-  /** Size of the memory maps of the store's files, bytes; null: the running server has them. */
+  /** Size of the memory maps of the store's files, bytes; null while a running server holds them. */
   readonly mapBytes: number | null;
-  /** One entry, as a registry file has it; its secret may be masked. */
+  /** An entry in the form of a registry file; its secret may be masked. */
   find(kind: KindName, id: string): Promise<JsonObject | null>;
-  /** One moment of it, as a registry file. */
+  /** A consistent snapshot, in the form of a registry file. */
   export(request: ExportRequest): AsyncIterable<Uint8Array>;
 }
 
 /** Rejects with a StoreOpenError when there is no store, with an OpsUnavailableError while its server starts or stops. */
-export async function lookIntoRegistry<Result>(
+export async function withRegistry<Result>(
   dataDirectory: string,
-  look: (registry: LocalRegistry) => Promise<Result>,
+  use: (registry: LocalRegistry) => Promise<Result>,
 ): Promise<Result> {
   const ops = findOpsClient({ profile: null, dataDirectory });
-  if (ops !== null) return look(registryOf(ops));
+  if (ops !== null) return use(registryOf(ops));
   const store = openFoundStore(dataDirectory);
   try {
-    return await look(registryAtRest(store));
+    return await use(registryAtRest(store));
   } finally {
     await store.close();
   }
@@ -94,7 +93,7 @@ function registryAtRest({ registry: tables, state }: Store): LocalRegistry {
   };
 }
 
-/** Its entries of one kind, with secrets: those of the kinds before it are passed over. */
+/** The entries of one kind, with secrets. Entries of earlier kinds are skipped. */
 export async function* entriesOf<Kind extends KindName>(
   registry: Pick<LocalRegistry, 'export'>,
   kind: Kind,
@@ -114,13 +113,13 @@ export async function* entriesOf<Kind extends KindName>(
 
 function readEntry<Kind extends KindName>(kind: Kind, json: JsonObject): EntryOf[Kind] {
   const entry = parseEntry(kind, json, { allowShortSecrets: true });
-  assert(entry.ok, 'an export has what an import takes');
+  assert(entry.ok, 'an export is a valid import');
   return entry.value;
 }
 
 export type RestingStore = Pick<CommandContext, 'clock' | 'dataDirectory' | 'settings'>;
 
-/** A change, as the audit log has it. */
+/** A change to be recorded in the audit log. */
 export interface RestingChange<Result> {
   readonly action: AuditAction;
   readonly ids: AuditIds;
@@ -150,7 +149,7 @@ export async function changeAtRest<Result>(
   }
 }
 
-/** A container may run as a user without a name. */
+/** Falls back when the user has no name, as in some containers. */
 function userName(): string {
   try {
     return userInfo().username;
@@ -159,7 +158,7 @@ function userName(): string {
   }
 }
 
-/** Imports as `OpsClient.importFile` does; on a thread, so that this one can cancel it. */
+/** Imports as `OpsClient.importFile` does, but on a worker thread, so that this thread can cancel it. */
 export async function importAtRest(
   resting: RestingStore,
   file: string,
@@ -191,7 +190,7 @@ export async function importAtRest(
   }
 }
 
-/** A dry run without a store makes none. */
+/** A dry run where no store exists; creates none. */
 async function importNowhere(
   { clock, settings }: RestingStore,
   file: string,

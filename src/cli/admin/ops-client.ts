@@ -1,4 +1,4 @@
-/** A client of the ops listener of a running server. A refusal of the listener is a CommandError with its text. */
+/** A client of a running server's ops listener. A refusal is thrown as a CommandError with the server's text. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -21,20 +21,19 @@ import type { ImportProgress } from '../../storage/registry/registry-import.ts';
 import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import { MissingError, noOpsListener, OpsUnavailableError, refusalOf } from './ops-refusal.ts';
 
-/** The sending of the file to a server, or a phase of its import. */
+/** Progress of an upload, or of a phase of the import that follows. */
 export type FileProgress = ImportProgress | { readonly phase: 'uploading'; readonly share: number };
 
 export interface FileWatch {
-  /** Told now and then. */
   readonly onProgress?: ((progress: FileProgress) => void) | undefined;
-  /** Cancels the import; it is refused then, unless it was committed already. */
+  /** Cancels the import; it is then refused, unless it was committed already. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The longest silence: a change is answered at once, and an import reports its progress more often. */
+/** Maximum time without a byte from the server: changes are answered at once, and imports report progress more often. */
 const silentMsMax = 60_000;
 
-/** A field that is undefined is not sent. */
+/** Undefined fields are not sent. */
 export type OpsQuery = URLSearchParams | Readonly<Record<string, string | number | undefined>>;
 
 interface OpsClientOptions {
@@ -43,13 +42,13 @@ interface OpsClientOptions {
 }
 
 export class OpsClient {
-  /** The server, for people. */
+  /** The name of the server in messages. */
   readonly name: string;
   readonly #origin: string;
   readonly #token: string;
   readonly #trust: ConnectionOptions | undefined;
 
-  /** `trust`: for an origin with https; undefined: whom Node trusts. */
+  /** `trust`: for an https origin; undefined: Node's own certificate authorities. */
   constructor(origin: string, token: string, { name = 'the running server', trust }: OpsClientOptions = {}) {
     this.name = name;
     this.#origin = origin;
@@ -57,13 +56,13 @@ export class OpsClient {
     this.#trust = trust;
   }
 
-  /** The answer to a question; nothing changes by it. Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
+  /** The answer to a read. Throws an OpsUnavailableError if no answer came or `signal` was aborted. */
   async ask<Answer>(path: string, query: OpsQuery = {}, signal?: AbortSignal): Promise<Answer> {
     const address = `${path}?${query instanceof URLSearchParams ? query.toString() : queryOf(query)}`;
     return this.#read<Answer>(await this.#send(address, { method: 'GET', signal }, (sent) => sent.end()));
   }
 
-  /** An entry of its registry, secrets masked; null: there is none. */
+  /** An entry of the registry, secrets masked; null: not found. */
   async findEntry(kind: KindName, id: string): Promise<JsonObject | null> {
     const query = new URLSearchParams({ kind, id });
     try {
@@ -74,7 +73,7 @@ export class OpsClient {
     }
   }
 
-  /** An answer of any size: its headers, and its pieces, which throw an OpsUnavailableError when they do not come to their end. */
+  /** A streamed answer of any size: its headers and chunks. The iterator throws an OpsUnavailableError if the answer is cut short. */
   async open(
     path: string,
     query = new URLSearchParams(),
@@ -85,7 +84,7 @@ export class OpsClient {
     return { headers: response.headers, pieces: this.#piecesOf(response) };
   }
 
-  /** The answer to one change, which is a line in the audit log. */
+  /** The answer to a change, which the server records in the audit log. */
   async change<Answer>(path: string, body: object): Promise<Answer> {
     const json = JSON.stringify(body);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
@@ -93,8 +92,8 @@ export class OpsClient {
   }
 
   /**
-   * Imports a registry file, or with `dryRun` says what that would do. Until the file has come in whole a cancellation is the end of
-   * the connection, then a request.
+   * Imports a registry file; with `dryRun` it only reports the effect. A cancellation closes the connection while the file is being
+   * uploaded; afterwards it is a request of its own.
    */
   async importFile(
     file: string,
@@ -119,7 +118,7 @@ export class OpsClient {
         path,
         { method: 'POST', headers, signal: given.signal },
         async (sent) => {
-          await pipeline(createReadStream(file), tellShare(size, onProgress), sent);
+          await pipeline(createReadStream(file), reportShare(size, onProgress), sent);
           isSent = true;
         },
       );
@@ -133,7 +132,7 @@ export class OpsClient {
     }
   }
 
-  /** The response to a request that was not refused. */
+  /** Resolves to the response unless the server refuses. */
   #send(
     path: string,
     { method, headers, signal }: Sending,
@@ -155,7 +154,7 @@ export class OpsClient {
         if (response.statusCode === 200) resolve(response);
         else void readRefusal(response).then(reject, fail);
       });
-      // An answer before the end of the body breaks the upload; the answer says more than that error.
+      // An early answer breaks the upload; that answer explains more than the write error.
       Promise.resolve(write(sent)).catch(() => undefined);
     });
   }
@@ -185,8 +184,8 @@ export class OpsClient {
   #silence(error: Error): OpsUnavailableError {
     const { reason, advice } = explainConnectionFailure(
       error,
-      'look whether it runs, and at the address of the profile where there is one',
-      'make the profile again with --ca FILE, the certificate of its authority',
+      'check that the server runs, and the address in the profile if you use one',
+      'add the profile again with --ca FILE, the certificate of its authority',
     );
     return new OpsUnavailableError(`no answer from the ops listener at ${this.#origin}: ${reason}`, advice);
   }
@@ -198,16 +197,16 @@ interface Sending {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The largest answer; the largest there is has 10 000 lines of the audit log. */
+/** Maximum answer size: the largest, 10 000 lines of the audit log, fits. */
 const answerBytesMax = 256 * 1024 * 1024;
 
-/** The text of an answer. Throws when it is larger than any of ours. */
+/** Throws if the answer is larger than any the server sends. */
 async function readAnswer(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > answerBytesMax) throw new Error(`it answers more than ${answerBytesMax} bytes`);
+    if (bytes > answerBytesMax) throw new Error(`its answer is larger than ${answerBytesMax} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
@@ -215,8 +214,8 @@ async function readAnswer(response: IncomingMessage): Promise<string> {
 
 export const nothingChanged = 'nothing was changed';
 
-/** Passes pieces of a file on, and tells how much of it has gone. */
-function tellShare(
+/** Forwards chunks of a file and reports the share sent so far. */
+function reportShare(
   size: number,
   onProgress: (progress: FileProgress) => void,
 ): (pieces: AsyncIterable<Buffer>) => AsyncGenerator<Buffer> {
@@ -236,7 +235,7 @@ async function readImport(
   onProgress: (progress: FileProgress) => void,
 ): Promise<ImportReportJson> {
   const lines = createInterface({ input: response });
-  // An error behind the last line that is read is nobody's: without a listener it would end the process.
+  // The stream may fail after the last line was read; without a listener that error would end the process.
   lines.on('error', () => undefined);
   try {
     for await (const line of lines) {
@@ -247,10 +246,10 @@ async function readImport(
       if (said.progress !== undefined) onProgress(said.progress);
     }
   } catch (error) {
-    // Else the connection broke, or what came is no line of an import.
+    // The connection broke, or the line is no part of an import.
     if (error instanceof CommandError) throw error;
   }
-  throw new CommandError('the server ended the import without a word', 'look into its log');
+  throw new CommandError('the server closed the connection during the import', 'read its log');
 }
 
 async function readRefusal(response: IncomingMessage): Promise<CommandError> {

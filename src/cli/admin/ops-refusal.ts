@@ -1,21 +1,21 @@
-/** The ways in which the ops listener of a server refuses a command, or does not answer. */
+/** Errors for an ops listener that refuses a request or does not answer. */
 import type { IncomingMessage } from 'node:http';
 import { kindNames } from '../../storage/registry/registry-kinds.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 
-/** The server could not be reached, or could not answer now: the request may be sent again. */
+/** The server could not be reached or could not answer now; the request may be retried. */
 export class OpsUnavailableError extends CommandError {}
 
-/** There is no such thing as was asked for. */
+/** The requested object does not exist. */
 export class MissingError extends CommandError {}
 
-/** The error for a refusal; a status of 500 or above is no fault of the request. */
+/** A status of 500 or above is not the request's fault. */
 export function refusalOf(status: number, message: string): CommandError {
   if (status >= 500) return new OpsUnavailableError(message);
   return status === 404 ? new MissingError(message, adviceToList(message)) : new CommandError(message);
 }
 
-/** The commands that list what may be missing, by the words for it. */
+/** For each kind of object, the command that lists it. */
 const listCommands: readonly (readonly [words: string, command: string])[] = [
   ['live call session', 'calls list'],
   ['token key', 'token-key list'],
@@ -23,15 +23,15 @@ const listCommands: readonly (readonly [words: string, command: string])[] = [
   ...kindNames.map((kind) => [kind, `${kind} list`] as const),
 ];
 
-/** Null: the missing thing is none that a command lists. */
+/** Null: no command lists this kind of object. */
 function adviceToList(message: string): string | null {
   const [, command] = listCommands.find(([words]) => message.startsWith(`no ${words} `)) ?? [];
-  return command === undefined ? null : `see which there are: ${reveilleCommand(command)}`;
+  return command === undefined ? null : `list them: ${reveilleCommand(command)}`;
 }
 
-/** For what was answered by something else: another server at the address, or a proxy before it. */
+/** Another service answered: a different server at this address, or a proxy in front of it. */
 export function noOpsListener({ statusCode: status = 0 }: Pick<IncomingMessage, 'statusCode'>): CommandError {
-  const message = `what answers there is no ops listener: HTTP ${status}`;
-  const advice = 'look at the address of the profile, and at the proxy where there is one';
+  const message = `there is no ops listener at this address: HTTP ${status}`;
+  const advice = 'check the address in the profile, and the proxy if there is one';
   return status >= 500 ? new OpsUnavailableError(message, advice) : new CommandError(message, advice);
 }

@@ -1,4 +1,4 @@
-/** `reveille refused`: the logins that the running server has refused, each with the reason that its device does not read. */
+/** `reveille refused`: lists refused logins, each with a reason that is never sent to the device. */
 import { Option, type Command } from 'commander';
 import type { RefusedAnswer, RefusedLoginJson } from '../../gateways/admin/refused-route.ts';
 import { connectionKinds, type ConnectionKind } from '../../model/cluster.ts';
@@ -9,15 +9,15 @@ import { ageInWords, counted, parseDeviceIdOption, wholeNumberOption } from '../
 import { tableOf } from '../shell/output.ts';
 import { asking } from './ops-action.ts';
 
-/** The cause of each reason, for people. */
+/** The cause of each refusal, for people. */
 export const troubleCauses: Readonly<Record<LoginTrouble, string>> = {
-  wrong_mac: 'the device does not have the secret that the registry has for it',
+  wrong_mac: 'the secret of the device differs from the one in the registry',
   unknown: 'the id is not in the registry',
   disabled: 'the device is disabled in the registry',
   expired: 'the device has expired in the registry',
-  busy: 'the listener was full, or the store was behind',
+  busy: 'the listener was full, or the store could not keep up',
   too_fast: 'the device logged in more often than limits.device_logins_per_second',
-  conflict: 'not refused: two units with one id replace each other, or a secret was copied',
+  conflict: 'not refused: two devices with the same id replace each other, or a secret was copied',
 };
 
 interface RefusedOptions {
@@ -31,15 +31,15 @@ export function addRefusedCommand(program: Command): void {
   newCommand(
     program,
     'refused',
-    'List refused logins of devices since the start of the server, the latest first: a row for each device, port and ' +
+    'List logins refused since the start of the server, the latest first, with one row for each device, port and ' +
       'reason. Devices whose sessions keep replacing each other are listed as conflict.',
     '--device DOOR-1',
     '--reason wrong_mac',
   )
-    .option('--device <id>', 'only of this device', parseDeviceIdOption)
-    .addOption(new Option('--port <port>', 'only at this port').choices(connectionKinds))
-    .addOption(new Option('--reason <reason>', 'only with this reason').choices(loginTroubles))
-    .option('--limit <count>', 'at most so many', wholeNumberOption(1, refusedLoginsShownMax), 100)
+    .option('--device <id>', 'show only this device', parseDeviceIdOption)
+    .addOption(new Option('--port <port>', 'show only logins at this port').choices(connectionKinds))
+    .addOption(new Option('--reason <reason>', 'show only this reason').choices(loginTroubles))
+    .option('--limit <count>', 'maximum number of rows', wholeNumberOption(1, refusedLoginsShownMax), 100)
     .action(
       asking('/v1/refused', {
         send: ({ device, port, reason, limit }: RefusedOptions) => ({
@@ -48,7 +48,7 @@ export function addRefusedCommand(program: Command): void {
           reason,
           limit,
         }),
-        say: ({ refused }: RefusedAnswer, { clock }) =>
+        describe: ({ refused }: RefusedAnswer, { clock }) =>
           refused.length === 0 ? 'no such login was refused' : refusedTable(refused, clock.wallMs()),
         remarks: remarksOn,
       }),
@@ -72,9 +72,9 @@ function remarksOn({ refused, more, forgotten }: RefusedAnswer): readonly string
   const reasons = new Set(refused.map(({ reason }) => reason));
   return [
     ...[...reasons].map((reason) => `${reason}: ${troubleCauses[reason]}`),
-    ...(more ? ['there are more: ask for them with --limit, or with --device'] : []),
+    ...(more ? ['there are more: use a higher --limit, or --device'] : []),
     ...(forgotten > 0
-      ? [`${counted(forgotten, 'older row')} had no room; reveille_refused_logins_total has all`]
+      ? [`${counted(forgotten, 'older row')} dropped; reveille_refused_logins_total counts all`]
       : []),
   ];
 }

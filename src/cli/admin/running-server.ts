@@ -1,6 +1,6 @@
 /**
- * The running server of a data directory: the addresses of its listeners, and the client of its ops listener, with the
- * token of the directory; or that of the server elsewhere which a profile names.
+ * Finds the server that a command addresses: the one running on the data directory, with its listeners and the token of the
+ * directory, or the remote one of a profile.
  */
 import { accessSync, constants } from 'node:fs';
 import {
@@ -23,7 +23,7 @@ import { findOpsToken } from '../../gateways/ops/ops-token.ts';
 import { OpsClient } from './ops-client.ts';
 import { OpsUnavailableError } from './ops-refusal.ts';
 
-/** Null when the store is at rest. Throws an OpsUnavailableError while the server starts or stops. */
+/** Null: the store is at rest. Throws an OpsUnavailableError while the server starts or stops. */
 export function findRunningServer(dataDirectory: string): Runtime | null {
   const runtime = readRuntimeFile(dataDirectory);
   if (runtime !== null) return runtime;
@@ -35,28 +35,28 @@ export function findRunningServer(dataDirectory: string): Runtime | null {
   );
 }
 
-/** The path of a listener's certificate: of the running server, else of the settings; null: it has none. */
+/** Path of a listener's certificate, from the running server or else from the settings; null: no TLS. */
 export function listenerCertFile(context: CommandContext, name: TlsListener): string | null {
   const certFiles = readRuntimeFile(context.dataDirectory)?.certFiles ?? certFilesOf(context.settings);
   return certFiles[name] ?? null;
 }
 
-/** `host:port` of a listener: of the running server, else of the settings. */
+/** `host:port` of a listener, from the running server or else from the settings. */
 export function listenerAddress(context: CommandContext, name: 'api' | 'sleep'): string {
   const running = readRuntimeFile(context.dataDirectory)?.listeners[name];
   return reachableAddress(running ?? formatListenAddress(context.settings[name].listen));
 }
 
-/** `host:port` by which this machine reaches one of its listeners. Throws a CommandError. */
+/** `host:port` at which this machine reaches a listener, wildcard addresses replaced. Throws a CommandError. */
 export function reachableAddress(listener: string): string {
   const address = parseListenAddress(listener);
-  if (address === null) throw new CommandError(`${listener} is no host:port`);
+  if (address === null) throw new CommandError(`${listener} is not host:port`);
   return formatListenAddress(reachableHere(address));
 }
 
 /**
- * The client of the server that is meant: that of the profile, else the one on the data directory; null when that is at rest.
- * Throws a CommandError like `findRunningServer` and `opsClientOf`.
+ * The client of the profile's server, or else of the server on the data directory; null: the store is at rest. Throws a
+ * CommandError like `findRunningServer` and `opsClientOf`.
  */
 export function findOpsClient(context: ServerPlace): OpsClient | null {
   if (context.profile !== null) return profileClient(context.profile);
@@ -66,23 +66,23 @@ export function findOpsClient(context: ServerPlace): OpsClient | null {
 
 type ServerPlace = Pick<CommandContext, 'profile' | 'dataDirectory'>;
 
-/** The same; throws an OpsUnavailableError where no server runs. */
+/** As `findOpsClient`; throws an OpsUnavailableError if no server runs. */
 export function opsClient(context: ServerPlace): OpsClient {
   const ops = findOpsClient(context);
   if (ops !== null) return ops;
   throw new OpsUnavailableError(
-    `${absenceOn(context.dataDirectory)}, and this command works through a running one`,
-    `start it: ${reveilleCommand('serve')}; or name the data directory of another with --data-dir`,
+    `${absenceOn(context.dataDirectory)}, and this command needs a running one`,
+    `start it: ${reveilleCommand('serve')}; or name another data directory with --data-dir`,
   );
 }
 
-/** The sentence for a directory without a running server; another user's directory does not show its server. */
+/** The message when no server runs on the directory, or when another user's directory hides it. */
 export function absenceOn(dataDirectory: string): string {
   try {
     accessSync(dataDirectory, constants.R_OK | constants.X_OK);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      return `${dataDirectory} cannot be read, so no server on it can be asked`;
+      return `${dataDirectory} cannot be read, so a server on it cannot be found`;
   }
   return `no server runs on ${dataDirectory}`;
 }
@@ -92,13 +92,13 @@ function profileClient({ ops, token, ca }: ChosenProfile): OpsClient {
   return new OpsClient(ops, token, { name: `the server at ${ops}`, trust });
 }
 
-/** Throws a CommandError when the directory has no token. */
+/** Throws a CommandError if the directory has no token. */
 export function opsClientOf(runtime: Runtime, dataDirectory: string): OpsClient {
   const listener = runtime.listeners['ops'];
   const token = findOpsToken(dataDirectory);
   if (listener === undefined || token === null)
     throw new CommandError(
-      `the running server (process ${runtime.pid}) cannot be administrated: ${dataDirectory} has no ops.token`,
+      `the running server (process ${runtime.pid}) cannot be managed: ${dataDirectory} has no ops.token`,
       'restart it',
     );
   const name = `the running server (process ${runtime.pid})`;

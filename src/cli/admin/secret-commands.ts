@@ -1,4 +1,4 @@
-/** `reveille token …` and `reveille token-key …`: the tokens of operators, and the keys that sign the tokens of calls. */
+/** `reveille token …` and `reveille token-key …`: manages operators' tokens and the keys that sign call tokens. */
 import { Option, type Command } from 'commander';
 import type {
   FreshOpsTokenJson,
@@ -18,11 +18,13 @@ export function addTokenCommand(program: Command): void {
   const token = program
     .command('token')
     .alias('ops-token')
-    .description("Make, list or revoke named tokens for the ops listener. This machine's is in ops.token.");
-  const role = new Option('--role <role>', 'a viewer may read lists, states and events, and change nothing');
-  newCommand(token, 'create', 'Make a token. It is shown once; only its hash is kept.', [
+    .description(
+      "Create, list or revoke named tokens for the ops listener. This machine's own is in ops.token.",
+    );
+  const role = new Option('--role <role>', 'a viewer may read lists, states and events, but change nothing');
+  newCommand(token, 'create', 'Create a token. It is shown once; only its hash is stored.', [
     'alice --role operator',
-    'the audit log has her changes under her name',
+    'the audit log records changes under this name',
   ])
     .argument('<name>', operatorNameForm)
     .addOption(role.choices(opsRoles).makeOptionMandatory())
@@ -30,28 +32,28 @@ export function addTokenCommand(program: Command): void {
     .action(
       makingSecret('/v1/ops-tokens/create', {
         send: (name: string, { role }: { readonly role: OpsRole }) => ({ name, role }),
-        say: ({ name, role, token }: FreshOpsTokenJson) =>
-          `made a token for ${name} (${role})\ntoken  ${token}  (shown this once)`,
+        describe: ({ name, role, token }: FreshOpsTokenJson) =>
+          `created a token for ${name} (${role})\ntoken  ${token}  (shown this once)`,
       }),
     );
   newCommand(
     token,
     'list',
-    'List the named tokens: role, when it was made, and when it was last used, to the minute.',
-  ).action(asking('/v1/ops-tokens', { say: describeTokens }));
+    'List the named tokens with their role, creation time and last use, to the minute.',
+  ).action(asking('/v1/ops-tokens', { describe: describeTokens }));
   newCommand(token, 'revoke', 'Refuse a token from now on.', 'alice')
-    .argument('<name>', 'as token list shows it')
+    .argument('<name>', 'the name of the token, from token list')
     .action(
       changing('/v1/ops-tokens/revoke', {
         send: (name: string) => ({ name }),
-        say: (_revoked, _context, name) =>
+        describe: (_revoked, _context, name) =>
           `the token of ${showable(name)} is revoked: it is refused from now on`,
       }),
     );
 }
 
 function describeTokens({ tokens }: OpsTokenListing): string {
-  if (tokens.length === 0) return 'no named tokens; the local command line has ops.token';
+  if (tokens.length === 0) return 'no named tokens; commands on this machine use ops.token';
   return tableOf(tokens, {
     NAME: ({ name }) => name,
     ROLE: ({ role }) => role,
@@ -63,25 +65,25 @@ function describeTokens({ tokens }: OpsTokenListing): string {
 export function addTokenKeyCommand(program: Command): void {
   const tokenKey = program
     .command('token-key')
-    .description("List, rotate or retire the keys that sign calls' tokens. Their secrets are never shown.");
+    .description('List, rotate or retire the keys that sign call tokens. Their secrets are never shown.');
   newCommand(tokenKey, 'list', 'List the keys, the signing one first.').action(
-    asking('/v1/token-keys', { say: describeKeys }),
+    asking('/v1/token-keys', { describe: describeKeys }),
   );
   newCommand(
     tokenKey,
     'rotate',
-    'Make a new signing key. The former one stays accepted; an older one is dropped, and its tokens are refused: between ' +
-      'two rotations wait as long as a call may take to begin.',
-  ).action(changing('/v1/token-keys/rotate', { say: describeRotation }));
+    'Create a new signing key. The previous key stays valid; an older one is dropped, and its tokens are refused. Between ' +
+      'two rotations, wait as long as a call may take to start.',
+  ).action(changing('/v1/token-keys/rotate', { describe: describeRotation }));
   newCommand(tokenKey, 'retire', 'Remove a key: its tokens are refused from now on. The last key stays.', [
     '5f2b9c01',
     'a key that leaked: rotate first',
   ])
-    .argument('<kid>', 'as token-key list shows it')
+    .argument('<kid>', 'the id of the key, from token-key list')
     .action(
       changing('/v1/token-keys/retire', {
         send: (kid: string) => ({ kid }),
-        say: (left: TokenKeyListing, _context, kid) =>
+        describe: (left: TokenKeyListing, _context, kid) =>
           `${showable(kid)} is retired: its tokens are refused\n${describeKeys(left)}`,
       }),
     );

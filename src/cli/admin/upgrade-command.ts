@@ -1,4 +1,4 @@
-/** `reveille upgrade`: the release in place takes over from the one that serves. Source: docs/upgrading.md, Upgrading. */
+/** `reveille upgrade`: replaces the running core by the release in place. Source: docs/upgrading.md, Upgrading. */
 import type { Command } from 'commander';
 import type { SiteJson } from '../../server/site/site-route.ts';
 import type { UpgradeBegunJson, UpgradeJson } from '../../server/site/upgrade-routes.ts';
@@ -15,11 +15,11 @@ export function addUpgradeCommand(program: Command): void {
     program,
     'upgrade',
     'Replace the core by the release in place, as SIGUSR2 does: no sleeping device is disconnected, no request fails. ' +
-      'Fails when the old release continues.',
+      'Fails if the old release continues.',
     '',
     ['--edges', 'says how many sessions it closes, and asks'],
   )
-    .option('--edges', 'replace the edges, too, one after another, which closes their sockets')
+    .option('--edges', 'replace the edges as well, one after another, which closes their sockets')
     .option('--yes', 'close them without asking')
     .action(inContext(upgrade));
 }
@@ -44,15 +44,15 @@ async function upgrade(
   );
 }
 
-/** Throws a CommandError when the answer is no, and when nobody is there to ask. */
+/** Throws a CommandError if the answer is no or there is no terminal to ask at. */
 async function confirm(context: CommandContext, signal: AbortSignal): Promise<void> {
   const { processes } = await opsClient(context).ask<SiteJson>('/v1/site');
-  // The supervisor of this machine has started them.
+  // Only edges that this machine's supervisor started.
   const local = processes.filter(({ kind, restarts }) => kind === 'edge' && restarts !== null);
   const sessions = local.reduce((sum, edge) => sum + (edge.sleep_sessions ?? 0), 0);
   const closes = `${sessions} sleep sessions of ${local.length} edges; their devices log in again`;
   if (context.openDialogue === null)
-    throw new CommandError(`--edges closes ${closes}`, 'call it at a terminal, or add --yes');
+    throw new CommandError(`--edges closes ${closes}`, 'run it at a terminal, or add --yes');
   const dialogue = context.openDialogue();
   try {
     context.output.remark(`this closes ${closes}`);
@@ -69,10 +69,10 @@ function refused(): CommandError {
 }
 
 const askEveryMs = 250;
-/** A core that imports a registry before it serves may take longer, and the command says so. */
+/** Maximum wait for a status. A core that imports a registry before it serves may need longer; the error says so. */
 const silentMsMax = 180_000;
 
-/** The core that answers when the upgrade is over. Throws when that has failed. */
+/** Waits for the new core. Throws if the upgrade failed. */
 async function finished(context: CommandContext, { pid }: UpgradeBegunJson): Promise<UpgradeJson> {
   const { clock } = context;
   let heardMs = clock.monotonicMs();
@@ -89,16 +89,16 @@ async function finished(context: CommandContext, { pid }: UpgradeBegunJson): Pro
 }
 
 function failed({ pid, failure }: UpgradeJson, before: number): CommandError {
-  const reason = failure ?? 'it does not say why';
+  const reason = failure ?? 'no reason was given';
   return pid === before
     ? new CommandError(
         `not upgraded, and the old release continues: ${reason}`,
-        'fix that, and upgrade again',
+        'fix the problem, and upgrade again',
       )
-    : new CommandError(`not wholly upgraded: ${reason}`, "see the server's log");
+    : new CommandError(`upgraded in part: ${reason}`, "see the server's log");
 }
 
-/** Null: it starts or stops, or is between the two. */
+/** Null while the core starts, stops or is being replaced. */
 async function ask(context: CommandContext): Promise<UpgradeJson | null> {
   try {
     return await opsClient(context).ask<UpgradeJson>('/v1/upgrade');

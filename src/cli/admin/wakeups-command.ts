@@ -1,6 +1,6 @@
 /**
- * `reveille wakeups`: what is known of the wakeups that bear a request id: their packets, outcomes and events, and why others were
- * refused. Asked of the running server, with all its processes and nodes.
+ * `reveille wakeups`: prints what the running server, with all its processes and nodes, has recorded about the wakeups of a
+ * request id: packets, outcomes and events, and the reasons of refusals.
  */
 import type { Command } from 'commander';
 import type { RefusedWakeupJson, WakeupJson, WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
@@ -15,12 +15,12 @@ export function addWakeupsCommand(program: Command): void {
   newCommand(
     program,
     'wakeups',
-    'Show what is known of the wakeups of a request id: outcome, events and packet, or why it was refused. ' +
-      'Exits 1 when nothing is known.',
+    'Show the wakeups of a request id with outcome, events and packet, or the reason of their refusal. ' +
+      'Exits 1 if there are none.',
     'order-77 --device DOOR-1',
   )
-    .argument('<request>', 'request id, from the answer to the wakeup', parseRequestIdOption)
-    .option('--device <id>', 'only of this device', parseDeviceIdOption)
+    .argument('<request>', 'the request id in the answer to the wakeup', parseRequestIdOption)
+    .option('--device <id>', 'show only wakeups of this device', parseDeviceIdOption)
     .action(inContext(showWakeups));
 }
 
@@ -33,12 +33,10 @@ async function showWakeups(
   const query = { request_id: requestId.trim(), device_id: device };
   const answer = await opsClient(context).ask<WakeupsAnswer>('/v1/wakeups', query);
   const parts = partsOf(answer);
-  if (parts.length === 0) output.refusal(answer, `nothing is known of wakeup ${showable(requestId)}`);
+  if (parts.length === 0) output.refusal(answer, `no wakeup has the request id ${showable(requestId)}`);
   else output.answer(answer, parts.join('\n\n'));
   if (answer.silent.length > 0) output.remark(`no answer came from ${answer.silent.join(', ')}`);
-  output.remark(
-    'each process remembers the latest refused wakeups since its start: older ones are in the log',
-  );
+  output.remark('each process remembers only its latest refused wakeups: look for older ones in the log');
 }
 
 function partsOf({ wakeups, events, refused }: WakeupsAnswer): string[] {

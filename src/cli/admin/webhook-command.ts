@@ -1,4 +1,4 @@
-/** `reveille webhook …`: how receivers fare, and what an operator can do for them. */
+/** `reveille webhook …`: shows the state of deliveries, tests receivers and replays parked events. */
 import { InvalidArgumentError, type Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { maskUrl } from '../../model/registry.ts';
@@ -19,7 +19,7 @@ const url = 'https://backend.example/hook';
 export function addWebhookCommand(program: Command): void {
   const webhook = program
     .command('webhook')
-    .description('Add, show, test and remove webhooks, send parked events again, enable a webhook again.');
+    .description('Add, show, test and remove webhooks, replay parked events, enable a webhook again.');
   newCommand(
     webhook,
     'add',
@@ -28,7 +28,7 @@ export function addWebhookCommand(program: Command): void {
   )
     .argument('<url>', 'http or https', parseUrl)
     .requiredOption('--app <id>', 'the application')
-    .option('--type <type>', 'an event type to send; may be repeated (default: all)', collect)
+    .option('--type <type>', 'a type of events to send; may be repeated (default: all)', collect)
     .option('--secret <secret>', 'signs its messages: whsec_ and base64 (default: generated, and shown once)')
     .option('--replace', 'give an existing webhook a new secret')
     .addOption(outputOption())
@@ -41,7 +41,7 @@ export function addWebhookCommand(program: Command): void {
           types,
           replace,
         }),
-        say: ({ webhook }: { readonly webhook: JsonObject }, _context, url, { app, secret }) => {
+        describe: ({ webhook }: { readonly webhook: JsonObject }, _context, url, { app, secret }) => {
           const added = `added ${showable(maskUrl(url))} of ${showable(app)}`;
           const made = `\nsecret  ${String(webhook['secret'])}  (shown this once)`;
           return secret === undefined ? added + made : added;
@@ -50,12 +50,13 @@ export function addWebhookCommand(program: Command): void {
     );
   newCommand(webhook, 'list', 'List the webhooks, and the state of their deliveries.').action(
     asking('/v1/webhook/list', {
-      say: ({ webhooks }: Pick<ShowAnswer, 'webhooks'>, { clock }) => webhookTable(webhooks, clock.wallMs()),
+      describe: ({ webhooks }: Pick<ShowAnswer, 'webhooks'>, { clock }) =>
+        webhookTable(webhooks, clock.wallMs()),
     }),
   );
   addNamed(webhook, 'show', 'Show one webhook with its parked events.')
-    .option('--limit <count>', 'parked events shown', wholeNumberOption(0, parkedShownMax), 20)
-    .option('--after <sequence>', 'only parked events after this one', wholeNumberOption(0, 1e15), 0)
+    .option('--limit <count>', 'maximum number of parked events', wholeNumberOption(0, parkedShownMax), 20)
+    .option('--after <sequence>', 'show only parked events after this one', wholeNumberOption(0, 1e15), 0)
     .action(
       asking('/v1/webhook/list', {
         send: (url: string, { limit, after, ...name }: ShowOptions) => ({
@@ -63,7 +64,7 @@ export function addWebhookCommand(program: Command): void {
           limit,
           after,
         }),
-        say: ({ webhooks: [webhook], parked }: ShowAnswer, { clock }) =>
+        describe: ({ webhooks: [webhook], parked }: ShowAnswer, { clock }) =>
           describeWebhookAlone(webhook, parked, clock.wallMs()),
       }),
     );
@@ -74,55 +75,55 @@ export function addWebhookCommand(program: Command): void {
   ).action(
     changing('/v1/webhook/test', {
       send: webhookName,
-      say: ({ delivered, status, reason, took_ms: tookMs }: TestAnswer) =>
+      describe: ({ delivered, status, reason, took_ms: tookMs }: TestAnswer) =>
         delivered
           ? `delivered: answered ${status} after ${tookMs} ms`
           : `not delivered: ${reason} (after ${tookMs} ms)`,
       fails: ({ delivered }) => !delivered,
     }),
   );
-  addNamed(webhook, 'replay', 'Send parked events again, under their old ids.')
-    .option('--event <id>', 'only this one, as webhook show has it (default: all)')
+  addNamed(webhook, 'replay', 'Send parked events again, with their old ids.')
+    .option('--event <id>', 'the id of one event, from webhook show (default: all)')
     .action(inContext(replayWebhook));
   addNamed(
     webhook,
     'enable',
-    'Enable a webhook again that answered 410, or retry a failing one now. It continues where it stopped, as far as the ' +
+    'Enable a webhook that answered 410, or retry a failing one now. It continues where it stopped, as far as the ' +
       'log goes back.',
   ).action(
     changing('/v1/webhook/enable', {
       send: webhookName,
-      say: ({ webhook: { url, behind } }: { readonly webhook: WebhookJson }) =>
+      describe: ({ webhook: { url, behind } }: { readonly webhook: WebhookJson }) =>
         `${showable(url)} is on; ${counted(behind, 'event of the log is', 'events of the log are')} behind its cursor`,
     }),
   );
   addNamed(webhook, 'remove', 'Remove a webhook and its parked events.').action(
     changing('/v1/webhook/remove', {
       send: webhookName,
-      say: (_removed, _context, url) => `${showable(maskUrl(url))} is removed`,
+      describe: (_removed, _context, url) => `${showable(maskUrl(url))} is removed`,
     }),
   );
 }
 
-/** A command about one webhook. */
+/** Adds a command that addresses one webhook. */
 function addNamed(webhook: Command, name: string, description: string): Command {
   return newCommand(webhook, name, description, url)
     .argument('<url>', 'the webhook', parseUrl)
-    .option('--app <id>', 'its application, where several have this URL');
+    .option('--app <id>', 'its application, if several use this URL');
 }
 
 function parseUrl(text: string): string {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
-    throw new InvalidArgumentError('A webhook is named by its URL, as the registry has it.');
+    throw new InvalidArgumentError('The URL identifies a webhook, as written in the registry.');
   return text;
 }
 
 interface NameOptions {
-  /** Application; absent: the only one that has the URL. */
+  /** Application. Default: the only one with this URL. */
   readonly app?: string;
 }
 
-/** The name of a webhook in a request of the ops listener. */
+/** The fields that identify a webhook in a request. */
 function webhookName(url: string, { app }: NameOptions) {
   return { url, app_id: app };
 }
@@ -136,12 +137,12 @@ interface AddOptions {
 
 interface ShowOptions extends NameOptions {
   readonly limit: number;
-  /** The sequence of the last parked event seen. */
+  /** Sequence of the last parked event seen. */
   readonly after: number;
 }
 
 interface ReplayOptions extends NameOptions {
-  /** Event id; absent: all that are parked. */
+  /** Event id. Default: all parked events. */
   readonly event?: string;
 }
 
@@ -172,7 +173,7 @@ async function replayWebhook(context: CommandContext, url: string, options: Repl
   context.output.answer(answer, describeReplay(answer, url));
 }
 
-/** The server replays a batch at a time, up to its own limits. */
+/** Repeats the request, since the server replays a limited batch at a time. */
 async function replayAll(ops: OpsClient, name: object): Promise<ReplayAnswer> {
   let replayed = 0;
   for (;;) {
@@ -183,7 +184,7 @@ async function replayAll(ops: OpsClient, name: object): Promise<ReplayAnswer> {
 }
 
 function describeReplay({ replayed, parked }: ReplayAnswer, url: string): string {
-  if (replayed === 0 && parked === 0) return 'no event is parked: nothing to send again';
+  if (replayed === 0 && parked === 0) return 'no event is parked';
   const sent = `${counted(replayed, 'event is', 'events are')} sent again`;
   if (parked === 0) return sent;
   return `${sent}; ${parked} ${parked === 1 ? 'is' : 'are'} still parked: see ${reveilleCommand(`webhook show ${maskUrl(url)}`)}`;
@@ -236,7 +237,7 @@ function whatElse({ parked: count, url }: WebhookJson, parked: readonly ParkedJs
 
 function stateInWords({ state, url, switched_off_at: offAt }: WebhookJson, nowMs: number): string {
   if (state === 'on') return 'on';
-  if (state === 'open-circuit') return 'it keeps failing: one event at a time is tried';
+  if (state === 'open-circuit') return 'it keeps failing: the server retries one event at a time';
   return `off: it answered 410 ${age(offAt, nowMs)}; on again: ${reveilleCommand(`webhook enable ${url}`)}`;
 }
 

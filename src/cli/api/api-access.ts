@@ -1,4 +1,4 @@
-/** Access of commands to the signed API: its origin, its certificate, and a client that signs for it. */
+/** Access of commands to the signed API: its origin, its certificate, and a client that signs. */
 import type { X509Certificate } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
 import { InvalidArgumentError, type Command } from 'commander';
@@ -26,19 +26,19 @@ import {
 
 export interface ApiPlace {
   readonly origin: string;
-  /** The certificate that must be presented there, whatever its issuer and name; null: any that Node trusts for the origin. */
+  /** The pinned certificate, whatever its issuer and name; null: Node's own certificate authorities. */
   readonly certificate: X509Certificate | null;
 }
 
-/** The options of a command that asks the API: whose credential signs, where the server is, and whom it may be. */
+/** Options of a command that calls the API: credential, address and trust. */
 export interface ApiOptions extends CredentialOptions, TrustOptions {
   readonly url?: string;
 }
 
 /**
- * What `ask` resolves to, with a client that signs by the credential that is needed, and whom the user trusts; the client is
- * closed when it has.
- * Rejects with a CommandError when there is no such credential, or no API to be found.
+ * Calls `ask` with a client that signs with the required credential and trusts the configured certificates; resolves to its
+ * result and closes the client.
+ * Rejects with a CommandError if there is no such credential or no API.
  */
 export async function withApi<Answer>(
   context: CommandContext,
@@ -56,26 +56,26 @@ export async function withApi<Answer>(
   }
 }
 
-/** What an option does not say, the profile may. */
+/** Fills options that were not given from the profile. */
 function withProfile({ profile }: CommandContext, options: TrustOptions): TrustOptions {
   const isSaid = options.ca !== undefined || options.insecure === true;
   return isSaid || profile?.ca === undefined ? options : { ca: profile.ca };
 }
 
-/** The API at `url`, else that of the profile, else that of the server on this data directory. Throws a CommandError. */
+/** The API at `url`, else of the profile, else of the server on this data directory. Throws a CommandError. */
 export function findApi(context: CommandContext, url: string | undefined): ApiPlace {
   const { profile } = context;
   if (url !== undefined) return { origin: url, certificate: null };
   if (profile?.api !== undefined) return { origin: profile.api, certificate: null };
   if (profile !== null)
     throw new CommandError(
-      `the profile ${profile.name} does not say where the API is`,
-      'name it with --url, or make the profile again with --url and --credential',
+      `the profile ${profile.name} has no address of the API`,
+      'give it with --url, or add the profile again with --url and --credential',
     );
   const address = listenerAddress(context, 'api');
   const certFile = listenerCertFile(context, 'api');
   if (certFile === null) return { origin: `http://${address}`, certificate: null };
-  // The certificate names the host as others reach it, so that it is compared with the file instead.
+  // The certificate holds the public host name, so the command compares it with the file instead of the name.
   const advice = 'name the server as its certificate does: --url https://NAME:PORT';
   return {
     origin: `https://${address}`,
@@ -84,7 +84,7 @@ export function findApi(context: CommandContext, url: string | undefined): ApiPl
 }
 
 /**
- * A client without retries, so that a person sees the server's first answer. The caller closes it. `trust`: in place of the
+ * A client without retries, so that a person sees the server's first answer. The caller closes it. `trust` replaces the
  * certificate of the place.
  */
 export function openApi(
@@ -97,7 +97,7 @@ export function openApi(
   return new ReveilleClient({ origin, credential, clock, tls, retry: { attemptsMax: 1 } });
 }
 
-/** `--url`, `--ca`, `--insecure` and `--credential`, of a command that asks the API. */
+/** Adds `--url`, `--ca`, `--insecure` and `--credential`. */
 export function addApiOptions(command: Command): Command {
   return addCredentialOption(addTrustOptions(addUrlOption(command)));
 }
@@ -114,7 +114,7 @@ export function parseOriginOption(text: string): string {
   return origin;
 }
 
-/** Answers, or refuses, with the result as it was on the wire. */
+/** Prints the unchanged answer, as a result or as a refusal. */
 export function answerResult(
   { output }: CommandContext,
   result: ApiResult<object, FailureCode>,

@@ -1,6 +1,6 @@
 /**
- * The credential that signs a request: from a file, from the profile or the environment, or else the
- * first suitable one of the local registry. The commands that use it never show it.
+ * Finds the credential that signs a request: from a file, the profile or the environment, or else the first suitable one of the
+ * local registry. The commands that use it never print it.
  */
 import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
@@ -12,17 +12,16 @@ import type { StoredCredential } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import type { SettingsSources } from '../../server/config/settings.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
-import { entriesOf, lookIntoRegistry, type LocalRegistry } from '../admin/local-registry.ts';
+import { entriesOf, withRegistry, type LocalRegistry } from '../admin/local-registry.ts';
 
 export interface CredentialOptions {
-  /** Path. */
   readonly credential?: string;
 }
 
 export interface CredentialNeed {
-  /** All of them; empty: none in particular. */
+  /** All of them are required. */
   readonly permissions: readonly Permission[];
-  /** A credential of an application that has this device's product is preferred; null: of any. */
+  /** Prefers a credential of an application that has this device's product; null: no preference. */
   readonly deviceId: string | null;
 }
 
@@ -33,7 +32,7 @@ export function addCredentialOption(command: Command): Command {
   );
 }
 
-/** Throws a CommandError when there is none. */
+/** Throws a CommandError if there is none. */
 export async function findCredential(
   context: CommandContext,
   options: CredentialOptions,
@@ -46,8 +45,8 @@ export async function findCredential(
   if (found !== null) return found;
   if (profile === null) return findInRegistry(context, need);
   throw new CommandError(
-    `the profile ${profile.name} has no credential, by which this command signs`,
-    'give one with --credential FILE, or make the profile again with --url and --credential',
+    `the profile ${profile.name} has no credential to sign with`,
+    'give one with --credential FILE, or add the profile again with --url and --credential',
   );
 }
 
@@ -55,17 +54,17 @@ export function toSigning({ access_key_id, secret_key, app_id }: StoredCredentia
   return { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id };
 }
 
-/** Null: it has none. Throws a usage error where it has a part of one. */
+/** Null: not set. Throws a usage error if only some of its variables are set. */
 function credentialOfEnvironment(env: SettingsSources['env']): SigningCredential | null {
   const names = ['REVEILLE_ACCESS_KEY_ID', 'REVEILLE_SECRET_KEY', 'REVEILLE_APP_ID'] as const;
   const [accessKeyId = '', secretKey = '', appId = ''] = names.map((name) => env[name]);
   const missing = names.filter((name) => (env[name] ?? '') === '');
   if (missing.length === names.length) return null;
   if (missing.length === 0) return { accessKeyId, secretKey, appId };
-  throw usageError(`${missing.join(' and ')} is missing: ${names.join(', ')} are given together`);
+  throw usageError(`${missing.join(' and ')} is missing: set all of ${names.join(', ')}, or none`);
 }
 
-/** Throws a CommandError when the file holds none. */
+/** Throws a CommandError if the file holds no credential. */
 export function readCredentialFile(path: string): StoredCredential {
   let given: unknown;
   try {
@@ -84,18 +83,18 @@ export function readCredentialFile(path: string): StoredCredential {
 
 async function findInRegistry(context: CommandContext, need: CredentialNeed): Promise<SigningCredential> {
   const nowS = wallSeconds(context.clock);
-  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
+  const found = await withRegistry(context.dataDirectory, (registry) =>
     chooseCredential(registry, need, nowS),
   );
   if (found !== null) return found;
   const withAll = need.permissions.length === 0 ? '' : ` with ${need.permissions.join(' and ')}`;
   throw new CommandError(
-    `the registry in ${context.dataDirectory} has no live credential${withAll}`,
-    `make one: ${reveilleCommand('credential create --app APP')}, or give one with --credential FILE`,
+    `the registry in ${context.dataDirectory} has no valid credential${withAll}`,
+    `create one: ${reveilleCommand('credential create --app APP')}, or give one with --credential FILE`,
   );
 }
 
-/** The first credential that is valid now and permitted, preferably of an application that has the device. */
+/** The first credential that is valid now and has the permissions, preferably of an application that has the device. */
 export async function chooseCredential(
   registry: Pick<LocalRegistry, 'find' | 'export'>,
   { permissions, deviceId }: CredentialNeed,

@@ -1,6 +1,6 @@
 /**
- * The event log as a command reads it: through the ops listener, all of it, or by an access key through the signed API, as far
- * as it is of the key's application. Source: events.md, Reading.
+ * Reads the event log for a command: all events through the ops listener, or one application's through the signed API. Source:
+ * events.md, Reading.
  */
 import { ReveilleUnreachableError, type ReveilleClient } from '../../client/reveille-client.ts';
 import { parseTypePattern, type EventsAnswer, type WireEvent } from '../../gateways/admin/event-query.ts';
@@ -12,30 +12,30 @@ import { CommandError } from '../shell/command-error.ts';
 
 export interface EventFilter {
   readonly device?: string;
-  /** Types, or beginnings of some and `*`. */
+  /** Types, or prefixes that end in `*`. */
   readonly type?: readonly string[];
 }
 
 export interface ReadEvents {
   readonly events: readonly WireEvent[];
-  /** The place to read on behind. */
+  /** The place after which the next read continues. */
   readonly next: number;
-  /** Events before these, or in between, are not kept. */
+  /** Some events before or between these have been dropped from the log. */
   readonly truncated: boolean;
-  /** The server is stopping: it answers at once, whatever the wait. */
+  /** The server is stopping and answers at once instead of waiting. */
   readonly draining?: boolean;
 }
 
 export interface EventReader {
-  /** The newest `count`, however far back they are. `onSearch`: told how many events it has looked at. */
+  /** The newest `count` events, however old. `onSearch` receives the number of events searched so far. */
   last(count: number, onSearch: (looked: number) => void): Promise<ReadEvents>;
-  /** All from there to the event that was the newest at the beginning, in pages. `start`: as an `EventsSince` has it. */
+  /** All events from `start`, in the form of an `EventsSince`, to the newest at the time of the call, in pages. */
   since(start: readonly [key: string, value: string]): AsyncIterable<ReadEvents>;
-  /** Behind `place`; waits for events. Rejects with an OpsUnavailableError where the same may be asked again. */
+  /** Waits for events after `place`. Rejects with an OpsUnavailableError if the request may be retried. */
   behind(place: number, signal: AbortSignal): Promise<ReadEvents>;
 }
 
-/** A follower that hangs up takes up a reader slot of the server for at most this long. */
+/** Long-poll time: a follower that disconnects occupies a reader slot for at most this long. */
 const waitSeconds = 10;
 
 export function readerOfOps(opsClient: () => OpsClient, { device, type = [] }: EventFilter): EventReader {
@@ -70,7 +70,7 @@ export function readerOfOps(opsClient: () => OpsClient, { device, type = [] }: E
   };
 }
 
-/** The first look back is over so many events of the log, each further one over four times as many. */
+/** Size of the first window of a backward search; each further one is four times as large. */
 const firstWindow = 1000;
 
 export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter): EventReader {
@@ -79,7 +79,7 @@ export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter):
   const isWanted = (event: WireEvent): boolean =>
     (device === undefined || event.device_id === device) && (types === null || types.has(event.type));
 
-  /** All events of a page, wanted or not. */
+  /** All events of a page, unfiltered. */
   async function page(after: string, signal?: AbortSignal, waitS?: number): Promise<ReadEvents> {
     const answer = await api.events({ after, limit: eventsPageMax, signal, waitS });
     if (answer.ok) {
@@ -90,7 +90,7 @@ export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter):
     throw answer.status >= 500 ? new OpsUnavailableError(refusal) : new CommandError(refusal);
   }
 
-  /** From behind `place` to `head`. */
+  /** The events after `place`, up to `head`. */
   async function* between(place: number, head: number): AsyncGenerator<ReadEvents> {
     let at = place;
     while (at < head) {
@@ -100,8 +100,8 @@ export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter):
     }
   }
 
-  /** Looks back from the end, in windows, until `isEnough` of what a window has; the newest window comes first. */
-  async function lookBack(
+  /** Searches backwards from the end, in growing windows, until `isEnough` accepts a window. Windows arrive newest first. */
+  async function searchBackwards(
     isEnough: (window: readonly WireEvent[]) => boolean,
     onSearch: (looked: number) => void,
   ): Promise<ReadEvents> {
@@ -113,7 +113,7 @@ export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter):
       const begin = Math.max(0, end - size);
       const window: WireEvent[] = [];
       for await (const read of between(begin, end)) {
-        // The last page may reach into the window before.
+        // The last page may overlap the previous window.
         const known = new Set(events.slice(0, read.events.length).map(({ id }) => id));
         window.push(...read.events.filter(({ id }) => !known.has(id)));
         truncated ||= read.truncated;
@@ -128,7 +128,7 @@ export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter):
 
   return {
     async last(count, onSearch) {
-      const read = await lookBack((events) => events.filter(isWanted).length >= count, onSearch);
+      const read = await searchBackwards((events) => events.filter(isWanted).length >= count, onSearch);
       const wanted = read.events.filter(isWanted);
       return { ...read, events: wanted.slice(wanted.length - Math.min(count, wanted.length)) };
     },
@@ -137,12 +137,12 @@ export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter):
         const { next: head } = await page('latest');
         for await (const read of between(Number(value), head))
           yield { ...read, events: read.events.filter(isWanted) };
-        // A place at the end, or beyond it.
+        // The place is at the end or beyond it.
         if (Number(value) >= head) yield { events: [], next: head, truncated: false };
         return;
       }
       const isBehind = placeOfSince(value);
-      const read = await lookBack(
+      const read = await searchBackwards(
         ([oldest]) => oldest !== undefined && !isBehind(oldest),
         () => undefined,
       );
@@ -160,13 +160,13 @@ export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter):
   };
 }
 
-/** True for an event that is behind the moment, in Unix milliseconds, or behind the event of this id: ids are in the log's order. */
+/** Matches events after a moment, in Unix milliseconds, or after the event with this id: ids sort in the order of the log. */
 function placeOfSince(value: string): (event: WireEvent) => boolean {
   return /^\d+$/.test(value) ? ({ at }) => Date.parse(at) >= Number(value) : ({ id }) => id > value;
 }
 
 function placeOf(cursor: string): number {
   const place = decodeCursor(cursor);
-  if (place === null) throw new CommandError('the cursor of the server is of another release');
+  if (place === null) throw new CommandError('the cursor of the server has the format of another release');
   return place;
 }

@@ -1,4 +1,4 @@
-/** `reveille events`: the log of events over all applications, as an operator reads it, or of one, by its access key. */
+/** `reveille events`: prints the event log of all applications, as an operator, or of one application, by its access key. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { eventTypes } from '../../model/events.ts';
 import { eventsPageMax } from '../../model/limits.ts';
@@ -12,42 +12,47 @@ import { readerOfApi, readerOfOps, type EventReader, type ReadEvents } from './e
 import { type EventsSince, formatEvent, parseSince } from './events-text.ts';
 
 interface EventsOptions extends ApiOptions {
-  /** How many of the newest: at most what one answer may hold. */
+  /** Number of newest events, at most one answer's. */
   readonly last: number;
-  /** Begins there instead of at the newest. */
+  /** Starting place. Default: the newest events. */
   readonly since?: EventsSince;
   readonly follow?: boolean;
   readonly device?: string;
-  /** Types, or beginnings of some and `*`. */
+  /** Types, or prefixes that end in `*`. */
   readonly type?: readonly string[];
 }
 
 export function addEventsCommand(program: Command): void {
   const since = new Option(
     '--since <when>',
-    'all from there: 10m, a moment, the id of an event, or a cursor',
+    'show all events since an age like 10m, a moment, an event id or a cursor',
   );
   const command = newCommand(
     program,
     'events',
-    'Show events, oldest first: a line an event, or with --json the event as backends get it. With --url or a credential, those ' +
+    'Show events, oldest first, one per line, or with --json as backends receive them. With --url or a credential, show those ' +
       'of its application, from the API.',
     "--since 10m --type 'device.wakeup.*'",
     '--follow --last 0 --device DOOR-1 --json',
-    ['--follow --url https://reveille.example --credential key.json', 'with no access but an API key'],
+    ['--follow --url https://reveille.example --credential key.json', 'with an API key only'],
   )
-    .option('--last <count>', 'the newest so many', wholeNumberOption(0, eventsPageMax), 20)
+    .option(
+      '--last <count>',
+      'show the newest events, up to this number',
+      wholeNumberOption(0, eventsPageMax),
+      20,
+    )
     .addOption(since.argParser(parseSince).conflicts('last'))
-    .option('-f, --follow', 'continue until Ctrl-C, also over a restart of the server')
-    .option('--device <id>', 'only of this device', parseDeviceIdOption)
-    .option('--type <type>', 'only this type; * at its end stands for any rest; may be repeated', collectType)
+    .option('-f, --follow', 'continue until Ctrl-C, across restarts of the server')
+    .option('--device <id>', 'show only events of this device', parseDeviceIdOption)
+    .option('--type <type>', 'show only this type, or a prefix that ends in *; may be repeated', collectType)
     .action(inContext(showEvents));
   addApiOptions(command);
 }
 
 function collectType(text: string, before: readonly string[] = []): readonly string[] {
   if (parseTypePattern(text) === null)
-    throw new InvalidArgumentError(`There is no such type. There are ${eventTypes.join(', ')}.`);
+    throw new InvalidArgumentError(`There is no such type. The types are ${eventTypes.join(', ')}.`);
   return [...before, text];
 }
 
@@ -76,26 +81,24 @@ async function showFrom(
   let next = 0;
   if (since === undefined) {
     const progress = context.newProgressLine();
-    const read = await reader.last(last, (looked) =>
-      progress.show(`looked back through ${counted(looked, 'event')}`),
-    );
+    const read = await reader.last(last, (looked) => progress.show(`searched ${counted(looked, 'event')}`));
     progress.clear();
     show({ ...read, truncated: false }, '');
     next = read.next;
   } else
     for await (const read of reader.since(since(clock.wallMs()))) {
-      show(read, 'events before these are not kept any more');
+      show(read, 'earlier events have been deleted');
       next = read.next;
     }
   if (isFollowed !== true) {
-    if (!hasShown && last > 0) output.remark('no such event is kept');
+    if (!hasShown && last > 0) output.remark('the log has no such event');
     return;
   }
   const followed = {
     clock,
     ask: (behind: number, given: AbortSignal) => reader.behind(behind, given),
     show: (read: ReadEvents): Shown<number> => {
-      show(read, 'some events in between are not kept any more');
+      show(read, 'some events in between have been deleted');
       const { events, draining = false } = read;
       return {
         next: read.next,

@@ -1,6 +1,6 @@
 /**
- * Events as text: one as a line for people, and `--since`, the place in the log as people and programs name it. Ids come
- * from devices and callers: what a terminal would obey is shown escaped.
+ * Formats an event as one line for people, and parses `--since`, a place in the log. Ids come from devices and callers, so
+ * control characters are escaped.
  */
 import { InvalidArgumentError } from 'commander';
 import { decodeCursor } from '../../protocol/rest/events.ts';
@@ -17,47 +17,47 @@ export function formatLocalTime(ms: number): string {
   return `${day} ${time}.${digits(at.getMilliseconds(), 3)}`;
 }
 
-/** The same without the day. */
+/** Without the date. */
 export function timeOfDay(ms: number): string {
   return formatLocalTime(ms).slice('2026-11-20 '.length);
 }
 
-/** The width of the longest type, so that lines align whatever comes. */
+/** Width of the longest type, so that lines align. */
 const typeWidth = 'device.wakeup.completed'.length;
 const deviceWidth = 16;
 
-/** Local time, type, device, and the most telling fields of its data. */
+/** Local time, type, device, and a summary of the data. */
 export function formatEvent(event: WireEvent): string {
   const device = showable(event.device_id).padEnd(deviceWidth);
   const cells = [
     formatLocalTime(Date.parse(event.at)),
     event.type.padEnd(typeWidth),
     device,
-    tellingPart(event),
+    summaryOf(event),
   ];
   return cells.join('  ').trimEnd();
 }
 
-/** The reason, the replaced session, the milliseconds to wake and the like, in a few words. */
-export function tellingPart({ type, epoch, data }: WireEvent): string {
+/** The main fields of an event in a few words, such as the reason, the replaced session or the wake time. */
+export function summaryOf({ type, epoch, data }: WireEvent): string {
   const words: string[] = [];
-  const say = (key: string, before = ''): void => {
+  const append = (key: string, before = ''): void => {
     const value = data[key];
     if (typeof value === 'string' || typeof value === 'number') words.push(before + showable(String(value)));
   };
-  say('state');
-  say('reason');
-  if (data['replaced'] === true) words.push('replaced the session before');
+  append('state');
+  append('reason');
+  if (data['replaced'] === true) words.push('replaced the previous session');
   if (type === 'device.wakeup.completed') words.push(`online after ${String(data['woke_after_ms'])} ms`);
-  say('custom_data');
-  say('request_id', 'request ');
-  if (type.startsWith('call.')) say('session', 'session ');
+  append('custom_data');
+  append('request_id', 'request ');
+  if (type.startsWith('call.')) append('session', 'session ');
   else if (epoch !== null) words.push(`epoch ${epoch}`);
-  say('node', 'on ');
+  append('node', 'on ');
   return words.join(', ');
 }
 
-/** A span before now, or a moment, in wall milliseconds. Throws InvalidArgumentError. */
+/** An age or a moment, in wall milliseconds. Throws InvalidArgumentError. */
 export function parseSinceTime(text: string): (nowMs: number) => number {
   if (/^\d{1,9}[smhd]?$/.test(text)) {
     const spanMs = parseSpan(text) * 1000;
@@ -67,12 +67,12 @@ export function parseSinceTime(text: string): (nowMs: number) => number {
   return () => atMs;
 }
 
-/** The parameter of the ops listener's query that begins there. */
+/** The query parameter of the ops listener for a starting place. */
 export type EventsSince = (nowMs: number) => readonly [key: string, value: string];
 
 const eventIdForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** As above, or the id of an event, or a cursor: both begin behind it. Throws InvalidArgumentError. */
+/** An age, a moment, an event id or a cursor; reading starts after the latter two. Throws InvalidArgumentError. */
 export function parseSince(text: string): EventsSince {
   if (eventIdForm.test(text)) return () => ['since', text.toLowerCase()];
   const sequence = decodeCursor(text);

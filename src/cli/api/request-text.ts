@@ -1,4 +1,4 @@
-/** A request as people type it for `sign` and `call`, and as a curl line for a POSIX shell. */
+/** Requests as people type them for `sign` and `call`, and as a curl command for a POSIX shell. */
 import { createHash, type X509Certificate } from 'node:crypto';
 import { showableLines } from '../../lib/showable-text.ts';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,6 @@ export interface RequestTarget {
   readonly rawQuery: string;
 }
 
-/** The request of a command that signs one by hand. */
 export interface RequestOptions {
   readonly body?: string;
   readonly headerSet: HeaderSet;
@@ -24,14 +23,14 @@ export interface RequestOptions {
 export function addRequestOptions(command: Command): Command {
   return command
     .argument('<method>', 'GET, POST, …', parseMethod)
-    .argument('<target>', 'path and query, as sent', parseTarget)
+    .argument('<target>', 'path and query, percent-encoded', parseTarget)
     .option('--body <json>', 'the body, or @FILE')
     .addOption(
       new Option('--header-set <set>', 'the signed headers').choices(['long', 'short']).default('long'),
     );
 }
 
-/** A path and its query as they go over the wire. Throws InvalidArgumentError. */
+/** A path with its query, percent-encoded as on the wire. Throws InvalidArgumentError. */
 function parseTarget(text: string): RequestTarget {
   if (!text.startsWith('/'))
     throw new InvalidArgumentError('Expected a path like /v1/device/connectivity?device_id=ID.');
@@ -53,14 +52,14 @@ function parseMethod(text: string): string {
   return text.toUpperCase();
 }
 
-/** The text itself, or the bytes of the file behind `@`; null when none was given. Throws a CommandError. */
+/** The text itself, or the bytes of the file after `@`; null: no body. Throws a CommandError. */
 export function readRequestBody(method: string, given: string | undefined): Buffer | null {
   if (given === undefined) return null;
   if (!hasBody(method)) throw usageError(`a ${method} request has no body`);
   return given.startsWith('@') ? readFileSync(given.slice(1)) : Buffer.from(given);
 }
 
-/** The permissions that this request needs; none when it is for no route. */
+/** The permissions of the matching route; empty if there is none. */
 export function permissionsFor(method: string, path: string): readonly Permission[] {
   const bare = path.replace(/(?<=.)\/$/, '');
   const route = apiRoutes.find((each) => each.method === method && each.path === bare);
@@ -68,8 +67,8 @@ export function permissionsFor(method: string, path: string): readonly Permissio
 }
 
 /**
- * A line that sends the request as it was signed. `body`: the text, or `@FILE`, as in the option; null for none.
- * `certificate`: the one that must be presented there, whatever its name.
+ * A curl command that sends the signed request. `body`: text or `@FILE`, as in the option; null: none. `certificate`: pinned,
+ * whatever its name.
  */
 export function curlLine(
   method: string,
@@ -79,12 +78,12 @@ export function curlLine(
   certificate: X509Certificate | null = null,
 ): string {
   const parts = [`curl -sS --globoff --path-as-is -X ${method} ${quote(url)}`];
-  // Insecure as to name and issuer only: curl requires the pinned key all the same.
+  // Disables only the checks of name and issuer: curl still requires the pinned key.
   if (certificate !== null) parts.push(`--insecure --pinnedpubkey ${quote(keyPin(certificate))}`);
   // Curl sets Content-Length itself.
   for (const [name, value] of Object.entries(headers))
     if (name !== 'Content-Length') parts.push(`-H ${quote(`${name}: ${value}`)}`);
-  // A leading @ names a file for curl as well.
+  // Curl also reads a leading @ as a file name.
   if ('Content-Length' in headers) parts.push(`--data-binary ${quote(body ?? '')}`);
   return parts.join(' \\\n  ');
 }
@@ -94,7 +93,7 @@ function keyPin({ publicKey }: X509Certificate): string {
   return `sha256//${createHash('sha256').update(key).digest('base64')}`;
 }
 
-/** Control characters are printed escaped, which a shell reads within `$'…'` only. */
+/** Control characters need `$'…'`, the only quotes in which a shell reads escapes. */
 function quote(text: string): string {
   if (showableLines(text) !== text) return `$'${text.replaceAll(/[\\']/g, '\\$&')}'`;
   return `'${text.replaceAll("'", `'\\''`)}'`;

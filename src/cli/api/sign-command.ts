@@ -1,4 +1,4 @@
-/** `reveille sign`: the headers of a signed request, a ready curl line, or every value on the way. */
+/** `reveille sign`: prints the headers of a signed request, a curl command, or every intermediate value. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../../protocol/tgv1/sign-request.ts';
 import { parseSigningDate } from '../../protocol/tgv1/signing-headers.ts';
@@ -28,14 +28,14 @@ export function addSignCommand(program: Command): void {
   const command = newCommand(
     program,
     'sign',
-    'Sign a request by hand (TGV1-HMAC-SHA256): print its headers, a curl line, or every step.',
+    'Sign a request by hand (TGV1-HMAC-SHA256): print its headers, a curl command, or every step.',
     `POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}' --curl`,
     'POST /v1/device/wakeup-request --body @wake.json --header-set short --explain',
   );
   addRequestOptions(command)
-    .option('--content-type <type>', 'of a body (default: application/json)')
+    .option('--content-type <type>', 'the type of the body (default: application/json)')
     .option('--date <date>', 'X-Tg-Date, like 20261120T083000Z (default: now)', parseDateOption)
-    .addOption(new Option('--curl', 'print a curl line').conflicts('explain'))
+    .addOption(new Option('--curl', 'print a curl command').conflicts('explain'))
     .option('--explain', 'print every intermediate value, to compare with those of a client')
     .action(inContext(sign));
   addCredentialOption(addUrlOption(command));
@@ -94,7 +94,7 @@ ${indent(canonicalRequest)}
 string to sign
 ${indent(stringToSign)}
 
-signing key, hex (good for this path and day; keep it to yourself)
+signing key, hex (valid for this path and day; keep it secret)
 ${indent(signingKeyHex)}
 
 signature

@@ -1,6 +1,6 @@
 /**
- * `reveille status`: what the running server knows of one device; or the connections of any number of them, as the signed API
- * answers a batch; or the processes of the server.
+ * `reveille status`: prints the state of one device, the connections of several (by the batch endpoint of the signed API), or the
+ * processes of the server.
  */
 import type { Command } from 'commander';
 import type { DeviceStatus, ConnectionStatus } from '../../gateways/admin/device-routes.ts';
@@ -20,7 +20,7 @@ import {
 } from '../shell/option-values.ts';
 import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
 import type { ConnectionTimes, ConnectivityEntry } from '../../client/reveille-client.ts';
-import { tellingPart } from './events-text.ts';
+import { summaryOf } from './events-text.ts';
 import { showable } from '../../lib/showable-text.ts';
 
 export function addStatusCommand(program: Command): void {
@@ -37,7 +37,7 @@ export function addStatusCommand(program: Command): void {
     .argument('[device...]', 'device ids', parseDeviceIds)
     .option(
       '--site',
-      'show the processes of the server in place of a device: core, edges, media processes, fronts',
+      'show the processes of the server instead of a device: core, edges, media processes, fronts',
     )
     .action(inContext(show));
   addApiOptions(command);
@@ -56,7 +56,7 @@ function show(
   ids: readonly string[] | undefined = [],
   { site, ...options }: StatusOptions,
 ): Promise<void> {
-  if ((site === true) === ids.length > 0) throw usageError('give device ids or --site');
+  if ((site === true) === ids.length > 0) throw usageError('give device ids, or --site');
   if (site === true) return showSite(context);
   const [only = '', ...more] = ids;
   const asksApi = more.length > 0 || Object.keys(options).length > 0;
@@ -115,7 +115,6 @@ async function showSite(context: CommandContext): Promise<void> {
   if ([...site.processes, ...site.fronts].some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
 
-/** A line for each device of a batch. */
 export function connectionsText(entries: readonly ConnectivityEntry[], nowMs: number): string {
   return alignColumns(entries.map((entry) => [entry.device_id, ...connectionWords(entry, nowMs)]));
 }
@@ -131,7 +130,7 @@ function connectionWords({ code, message, data }: ConnectivityEntry, nowMs: numb
   ];
 }
 
-/** By its latest login, heartbeat or end, whichever came last. */
+/** By its latest login, heartbeat or end. */
 function lastSeen(name: string, times: ConnectionTimes, nowMs: number): string {
   const latest = Math.max(times.last_login_at ?? 0, times.last_heartbeat_at ?? 0, times.last_offline_at ?? 0);
   if (latest === 0) return `${name}: never seen`;
@@ -149,8 +148,8 @@ export function statusText(status: DeviceStatus): string {
   const registry = [
     ['device', showable(device.device_id)],
     ['product', device.product_id],
-    ['expires', device.expired ? `${expires}: it is refused` : expires],
-    ['disabled', device.disabled ? 'yes: it is answered like one that does not exist' : 'no'],
+    ['expires', device.expired ? `${expires}: its logins are refused` : expires],
+    ['disabled', device.disabled ? 'yes: it is treated as nonexistent' : 'no'],
   ];
   const parts = [
     alignColumns([
@@ -160,13 +159,12 @@ export function statusText(status: DeviceStatus): string {
     ]),
     ...(refused.length === 0 ? [] : [`refused logins, latest first\n${refusedLines(status)}`]),
     transitions.length === 0
-      ? 'no transitions are kept'
+      ? 'no transitions are recorded'
       : `latest transitions, newest first\n${transitionLines(status)}`,
   ];
   return parts.join('\n\n');
 }
 
-/** The times of a connection. */
 const latest = ['login', 'heartbeat', 'offline'] as const;
 
 function connectionRows(
@@ -182,7 +180,7 @@ function connectionRows(
   const words = {
     open: openWord,
     closed: reason === null ? 'offline' : `offline (${reason})`,
-    lost: 'left open by a server that was killed; its next start ends it as node_lost;',
+    lost: 'left open when the server was killed; its next start ends it as node_lost;',
   };
   const place = node === null ? '' : ` on ${node}`;
   return [
@@ -214,7 +212,7 @@ function transitionLines({ transitions, now_ms: nowMs }: DeviceStatus): string {
   const rows = transitions.map((event) => {
     const atMs = Date.parse(event.at);
     const what = event.type.replace(/^device\./, '').replace('.', ' ');
-    return [`  ${new Date(atMs).toISOString()}`, ageInWords(atMs, nowMs), what, tellingPart(event)];
+    return [`  ${new Date(atMs).toISOString()}`, ageInWords(atMs, nowMs), what, summaryOf(event)];
   });
   return alignColumns(rows);
 }

@@ -1,5 +1,5 @@
 /**
- * `reveille wake`: sends the signed wakeup, says its result in one sentence and, with `--wait`, that of the device.
+ * `reveille wake`: sends a signed wakeup, reports its result and, with `--wait`, its outcome.
  * Source: API doc, Endpoint 2; events.md.
  */
 import { InvalidArgumentError, type Command } from 'commander';
@@ -27,7 +27,7 @@ export function addWakeCommand(program: Command): void {
   )
     .argument('<device>', 'device id')
     .option('--custom-data <hex>', 'two bytes for the device, like 0x12ab', parseCustomData)
-    .option('--request-id <id>', 'X-Request-ID, by which reveille wakeups finds it', parseRequestIdOption)
+    .option('--request-id <id>', 'X-Request-ID, the argument of reveille wakeups', parseRequestIdOption)
     .option('--wait', 'wait up to 60 s until the device is online again, else exit 1')
     .action(inContext(wake));
   addApiOptions(command);
@@ -46,7 +46,7 @@ async function wake(context: CommandContext, deviceId: string, options: WakeOpti
   });
 }
 
-/** The packet was sent, or may have been. */
+/** True: the packet was sent, or may have been. */
 function mayComeOnline(wakeup: Wakeup): boolean {
   return wakeup.ok || wakeup.code === 50402;
 }

@@ -1,5 +1,5 @@
 /**
- * A wakeup's answer in words, with what to do next, and its outcome, asked of the server until it is known.
+ * Describes a wakeup's answer, with advice, and polls the server for its outcome.
  * Source: API doc, Endpoint 2; decisions.md, Wakeup; events.md, Reading.
  */
 import { pause, type Clock } from '../../lib/clock.ts';
@@ -18,11 +18,11 @@ import { showable } from '../../lib/showable-text.ts';
 type Hint = (deviceId: string, retryAfterS: number) => readonly [meaning: string, next: string];
 
 const hints: { readonly [Code in FailureCode]?: Hint } = {
-  40003: () => ['the request is not understood', 'its message says which parameter'],
-  40105: () => ['the signature is refused', `see every step with ${reveilleCommand('sign … --explain')}`],
+  40003: () => ['the request is invalid', 'the message names the parameter'],
+  40105: () => ['the signature is refused', `compare every step with ${reveilleCommand('sign … --explain')}`],
   40301: () => [
-    'the credential may not wake',
-    `make one that may: ${reveilleCommand('credential create --app APP')}`,
+    'the credential lacks the permission to wake',
+    `create one with it: ${reveilleCommand('credential create --app APP')}`,
   ],
   40302: () => [
     "the device's product belongs to another application",
@@ -31,20 +31,23 @@ const hints: { readonly [Code in FailureCode]?: Hint } = {
   40304: (id) => ['the device has expired', `see ${reveilleCommand(`device show ${id}`)}`],
   40403: (id) => [
     'there is no such device',
-    `see ${reveilleCommand(`device show ${id}`)}; a disabled one is answered the same`,
+    `see ${reveilleCommand(`device show ${id}`)}; a disabled device gets the same answer`,
   ],
   40412: (id) => [
     'no sleep session: is the module logged in? It may be awake, or out of reach',
     `see when it was last seen: ${reveilleCommand(`call GET '/v1/device/connectivity?device_id=${encodeURIComponent(id)}'`)}`,
   ],
   40902: () => [
-    "the module can't be woken this way",
-    'a fixed module takes no --custom-data, a keepalive one no wakeup',
+    'the module cannot be woken this way',
+    'a fixed module accepts no --custom-data, a keepalive module no wakeup',
   ],
-  42901: (_id, retryAfterS) => ['a limit', `come back in ${retryAfterS} s`],
+  42901: (_id, retryAfterS) => ['a limit', `try again in ${retryAfterS} s`],
   50204: () => ['the packet was certainly not sent', 'try again'],
-  50301: (_id, retryAfterS) => ['the server is starting, stopping or busy', `come back in ${retryAfterS} s`],
-  50402: () => ['sent or not, nobody knows', 'try again: a second wake does no harm'],
+  50301: (_id, retryAfterS) => ['the server is starting, stopping or busy', `try again in ${retryAfterS} s`],
+  50402: () => [
+    'the packet was sent or not: the result is unknown',
+    'try again: a second wakeup does no harm',
+  ],
 };
 
 export function describeWakeup(deviceId: string, wakeup: ApiResult<WakeupData, WakeupCode>): string {
@@ -56,16 +59,13 @@ export function describeWakeup(deviceId: string, wakeup: ApiResult<WakeupData, W
 }
 
 const waitS = 5;
-/** The pause between requests to a server that does not wait. */
+/** Delay between requests to a server that does not long-poll. */
 const pauseMs = 200;
 
-/** By then a server has given the device up; 5 s are for its clock. */
+/** By then the server has expired the wakeup; 5 s allow for clock differences. */
 const patienceMs = wakeupToOnlineMsMax + 5000;
 
-/**
- * The outcome; where it is still open after the server should have given up, the last answer. Throws a CommandError when
- * the server refuses to say.
- */
+/** The outcome; the last answer if it is still open after the server's deadline. Throws a CommandError if the server refuses. */
 export async function awaitOutcome(
   api: ReveilleClient,
   clock: Clock,
@@ -77,7 +77,7 @@ export async function awaitOutcome(
     const result = await api.wakeupOutcome(requestId, { deviceId, waitS });
     if (!result.ok)
       throw new CommandError(
-        `the server does not say what became of wakeup ${requestId}: ${wordsOf(result)}`,
+        `the server refuses to report the outcome of wakeup ${requestId}: ${wordsOf(result)}`,
       );
     const { status } = result.data;
     const isOpen = status === 'accepted' || status === 'unknown';
@@ -90,7 +90,7 @@ function wordsOf({ status, code, message }: ApiFailure<FailureCode>): string {
   return `${message} (${code}, HTTP ${status})`;
 }
 
-/** Wakes and waits for the outcome. Throws a CommandError when the wakeup, or the question for its outcome, is refused. */
+/** Wakes the device and waits for the outcome. Throws a CommandError if either request is refused. */
 export async function wakeAndWait(
   api: ReveilleClient,
   clock: Clock,
@@ -101,7 +101,6 @@ export async function wakeAndWait(
   throw new CommandError(`the wakeup was refused: ${wordsOf(result)}`);
 }
 
-/** The outcome in words. */
 export function describeOutcome(outcome: WakeupOutcomeData): string {
   switch (outcome.status) {
     case 'completed':
@@ -114,6 +113,6 @@ export function describeOutcome(outcome: WakeupOutcomeData): string {
     case 'accepted':
       return 'not online yet';
     case 'unknown':
-      return 'not online yet; whether the packet was sent, nobody knows';
+      return 'not online yet; it is unknown whether the packet was sent';
   }
 }

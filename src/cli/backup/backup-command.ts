@@ -1,4 +1,4 @@
-/** `reveille backup`: one file with everything a server needs to go on elsewhere, taken while it serves. */
+/** `reveille backup`: writes one consistent file that restores the server elsewhere, while it serves. */
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import {
@@ -20,7 +20,7 @@ import { type BackupManifest, countRows } from '../../storage/backup/backup-form
 import { counted } from '../shell/option-values.ts';
 import { openBackupSource } from './backup-source.ts';
 
-/** In place of a file: standard output, or standard input. */
+/** Stands for standard output or standard input instead of a file. */
 export const standardPipe = '-';
 
 export function addBackupCommand(program: Command): void {
@@ -31,7 +31,7 @@ export function addBackupCommand(program: Command): void {
     '/var/backups/reveille.backup',
     '- | age -r RECIPIENT >reveille.backup.age',
   )
-    .argument('<file>', 'a new file, for its owner only; - for a pipe')
+    .argument('<file>', 'a new file with mode 0600; - for a pipe')
     .option('--force', 'replace the file if it exists')
     .action(inLocalContext(backUp));
 }
@@ -44,7 +44,7 @@ async function backUp(
   const { clock, output, dataDirectory } = context;
   const isPipe = file === standardPipe;
   if (isPipe && process.stdout.isTTY)
-    throw usageError('a backup is not for a terminal: name a file, or send it into a pipe');
+    throw usageError('a backup cannot be written to a terminal: name a file, or use a pipe');
   const line = context.newProgressLine();
   const pace = new Pace(clock);
   const startedMs = clock.monotonicMs();
@@ -87,7 +87,7 @@ function report(
   const seconds = Number((elapsedMs / 1000).toFixed(3));
   const text =
     `backed up ${dataDirectory} in ${seconds.toFixed(1)} s: ${sizeInWords(bytes)}, ${describeContent(manifest)}\n` +
-    `sha256 ${sha256}; it is as secret as the directory`;
+    `sha256 ${sha256}; keep it as secret as the directory`;
   if (file === standardPipe) output.remark(text);
   else output.answer({ file, bytes, sha256, seconds, ...manifest }, text);
 }

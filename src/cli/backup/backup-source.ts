@@ -1,4 +1,4 @@
-/** The backup that a command writes: taken by the running server, else of the store at rest. */
+/** Opens the backup stream for a command, from the running server or from the store at rest. */
 import { backupRoomHeader } from '../../gateways/admin/directory-routes.ts';
 import { openBackup, type OpenBackup } from '../../storage/backup/backup-writer.ts';
 import { openFoundStore } from '../../storage/lmdb/open-store.ts';

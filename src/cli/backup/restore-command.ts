@@ -1,4 +1,4 @@
-/** `reveille restore` and `reveille verify`: a backup read into an empty data directory, or to see that it is whole. */
+/** `reveille restore` and `reveille verify`: read a backup into an empty data directory, or check that it is complete. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
@@ -21,7 +21,7 @@ export function addRestoreCommand(program: Command): void {
   newCommand(
     program,
     'restore',
-    'Restore a backup, whole or not at all, into a data directory that is empty or absent.',
+    'Restore a backup into an empty or absent data directory, completely or not at all.',
     'reveille.backup --data-dir /var/lib/reveille',
   )
     .argument('<file>', 'a backup; - for a pipe')
@@ -44,7 +44,7 @@ async function restore(context: CommandContext, file: string): Promise<void> {
 
 type Source = AsyncIterable<Buffer>;
 
-/** `act` resolves to how its answer is given. A cancelled one throws a CommandError. */
+/** `act` resolves to a function that prints its answer. Throws a CommandError when cancelled. */
 async function readingBackup(
   context: CommandContext,
   file: string,
@@ -66,13 +66,13 @@ async function readingBackup(
       answer();
     } catch (error) {
       line.clear();
-      if (signal.aborted) throw new CommandError('cancelled, and nothing was made');
+      if (signal.aborted) throw new CommandError('cancelled, nothing was created');
       throw error;
     }
   });
 }
 
-/** Bytes. Throws a CommandError when it cannot be read. */
+/** Bytes. Throws a CommandError if the file cannot be read. */
 function sizeOf(file: string): number {
   try {
     accessSync(file, constants.R_OK);
@@ -88,7 +88,7 @@ function sizeOf(file: string): number {
   }
 }
 
-/** Opened when the first piece is asked for, so that a refusal before that leaves nothing open. */
+/** Opens the file only when the first chunk is requested, so that an earlier refusal leaves no file open. */
 async function* readPieces(file: string): AsyncGenerator<Buffer, void, undefined> {
   const handle = await open(file, 'r');
   try {
@@ -110,13 +110,13 @@ export function addVerifyCommand(program: Command): void {
   newCommand(
     program,
     'verify',
-    'Verify a backup: its checksum and form, and that its store, unpacked for this, can be read.',
+    'Verify a backup: check its checksum and format, then unpack and read its store.',
     'reveille.backup --scratch /mnt/large',
   )
     .argument('<file>', 'a backup; - for a pipe')
     .option(
       '--scratch <dir>',
-      'the place to unpack it (default: the folder of the file, for a pipe the temporary one)',
+      'the directory to unpack it in (default: that of the file, for a pipe the temporary one)',
     )
     .action(inLocalContext(verify));
 }
@@ -134,7 +134,7 @@ async function verify(
     const path = join(place, isPipe ? 'reveille' : basename(file));
     const manifest = await verifyBackup(source, path, deps);
     const seconds = Number(((clock.monotonicMs() - startedMs) / 1000).toFixed(3));
-    const text = `${deps.name} is whole (${seconds.toFixed(1)} s): ${describeContent(manifest)}`;
+    const text = `${deps.name} is complete (${seconds.toFixed(1)} s): ${describeContent(manifest)}`;
     return () => output.answer({ file, seconds, ...manifest }, text);
   });
 }

@@ -1,4 +1,4 @@
-/** The words that a shell can complete, read from the program: each command's subcommands, options and choices. */
+/** Collects the words that a shell can complete from the program: subcommands, options and choices of each command. */
 import type { Command, Option } from 'commander';
 
 export interface CompletedOption {
@@ -6,24 +6,24 @@ export interface CompletedOption {
   readonly flags: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
-  /** The only values there are; null: any. */
+  /** The only valid values; null: any value. */
   readonly choices: readonly string[] | null;
-  /** What the value is: a file, the name of a profile, or something else. */
+  /** The kind of value, which decides how it is completed. */
   readonly value: 'file' | 'profile' | 'other';
 }
 
 export interface CompletedCommand {
-  /** Its words, a space before each: `''` of the program itself, ` registry list`. */
+  /** The command's words, each after a space: `''` for the program, ` registry list`. */
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
-  /** Those of the program can be given to every command. */
+  /** Options of the program itself are valid after every command. */
   readonly options: readonly CompletedOption[];
-  /** Those of its arguments. */
+  /** Choices of the arguments. */
   readonly choices: readonly string[];
   readonly takesFile: boolean;
 }
 
-/** The program first. What the help does not show is left out. */
+/** The program comes first. Hidden commands and options are omitted. */
 export function completedCommands(program: Command): readonly CompletedCommand[] {
   return describe(program, '');
 }
@@ -70,7 +70,7 @@ function firstSentence(text: string): string {
   return text.replace(/(?<=\.) .*$/s, '');
 }
 
-/** The flags that take a value, of all commands. */
+/** The flags of all commands that take a value. */
 export function valuedFlags(commands: readonly CompletedCommand[]): readonly string[] {
   const valued = commands.flatMap(({ options }) => options.filter(({ takesValue }) => takesValue));
   return Array.from(new Set(valued.flatMap(({ flags }) => flags)));

@@ -1,17 +1,17 @@
-/** `reveille completion`: the script by which a shell completes commands, options and their values. */
+/** `reveille completion`: prints the completion script for a shell. */
 import { Argument, type Command } from 'commander';
 import { newCommand, inContext, type CommandContext } from '../shell/command-context.ts';
 import { completedCommands } from './completed-words.ts';
 import { completionScript, shells } from './shell-scripts.ts';
 
-/** `wholeProgram`: with all commands. */
+/** `wholeProgram` builds the program with all commands. */
 export function addCompletionCommand(program: Command, wholeProgram: () => Promise<Command>): void {
   newCommand(
     program,
     'completion',
     'Print a script that completes commands, options, choices and profiles.',
     'bash >~/.local/share/bash-completion/completions/reveille',
-    ['zsh >~/.zfunc/_reveille', 'in a folder of its fpath'],
+    ['zsh >~/.zfunc/_reveille', 'in a directory of fpath'],
     'fish >~/.config/fish/completions/reveille.fish',
   )
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))

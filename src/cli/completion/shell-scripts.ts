@@ -1,6 +1,6 @@
 /**
- * The scripts by which shells complete a command line. All words are in the script, so that a shell answers without starting
- * the program; it does so only for the names of profiles.
+ * Completion scripts for shells. A script contains all words, so that completion is immediate; the shell runs the program only to
+ * list profile names.
  */
 import { valuedFlags, type CompletedCommand, type CompletedOption } from './completed-words.ts';
 
@@ -13,13 +13,13 @@ export function completionScript(shell: Shell, commands: readonly CompletedComma
   return `#compdef reveille\nautoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}${zshFirst}`;
 }
 
-/** The first column of the table. */
+/** The names are in the first column of the table. */
 const profileNames = `reveille profile list 2>/dev/null | awk 'NR > 1 { print $1 }'`;
 
-/** Loaded from its fpath, zsh runs the script as the completion that was asked for first. */
+/** When zsh autoloads the script from its fpath, the first call has to run the completion itself. */
 const zshFirst = 'if [[ $funcstack[1] = _reveille ]]; then _bash_complete -o default -F _reveille; fi\n';
 
-/** Also read by zsh, which has a mode for it. */
+/** Zsh runs the same script through bashcompinit. */
 function bashScript(commands: readonly CompletedCommand[]): string {
   const values = commands.flatMap(({ path, options }) =>
     options.flatMap((option) => bashValues(path, option)),
@@ -55,7 +55,7 @@ complete -o default -F _reveille reveille
 `;
 }
 
-/** An option whose value has no choices leaves it to the shell, which offers files. */
+/** An option without fixed values is left to the shell, which offers file names. */
 function bashValues(path: string, { flags, takesValue, choices, value }: CompletedOption): string[] {
   if (!takesValue || value === 'profile') return [];
   const patterns = flags
@@ -117,12 +117,12 @@ function fishOption({ flags, description, takesValue, choices, value }: Complete
   return [...names, ...kind, ...values, `-d ${quoted(description)}`].join(' ');
 }
 
-/** All but that of the program. */
+/** The paths of all commands except the program itself. */
 function pathsOf(commands: readonly CompletedCommand[]): string[] {
   return commands.map(({ path }) => path).filter((path) => path !== '');
 }
 
-/** One word of a shell; fish reads a backslash within quotes as bash does outside of them. */
+/** Quotes a word; fish reads a backslash within quotes as bash does outside of them. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,13 +1,13 @@
-/** The doctor's check of NATS, where nodes share one: it can be reached with the given rights, and has JetStream. */
+/** The doctor's check of a cluster's NATS server: it is reachable, grants the required permissions, and has JetStream. */
 import { messageOf } from '../../lib/result.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { failing, ok, type Finding } from '../../server/health/finding.ts';
 
-/** None without a cluster of nodes. */
+/** Empty without a cluster. */
 export async function checkCluster({ settings }: Pick<CommandContext, 'settings'>): Promise<Finding[]> {
   const { nats_url: url, nats_credentials: credentialsPath, nats_ca: caPath } = settings.cluster;
   if (url === null) return [];
-  // Loaded only here: a server without a cluster runs without the client of NATS.
+  // Lazy: a server without a cluster runs without the NATS client.
   const { probeNats } = await import('../../cluster/nats/nats-probe.ts');
   try {
     const server = await probeNats({ url, credentialsPath, caPath, nodeName: 'reveille-doctor' });
@@ -17,7 +17,7 @@ export async function checkCluster({ settings }: Pick<CommandContext, 'settings'
       failing(
         'nats',
         messageOf(error),
-        'look at cluster.nats_url, its credentials, and that server; nodes start without it and serve less',
+        'check cluster.nats_url, its credentials, and that server; until then nodes run with reduced service',
       ),
     ];
   }

@@ -1,4 +1,4 @@
-/** `reveille doctor`: looks over a machine before it goes live. Exits 1 when a check fails. */
+/** `reveille doctor`: checks a machine before it goes live. Exits 1 if a check fails. */
 import type { Command } from 'commander';
 import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { checkCluster } from './doctor-cluster.ts';
@@ -12,7 +12,7 @@ import { counted } from '../shell/option-values.ts';
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('Check this machine and its settings; advise on each problem. A server may run meanwhile.')
+    .description('Check this machine and its settings, and advise on each problem. A server may be running.')
     .addHelpText('after', examples('doctor --config production.json'))
     .action(inLocalContext(examine));
 }
@@ -35,7 +35,7 @@ async function examine(context: CommandContext): Promise<void> {
   if (failed > 0) process.exitCode = 1;
 }
 
-/** The store is opened here only if its library loads, and nothing was found that would end this process. */
+/** Opens the store only if its library loads and no finding suggests that this would crash the process. */
 async function checkStored(context: CommandContext, findings: readonly Finding[]): Promise<Finding[]> {
   if (findings.some(({ check, state }) => check === 'lmdb' && state === 'fail') || !isOpenable(findings))
     return [];
@@ -43,7 +43,7 @@ async function checkStored(context: CommandContext, findings: readonly Finding[]
   return checkRegistry(context);
 }
 
-/** One line a check: how it is, what was found, what to do. */
+/** One line per check: result, finding, advice. */
 function describeFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings

@@ -1,4 +1,4 @@
-/** The doctor's checks of a server that runs here, by its own probe, and else of the addresses that it would listen on. */
+/** The doctor's checks of the listeners: the readiness of a running server, else whether the addresses are free. */
 import {
   hasOwnListener,
   listenerNames,
@@ -17,17 +17,17 @@ import { reasonsInWords } from '../../server/health/unready-reasons.ts';
 
 export async function checkListeners({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
   const running = readRuntimeFile(dataDirectory);
-  if (running !== null) return [await checkReadiness(running), ...heldListeners(running)];
+  if (running !== null) return [await checkReadiness(running), ...boundListeners(running)];
   const pid = livingPid(dataDirectory);
   if (pid !== null)
-    return [warn(serverCheck, `process ${pid} is starting or stopping`, 'look again in a moment')];
+    return [warn(serverCheck, `process ${pid} is starting or stopping`, 'run the doctor again in a moment')];
   const own = listenerNames.filter((name) => hasOwnListener(settings, name));
   const listens = own.flatMap((name) => listensOf(settings, name));
   const addresses = await Promise.all(listens.map(({ name, address }) => checkAddress(name, address)));
-  return [ok(serverCheck, 'none runs on this data directory'), ...addresses];
+  return [ok(serverCheck, 'no server runs on this data directory'), ...addresses];
 }
 
-/** Several media processes listen one above the other. */
+/** Several media processes listen on consecutive ports. */
 function listensOf(
   settings: Settings,
   name: ListenerName,
@@ -39,15 +39,15 @@ function listensOf(
 
 const serverCheck = 'server';
 
-function heldListeners({ listeners }: Runtime): Finding[] {
+function boundListeners({ listeners }: Runtime): Finding[] {
   return Object.entries(listeners)
     .filter(([, address]) => address !== '')
-    .map(([name, address]) => ok(`${name} listener`, `${address}, held by the running server`));
+    .map(([name, address]) => ok(`${name} listener`, `${address}, bound by the running server`));
 }
 
 const probeMsMax = 3000;
 
-/** The answer of a running server. */
+/** The readiness answer of a running server. */
 interface Probe {
   readonly ready: boolean;
   readonly reasons: readonly string[];
@@ -61,22 +61,22 @@ async function checkReadiness({ pid, listeners }: Runtime): Promise<Finding> {
     return judgeReadiness(running, (await response.json()) as Probe);
   } catch (error) {
     const fault = `${running} and does not answer on its ops listener: ${messageOf(error)}`;
-    return failing(serverCheck, fault, 'look into its log, and restart it');
+    return failing(serverCheck, fault, 'read its log, and restart it');
   }
 }
 
 function judgeReadiness(running: string, { ready, reasons }: Probe): Finding {
   if (ready && reasons.length === 0) return ok(serverCheck, `${running}, ready`);
   const why = reasons.map((reason) => reasonsInWords[reason] ?? reason).join('; ');
-  if (ready) return warn(serverCheck, `${running}, ready, and lacks something`, why);
+  if (ready) return warn(serverCheck, `${running}, is ready, but reports problems`, why);
   return failing(serverCheck, `${running} and is not ready (${reasons.join(', ')})`, why);
 }
 
 async function checkAddress(name: string, address: ListenAddress): Promise<Finding> {
   const check = `${name} listener`;
   const problem = await findListenProblem(address);
-  const advice = `stop what has it, or set ${name}.listen (REVEILLE_${name.toUpperCase()}_LISTEN)`;
+  const advice = `stop the process that uses it, or set ${name}.listen (REVEILLE_${name.toUpperCase()}_LISTEN)`;
   if (problem !== null) return failing(check, problem, advice);
   const text = formatListenAddress(address);
-  return ok(check, address.port === 0 ? `${text}: a free port is picked` : `${text} is free`);
+  return ok(check, address.port === 0 ? `${text}: a free port is chosen` : `${text} is free`);
 }

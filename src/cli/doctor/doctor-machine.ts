@@ -1,4 +1,4 @@
-/** The doctor's checks of the machine: its Node and binaries of packages, each of them loaded, and its limits. */
+/** The doctor's checks of the machine: Node, native packages (each is loaded), and limits. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { findNodeSupport, supportedNodes } from '../../lib/package-version.ts';
@@ -28,7 +28,7 @@ function checkNode(version: string): Finding {
   const support = findNodeSupport(version);
   const advice = `run on Node ${supportedNodes()}`;
   if (support === 'too-old') return failing('node', `${version} is too old`, advice);
-  if (support === 'untested') return warn('node', `${version} is not one it is tested on`, advice);
+  if (support === 'untested') return warn('node', `${version} is not a tested version`, advice);
   return ok('node', version);
 }
 
@@ -46,7 +46,7 @@ async function checkFrontEnd(): Promise<Finding> {
 async function checkStorePackage(): Promise<Finding> {
   const directory = makeTemporaryDirectory();
   try {
-    // Loaded only here: without its binary the doctor still says so.
+    // Lazy: the doctor can report a missing binary.
     const { Environment } = await import('../../storage/lmdb/environment.ts');
     await new Environment(join(directory, 'doctor.mdb')).close();
     return ok('lmdb', 'its binary loads and opens a store');
@@ -58,21 +58,16 @@ async function checkStorePackage(): Promise<Finding> {
   }
 }
 
-/** Pictures are made by the media process alone, which loads it as the doctor does. */
+/** Only the media process scales pictures; it loads the same library. */
 async function checkEngine(mediaProcess: Settings['media']['process']): Promise<Finding> {
   const check = 'ffmpeg';
   if (mediaProcess !== 'child') return ok(check, `not needed here: media.process is ${mediaProcess}`);
   const { openEngine } = await import('../../media/codec/engine.ts');
   const engine = await openEngine();
   if (engine.ok) return ok(check, `${engine.value.version} loads`);
-  return warn(
-    check,
-    engine.error,
-    'without it calls are carried whose pictures need no conversion, others are refused',
-  );
+  return warn(check, engine.error, 'without it, only calls whose video needs no conversion are accepted');
 }
 
-/** As above. */
 async function checkRtc({ process, webrtc }: Settings['media']): Promise<Finding> {
   const check = 'webrtc';
   if (process !== 'child') return ok(check, `not needed here: media.process is ${process}`);
@@ -80,5 +75,5 @@ async function checkRtc({ process, webrtc }: Settings['media']): Promise<Finding
   const { openRtcEngine } = await import('../../media/webrtc/rtc-engine.ts');
   const engine = await openRtcEngine();
   if (engine.ok) return ok(check, 'its library loads');
-  return warn(check, engine.error, 'without it devices and people connect by WebSocket and HTTP alone');
+  return warn(check, engine.error, 'without it, devices and viewers connect only by WebSocket and HTTP');
 }

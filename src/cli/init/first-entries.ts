@@ -1,6 +1,6 @@
 /**
- * The first entries of a store: those that `reveille init` makes by choice, and those of a first start that nobody has configured.
- * All secrets are random, and shown once. Source: running.md, Data.
+ * Creates the first entries of a store, for `reveille init` and for the first start of an unconfigured server.
+ * All secrets are random and shown once. Source: running.md, Data.
  */
 import { assert } from '../../lib/assert.ts';
 import type { ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
@@ -12,10 +12,9 @@ import { changeAtRest, type RestingStore } from '../admin/local-registry.ts';
 import { reveilleCommand, shellWord } from '../shell/command-error.ts';
 import { alignColumns } from '../shell/output.ts';
 
-/** An application with an access key that may do everything, its product, and devices of that. */
+/** An application with an access key that has all permissions, its product, and devices of that product. */
 export interface FirstEntries {
   readonly app: string;
-  /** For people. */
   readonly appName: string;
   readonly product: string;
   readonly devices: readonly string[];
@@ -28,7 +27,7 @@ export const demoEntries: FirstEntries = {
   devices: ['DEMO-DOORBELL-1', 'DEMO-DOORBELL-2'],
 };
 
-/** As they stand in a registry file; the credential is in the form that `--credential` reads. */
+/** In the form of a registry file; the credential is in the form that `--credential` reads. */
 export interface FirstSecrets {
   readonly app_id: string;
   readonly access_key_id: string;
@@ -40,7 +39,7 @@ export interface FirstSecrets {
   }[];
 }
 
-/** Makes the directory and the store where there is none. Throws a StoreOpenError, and an AuditRefusal. */
+/** Creates the directory and the store if they do not exist. Throws a StoreOpenError or an AuditRefusal. */
 export function seedStore(
   resting: Pick<RestingStore, 'clock' | 'dataDirectory'>,
   entries: FirstEntries,
@@ -70,10 +69,7 @@ async function putEntries(
     await writer.put('product', { productId, appIds: [appId] }),
   ];
   for (const device of made) puts.push(await writer.putDevice({ ...device, productId, ...terms }));
-  assert(
-    credential.ok && puts.every(({ ok }) => ok),
-    'the entries that each of them refers to were put before it',
-  );
+  assert(credential.ok && puts.every(({ ok }) => ok), 'each entry refers only to earlier ones');
   const { accessKeyId, secretKey } = credential.value;
   return {
     app_id: app,
@@ -94,7 +90,7 @@ export function secretLines({ app_id, access_key_id, secret_key, devices }: Firs
 
 type Place = Parameters<typeof reveilleCommand>[1];
 
-/** The commands to try once the server runs, as a shell takes them, each in a terminal of its own. */
+/** Example commands for a running server, quoted for a shell; each is meant for its own terminal. */
 export function firstCommands({ product, devices }: FirstEntries, place?: Place): string[] {
   const [first] = devices;
   const commands =

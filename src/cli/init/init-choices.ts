@@ -1,6 +1,6 @@
 /**
- * The choices of `reveille init`, question by question: each is answered by an option, by the person at the terminal, or by
- * what is usual, and checked before the next one is asked.
+ * The choices of `reveille init`, one question at a time. An option, the person at the terminal or the default answers each, and
+ * the answer is checked before the next question.
  */
 import { isIP } from 'node:net';
 import { existsSync } from 'node:fs';
@@ -10,23 +10,23 @@ import { findListenProblem } from '../../server/config/start-checks.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import { isYes, type Dialogue } from '../shell/dialogue.ts';
 
-/** Each as text; empty where there is none. */
+/** Each as text; empty if not chosen. */
 export interface InitChoices {
   /** An IP address, without brackets, or `localhost`. */
   readonly host: string;
-  /** Of the API, 0-65525: those of the other listeners follow; 0: a free one each. */
+  /** Port of the API, 0-65525; the other listeners use the ports after it; 0: any free port for each. */
   readonly port: string;
-  /** By what devices and backends reach the host: a name or an address. */
+  /** Host name or address at which devices and backends reach this machine. */
   readonly advertise: string;
   /** Paths of PEM files. */
   readonly tlsCert: string;
   readonly tlsKey: string;
-  /** Yes, as `isYes` has it: the sleep listener has the certificate, too. */
+  /** Yes, as `isYes` parses it: the sleep listener uses the certificate as well. */
   readonly sleepTls: string;
   readonly app: string;
   readonly product: string;
   readonly device: string;
-  /** Path of the file that the secrets go into, in place of the terminal. */
+  /** File for the secrets, which are then not printed. */
   readonly secrets: string;
 }
 
@@ -36,9 +36,9 @@ type ChoiceName = keyof InitChoices;
 type Check = (choices: InitChoices) => Promise<string | null> | string | null;
 
 export interface ChoiceChecks {
-  /** Whether the listeners can be had. */
+  /** Checks that the listeners can be bound. */
   readonly listeners: Check;
-  /** Whether the files are a certificate that is valid today, and its key. */
+  /** Checks that the files hold a certificate that is valid today, and its private key. */
   readonly tls: Check;
 }
 
@@ -46,9 +46,9 @@ interface Question {
   readonly name: ChoiceName;
   readonly option: string;
   readonly text: string;
-  /** The default; absent: empty. */
+  /** The default value. Default: empty. */
   readonly usual?: (choices: InitChoices) => string;
-  /** It is asked only then, and else empty; absent: always. */
+  /** Decides whether the question is asked; the answer is empty if not. Default: always asked. */
   readonly isOpen?: (choices: InitChoices) => boolean;
   readonly check: Check;
 }
@@ -81,7 +81,7 @@ function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
     {
       name: 'tlsCert',
       option: '--tls-cert',
-      text: 'Certificate for TLS, a PEM file (empty: no TLS)',
+      text: 'Certificate for TLS, a PEM file (default: no TLS)',
       check: ({ tlsCert }) =>
         tlsCert === '' || existsSync(tlsCert) ? null : `${tlsCert}: there is no such file`,
     },
@@ -96,44 +96,44 @@ function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
     {
       name: 'sleepTls',
       option: '--sleep-tls',
-      text: 'Do the low-power modules speak TLS, too (yes or no)',
+      text: 'Do the low-power modules use TLS as well (yes or no)',
       usual: () => 'no',
       isOpen: ({ tlsCert }) => tlsCert !== '',
       check: ({ sleepTls, tlsCert }) =>
-        isYes(sleepTls) && tlsCert === '' ? 'modules that speak TLS need a certificate' : null,
+        isYes(sleepTls) && tlsCert === '' ? 'modules that use TLS need a certificate' : null,
     },
     {
       name: 'app',
       option: '--app',
-      text: 'Id of the first application, whose backend may call',
+      text: 'Id of the first application, whose backend may send requests',
       usual: () => 'main',
       check: ({ app }) => (parseApplicationId(app) === null ? badId : null),
     },
     {
       name: 'product',
       option: '--product',
-      text: 'Id of its first product, which its devices belong to',
+      text: 'Id of its first product, to which its devices belong',
       usual: () => 'doorbell',
       check: ({ product }) => (parseProductId(product) === null ? badId : null),
     },
     {
       name: 'device',
       option: '--device',
-      text: 'Id of a device to try it with (empty: none)',
+      text: 'Id of a device for a trial (default: none)',
       check: ({ device }) => (device === '' || parseDeviceId(device) !== null ? null : badId),
     },
     {
       name: 'secrets',
       option: '--secrets',
-      text: 'File for the secrets, for your eyes only (empty: they are shown here, once)',
-      check: ({ secrets }) => (secrets !== '' && existsSync(secrets) ? taken(secrets) : null),
+      text: 'File for the secrets, with mode 0600 (default: they are shown here, once)',
+      check: ({ secrets }) => (secrets !== '' && existsSync(secrets) ? existsAlready(secrets) : null),
     },
   ];
 }
 
 /**
- * Those of the options, of the dialogue and the usual ones. Throws a CommandError where an option is wrong, and without a
- * dialogue where the usual is; rejects when `signal` is aborted or the input ends.
+ * Collects the choices from the options, the dialogue and the defaults. Throws a CommandError if an option is wrong or, without a
+ * dialogue, if a default is; rejects when `signal` is aborted or the input ends.
  */
 export async function chooseAll(
   given: Partial<InitChoices>,
@@ -157,7 +157,7 @@ export async function chooseAll(
       choices = { ...choices, [name]: value };
       const problem = isOpen(choices) || value !== '' ? await check(choices) : null;
       if (problem === null) break;
-      const advice = `give another with ${option}`;
+      const advice = `give another value with ${option}`;
       if (!isAsked) throw usageError(problem, advice);
       remark(problem);
     }
@@ -169,15 +169,15 @@ function questionLine(text: string, offered: string): string {
   return offered === '' ? `${text}:` : `${text} [${offered}]:`;
 }
 
-/** For an end of the input, or Ctrl-C. */
+/** For the end of input and for Ctrl-C. */
 export function cancelled(): CommandError {
-  return new CommandError('not begun: nothing was written', 'call it again when you have the answers');
+  return new CommandError('cancelled: nothing was written', 'run it again when you have the answers');
 }
 
 const badId = 'an id is 1-255 bytes of UTF-8 without control characters';
 
-export function taken(path: string): string {
-  return `${path} is there already, and nothing is written over`;
+export function existsAlready(path: string): string {
+  return `${path} exists already and is not overwritten`;
 }
 
 function isAnyAddress(host: string): boolean {
@@ -194,7 +194,7 @@ async function checkHost({ host }: InitChoices): Promise<string | null> {
   return findListenProblem({ host, port: 0 });
 }
 
-/** The ops listener has the tenth port behind that of the API. */
+/** The ops listener uses the port ten above the API's. */
 const portMax = 65_525;
 
 function checkPort({ port }: InitChoices): string | null {

@@ -1,6 +1,6 @@
 /**
- * `reveille init`: a settings file, a store with a first application, product and credential, and the commands to go on with.
- * It asks at a terminal, and otherwise takes options with `--yes`; what is there already is never written over.
+ * `reveille init`: writes a settings file, creates a store with a first application, product and credential, and prints the next
+ * commands. It asks at a terminal, or takes options with `--yes`; existing files are never overwritten.
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -29,19 +29,19 @@ export function addInitCommand(program: Command): void {
   program
     .command('init')
     .description(
-      `Write a settings file (--config, by default ${usualFile}), make a store (--data-dir) with a first application, ` +
+      `Write a settings file (--config, by default ${usualFile}), create a store (--data-dir) with a first application, ` +
         'product and access key, and print the next commands. Asks at a terminal; with --yes it uses options and ' +
         'defaults. Overwrites nothing.',
     )
     .option('--host <address>', 'address to listen on; 0.0.0.0: all (default: 127.0.0.1)')
     .option(
       '--port <port>',
-      'of the API; sleep, signal and media have the next three, ops the tenth; 0: free ones (default: 8080)',
+      'port of the API; sleep, signal and media use the next three, ops the tenth; 0: free ones (default: 8080)',
     )
     .option('--advertise <host>', 'name or address by which devices reach this machine (default: --host)')
     .option('--tls-cert <file>', 'certificate of API, signal and media, in PEM (default: no TLS)')
     .option('--tls-key <file>', 'its private key, in PEM, without a passphrase')
-    .option('--sleep-tls', 'the low-power modules speak TLS as well')
+    .option('--sleep-tls', 'the low-power modules use TLS as well')
     .option('--app <id>', 'the first application (default: main)')
     .option('--product <id>', 'its first product (default: doorbell)')
     .option('--device <id>', 'a first device (default: none)')
@@ -67,8 +67,8 @@ function init(context: CommandContext, { yes = false, sleepTls, ...rest }: InitO
   const { openDialogue } = context;
   if (!yes && openDialogue === null)
     throw usageError(
-      'nobody is there who could be asked',
-      'call it at a terminal, or add --yes; --help says what is usual',
+      'there is no terminal to ask at',
+      'run it at a terminal, or add --yes; --help lists the defaults',
     );
   const given = { ...rest, ...(sleepTls === true && { sleepTls: 'yes' }) };
   return untilInterrupted(async (signal) => {
@@ -91,7 +91,7 @@ class Beginning {
   readonly #sources: InitSources;
   readonly #places: InitPlaces;
 
-  /** Throws a SettingsError where the options for settings are wrong. */
+  /** Throws a SettingsError if the options for settings are wrong. */
   constructor(context: CommandContext, dialogue: Dialogue | null, signal: AbortSignal) {
     const { env, overrides = [], file = usualFile } = context.settingsSources;
     this.#context = context;
@@ -116,11 +116,11 @@ class Beginning {
     this.#answer(choices, secrets);
   }
 
-  /** Throws a CommandError when the answer is no. */
+  /** Throws a CommandError if the answer is no. */
   async #confirm(): Promise<void> {
     if (this.#dialogue === null) return;
     const { file, dataDirectory } = this.#places;
-    const question = `Write ${file}, and make a store in ${dataDirectory} [yes]:`;
+    const question = `Write ${file}, and create a store in ${dataDirectory} [yes]:`;
     const line = await this.#dialogue.ask(question, this.#signal);
     if (line === null || (line !== '' && !isYes(line))) throw cancelled();
   }
@@ -138,7 +138,7 @@ class Beginning {
       ...(secretsFile === '' ? { secrets } : { secrets_file: secretsFile }),
       next,
     };
-    const made = `wrote ${file}, and made ${dataDirectory} with application ${showable(choices.app)} and product ${showable(choices.product)}`;
+    const made = `wrote ${file}, and created ${dataDirectory} with application ${showable(choices.app)} and product ${showable(choices.product)}`;
     const lines = [
       made,
       alignColumns(listenersOf(settings)),

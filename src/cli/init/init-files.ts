@@ -1,4 +1,4 @@
-/** The files and the store that `reveille init` makes, all of them or none: what goes wrong half way is undone. */
+/** Creates the files and the store of `reveille init`, all or none: a failure undoes the earlier steps. */
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
@@ -6,37 +6,35 @@ import { hasStore } from '../../storage/lmdb/store-access.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { writeNewFile } from '../shell/secret-file.ts';
 import { seedStore, type FirstEntries, type FirstSecrets } from './first-entries.ts';
-import { taken, type InitChoices } from './init-choices.ts';
+import { existsAlready, type InitChoices } from './init-choices.ts';
 
 export interface InitPlaces {
-  /** Path of the settings file. */
   readonly file: string;
-  /** An absolute path. */
   readonly dataDirectory: string;
 }
 
-/** Throws a CommandError when something is there already. */
+/** Throws a CommandError if any of them exists. */
 export function refuseTaken({ file, dataDirectory }: InitPlaces): void {
   if (existsSync(file))
     throw new CommandError(
-      taken(file),
+      existsAlready(file),
       `start with it: ${reveilleCommand('serve', [['--config', file]])}; or name another with --config`,
     );
   if (hasStore(dataDirectory))
     throw new CommandError(
       `there is a store in ${dataDirectory} already`,
-      `see what it has: ${reveilleCommand('registry list', [['--data-dir', dataDirectory]])}; or name another with --data-dir`,
+      `list its entries: ${reveilleCommand('registry list', [['--data-dir', dataDirectory]])}; or name another with --data-dir`,
     );
   if (existsSync(dataDirectory) && readdirSync(dataDirectory).length > 0)
     throw new CommandError(
-      `${dataDirectory} has other files in it`,
-      'name an empty directory, or one that is not there yet, with --data-dir',
+      `${dataDirectory} contains other files`,
+      'name an empty or new directory with --data-dir',
     );
 }
 
 /**
- * Writes the settings, makes the store with its entries, and writes the secrets where a file is named for them. When something
- * fails, it removes what it has made and rejects.
+ * Writes the settings, creates the store with its entries, and writes the secrets if a file is named for them. On failure it
+ * removes everything it created and rejects.
  */
 export async function makeFiles(
   { file, dataDirectory }: InitPlaces,

@@ -1,6 +1,6 @@
 /**
- * The settings that follow from the choices of `reveille init`: their checks before anything is written, and the text of the
- * file, which has those that were chosen and no others.
+ * Derives settings from the choices of `reveille init`: checks them before anything is written, and formats the settings file,
+ * which contains only what was chosen.
  */
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -18,12 +18,12 @@ import { usageError } from '../shell/command-error.ts';
 import { isYes } from '../shell/dialogue.ts';
 import type { ChoiceChecks, InitChoices } from './init-choices.ts';
 
-/** The environment and the options beside which the choices are made. */
+/** The environment variables and options that apply besides the choices. */
 export type InitSources = Pick<SettingsSources, 'env' | 'overrides'>;
 
 const portsAfterApi = { api: 0, sleep: 1, signal: 2, media: 3, ops: 10 } as const;
 
-/** `section.key=value` each. */
+/** Each as `section.key=value`. */
 function chosen({ host, port, advertise, tlsCert, tlsKey, sleepTls }: InitChoices): string[] {
   const first = Number(port);
   const at = (name: string, section: keyof typeof portsAfterApi): string =>
@@ -47,12 +47,12 @@ function chosen({ host, port, advertise, tlsCert, tlsKey, sleepTls }: InitChoice
   ];
 }
 
-/** The options go before the choices. Throws a SettingsError. */
+/** Options take precedence over choices. Throws a SettingsError. */
 export function settingsOf(choices: InitChoices, { env, overrides = [] }: InitSources): Settings {
   return loadSettings({ env, overrides: [...chosen(choices), ...overrides] });
 }
 
-/** JSON of the settings that were chosen, and of the absolute path of the data directory. */
+/** JSON of the chosen settings and the absolute path of the data directory. */
 export function fileTextOf(choices: InitChoices, sources: InitSources): string {
   const settings = settingsOf(choices, sources);
   const names = new Set([...chosen(choices), ...(sources.overrides ?? [])].map(nameOf));
@@ -68,13 +68,13 @@ function nameOf(override: string): string {
   return override.slice(0, override.indexOf('='));
 }
 
-/** A variable goes before the file, so that a server would not do what was chosen. Throws a usage error. */
+/** A variable would override the file, so that the server ignored the choice. Throws a usage error. */
 export function refuseVariables(choices: InitChoices, { env, overrides = [] }: InitSources): void {
   const names = new Set([...chosen(choices), ...overrides].map(nameOf));
   const first = settingKeys.find(({ name, variable }) => names.has(name) && env[variable] !== undefined);
   if (first === undefined) return;
   throw usageError(
-    `${first.variable} is set and would go before ${first.name} of the file`,
+    `${first.variable} is set and would override ${first.name} in the file`,
     `unset ${first.variable}; init writes the setting into the file`,
   );
 }
@@ -100,13 +100,13 @@ function findTlsProblem(choices: InitChoices, sources: InitSources, nowMs: numbe
   const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
   if (expiresMs <= nowMs) return `${path}: the certificate has expired on ${day(expiresMs)}`;
   const beginsMs = Date.parse(certificate.validFrom);
-  return beginsMs > nowMs ? `${path}: the certificate is good from ${day(beginsMs)} on` : null;
+  return beginsMs > nowMs ? `${path}: the certificate is valid from ${day(beginsMs)} on` : null;
 }
 
 const dayMs = 86_400_000;
 const soonMs = 30 * dayMs;
 
-/** What the person should know of choices that are good enough to begin with. */
+/** Warnings about choices that suffice for a trial only. */
 export function warningsOf(choices: InitChoices, sources: InitSources, nowMs: number): string[] {
   const settings = settingsOf(choices, sources);
   const { host, port, advertise, tlsCert } = choices;
@@ -116,10 +116,10 @@ export function warningsOf(choices: InitChoices, sources: InitSources, nowMs: nu
   const isOpen = !isLoopback({ host, port: Number(port) });
   return [
     ...(isOpen && tlsCert === ''
-      ? ['without TLS, whoever is on the way can read and change what goes over the network']
+      ? ['without TLS, anyone on the network path can read and change the traffic']
       : []),
-    ...(isOpen && Number(port) === 0 ? ['free ports are taken at each start: devices cannot know them'] : []),
-    ...(isSoon ? [`${shown.path} ends on ${new Date(shown.expiresMs).toISOString().slice(0, 10)}`] : []),
+    ...(isOpen && Number(port) === 0 ? ['free ports differ at each start: devices cannot know them'] : []),
+    ...(isSoon ? [`${shown.path} expires on ${new Date(shown.expiresMs).toISOString().slice(0, 10)}`] : []),
     ...(isForAnother ? [`${shown.path} is not for ${advertise}: devices will refuse it`] : []),
     ...findExposedFiles(secretFilesOf(settings))
       .slice(0, 1)
@@ -131,7 +131,7 @@ function isFor(certificate: X509Certificate, name: string): boolean {
   return (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined;
 }
 
-/** Where each listener is, for people. */
+/** Name and address of each listener, for people. */
 export function listenersOf({ api, sleep, signal, media, ops }: Settings): string[][] {
   return Object.entries({ api, sleep, signal, media, ops }).map(([name, section]) => {
     const hasTls = 'tls_cert_file' in section && section.tls_cert_file !== null;

@@ -1,4 +1,4 @@
-/** `reveille profile …`: servers elsewhere by name, so that every command can be for one of them. */
+/** `reveille profile …`: manages named remote servers, which `--profile` selects for any command. */
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { messageOf } from '../../lib/result.ts';
@@ -25,7 +25,7 @@ interface AddOptions {
   readonly tokenFile: string;
   readonly url?: string;
   readonly credential?: string;
-  /** Former names of both. */
+  /** Former names of `url` and `credential`. */
   readonly api?: string;
   readonly credentialFile?: string;
   readonly ca?: string;
@@ -36,7 +36,7 @@ export function addProfileCommand(program: Command): void {
   const profile = program
     .command('profile')
     .description(
-      'Keep servers elsewhere by name, with addresses and secrets, for --profile NAME or REVEILLE_PROFILE=NAME.',
+      'Manage named remote servers, with addresses and secrets, for --profile NAME or REVEILLE_PROFILE=NAME.',
     );
   newCommand(
     profile,
@@ -54,7 +54,7 @@ export function addProfileCommand(program: Command): void {
       new Option('--api <origin>', 'the former name of --url').argParser(parseOriginOption).hideHelp(),
     )
     .addOption(new Option('--credential-file <file>', 'the former name of --credential').hideHelp())
-    .option('--ca <file>', 'PEM file of the only trusted certificates; it is read at each use')
+    .option('--ca <file>', 'PEM file; only its certificates are trusted; read at each use')
     .option('--replace', 'replace the profile of this name')
     .action(inContext(addProfile));
   newCommand(profile, 'list', 'List the profiles; secrets are masked.').action(inContext(listProfiles));
@@ -92,12 +92,12 @@ function addProfile({ output, settingsSources }: CommandContext, name: string, o
   const path = profilesPath(settingsSources.env);
   const profiles = readProfiles(path);
   if (options.replace !== true && Object.hasOwn(profiles, name))
-    throw new CommandError(`there is a profile ${name} already`, 'replace it with --replace');
+    throw new CommandError(`the profile ${name} exists already`, 'replace it with --replace');
   writeProfiles(path, { ...profiles, [name]: added });
-  output.answer({ name, ...masked(added) }, `added ${name}, for --profile ${name}; it is kept in ${path}`);
+  output.answer({ name, ...masked(added) }, `added ${name}, for --profile ${name}; it is stored in ${path}`);
 }
 
-/** A token of the ops listener is printable and has no blanks. */
+/** A token of the ops listener: printable ASCII without blanks. */
 const tokenForm = /^[\x21-\x7e]{1,1024}$/;
 
 function readToken(file: string): string {
@@ -105,11 +105,11 @@ function readToken(file: string): string {
   if (tokenForm.test(token)) return token;
   throw new CommandError(
     `${file === '-' ? 'standard input' : file} has no token`,
-    'it is what reveille token create has shown or written, with nothing else',
+    'it must contain only the token that reveille token create printed or wrote',
   );
 }
 
-/** A file of `token create --output` has it in JSON. */
+/** Also reads the JSON that `token create --output` writes. */
 function tokenOf(text: string): string {
   if (!text.startsWith('{')) return text;
   try {

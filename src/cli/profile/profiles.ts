@@ -1,6 +1,6 @@
 /**
- * The profiles of a user: servers elsewhere by name, each with its addresses and secrets. They are one file in the user's
- * configuration directory, written for its owner alone, and not read where others may read it.
+ * The profiles of a user: named remote servers, each with its addresses and secrets. They are stored in one file of the user's
+ * configuration directory, with mode 0600; a file that others can read is refused.
  */
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -16,27 +16,26 @@ const fileBytesMax = 1024 * 1024;
 const textMax = 16 * 1024;
 
 const text = z.string().min(1).max(textMax);
-const origin = text.refine((given) => parseOrigin(given) !== null, 'is no origin like https://host:port');
+const origin = text.refine((given) => parseOrigin(given) !== null, 'is not an origin like https://host:port');
 const credential = z.strictObject({ access_key_id: text, secret_key: text, app_id: text });
 const profile = z
   .strictObject({
-    /** Origin of the ops listener, and a token of it. */
+    /** Origin of the ops listener, and a token for it. */
     ops: origin,
     token: text,
-    /** Origin of the signed API, and a credential of it: both or neither. */
+    /** Origin of the signed API, and a credential for it: both or neither. */
     api: origin.optional(),
     credential: credential.optional(),
-    /** Absolute path of the only certificates to be trusted. */
+    /** Absolute path of a PEM file; only these certificates are trusted. */
     ca: text.optional(),
   })
   .refine(
     ({ api, credential: key }) => (api === undefined) === (key === undefined),
-    'api and credential are given together',
+    'api and credential must both be given, or neither',
   );
 export const profileName = /^[A-Za-z0-9_.-]{1,64}$/;
 const profilesForm = z.record(z.string().regex(profileName), profile);
 
-/** As a credential stands in a file. */
 export type StoredCredential = Readonly<z.output<typeof credential>>;
 export type Profile = Readonly<z.output<typeof profile>>;
 export type Profiles = Readonly<z.output<typeof profilesForm>>;
@@ -54,13 +53,13 @@ export function profilesPath(env: Environment): string {
   return join(isAbsolute(xdg) ? xdg : own, 'reveille', 'profiles.json');
 }
 
-/** None where there is no file. Throws a CommandError when it cannot be used. */
+/** Empty if there is no file. Throws a CommandError if the file cannot be used. */
 export function readProfiles(path: string): Profiles {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return {};
   if (stats.size > fileBytesMax) throw unusable(path, `it is larger than ${fileBytesMax} bytes`);
   if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0)
-    throw new CommandError(`others can read the secrets in ${path}`, `close it to them: chmod 600 ${path}`);
+    throw new CommandError(`others can read the secrets in ${path}`, `restrict it: chmod 600 ${path}`);
   return parseProfiles(path);
 }
 
@@ -78,10 +77,13 @@ function parseProfiles(path: string): Profiles {
 }
 
 function unusable(path: string, reason: string): CommandError {
-  return new CommandError(`the profiles in ${path} cannot be used: ${reason}`, 'mend the file, or remove it');
+  return new CommandError(
+    `the profiles in ${path} cannot be used: ${reason}`,
+    'correct the file, or remove it',
+  );
 }
 
-/** Writes them whole or not at all. */
+/** Writes atomically. */
 export function writeProfiles(path: string, profiles: Profiles): void {
   const own = `${path}.${process.pid}`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -93,17 +95,17 @@ export function writeProfiles(path: string, profiles: Profiles): void {
   }
 }
 
-/** Throws a usage error when there is none of this name. */
+/** Throws a usage error if there is no such profile. */
 export function getProfile(profiles: Profiles, name: string): Profile {
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (found !== undefined) return found;
   throw usageError(
     `there is no profile ${JSON.stringify(name)}`,
-    `see which there are: ${reveilleCommand('profile list')}`,
+    `list them: ${reveilleCommand('profile list')}`,
   );
 }
 
-/** A profile without its secrets. */
+/** Masks the secrets. */
 export function masked(profile: Profile): Profile {
   const { credential } = profile;
   return {
@@ -113,7 +115,7 @@ export function masked(profile: Profile): Profile {
   };
 }
 
-/** What was given of which server a command is for. */
+/** The options and variables that select a server. */
 export interface GivenPlace {
   readonly profile?: string | undefined;
   readonly config?: string | undefined;
@@ -121,12 +123,12 @@ export interface GivenPlace {
   readonly set?: readonly string[] | undefined;
 }
 
-/** The profile that is meant; null: this machine. Options go before the environment. Throws a CommandError. */
+/** The selected profile; null: this machine. Options take precedence over the environment. Throws a CommandError. */
 export function chooseProfile(given: GivenPlace, env: Environment): ChosenProfile | null {
   const isLocal = given.config !== undefined || given.dataDir !== undefined || given.set !== undefined;
   if (isLocal && given.profile !== undefined)
     throw usageError(
-      '--profile is for a server elsewhere, and --data-dir, --config and --set for this machine',
+      '--profile selects a remote server, --data-dir, --config and --set this machine: use one or the other',
     );
   const name = isLocal ? '' : (given.profile ?? env['REVEILLE_PROFILE'] ?? '');
   if (name === '') return null;
@@ -135,14 +137,14 @@ export function chooseProfile(given: GivenPlace, env: Environment): ChosenProfil
   return { ...found, name };
 }
 
-/** Throws a usage error for an origin at which a token would be read by anybody on the way. */
+/** Throws a usage error for an origin without TLS on another machine, where the token could be read on the network. */
 export function refuseInClear(ops: string): void {
   const { protocol, hostname, port } = new URL(ops);
   const host = hostname.replace(/^\[|\]$/g, '');
   if (protocol === 'https:' || isLoopback({ host, port: 0 })) return;
   const tunnel = `ssh -L ${port || 8090}:127.0.0.1:${port || 8090} ${host}`;
   throw usageError(
-    `${ops}: the token would go over the network in the clear`,
-    `ask over https, through a proxy with TLS (docs/proxy.md), or through a tunnel: ${tunnel}`,
+    `${ops}: the token would be sent over the network unencrypted`,
+    `use https, a proxy with TLS (docs/proxy.md), or a tunnel: ${tunnel}`,
   );
 }

@@ -1,4 +1,4 @@
-/** `reveille application …`: those who may call, each with its own products and access keys. */
+/** `reveille application …`: manages applications, which sign requests and own products and access keys. */
 import type { Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -14,7 +14,7 @@ export function addApplicationCommand(program: Command): void {
     .command('add')
     .description('Add an application.')
     .argument('<id>', '1-255 bytes of UTF-8 without control characters')
-    .requiredOption('--name <name>', 'for people, 1-255 bytes of UTF-8')
+    .requiredOption('--name <name>', 'a name for people, 1-255 bytes of UTF-8')
     .option('--replace', 'give an existing application this name')
     .addHelpText('after', examples('application add 2818153 --name demo'))
     .action(inContext(addApplication));
@@ -24,7 +24,7 @@ export function addApplicationCommand(program: Command): void {
     application,
     'application',
     '2818153',
-    'Remove an application without products, access keys, webhooks and bridges.',
+    'Remove an application that has no products, access keys, webhooks or bridges.',
   );
 }
 

@@ -1,4 +1,4 @@
-/** The entries of a running server's registry, secrets masked: the commands that kinds have alike, and how others find and list them. */
+/** Commands that all kinds of registry entries have in common: show, list and remove, with secrets masked. */
 import type { Command } from 'commander';
 import type { RegistryPage } from '../../gateways/admin/registry-lists.ts';
 import { assert } from '../../lib/assert.ts';
@@ -17,7 +17,7 @@ import { examples, newCommand, type CommandContext, inContext } from '../shell/c
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { alignColumns, type Cell } from '../shell/output.ts';
 
-/** `example`: the id of one. */
+/** `example`: an id for the help. */
 export function addShowCommand(group: Command, kind: KindName, example: string): void {
   group
     .command('show')
@@ -36,7 +36,7 @@ export function addRemoveCommand(group: Command, kind: KindName, example: string
     .action(inContext((context, id: string) => removeEntry(context, kind, id)));
 }
 
-/** Also `registry list KIND`. */
+/** Also used as `registry list KIND`. */
 export function addListCommand(group: Command, kind: KindName, example: string): void {
   const list = listNames[kind];
   const command = newCommand(
@@ -54,7 +54,12 @@ const pageMax = 10_000;
 
 export function addPageOptions(command: Command): Command {
   return command
-    .option('--limit <count>', `at most so many, up to ${pageMax}`, wholeNumberOption(1, pageMax), 50)
+    .option(
+      '--limit <count>',
+      `maximum number of entries, up to ${pageMax}`,
+      wholeNumberOption(1, pageMax),
+      50,
+    )
     .option('--after <id>', 'continue after this id; for webhooks, after this many');
 }
 
@@ -69,7 +74,7 @@ async function removeEntry(context: CommandContext, kind: KindName, id: string):
   context.output.answer(removed, `${showable(id)} is removed`);
 }
 
-/** Throws a MissingError when there is none. */
+/** Throws a MissingError if there is none. */
 export async function findEntry<Entry>(context: CommandContext, kind: KindName, id: string): Promise<Entry> {
   const { entry } = await opsClient(context).ask<{ entry: Entry }>('/v1/registry/entry', { kind, id });
   return entry;
@@ -84,7 +89,7 @@ interface ListOptions {
   readonly after?: string;
 }
 
-/** One page of a list as a table, or without a list how many entries there are of each kind. */
+/** Prints one page of a list as a table; without a list, the number of entries of each kind. */
 export async function listEntries(
   context: CommandContext,
   list: string | undefined,
@@ -98,7 +103,7 @@ export async function listEntries(
     return output.answer(counts, alignColumns(rows));
   }
   const kind = findKindOfList(list);
-  assert(kind !== null, 'the argument is one of the lists');
+  assert(kind !== null, 'the argument must be one of the lists');
   const { entries, next } = await client.ask<RegistryPage>('/v1/registry/list', { kind, limit, after });
   output.answer({ [list]: entries, next }, asTable(list, entries));
   if (next !== null) output.remark(`there may be more: --after ${shellWord(next)}`);
@@ -106,7 +111,7 @@ export async function listEntries(
 
 function asTable(list: string, entries: readonly JsonObject[]): string {
   if (entries.length === 0) return `no ${list}`;
-  // Not every entry has every field.
+  // Entries may lack fields.
   const columns = Array.from(new Set(entries.flatMap((entry) => Object.keys(entry))));
   const heading = columns.map((column) => column.toUpperCase());
   return alignColumns([heading, ...entries.map((entry) => columns.map((column) => cell(entry[column])))]);

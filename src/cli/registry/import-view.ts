@@ -1,4 +1,4 @@
-/** An import as text for people: how far it is, what it has done, and what it would delete. */
+/** Formats an import for people: its progress, its result, and the entries that it would delete. */
 import { kindNames, listNames, shownId, type KindName } from '../../storage/registry/registry-kinds.ts';
 import type { ImportReportJson } from '../../gateways/admin/import-query.ts';
 import { counted } from '../shell/option-values.ts';
@@ -13,7 +13,7 @@ export function describeProgress(pace: Pace, progress: FileProgress): string {
   return pace.describe(verbs[progress.phase], progress.share, ...entries);
 }
 
-/** Kinds of which the file has nothing, and of which nothing goes, are left out. */
+/** Omits kinds without changes. */
 export function describeChanges({ changes }: ImportReportJson): string {
   const rows = kindNames
     .filter((kind) => Object.values(changes[kind]).some((count) => count > 0))
@@ -44,7 +44,7 @@ export function describeImported({ counts }: ImportReportJson, elapsedMs: number
   return `imported ${describeCounts(counts)} in ${(elapsedMs / 1000).toFixed(1)} s (${pace} entries/s)`;
 }
 
-/** `2 applications, 1 device`; kinds without an entry are left out. */
+/** `2 applications, 1 device`; omits kinds without entries. */
 export function describeCounts(counts: Readonly<Record<KindName, number>>): string {
   const parts = kindNames
     .filter((kind) => counts[kind] > 0)

@@ -1,4 +1,4 @@
-/** `reveille product …`: what devices have in common, and whose applications may call them. */
+/** `reveille product …`: manages products, which hold the common properties of devices and the applications allowed to call them. */
 import type { Command } from 'commander';
 import { messageOf } from '../../lib/result.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -13,7 +13,7 @@ import { addListCommand, addRemoveCommand, addShowCommand } from './entry-comman
 export function addProductCommand(program: Command): void {
   const product = program
     .command('product')
-    .description('Add, list, show or remove products: the common properties of devices.');
+    .description('Add, list, show or remove products, the common properties of devices.');
   product
     .command('add')
     .description('Add a product.')
@@ -25,13 +25,12 @@ export function addProductCommand(program: Command): void {
     .action(inContext(addProduct));
   addListCommand(product, 'product', 'doorbell');
   addShowCommand(product, 'product', 'doorbell');
-  addRemoveCommand(product, 'product', 'doorbell', 'Remove a product without devices.');
+  addRemoveCommand(product, 'product', 'doorbell', 'Remove a product that has no devices.');
 }
 
 interface AddOptions {
   /** Application ids, at least one. */
   readonly app: readonly string[];
-  /** Path. */
   readonly defaults?: string;
   readonly replace?: boolean;
 }

@@ -1,4 +1,4 @@
-/** `reveille registry …`: who may call, and which devices exist, as files and lists. Source: running.md, Data. */
+/** `reveille registry …`: imports, exports and lists registry entries. Source: running.md, Data. */
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
 import { examples, type CommandContext, inContext, inLocalContext } from '../shell/command-context.ts';
-import { lookIntoRegistry } from '../admin/local-registry.ts';
+import { withRegistry } from '../admin/local-registry.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { causeOf } from '../../storage/lmdb/store-fault.ts';
 import { addPageOptions, listEntries } from './entry-commands.ts';
@@ -22,17 +22,17 @@ export function addRegistryCommand(program: Command): void {
   addImportCommand(registry);
   registry
     .command('export')
-    .description('Write the registry of this machine as a file that an import reads; secrets are masked.')
-    .option('--with-secrets', 'with secrets; a masked file cannot be imported')
+    .description('Write the registry of this machine as a file for an import; secrets are masked.')
+    .option('--with-secrets', 'include secrets; a masked file cannot be imported')
     .addOption(
-      new Option('--format <form>', 'one document, or one entry a line')
+      new Option('--format <form>', 'one document, or one entry per line')
         .choices(['json', 'ndjson'])
         .default('json'),
     )
-    .option('--output <file>', 'a file for its owner only, instead of standard output')
+    .option('--output <file>', 'a file with mode 0600, instead of standard output')
     .addHelpText('after', examples('registry export --with-secrets --output registry.json'))
     .action(inLocalContext(exportRegistryFile));
-  const kinds = new Argument('[kind]', 'entries to list; without it, the number of each kind');
+  const kinds = new Argument('[kind]', 'the kind of entries to list (default: the number of each kind)');
   const list = registry
     .command('list')
     .description('List entries in the order of their ids; secrets are masked.')
@@ -53,7 +53,7 @@ async function exportRegistryFile(
   { output: file, withSecrets = false, format }: ExportOptions,
 ): Promise<void> {
   const form = format === 'json' ? 'document' : 'ndjson';
-  await lookIntoRegistry(dataDirectory, async (registry) => {
+  await withRegistry(dataDirectory, async (registry) => {
     const pieces = Readable.from(registry.export({ form, withSecrets }), { objectMode: false });
     if (file === undefined) return pipeline(pieces, process.stdout, { end: false });
     await writeWhole(pieces, file);

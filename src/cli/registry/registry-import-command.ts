@@ -1,6 +1,6 @@
 /**
- * `reveille registry import`: a file into the registry. What a replacing import deletes is shown and has to be confirmed: on a
- * terminal by an answer, which holds for so many entries and no more, elsewhere by `--yes` if it is more than a few.
+ * `reveille registry import`: imports a file into the registry. A replacing import shows what it would delete and asks for
+ * confirmation at a terminal, which covers that number of entries only; without a terminal, a large deletion needs `--yes`.
  */
 import { accessSync, constants } from 'node:fs';
 import type { Command } from 'commander';
@@ -19,12 +19,12 @@ export function addImportCommand(registry: Command): void {
   registry
     .command('import')
     .description(
-      'Import a registry file, JSON or NDJSON: one transaction, all of it or nothing. Ctrl-C cancels it.',
+      'Import a registry file, JSON or NDJSON: one transaction, all or nothing. Ctrl-C cancels it.',
     )
-    .argument('<file>', 'a registry document, or NDJSON with one entry a line')
-    .option('--replace', 'delete all entries that the file does not have')
-    .option('--dry-run', 'show the changes, and make none')
-    .option('--yes', 'delete without asking, also more than a tenth of the entries of a kind')
+    .argument('<file>', 'a registry document, or NDJSON with one entry per line')
+    .option('--replace', 'delete all entries that the file does not contain')
+    .option('--dry-run', 'show the changes without making them')
+    .option('--yes', 'delete without asking, even more than a tenth of the entries of a kind')
     .addHelpText(
       'after',
       examples(
@@ -72,7 +72,7 @@ class Importing {
   readonly #target: string;
   readonly #importFile: ImportFile;
 
-  /** `target`: for people. */
+  /** `target`: the server or store, for people. */
   constructor(context: CommandContext, file: string, target: string, importFile: ImportFile) {
     this.#context = context;
     this.#file = file;
@@ -80,7 +80,7 @@ class Importing {
     this.#importFile = importFile;
   }
 
-  /** What may be deleted; null: nobody is there to ask. Throws a CommandError when the answer is no. */
+  /** The confirmed number of deletions; null: there is no terminal to ask at. Throws a CommandError if the answer is no. */
   async confirm(signal: AbortSignal): Promise<DeletionLimit | null> {
     const { openDialogue, output } = this.#context;
     if (openDialogue === null) return null;
@@ -116,7 +116,7 @@ class Importing {
       deleted_ids,
     };
     output.answer(json, dry_run ? this.#describeDryRun(report) : this.#describeDone(report, elapsedMs));
-    if (signal.aborted && !dry_run) output.remark('too late to cancel: it was committed already, and is in');
+    if (signal.aborted && !dry_run) output.remark('too late to cancel: the import was committed already');
   }
 
   #describeDone(report: ImportReportJson, elapsedMs: number): string {
@@ -126,9 +126,9 @@ class Importing {
   #describeDryRun(report: ImportReportJson): string {
     const deleted = describeDeleted(report);
     const lines = [
-      `a dry run, nothing is written: importing ${this.#file} into ${this.#target} would make these changes`,
+      `dry run: importing ${this.#file} into ${this.#target} would make these changes`,
       describeChanges(report),
-      ...(deleted === null ? [] : [`deleted would be ${deleted}`]),
+      ...(deleted === null ? [] : [`it would delete ${deleted}`]),
     ];
     return lines.join('\n');
   }

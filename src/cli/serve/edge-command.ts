@@ -1,6 +1,6 @@
 /**
- * `reveille edge`: holds sleep connections on this machine for a core on another one. Standard output has the log only. Source:
- * scale-out.md, Edges.
+ * `reveille edge`: holds sleep connections on this machine for a core on another one. Only the log goes to standard output.
+ * Source: scale-out.md, Edges.
  */
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
@@ -23,15 +23,15 @@ export function addEdgeCommand(program: Command): void {
     'Hold sleep connections on this machine for a core on another one. Its log is on standard output.',
     [
       '--core 10.0.0.5:8086 --key-file edge.key --set edge.listen=0.0.0.0:8081',
-      'edges.key_file of the core is the same key',
+      'the core has the same key in edges.key_file',
     ],
     [
       '--core 10.0.0.5:8086 --key-file edge.key --set edge.name=north --set edge.advertise=sleep.example:8081',
-      'another name than the host has, and the address of a balancer',
+      'with a name other than that of the host, and the address of a load balancer',
     ],
   )
     .option('--core <host:port>', 'the edges.listen of the core: edge.core')
-    .option('--key-file <file>', 'the key that the core and its edges share: edge.key_file')
+    .option('--key-file <file>', 'the key shared by the core and its edges: edge.key_file')
     .action(inLocalContext(serveEdge));
 }
 
@@ -46,7 +46,7 @@ async function serveEdge(context: CommandContext, given: EdgeOptions): Promise<v
   const { core, key_file: keyFile } = edge;
   if (core === null || keyFile === null)
     throw usageError(
-      'an edge needs --core, the edges.listen of its core, and --key-file, the key that both have',
+      'an edge needs --core, the edges.listen of its core, and --key-file, the key that both share',
     );
   const logging = openLog(settings.log);
   const { log } = logging;

@@ -1,6 +1,6 @@
 /**
- * The first start of a server: with nothing configured, or by `--demo`, an empty store gets entries to try. In every other case it
- * stays empty. Source: running.md, Data.
+ * The first start of a server: an empty store gets demo entries if nothing is configured or with `--demo`; otherwise it stays
+ * empty. Source: running.md, Data.
  */
 import { join } from 'node:path';
 import type { Log } from '../../lib/log.ts';
@@ -8,7 +8,7 @@ import { isLoopback } from '../../lib/connections/listen-address.ts';
 import { listenerNames, type Settings } from '../../server/config/settings-schema.ts';
 import type { SettingsSources } from '../../server/config/settings.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
-import { lookIntoRegistry } from '../admin/local-registry.ts';
+import { withRegistry } from '../admin/local-registry.ts';
 import {
   demoEntries,
   firstCommands,
@@ -19,7 +19,7 @@ import {
 import type { CommandContext } from '../shell/command-context.ts';
 import { reveilleCommand, usageError } from '../shell/command-error.ts';
 
-/** Resolves to the secrets of the entries that it made, before the server opens the store. `isAsked`: by `--demo`. */
+/** Resolves to the secrets of the created entries, before the server opens the store. `isAsked`: `--demo` was given. */
 export async function seedFirstStart(
   { clock, dataDirectory, settings, settingsSources }: CommandContext,
   isAsked: boolean,
@@ -28,22 +28,22 @@ export async function seedFirstStart(
   if (!isAsked && isConfigured(settings, settingsSources)) return null;
   if (settings.registry.file !== null || settings.cluster.nats_url !== null)
     throw usageError(
-      '--demo is not for a server whose registry comes from registry.file or from other nodes',
-      'leave --demo out',
+      '--demo needs its own registry, but this one comes from registry.file or from other nodes',
+      'omit --demo',
     );
   if (!hasStore(dataDirectory) || (await isEmpty(dataDirectory)))
     return seedStore({ clock, dataDirectory }, demoEntries);
-  if (isAsked) log.warn({}, '--demo: created nothing: the registry is not empty');
+  if (isAsked) log.warn({}, '--demo adds nothing: the registry is not empty');
   return null;
 }
 
 function isEmpty(dataDirectory: string): Promise<boolean> {
-  return lookIntoRegistry(dataDirectory, async (registry) =>
+  return withRegistry(dataDirectory, async (registry) =>
     Object.values(await registry.counts()).every((count) => count === 0),
   );
 }
 
-/** A server that has been given a place, a registry, others or strangers must not invent a credential. */
+/** A server with configured addresses, a registry, a cluster or other settings must not invent a credential. */
 export function isConfigured(settings: Settings, { file, env, overrides = [] }: SettingsSources): boolean {
   const { cluster, media, registry } = settings;
   const addresses = [...listenerNames.map((name) => settings[name].listen), media.link_listen];
@@ -57,7 +57,7 @@ export function isConfigured(settings: Settings, { file, env, overrides = [] }: 
   );
 }
 
-/** Has secrets, which no log may have: it is for standard error. `consoleUrl`: null: the console is not here. */
+/** Contains secrets, so it goes to standard error and never to the log. `consoleUrl`: null if there is no console. */
 export function firstStartNotice(
   secrets: FirstSecrets,
   dataDirectory: string,

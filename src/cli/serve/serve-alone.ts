@@ -1,4 +1,4 @@
-/** `reveille serve` as one process, which holds the sleep connections itself. Source: running.md, Stopping. */
+/** `reveille serve` as a single process, which also holds the sleep connections. Source: running.md, Stopping. */
 import { openLog } from '../../server/bootstrap/logging.ts';
 import { frontCount } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -13,14 +13,14 @@ import {
   stopSignal,
 } from './serving-end.ts';
 
-/** `isDemoAsked`: an empty store gets entries to try. Resolves never: the process ends. */
+/** `isDemoAsked`: an empty store gets demo entries. Never resolves: the process exits. */
 export async function serveAlone(context: CommandContext, isDemoAsked: boolean): Promise<void> {
   const { settings, configured, clock, dataDirectory } = context;
   const logging = openLog(settings.log);
   const { log, announce } = logging;
   dieOfTheUnexpected(logging);
   const stopping = stopSignal();
-  // Loaded only here, since the other commands run without the front end's binary, and while the checks run.
+  // Lazy: the other commands run without the HTTP front end's binary. Loading continues during the checks.
   const loading = import('../../server/bootstrap/server.ts');
   loading.catch(() => undefined);
   await checkStart(context);

@@ -1,7 +1,6 @@
 /**
- * `reveille serve`: the server as a process, or with `--only media` the media process of a server on another machine.
- * Standard output has the log only. Source: running.md, Stopping, Settings, and Processes and
- * listeners.
+ * `reveille serve`: runs the server or, with `--only media`, the media process of a server on another machine. Only the log goes
+ * to standard output. Source: running.md, Stopping, Settings, and Processes and listeners.
  */
 import { Option, type Command } from 'commander';
 import { openLog } from '../../server/bootstrap/logging.ts';
@@ -17,24 +16,26 @@ export function addServeCommand(program: Command): void {
   newCommand(
     program,
     'serve',
-    'Run the server. Its log is on standard output: text on a terminal, else one JSON object a line.',
-    ['', 'with nothing configured, the first start makes a demo application and two devices'],
-    ['--edges 2', 'a core that crashes disconnects no sleeping device'],
-    ['--edges 2 --fronts 2', 'and two threads take and check the requests of backends'],
-    ['--set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0', 'port 0 is a free one'],
+    'Run the server. It logs to standard output: text on a terminal, else one JSON object per line.',
+    ['', 'with nothing configured, the first start creates a demo application and two devices'],
+    ['--edges 2', 'a crash of the core disconnects no sleeping device'],
+    ['--edges 2 --fronts 2', 'and two threads receive and check the requests of backends'],
+    ['--set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0', 'port 0 means any free port'],
     [
       '--only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',
-      'its server has media.process elsewhere, and the same key',
+      'its server has media.process elsewhere and the same key',
     ],
   )
     .addOption(
-      new Option('--only <part>', 'the media process only, for a server elsewhere').choices(['media']),
+      new Option('--only <part>', 'run only the media process, for a server on another machine').choices([
+        'media',
+      ]),
     )
-    .option('--edges <n>', 'this many processes hold the sleep connections: sleep.edges')
-    .option('--fronts <n>', 'this many threads take and check the requests of backends: api.fronts')
-    .option('--demo', 'make a demo application with devices and a credential, if the store is empty')
-    .addOption(new Option('--processes <n>', 'of earlier releases').hideHelp())
-    .addOption(new Option(coreFlag, 'the core of a server that has edges').hideHelp())
+    .option('--edges <n>', 'number of processes that hold the sleep connections: sleep.edges')
+    .option('--fronts <n>', 'number of threads that receive and check requests of backends: api.fronts')
+    .option('--demo', 'create a demo application with devices and a credential, if the store is empty')
+    .addOption(new Option('--processes <n>', 'an option of earlier releases').hideHelp())
+    .addOption(new Option(coreFlag, 'run the core of a server that has edges').hideHelp())
     .action(inLocalContext(serveAs));
 }
 
@@ -47,19 +48,19 @@ interface ServeOptions {
   readonly core?: boolean;
 }
 
-/** Each module is loaded only where it runs: a supervisor stays small. */
+/** Loads only the module that runs, so that a supervisor stays small. */
 async function serveAs(
   context: CommandContext,
   { edges, fronts, processes, ...options }: ServeOptions,
 ): Promise<void> {
   if (processes !== undefined)
     throw usageError(
-      'a server is one process, and --processes is gone: --edges N has N more processes hold the sleep connections, --fronts N has N threads take the requests of backends',
+      '--processes was removed: use --edges N for N processes that hold the sleep connections, --fronts N for N threads that receive the requests of backends',
     );
   if (edges !== undefined && options.only === 'media')
-    throw usageError('serve --only media has no sleep connections: leave --edges out');
+    throw usageError('serve --only media has no sleep connections: omit --edges');
   if (fronts !== undefined && options.only === 'media')
-    throw usageError('serve --only media has no API: leave --fronts out');
+    throw usageError('serve --only media has no API: omit --fronts');
   const counts = {
     ...(edges !== undefined && { 'sleep.edges': edges }),
     ...(fronts !== undefined && { 'api.fronts': fronts }),
@@ -81,7 +82,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
   const { link_server: server, link_key_file: keyFile } = settings.media;
   if (server === null || keyFile === null)
     throw usageError(
-      'serve --only media needs media.link_server, where its server waits, and media.link_key_file',
+      'serve --only media needs media.link_server, the address of its server, and media.link_key_file',
     );
   const logging = openLog(settings.log);
   const { log } = logging;

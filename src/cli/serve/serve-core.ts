@@ -1,6 +1,6 @@
 /**
- * The core of a site with edges: a server whose sleep connections are held by other processes. Its supervisor starts it, and stops
- * it; without the supervisor it ends. Source: scale-out.md, Edges.
+ * The core of a site with edges: a server whose sleep connections are held by other processes. Its supervisor starts and stops
+ * it; if the supervisor dies, the core stops. Source: scale-out.md, Edges.
  */
 import { followParent, type ParentEnd } from '../../lib/children/parent-end.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
@@ -27,11 +27,11 @@ import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
 import { announceConsole, checkStart, consoleUrl, dieOfTheUnexpected } from './serving-end.ts';
 
-/** `isDemoAsked`: an empty store gets entries to try. Resolves when it serves; the process ends by itself. */
+/** `isDemoAsked`: an empty store gets demo entries. Resolves when it serves; the process exits on its own. */
 export async function serveCore(context: CommandContext, isDemoAsked: boolean): Promise<void> {
   const logging = openLog(context.settings.log, undefined, true);
   dieOfTheUnexpected(logging);
-  // The front end's binary may be missing, which the supervisor is sent like every other reason.
+  // The HTTP front end's binary may be missing; the supervisor receives that like any other reason.
   const loading = import('../../server/bootstrap/server.ts');
   loading.catch(() => undefined);
   const core: Core = new Core(context, logging, loading, (news) => parent.report(news));
@@ -72,7 +72,7 @@ class Core {
   #starting: Promise<RunningServer | null> = Promise.resolve(null);
   #children: readonly SiteChild[] = [];
   #upgrade: UpgradeState = { isUnderWay: false, failure: null };
-  /** Its port of the API while it has no server; null: it is no successor, or not so far. */
+  /** Holds the API port until the successor has a server; null: not a successor, or not yet. */
   #holding: HoldingApi | null = null;
   readonly #listenOrder = new Order();
   readonly #serveOrder = new Order();
@@ -91,7 +91,7 @@ class Core {
     this.progress = new LoopProgress(context.clock);
   }
 
-  /** Resolves when the core before it has ended. Rejects with a sentence when it could not serve. */
+  /** Resolves when the previous core has ended. Rejects with a sentence if this core could not serve. */
   async succeed({ listeners }: CoreTask): Promise<void> {
     const { settings, clock, dataDirectory } = this.#context;
     await checkStart(this.#context);
@@ -104,13 +104,13 @@ class Core {
       mediaLinks: [mediaLinkVersion],
     };
     this.#report({ kind: 'prepared', facts });
-    await this.#listenOrder.given;
+    await this.#listenOrder.issued;
     await this.#holding.port.listen();
     this.#report({ kind: 'listening' });
-    await this.#serveOrder.given;
+    await this.#serveOrder.issued;
   }
 
-  /** Resolves when it serves, and, of the first core, when every edge accepts. */
+  /** Resolves when the core serves; for the first core, when every edge accepts connections. */
   async start(task: CoreTask, isDemoAsked: boolean): Promise<void> {
     const secrets = task.isFirst ? await seedFirstStart(this.#context, isDemoAsked, this.#logging.log) : null;
     this.#starting = this.#serve(task);
@@ -137,13 +137,13 @@ class Core {
       case 'hand-over':
         return this.#endBy((server) => server.handOver());
       case 'listen':
-        return this.#listenOrder.give();
+        return this.#listenOrder.issue();
       case 'serve':
-        this.#serveOrder.give();
+        this.#serveOrder.issue();
     }
   }
 
-  /** `isHurried`: without a drain. */
+  /** `isHurried`: skips the drain. */
   end(isHurried: boolean): void {
     if (isHurried) setTimeout(() => process.exit(1), processStopMsMax).unref();
     this.#endBy((server) => server.stop(isHurried));
@@ -154,7 +154,7 @@ class Core {
     this.end(true);
   }
 
-  /** The stack of a programming error is in the log, once; the supervisor is sent the sentence. */
+  /** Logs the stack of a programming error once; the supervisor receives only the sentence. */
   refused(error: unknown, failureBefore: string | null): void {
     this.#isEnding = true;
     if (failureBefore?.endsWith(messageOf(error)) !== true)
@@ -227,8 +227,8 @@ class Core {
   }
 }
 
-/** An order that is waited for; it may come before. */
+/** An order from the supervisor, which may arrive before it is awaited. */
 class Order {
-  give: () => void = () => undefined;
-  readonly given = new Promise<void>((resolve) => (this.give = resolve));
+  issue: () => void = () => undefined;
+  readonly issued = new Promise<void>((resolve) => (this.issue = resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * `reveille serve --edges N`: the supervisor of a core and N edges. It has the signals, and does nothing else: it opens no store and
- * no socket. Source: scale-out.md, Edges; running.md, Stopping.
+ * `reveille serve --edges N`: the supervisor of a core and N edges. It handles the signals and opens neither a store nor a
+ * socket. Source: scale-out.md, Edges; running.md, Stopping.
  */
 import { openLog } from '../../server/bootstrap/logging.ts';
 import { SiteSupervisor } from '../../server/site/site-supervisor.ts';

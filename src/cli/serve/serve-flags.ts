@@ -1,2 +1,2 @@
-/** A hidden flag of `serve`: the core of a server that has edges. */
+/** A hidden flag of `serve`: runs the core of a server that has edges. */
 export const coreFlag = '--core';

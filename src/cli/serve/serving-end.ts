@@ -1,6 +1,6 @@
 /**
- * The first and last words of a serving process: where the console is, and its end on a signal, with its terminal,
- * when it cannot start, and on an unexpected error.
+ * Start and end of a serving process: startup checks, the address of the console, signals, a lost terminal, failed starts, and
+ * unexpected errors.
  */
 import { constants } from 'node:os';
 import { writeFileSync, writeSync } from 'node:fs';
@@ -25,18 +25,18 @@ import {
 } from '../../lib/connections/listen-address.ts';
 import { refuseDamage } from '../../storage/lmdb/store-damage.ts';
 
-/** What a start that failed has left open may hold the process no longer. */
+/** Maximum time that resources left open by a failed start may keep the process alive. */
 const failedStartMsMax = 1000;
-/** Its file descriptor. */
+/** File descriptor. */
 const standardError = 2;
 const standardOutput = 1;
 
-/** Throws a sentence for each file or address that a start could not use, and for a damaged store. */
+/** Throws a sentence that names each file and address that a start could not use, or a damaged store. */
 export async function checkStart({
   settings,
   dataDirectory,
 }: Pick<CommandContext, 'settings' | 'dataDirectory'>): Promise<void> {
-  // A server that runs in this directory has the addresses, and the store says so in better words.
+  // A running server on this directory has the addresses already; opening the store reports that better.
   const isRunning = readRuntimeFile(dataDirectory) !== null;
   const problems = [
     ...findLimitProblems(),
@@ -47,12 +47,12 @@ export async function checkStart({
   return refuseDamage(dataDirectory);
 }
 
-/** The same of the files of a media process alone; whether it can listen its server is told, too. */
+/** As `checkStart`, for the files of a separate media process; its server also receives a listen failure. */
 export function checkMediaFiles(settings: Settings): void {
   refuseProblems(findFileProblems(settings).filter(({ setting }) => setting.startsWith('media.')));
 }
 
-/** The same of an edge alone: whether it can listen shows once its core has answered. */
+/** As `checkStart`, for a separate edge; it binds its listener only after its core has answered. */
 export function checkEdgeStart(settings: Settings): void {
   const files = findFileProblems(settings).filter(({ setting }) => /^(?:edge|sleep)\./.test(setting));
   refuseProblems([...findLimitProblems(), ...files]);
@@ -61,21 +61,21 @@ export function checkEdgeStart(settings: Settings): void {
 function refuseProblems(problems: readonly StartProblem[]): void {
   if (problems.length === 0) return;
   const sentences = problems.map(({ setting, reason }) => `${setting}: ${reason}`);
-  throw new CommandError(sentences.join('\n'), `look this machine over: ${reveilleCommand('doctor')}`);
+  throw new CommandError(sentences.join('\n'), `check this machine: ${reveilleCommand('doctor')}`);
 }
 
 /**
- * Rethrows why a server cannot start: as one sentence, or with the stack of a programming error. The process ends soon
- * after, whatever was opened by then.
+ * Rethrows the reason of a failed start, as one sentence or, for a programming error, with its stack. The process exits soon
+ * after, even if resources are still open.
  */
 export function refuseStart(error: unknown): never {
   setTimeout(() => process.exit(), failedStartMsMax).unref();
   if (!(error instanceof Error) || error.name !== 'Error' || error.message.startsWith('invariant'))
     throw error;
-  throw new CommandError(error.message, `look this machine over: ${reveilleCommand('doctor')}`);
+  throw new CommandError(error.message, `check this machine: ${reveilleCommand('doctor')}`);
 }
 
-/** Resolves on the first SIGTERM or SIGINT, also while the server starts; another one ends the process at once. */
+/** Resolves on the first SIGTERM or SIGINT, even during startup; a second one ends the process at once. */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     let isAsked = false;
@@ -92,8 +92,8 @@ const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 type StopSignal = (typeof stopSignals)[number];
 
 /**
- * Calls `reload` on SIGHUP, unless the terminal that showed the log is gone: whoever closed it expects that the server
- * ends, and without it would find the ports taken at the next start.
+ * Calls `reload` on SIGHUP, unless the terminal that showed the log was closed: then the server ends, or its ports would be
+ * occupied at the next start.
  */
 export function onHangup(reload: () => void): void {
   const hadTerminal = isatty(standardOutput);
@@ -104,9 +104,9 @@ export function onHangup(reload: () => void): void {
 }
 
 /**
- * Libraries print their faults, LMDB each commit that it could not make with its stack: each becomes one line of the log. The
- * native part of LMDB has then printed on standard error by itself, without a line's end, and where both streams go to one
- * place, as under systemd, the line of the log would stand behind it. `endLine` of standard error.
+ * Turns each message that a library prints with console, such as LMDB's failed commits, into one log line.
+ * LMDB's native part has already written to standard error without a newline; `endLine` adds one there, so that the log line does
+ * not continue that line where both streams share a file, as under systemd.
  */
 export function logConsole({ log }: Pick<Logging, 'log'>, endLine = endErrorLine): void {
   const toLog = (...said: unknown[]): void => {
@@ -121,11 +121,11 @@ function endErrorLine(): void {
   try {
     writeSync(standardError, '\n');
   } catch {
-    // Nobody reads it, or it is full.
+    // Standard error has no reader, or is full.
   }
 }
 
-/** The state of the process is unknown then: it logs the error and exits, and the store is as committed. */
+/** The state of the process is unknown after an unexpected error: logs it and exits; the store stays as committed. */
 export function dieOfTheUnexpected(logging: Logging): void {
   logConsole(logging);
   emptyCoreDumps(logging.log);
@@ -139,10 +139,7 @@ export function dieLogging({ log, flushNow }: Logging, error: unknown, sentence:
   process.exit(1);
 }
 
-/**
- * A crash must put no secret and no call on a disk: Linux leaves the memory of this process, and of those that it starts, out of a
- * core dump.
- */
+/** Keeps secrets and calls off the disk after a crash: Linux omits the memory of this process and its children from core dumps. */
 function emptyCoreDumps(log: Log): void {
   if (process.platform !== 'linux') return;
   try {
@@ -155,7 +152,7 @@ function emptyCoreDumps(log: Log): void {
   }
 }
 
-/** Where people look on and how they log in; nothing where the console is off. `listeners`: real addresses. */
+/** Logs the console's address and how to log in; nothing if the console is off. `listeners`: bound addresses. */
 export function announceConsole(
   { log }: Pick<Logging, 'log'>,
   listeners: Readonly<Partial<Record<'ops', string>>>,
@@ -164,7 +161,7 @@ export function announceConsole(
   const url = ops.console ? consoleUrl(listeners) : null;
   if (url !== null)
     log.info(
-      // Settings of the command line may be secrets, which no log may have: the directory is enough.
+      // Settings on the command line may be secrets, so the log names only the data directory.
       { url, login: reveilleCommand('token create NAME --role operator', [['--data-dir', data.dir]]) },
       'console: ready',
     );

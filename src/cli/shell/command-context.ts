@@ -1,7 +1,4 @@
-/**
- * The context of every command: the options that all of them take, the settings in force, a clock, an output, and the
- * user, who may end what takes long.
- */
+/** The context of every command: common options, settings in force, clock, output, and cancellation by the user. */
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -32,7 +29,7 @@ interface CommandSurroundings {
 export class CommandContext {
   readonly clock: Clock;
   readonly output: Output;
-  /** Null: nobody is there who could be asked. */
+  /** Null: there is no terminal to ask at. */
   readonly openDialogue: (() => Dialogue) | null;
   readonly settingsSources: SettingsSources;
   readonly #place: GivenPlace;
@@ -60,7 +57,7 @@ export class CommandContext {
     };
   }
 
-  /** The same with more settings, which prevail; one that is undefined is not given. */
+  /** A copy with additional settings, which take precedence; undefined ones are ignored. */
   with(settings: Readonly<Record<string, string | undefined>>): CommandContext {
     const { clock, output, openDialogue, settingsSources } = this;
     const more = Object.entries(settings).flatMap(([name, value]) =>
@@ -70,18 +67,18 @@ export class CommandContext {
     return new CommandContext(options, settingsSources.env, { clock, output, openDialogue });
   }
 
-  /** The server elsewhere that is meant; null: this machine. Throws a CommandError. */
+  /** The selected remote server; null: this machine. Throws a CommandError. */
   get profile(): ChosenProfile | null {
     if (this.#profile === undefined) this.#profile = chooseProfile(this.#place, this.settingsSources.env);
     return this.#profile;
   }
 
-  /** Those of this machine. Throws a SettingsError, and a usage error where a server elsewhere is meant. */
+  /** Settings of this machine. Throws a SettingsError, or a usage error if a remote server is selected. */
   get settings(): Settings {
     return this.configured.settings;
   }
 
-  /** The same with their sources. Throws like `settings`. */
+  /** The settings with their sources. Throws like `settings`. */
   get configured(): ConfiguredSettings {
     this.refuseProfile();
     return (this.#configured ??= loadConfigured(this.settingsSources));
@@ -92,12 +89,12 @@ export class CommandContext {
     return resolve(this.settings.data.dir);
   }
 
-  /** Throws a usage error where a server elsewhere is meant. */
+  /** Throws a usage error if a remote server is selected. */
   refuseProfile(): void {
     if (this.profile === null) return;
     throw usageError(
-      `this works on this machine only, and the profile ${this.profile.name} is for a server elsewhere`,
-      'leave --profile and REVEILLE_PROFILE out',
+      `this command works on this machine only, and the profile ${this.profile.name} selects a remote server`,
+      'omit --profile, and unset REVEILLE_PROFILE',
     );
   }
 
@@ -106,14 +103,14 @@ export class CommandContext {
   }
 }
 
-/** An action of commander, given the context of its command in front of its arguments and options. */
+/** Wraps an action for commander: it receives the context, then the arguments and options. */
 export function inContext(
   act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => act(contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
 }
 
-/** The same for a command about this machine: a profile is refused. */
+/** As `inContext`, for a command about this machine only: a profile is refused. */
 export function inLocalContext(
   act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
 ): (...given: unknown[]) => Promise<void> {
@@ -127,7 +124,7 @@ interface GivenOptions extends GlobalOptions {
   readonly context?: CommandContext;
 }
 
-/** The context of an action: the option value `context` of the program, else one made from its options. */
+/** The option value `context` of the program, else a context made from its options. */
 function contextOf(command: Command): CommandContext {
   const { context, ...options } = command.optsWithGlobals<GivenOptions>();
   if (context !== undefined) return context;
@@ -135,7 +132,7 @@ function contextOf(command: Command): CommandContext {
   return new CommandContext(options);
 }
 
-/** Those of the given options that say which server or store is meant. */
+/** The given options that select a server or store. */
 function placeOptionsOf({
   config,
   dataDir,
@@ -149,10 +146,10 @@ function placeOptionsOf({
   ];
 }
 
-/** A line to type, which may have its purpose. */
+/** An example command, optionally with its purpose. */
 type Example = string | readonly [typed: string, purpose: string];
 
-/** `parent`: the program, or a group. `given`: examples of the words behind it, for the end of its help; none are needed. */
+/** `parent`: the program or a group. `given`: examples for the end of the help, without the name of the command. */
 export function newCommand(
   parent: Command,
   name: string,
@@ -171,7 +168,7 @@ export function newCommand(
     .addHelpText('after', examples(...lines));
 }
 
-/** For the end of a help: each is the rest of a command line behind `reveille`. */
+/** The examples at the end of a help; each is a command line without `reveille`. */
 export function examples(...given: readonly Example[]): string {
   const lines = given.map((example) =>
     typeof example === 'string' ? `  $ reveille ${example}` : `  # ${example[1]}\n  $ reveille ${example[0]}`,
@@ -182,8 +179,8 @@ export function examples(...given: readonly Example[]): string {
 let interruptWork: (() => void) | null = null;
 
 /**
- * Aborts `work` on the first Ctrl-C or SIGTERM, when its terminal is closed, and by `interruptUnread`; a second Ctrl-C or
- * SIGTERM ends the process at once.
+ * Aborts `work` on the first Ctrl-C or SIGTERM, when the terminal is closed, or by `interruptUnread`; a second signal ends the
+ * process at once.
  */
 export async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interruption = new AbortController();
@@ -192,7 +189,7 @@ export async function untilInterrupted(work: (signal: AbortSignal) => Promise<vo
     interruption.abort();
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
-  // Elsewhere nohup may have it ignored, which a listener would undo.
+  // Under nohup SIGHUP is ignored; a listener would undo that.
   if (process.stdout.isTTY) process.on('SIGHUP', interrupt);
   interruptWork = interrupt;
   try {
@@ -203,7 +200,7 @@ export async function untilInterrupted(work: (signal: AbortSignal) => Promise<vo
   }
 }
 
-/** Nobody reads any more what is printed: aborts the work under way, which may have something to undo. False: there is none. */
+/** Aborts running work because its output has no reader any more, so that it can undo its effects. False: nothing is running. */
 export function interruptUnread(): boolean {
   interruptWork?.();
   return interruptWork !== null;

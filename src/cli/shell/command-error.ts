@@ -1,11 +1,11 @@
-/** A failure that a command reports to a person: one sentence, and what to do next. Never a stack trace. */
+/** A failure reported to a person: one sentence, and what to do next. It has no stack trace. */
 import { fileURLToPath } from 'node:url';
 
 export class CommandError extends Error {
   override readonly name = 'CommandError';
-  /** The next thing to do; null when the sentence says it. */
+  /** The next step; null if the sentence contains it. */
   readonly advice: string | null;
-  /** 1: it failed; 2: the request itself is wrong. */
+  /** 1: the command failed; 2: wrong usage. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, advice: string | null = null, exitCode: 1 | 2 = 1) {
@@ -23,7 +23,7 @@ const isCheckout = fileURLToPath(import.meta.url).endsWith('.ts');
 
 type PlaceOption = readonly [flag: string, value: string];
 
-/** The options that say which server or store is meant: those of this process, once it has read them. */
+/** The options of this process that select a server or store, once parsed. */
 let placeOptions: readonly PlaceOption[] = [];
 
 export function repeatInAdvice(options: readonly PlaceOption[]): void {
@@ -31,21 +31,21 @@ export function repeatInAdvice(options: readonly PlaceOption[]): void {
 }
 
 /**
- * How to call `reveille <rest>` from where this program was called, and for the same server or store, or the one that `place`
- * names: for advice on what to type next.
+ * The command line for `reveille <rest>` in the way this program was called, for the same server or store or the one in `place`.
+ * Used in advice.
  */
 export function reveilleCommand(rest: string, place = placeOptions): string {
   const program = isCheckout ? 'npm run -s reveille --' : packageCommand(process.argv[1] ?? '');
-  // Profiles are of the user, whatever server is meant.
+  // Profiles belong to the user, not to a server.
   const options = rest.startsWith('profile ') ? [] : place;
   return [program, rest, ...options.map(([flag, value]) => `${flag} ${shellWord(value)}`)].join(' ');
 }
 
 const builtScript = /[\\/]dist[\\/]main\.js$/;
-/** Where npx puts a package that it fetched for one command: nothing there has a name to call it by. */
+/** The folder of a package that npx fetched for one command: no command name exists for it later. */
 const fetchedByNpx = /[\\/]_npx[\\/]/;
 
-/** `script`: the path by which this program was called, of a build or of an installed package. */
+/** `script`: the path by which this program was called, from a build or an installed package. */
 export function packageCommand(script: string, folder = process.cwd()): string {
   const [, above] = /^(.*)[\\/]node_modules[\\/]/.exec(script) ?? [];
   if (fetchedByNpx.test(script) || (above === undefined && builtScript.test(script)))
@@ -53,7 +53,7 @@ export function packageCommand(script: string, folder = process.cwd()): string {
   return above !== undefined && `${folder}/`.startsWith(`${above}/`) ? 'npx reveille' : 'reveille';
 }
 
-/** A word as a shell has to be given it. */
+/** Quotes a word for a shell. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

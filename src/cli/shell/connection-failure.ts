@@ -1,12 +1,12 @@
-/** The words for a connection to a server that failed: the cause, and advice. */
+/** Explains a failed connection to a server: the cause, and advice. */
 import { unknownAuthorityCodes } from '../../lib/connections/certificate-errors.ts';
 
-/** A server that could not be connected to; the message names it. */
+/** The message names the server. */
 export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
   readonly advice: string;
 
-  /** `address`: as the user would name it. */
+  /** `address`: as the user would type it. */
   constructor(address: string, cause: Error) {
     const { reason, advice } = explainConnectionFailure(
       cause,
@@ -22,7 +22,7 @@ export interface ConnectionFailure {
   readonly advice: string;
 }
 
-/** OpenSSL's codes for a certificate that is not trusted; its message says why. */
+/** OpenSSL's codes for an untrusted certificate; the message has the reason. */
 const untrusted = new Set([
   ...unknownAuthorityCodes,
   'CERT_HAS_EXPIRED',
@@ -30,21 +30,21 @@ const untrusted = new Set([
   'CERT_SIGNATURE_FAILURE',
   'INVALID_CA',
 ]);
-/** A peer that answers the beginning of TLS with something else. */
+/** Errors when a peer without TLS answers a TLS handshake. */
 const noTls = /wrong version number|packet length too long|http request/;
 
-/** `elsewhere`: the advice where the server is not there, or is another; `trust`: where its certificate is not trusted. */
+/** `elsewhere`: advice if the server is not at this address; `trust`: advice if its certificate is not trusted. */
 export function explainConnectionFailure(
   { code = '', message }: NodeJS.ErrnoException,
   elsewhere: string,
-  trust = 'name the file of its authority with --ca, or for a test trust anybody with --insecure',
+  trust = 'name the certificate of its authority with --ca, or, in a test only, skip the check with --insecure',
 ): ConnectionFailure {
   if (untrusted.has(code))
     return { reason: `the certificate there is not trusted: ${message}`, advice: trust };
   if (noTls.test(message))
     return {
-      reason: 'no TLS is spoken there',
-      advice: 'begin the address with http:// or ws://, and that of a sleep server with nothing',
+      reason: 'the server does not use TLS',
+      advice: 'begin the address with http:// or ws://; the address of a sleep server has no scheme',
     };
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_'))
     return { reason: `the TLS handshake was refused: ${openSslReason(message)}`, advice: elsewhere };
@@ -55,7 +55,7 @@ export function explainConnectionFailure(
 const otherFailures: Readonly<Record<string, (message: string) => ConnectionFailure>> = {
   ECONNRESET: (message) => ({
     reason: `the connection broke: ${message}`,
-    advice: 'where TLS is spoken there, begin the address with https://, wss:// or tls://',
+    advice: 'if the server uses TLS, begin the address with https://, wss:// or tls://',
   }),
   ENOTFOUND: (message) => ({ reason: message, advice: 'correct the name, or use an IP address' }),
   ERR_TLS_CERT_ALTNAME_INVALID: (message) => ({
@@ -64,7 +64,7 @@ const otherFailures: Readonly<Record<string, (message: string) => ConnectionFail
   }),
 };
 
-/** `…:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../deps/…`: the fourth part after `error`. */
+/** Extracts the fourth part after `error` of `…:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../deps/…`. */
 function openSslReason(message: string): string {
   const [, parts = ''] = message.split(':error:');
   return parts.split(':')[3] ?? message;

@@ -1,20 +1,19 @@
-/** A dialogue with the person at the terminal. */
 import { createInterface } from 'node:readline/promises';
 
-/** One or several questions, whose answers may be typed ahead. */
+/** One or several questions to the person at the terminal; answers may be typed ahead. */
 export interface Dialogue {
-  /** The line that is typed, trimmed; null: the input has ended. Rejects when `signal` is aborted. */
+  /** The typed line, trimmed; null at the end of input. Rejects when `signal` is aborted. */
   ask(question: string, signal: AbortSignal): Promise<string | null>;
   close(): void;
 }
 
-/** Null: standard input or standard error is no terminal. */
+/** Null: standard input or standard error is not a terminal. */
 export function dialogueOnTerminal(): (() => Dialogue) | null {
   return process.stdin.isTTY && process.stderr.isTTY ? openDialogue : null;
 }
 
 function openDialogue(): Dialogue {
-  // Without `terminal` the system handles Ctrl-C, and the process gets its signal.
+  // Without `terminal`, the system turns Ctrl-C into a signal to the process.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   const typed = lines[Symbol.asyncIterator]();
   return {

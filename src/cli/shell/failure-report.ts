@@ -11,7 +11,7 @@ import { explainConnectionFailure } from './connection-failure.ts';
 
 export interface FailureReport {
   readonly exitCode: 0 | 1 | 2;
-  /** Lines for standard error; none when the error was reported already. */
+  /** Lines for standard error; empty if the error was already reported. */
   readonly lines: readonly string[];
 }
 
@@ -44,9 +44,9 @@ function describe(error: unknown): FailureReport {
   return { exitCode: 1, lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
 }
 
-const helpAdvice = '--help, behind the command, shows what may be given';
+const helpAdvice = 'add --help to the command for its options';
 
-/** The lines below the message of commander ask whether another word was meant. Help it has written itself. */
+/** Commander's further lines suggest similar words; its help has been printed already. */
 function describeUsage({ exitCode, code, message }: CommanderError): FailureReport {
   if (exitCode === 0) return { exitCode: 0, lines: [] };
   if (code === 'commander.help') return { exitCode: 2, lines: ['a command is missing', `  ${helpAdvice}`] };
@@ -55,19 +55,19 @@ function describeUsage({ exitCode, code, message }: CommanderError): FailureRepo
   return { exitCode: 2, lines: [sentence, ...advice.map((line) => `  ${line}`)] };
 }
 
-/** Its message is all that a person needs. */
+/** Errors whose message suffices for a person. */
 function isSentence(error: unknown): error is Error {
   return [StoreOpenError, AuditRefusal, MissingBinaryError].some((type) => error instanceof type);
 }
 
-/** The message of a system call's error names the call and the path. */
+/** A system call's error message names the call and the path. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }
 
 const noBinary = 'No native build was found';
 
-/** A binary of a package, `lmdb` above all, is missing or does not load. */
+/** A package's native binary, above all `lmdb`'s, is missing or does not load. */
 function isNativeFailure(error: unknown): error is NodeJS.ErrnoException {
   if (!(error instanceof Error)) return false;
   return error.message.startsWith(noBinary) || ('code' in error && error.code === 'ERR_DLOPEN_FAILED');

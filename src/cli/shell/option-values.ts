@@ -1,11 +1,11 @@
-/** Moments, spans of time, ages, counts and ids as people type and read them. */
+/** Parses and formats moments, time spans, ages, counts and ids for people. */
 import { InvalidArgumentError } from 'commander';
 import { showable } from '../../lib/showable-text.ts';
 import { usageError } from './command-error.ts';
 import { parseDeviceId, parseRequestId } from '../../model/ids.ts';
 import { unixSecondsMax } from '../../model/provisioning-limits.ts';
 
-/** Whole Unix seconds, or an ISO 8601 moment such as 2027-01-31 or 2027-01-31T12:00:00Z. Throws InvalidArgumentError. */
+/** Whole Unix seconds, or ISO 8601 such as 2027-01-31 or 2027-01-31T12:00:00Z. Throws InvalidArgumentError. */
 export function parseMoment(text: string): number {
   const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   const seconds = /^\d{1,15}$/.test(text) ? Number(text) : Math.floor(ms / 1000);
@@ -18,25 +18,25 @@ export function parseMoment(text: string): number {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** Seconds in `90s`, `30m`, `24h`, `7d` or `90`. Throws InvalidArgumentError. */
+/** Seconds from `90s`, `30m`, `24h`, `7d` or `90`. Throws InvalidArgumentError. */
 export function parseSpan(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,9})([smhd])?$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('Expected a span like 90s, 30m, 24h or 7d.');
   return Number(count) * (unitSeconds[unit] ?? 1);
 }
 
-/** `never` stands for null. */
+/** `never` is the text for null. */
 export function formatMoment(unixSeconds: number | null, never: string): string {
   if (unixSeconds === null) return never;
   return new Date(unixSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-/** The values of an option that may be repeated, in their order. */
+/** Collects the values of a repeatable option in order. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
-/** A whole number within bounds, for an option. Throws InvalidArgumentError. */
+/** Parser of an integer within bounds. Throws InvalidArgumentError. */
 export function wholeNumberOption(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
@@ -64,7 +64,7 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Days are used from the second one on, the others from the first: rounding down then loses little. */
+/** Days apply from 2 on and the other units from 1, so that rounding down loses little. */
 const units = [
   { ms: dayMs, fromMs: 2 * dayMs, word: 'day', sign: 'd' },
   { ms: hourMs, fromMs: hourMs, word: 'hour', sign: 'h' },
@@ -83,7 +83,7 @@ export function spanInWords(spanMs: number): string {
   return counted(count, word);
 }
 
-/** The age of something observed. A time in the future means that the clock was set back. */
+/** The age of an observation. A time in the future means that a clock was stepped. */
 export function ageInWords(atMs: number, nowMs: number): string {
   const ageMs = nowMs - atMs;
   if (Math.abs(ageMs) < secondMs) return 'just now';
@@ -92,7 +92,7 @@ export function ageInWords(atMs: number, nowMs: number): string {
   return `in ${count} ${sign} (clock stepped?)`;
 }
 
-/** The age of a moment, or how far ahead it lies. */
+/** The age of a moment, or the time until it. */
 export function momentInWords(atMs: number, nowMs: number): string {
   return atMs > nowMs ? `in ${spanInWords(atMs - nowMs)}` : ageInWords(atMs, nowMs);
 }
@@ -107,15 +107,15 @@ export function parseExpiry(text: string): Expiry {
   return text === 'never' ? text : parseMoment(text);
 }
 
-/** As an option holds it: what is null there, the parser of options takes for an empty text. */
+/** Uses the text `never`, since commander turns null into an empty text. */
 export type Expiry = number | 'never';
 
-/** Unix seconds; null: never; undefined: not named. */
+/** Unix seconds; null: never; undefined: not given. */
 export function expiryOf(option: Expiry | undefined): number | null | undefined {
   return option === 'never' ? null : option;
 }
 
-/** Labels to be set; null: to be removed. Undefined where none is named. Throws a usage error. */
+/** Labels to set, with null to remove one; undefined: none given. Throws a usage error. */
 export function changedLabels(
   labels: readonly string[] | undefined,
 ): Record<string, string | null> | undefined {

@@ -1,7 +1,6 @@
 /**
- * The output of a command: its answer on standard output, as text for people or, with `--json`, as one JSON value a
- * line for machines; refusals and remarks for people, and the line of progress, on standard error, where they spoil no
- * pipe. Text from strangers is shown escaped.
+ * The output of a command. The answer goes to standard output, as text or, with `--json`, as one JSON value per line; refusals,
+ * remarks and progress go to standard error, to keep pipes clean. Untrusted text is escaped.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { showable, showableLines } from '../../lib/showable-text.ts';
@@ -9,17 +8,17 @@ import { colourStates } from './state-colours.ts';
 
 export interface Output {
   readonly wantsJson: boolean;
-  /** Writes the answer in the form that was asked for. */
+  /** Prints the answer in the requested form. */
   answer(json: unknown, text: string): void;
-  /** Writes an answer that refuses: for people on standard error. The command exits 1. */
+  /** Prints a refusal, for people on standard error. The command exits 1. */
   refusal(json: unknown, text: string): void;
-  /** Writes a remark for people; nothing with `--json`. */
+  /** Prints a remark for people; nothing with `--json`. */
   remark(text: string): void;
-  /** Writes on standard error what nobody should miss, with `--json` as an object. */
+  /** Prints an important warning on standard error, as an object with `--json`. */
   warning(text: string): void;
 }
 
-/** True when these arguments, typed behind the program's name, ask for JSON: also when they are otherwise wrong. */
+/** Recognises `--json` in the arguments even if they are otherwise invalid. */
 export function asksForJson(args: readonly string[]): boolean {
   return args.includes('--json');
 }
@@ -51,16 +50,16 @@ export class ProcessOutput implements Output {
   }
 }
 
-/** `NO_COLOR` and a dumb terminal have no colours, as Node finds. */
+/** Node honours `NO_COLOR` and dumb terminals. */
 function shown(text: string): string {
   const lines = showableLines(text);
   return process.stdout.isTTY && process.stdout.hasColors() ? colourStates(lines) : lines;
 }
 
-/** A dash stands for an absent value. */
+/** An absent value is printed as a dash. */
 export type Cell = string | number | null | undefined;
 
-/** Aligns rows of equal length in columns two spaces apart; a cell stays one line, whatever is in it. */
+/** Aligns rows of equal length in columns two spaces apart; each cell stays on one line. */
 export function alignColumns(cells: readonly (readonly Cell[])[]): string {
   const rows = cells.map((row) => row.map((cell) => showable(String(cell ?? '-'))));
   const widths: number[] = [];
@@ -72,7 +71,7 @@ export function alignColumns(cells: readonly (readonly Cell[])[]): string {
     .join('\n');
 }
 
-/** A row for each of `items` below the names of the columns. */
+/** A table with a header row and a row for each of `items`. */
 export function tableOf<Item>(
   items: readonly Item[],
   columns: Readonly<Record<string, (item: Item, index: number) => Cell>>,
@@ -84,7 +83,7 @@ export function tableOf<Item>(
 
 export interface ProgressScreen {
   readonly isTTY?: boolean | undefined;
-  /** Characters in a line; unknown, or 0: as many as one likes. */
+  /** Characters per line; 0 or absent: unlimited. */
   readonly columns?: number | undefined;
   write(text: string): unknown;
 }
@@ -98,7 +97,7 @@ export class ProgressLine {
   readonly #screen: ProgressScreen;
   readonly #clock: Clock;
   #shownMs = -Infinity;
-  /** The text of the line; empty where there is no terminal. */
+  /** The current text; empty without a terminal. */
   #line = '';
 
   constructor(screen: ProgressScreen, clock: Clock) {
@@ -107,14 +106,14 @@ export class ProgressLine {
     if (screen.isTTY !== true) this.#shownMs = clock.monotonicMs();
   }
 
-  /** Shows the text unless a line was shown just before. */
+  /** Shows the text, at most once per interval. */
   show(text: string): void {
     const nowMs = this.#clock.monotonicMs();
     const isTerminal = this.#screen.isTTY === true;
     if (nowMs - this.#shownMs < (isTerminal ? terminalEveryMs : plainEveryMs)) return;
     this.#shownMs = nowMs;
     if (!isTerminal) return void this.#screen.write(`${text}\n`);
-    // A terminal would break a longer line, and clear its last part only.
+    // A terminal would wrap a longer line, and clear only its last part.
     const { columns = 0 } = this.#screen;
     this.#line = columns > 0 ? text.slice(0, columns - 1) : text;
     this.#screen.write(clearLine + this.#line);
@@ -127,7 +126,6 @@ export class ProgressLine {
     if (this.#line !== '') this.#screen.write(this.#line);
   }
 
-  /** Removes the line. */
   clear(): void {
     if (this.#line !== '') this.#screen.write(clearLine);
     this.#line = '';

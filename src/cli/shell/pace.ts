@@ -1,8 +1,8 @@
-/** The progress of long work as one line, with an estimate of the time that is left. */
+/** Formats the progress of long work as one line, with an estimate of the remaining time. */
 import type { Clock } from '../../lib/clock.ts';
 import { spanInWords } from './option-values.ts';
 
-/** An estimate from less time would be noise. */
+/** Minimum measuring time, since earlier estimates are noise. */
 const estimateAfterMs = 1000;
 
 export class Pace {
@@ -18,7 +18,7 @@ export class Pace {
   /** `importing: 42 %, 400000 entries, 12 seconds left`. `verb`: the phase; `share`: its finished part, 0 to 1. */
   describe(verb: string, share: number, ...more: readonly string[]): string {
     const nowMs = this.#clock.monotonicMs();
-    // The first phase began with the work, any other when the one before it ended.
+    // The first phase starts with the work, a later one when its predecessor ends.
     if (this.#verb !== null && this.#verb !== verb) this.#startedMs = nowMs;
     this.#verb = verb;
     const elapsedMs = nowMs - this.#startedMs;
@@ -29,7 +29,7 @@ export class Pace {
   }
 }
 
-/** The same for the rows of a store. */
+/** As `describe`, for the rows of a store. */
 export function rowsInWords(pace: Pace, verb: string, rows: number, inAll: number): string {
   return pace.describe(verb, inAll === 0 ? 1 : rows / inAll, `${rows} of ${inAll} rows`);
 }

@@ -1,4 +1,4 @@
-/** `--output` of the commands that make a secret: their answer goes into a new file that only its owner can read. */
+/** `--output` of commands that create a secret: writes the answer to a new file with mode 0600. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { Option } from 'commander';
 import { messageOf } from '../../lib/result.ts';
@@ -6,17 +6,16 @@ import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 
 export interface SecretOptions {
-  /** Path. */
   readonly output?: string;
 }
 
 export function outputOption(): Option {
-  return new Option('--output <file>', 'a new file, for its owner only, for the secret, in JSON');
+  return new Option('--output <file>', 'write the secret to a new file, with mode 0600, in JSON');
 }
 
 /**
- * Answers what `request` resolves to. The file is made before, so that a secret which the server has made never lacks a place:
- * should the file not take it, it is shown. Throws a CommandError when the file cannot be made.
+ * Answers with the result of `request`. The file is created first, so that a secret always has a place; if writing fails, the
+ * secret is printed. Throws a CommandError if the file cannot be created.
  */
 export async function answerSecret(
   { output }: Pick<CommandContext, 'output'>,
@@ -31,14 +30,14 @@ export async function answerSecret(
   });
   try {
     writeFileSync(file, `${JSON.stringify(json)}\n`);
-    output.answer({ file }, `the secret is in ${file}, which only its owner can read`);
+    output.answer({ file }, `the secret is in ${file}, readable by its owner only`);
   } catch (error) {
     output.warning(`${file} cannot be written, so the secret is shown: ${messageOf(error)}`);
     output.answer(json, text);
   }
 }
 
-/** Mode 0600. Throws a CommandError, also when another process was faster. */
+/** Mode 0600. Throws a CommandError if it cannot be created, also when another process just created it. */
 export function writeNewFile(path: string, text = ''): void {
   try {
     writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
@@ -47,7 +46,7 @@ export function writeNewFile(path: string, text = ''): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') rmSync(path, { force: true });
     throw new CommandError(
       `${path} cannot be written: ${messageOf(error)}`,
-      'nothing was made; name another path, in a folder that is there and may be written',
+      'nothing was created; name a path in an existing, writable directory',
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The certificates that a command trusts when it speaks TLS to a server: those of `--ca`, whoever answers with `--insecure`,
- * for a server on this machine the one in its own file, else those that Node trusts.
+ * Certificates that a command trusts over TLS: those of `--ca`, any with `--insecure`, for a server on this machine the one in
+ * its own file, else Node's certificate authorities.
  */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,29 +15,29 @@ export interface TrustOptions {
   readonly insecure?: boolean;
 }
 
-/** Adds `--ca` and `--insecure` to a command that speaks to a server. */
+/** Adds `--ca` and `--insecure`. */
 export function addTrustOptions(command: Command): Command {
-  const insecure = new Option('--insecure', 'with TLS, check no certificate: for tests only');
+  const insecure = new Option('--insecure', 'with TLS, accept any certificate: for tests only');
   return command
     .option('--ca <file>', 'with TLS, trust only the certificates in this PEM file')
     .addOption(insecure.conflicts('ca'));
 }
 
-/** Undefined: the options name none. Warns of `--insecure`. Throws a CommandError when the file has no certificate. */
+/** Undefined: neither option was given. Warns about `--insecure`. Throws a CommandError if the file has no certificate. */
 export function findTrust(
   { output }: Pick<CommandContext, 'output'>,
   { ca, insecure }: TrustOptions,
 ): ConnectionOptions | undefined {
   if (ca !== undefined) return trustingAuthority(ca);
   if (insecure !== true) return undefined;
-  output.warning('--insecure: the certificate is not checked, so anybody may be answering');
+  output.warning('--insecure: the certificate is not checked, so the answer may come from anyone');
   return { rejectUnauthorized: false };
 }
 
 const certificateStart = '-----BEGIN CERTIFICATE-----';
 const certificateEnd = '-----END CERTIFICATE-----';
 
-/** The certificates of the file may also be those of the server itself, whoever issued them. */
+/** The file may also hold the server's own certificate, whatever its issuer. */
 export function trustingAuthority(file: string): ConnectionOptions {
   try {
     const [, ...certificates] = readFileSync(file, 'latin1').split(certificateStart);
@@ -57,7 +57,7 @@ export function trustingAuthority(file: string): ConnectionOptions {
   }
 }
 
-/** Trusts this certificate alone, whatever its issuer and name: that of a server on this machine names the host as others reach it. */
+/** Pins this certificate, whatever its issuer and name: a server on this machine is reached by an address that it may lack. */
 export function trustingOnly(certificate: X509Certificate): ConnectionOptions {
   return {
     ca: certificate.toString(),
@@ -66,7 +66,7 @@ export function trustingOnly(certificate: X509Certificate): ConnectionOptions {
   };
 }
 
-/** The certificate of a listener on this machine. Throws a CommandError. */
+/** Throws a CommandError if the file cannot be read. */
 export function readListenerCertificate(listener: string, certFile: string, advice: string): X509Certificate {
   try {
     return new X509Certificate(readFileSync(certFile));

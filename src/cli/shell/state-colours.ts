@@ -1,6 +1,6 @@
-/** Colours on a terminal for the words of states, where they begin a cell of a table or end the type of an event. */
+/** Colours the words of states on a terminal, at the start of a table cell or the end of an event type. */
 
-/** By the SGR code of the foreground: green, yellow, red. */
+/** By SGR code of the foreground: green, yellow, red. */
 const words: Readonly<Record<number, readonly string[]>> = {
   32: ['up', 'online', 'asleep', 'on', 'ok', 'signs', 'connected', 'completed', 'delivered'],
   33: ['warn', 'configured', 'open-circuit', 'issued', 'establishing', 'ringing', 'attempting', 'accepted'],
@@ -10,12 +10,11 @@ const words: Readonly<Record<number, readonly string[]>> = {
 const codes = new Map(
   Object.entries(words).flatMap(([code, these]) => these.map((word): [string, string] => [word, code])),
 );
-/** Words that may be a state. */
 const candidate = /[a-z]+(?:[- ](?:circuit|delivered))?/g;
 const before = /(?:^|\n|  |\.)$/;
 const after = /^(?:$|\n|  | since | \(|[,:] | \d)/;
 
-/** `text`: whole lines, without any escape sequence. */
+/** `text`: whole lines without escape sequences. */
 export function colourStates(text: string): string {
   return text.replaceAll(candidate, (word, at: number) => {
     const code = codes.get(word);

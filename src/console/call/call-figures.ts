@@ -1,4 +1,4 @@
-/** The figures of a call: the results of its frames and packets, and how long the work takes. */
+/** The figures of a call: results of its frames and packets, delays, and requests. */
 import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
 import type { MediaFrameResult } from '../../model/media/picture.ts';
 import { el, setText } from '../dom.ts';
@@ -16,25 +16,28 @@ const results: Readonly<
   transcoded: ['sent', 'sound, transcoded'],
   undecodable: ['dropped', 'corrupt'],
   too_large: ['dropped', 'larger than the limit'],
-  no_key_frame: ['dropped', 'a key frame before it is missing, and was requested'],
-  too_small: ['dropped', 'nothing would be left of one side'],
+  no_key_frame: ['dropped', 'it needs a key frame, which was requested'],
+  too_small: ['dropped', 'one side would shrink to nothing'],
   rebuild_failed: ['dropped', 'its scaler, decoder or encoder could not be created'],
-  engine: ['dropped', 'its worker has ended'],
+  engine: ['dropped', 'its worker crashed'],
   overdue: ['dropped', 'decoding it, or one shortly before, took too long'],
   slow_leg: ['dropped', 'the receiver did not keep up'],
   paced: ['skipped', 'above the frame rate'],
   load: ['dropped', 'no worker had time to convert it'],
-  unsupported: ['dropped', 'a format that the device does not take'],
+  unsupported: ['dropped', 'a format that the device does not support'],
   no_receiver: ['skipped', 'no receiver was connected'],
 };
 
 const times = {
-  frame: ['Picture delay p50 / p99', 'from the arrival of the frame'],
-  work: ['Worker time p50 / p99', 'its part of the delay'],
-  rebuilds: ['Rebuilds', 'of scalers and encoders, after a change of size'],
-  keys: ['Key frames requested', 'where a receiver needs one to begin with'],
-  viewers: ['Viewers', 'two at most: a page is one by WebRTC, two by MJPEG'],
-  network: ['Round trip / wait', 'by WebRTC, the wait in this browser before a frame is shown'],
+  frame: ['Picture delay p50 / p99', 'from the arrival of the frame to its sending'],
+  work: ['Worker time p50 / p99', 'the part of the delay spent in a worker'],
+  rebuilds: ['Rebuilds', 'scalers and encoders created again after a change of size'],
+  keys: ['Key frames requested', 'by receivers that cannot start without one'],
+  viewers: ['Viewers', 'at most two: a page counts once by WebRTC, twice by MJPEG'],
+  network: [
+    'Round trip / jitter buffer',
+    'by WebRTC: the network, and the wait in this browser before a frame is shown',
+  ],
 } as const;
 type FigureName = keyof typeof times;
 
@@ -78,7 +81,7 @@ export class CallFigures {
     this.#show('viewers', formatCount(view.viewers));
   }
 
-  /** Null: the page does not have the call by WebRTC. */
+  /** Null: the page does not use WebRTC. */
   showDelays(delays: Delays | null): void {
     const text = (ms: number | null): string => (ms === null ? '–' : ms.toFixed(0));
     this.#show('network', delays === null ? '–' : `${text(delays.roundTrip)} / ${text(delays.wait)} ms`);

@@ -1,7 +1,4 @@
-/**
- * The pictures and the sound of a call on the page, opened again when they are lost: by WebRTC, or where that cannot be had as
- * two streams of MJPEG, without sound.
- */
+/** The pictures and the sound of a call, reopened when they are lost: by WebRTC, or if that fails by two MJPEG streams without sound. */
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
 import type { MediaLinksJson } from '../../gateways/console/call-page.ts';
@@ -11,7 +8,7 @@ import { type Delays, LiveConnection, type StreamName } from './live-connection.
 import { shownAs, Stage } from './stage.ts';
 import type { WatchedCall } from './watched-call.ts';
 
-/** By the checks of the page, one a second. */
+/** Number of checks, of which the page makes one per second. */
 const openEveryChecks = 5;
 const unseenChecksMax = 2;
 
@@ -52,12 +49,12 @@ export class CallPictures {
     this.#wayChanged({ kind: 'none' });
   }
 
-  /** `closed`, `not open`, or by what the page has the call. */
+  /** The connection state, or the transport in use. */
   get way(): 'closed' | 'not open' | 'WebRTC' | 'MJPEG' {
     return this.#way.kind === 'none' ? 'not open' : this.#way.kind;
   }
 
-  /** Once a second. `view` null: the media process does not know the call yet. */
+  /** Called once a second. `view` null: the media process does not know the call yet. */
   check(media: CallJson['media'], view: MediaViewJson | null): void {
     if (view !== null) this.#checkViewers(view.viewers);
     this.#openWhenDue(!media.no_video);
@@ -70,13 +67,13 @@ export class CallPictures {
     if (isOpen || this.#isOpening || this.#checksSinceOpened <= openEveryChecks) return;
     this.#checksSinceOpened = 0;
     this.#isOpening = true;
-    // The next check of the page has the same error.
+    // The page's next check reports the same error.
     void this.#open(hasVideo)
       .catch(() => undefined)
       .finally(() => (this.#isOpening = false));
   }
 
-  /** A media process that was restarted has forgotten its viewers, and the browser says nothing of it, or says it late. */
+  /** A restarted media process has forgotten its viewers, which the browser reports late or never. */
   #checkViewers(viewers: number): void {
     this.#unseenChecks = viewers > 0 || this.#way.kind === 'none' ? 0 : this.#unseenChecks + 1;
     if (this.#unseenChecks >= unseenChecksMax) this.#lose();
@@ -92,7 +89,7 @@ export class CallPictures {
       screen === null ? 'a device that named no screen' : `${screen.width}×${screen.height} pixels`;
     this.stages.output.frame(screen, `${target}, ${scalings[mode] ?? mode}, as ${format}`);
     for (const [name, stream] of Object.entries({ source, output, camera }))
-      this.stages[name as StreamName].tell(stream);
+      this.stages[name as StreamName].showFigures(stream);
     const formats = { source: source?.format ?? null, device: format };
     for (const [name, stage] of Object.entries(this.stages) as [StreamName, Stage][])
       stage.show(shownAs(name, this.#way.kind === 'WebRTC', formats), this.#faultOf(name));
@@ -102,7 +99,7 @@ export class CallPictures {
     return this.#way.kind === 'WebRTC' ? this.#way.live.delays().catch(() => null) : null;
   }
 
-  /** The last pictures stay. */
+  /** Keeps the last pictures. */
   close(): void {
     this.#closeLive();
     this.#wayChanged({ kind: 'closed' });
@@ -118,7 +115,7 @@ export class CallPictures {
     this.#wayChanged({ kind: 'MJPEG', broken: new Set() });
   }
 
-  /** False: the call cannot be had by WebRTC. */
+  /** False: WebRTC is not available. */
   async #openLive(link: string): Promise<boolean> {
     const opened = await LiveConnection.open(link, {
       addTrack: (track) => this.#play(track),
@@ -130,19 +127,19 @@ export class CallPictures {
     if (this.way === 'closed') opened.close();
     else {
       this.#wayChanged({ kind: 'WebRTC', live: opened });
-      if (this.#isHeard) opened.hear(true);
+      if (this.#isHeard) opened.setSound(true);
     }
     return true;
   }
 
-  /** One video for both, where the device takes it as it comes. */
+  /** One video element shows both streams if the device accepts the source unchanged. */
   #play(track: MediaStreamTrack): void {
     const stream = new MediaStream([track]);
     if (track.kind === 'audio') this.audio.srcObject = stream;
     else for (const stage of Object.values(this.stages)) stage.play(stream);
   }
 
-  /** It is opened again at once. */
+  /** The next check reopens it at once. */
   #lose(): void {
     if (this.way === 'closed') return;
     this.#closeLive();
@@ -171,15 +168,17 @@ export class CallPictures {
     this.sound.setAttribute('aria-pressed', String(isOn));
     this.audio.muted = !isOn;
     if (isOn) void this.audio.play().catch(() => undefined);
-    if (this.#way.kind === 'WebRTC') this.#way.live.hear(isOn);
+    if (this.#way.kind === 'WebRTC') this.#way.live.setSound(isOn);
   }
 
   /** Null: the stream is open, or is being opened. */
   #faultOf(name: StreamName): string | null {
     const way = this.#way;
     if (this.#isOpening || way.kind === 'WebRTC') return null;
-    if (way.kind === 'MJPEG' && name === 'camera') return 'This picture comes by WebRTC alone.';
+    if (way.kind === 'MJPEG' && name === 'camera') return 'This picture needs WebRTC.';
     const isBroken = way.kind !== 'MJPEG' || way.broken.has(name);
-    return isBroken ? 'No picture: the media process is not there, or two viewers watch already.' : null;
+    return isBroken
+      ? 'No picture: the media process is unavailable, or two viewers are connected already.'
+      : null;
   }
 }

@@ -1,14 +1,14 @@
 /**
- * A call by WebRTC, in one connection: video of the phone by RTP, single pictures of each stream by its data channel, and sound,
- * which is sent only while the page wants some. Source: RFC 9725, as WHEP applies it; docs/media-protocol.md, Viewers by WebRTC.
+ * A call over one WebRTC connection: the phone's video by RTP, single pictures of each stream by data channels, and sound, which
+ * the server sends only on request. Source: RFC 9725, as WHEP applies it; docs/media-protocol.md, Viewers by WebRTC.
  */
 const connectMsMax = 5000;
 const soundCommands = { on: 0x3000, off: 0x3001 } as const;
 
-/** `source`: of the phone; `output`: on the device's screen; `camera`: of the device. */
+/** `source`: from the phone; `output`: on the device's screen; `camera`: from the device. */
 export type StreamName = 'source' | 'output' | 'camera';
 
-/** Data channels by the stream whose pictures they carry. */
+/** Data channel by stream. */
 const channels: Readonly<Record<StreamName, string>> = {
   source: 'source',
   output: 'pictures',
@@ -18,25 +18,24 @@ const channels: Readonly<Record<StreamName, string>> = {
 export interface LiveOwner {
   addTrack(track: MediaStreamTrack): void;
   showPicture(stream: StreamName, jpeg: ArrayBuffer): void;
-  /** The connection is lost. */
   lost(): void;
 }
 
-/** Milliseconds; null: not known. */
+/** Milliseconds; null: unknown. */
 export interface Delays {
   readonly roundTrip: number | null;
-  /** In the jitter buffer, before a frame is shown. */
+  /** Time in the jitter buffer before a frame is shown. */
   readonly wait: number | null;
 }
 
-/** `refused`: by the server, or by this browser; `unreachable`: no packet gets through the network. */
+/** `refused`: by the server or by this browser; `unreachable`: the network blocks the connection. */
 export type LiveRefusal = 'refused' | 'unreachable';
 
 export class LiveConnection {
   readonly #connection: RTCPeerConnection;
   readonly #commands: RTCDataChannel;
 
-  /** `link`: opens once. */
+  /** `link`: valid once. */
   static async open(link: string, owner: LiveOwner): Promise<LiveConnection | LiveRefusal> {
     if (!('RTCPeerConnection' in globalThis)) return 'refused';
     const connection = new RTCPeerConnection();
@@ -49,7 +48,7 @@ export class LiveConnection {
       };
       return live;
     }
-    // The server would count it as a viewer until its own time is up.
+    // Otherwise the server would count it as a viewer until a timeout.
     await fetch(session, { method: 'DELETE' }).catch(() => undefined);
     return live.#refuse('unreachable');
   }
@@ -63,7 +62,7 @@ export class LiveConnection {
       channel.onmessage = ({ data }) => owner.showPicture(name as StreamName, data as ArrayBuffer);
     }
     connection.ontrack = ({ track, receiver }) => {
-      // A frame is shown when it comes, not when it would flow best.
+      // Shows frames on arrival: low delay matters more than smooth playback.
       if (track.kind === 'video') receiver.jitterBufferTarget = 0;
       owner.addTrack(track);
     };
@@ -75,8 +74,8 @@ export class LiveConnection {
     this.#connection.close();
   }
 
-  /** 32 bits, little endian. */
-  hear(isOn: boolean): void {
+  /** The command is 32 bits, little endian. */
+  setSound(isOn: boolean): void {
     const command = isOn ? soundCommands.on : soundCommands.off;
     const send = (): void => this.#commands.send(new Uint8Array([command & 0xff, command >> 8, 0, 0]));
     if (this.#commands.readyState === 'open') send();
@@ -103,7 +102,7 @@ export class LiveConnection {
   }
 }
 
-/** The address of the session at the server; null: refused. */
+/** The URL of the session at the server; null: refused. */
 async function offer(connection: RTCPeerConnection, link: string): Promise<URL | null> {
   try {
     await connection.setLocalDescription();
@@ -119,16 +118,16 @@ async function offer(connection: RTCPeerConnection, link: string): Promise<URL |
   }
 }
 
-/** False: it failed, or took too long. */
+/** False: it failed or timed out. */
 function isConnected(connection: RTCPeerConnection): Promise<boolean> {
   return new Promise((resolve) => {
     const timeout = setTimeout(() => resolve(false), connectMsMax);
-    const look = (): void => {
+    const check = (): void => {
       if (['new', 'connecting'].includes(connection.connectionState)) return;
       clearTimeout(timeout);
       resolve(connection.connectionState === 'connected');
     };
-    connection.onconnectionstatechange = look;
-    look();
+    connection.onconnectionstatechange = check;
+    check();
   });
 }

@@ -1,4 +1,4 @@
-/** One stream of a call on the page: its picture as it comes, and its figures. */
+/** One stream of a call: its picture and its figures. */
 import type { StreamViewJson } from '../../gateways/admin/call-media-routes.ts';
 import { el, freshId, setText } from '../dom.ts';
 import { formatCount } from '../text.ts';
@@ -9,14 +9,14 @@ interface Size {
   readonly height: number;
 }
 
-/** Pixels of the page that a device's screen may have, as far as its figure has them beside paddings and frame. */
+/** Pixels available to a device's screen, within the figure's padding and frame. */
 const screenSpace: Size = { width: 500, height: 330 };
 const aroundScreen = 56;
 
-/** `image`: a stream of MJPEG; `video`: H.264 by WebRTC; `canvas`: single pictures by WebRTC. */
+/** `image`: an MJPEG stream; `video`: H.264 by WebRTC; `canvas`: single pictures by WebRTC. */
 export type Shown = 'image' | 'video' | 'canvas';
 
-/** The element that shows a stream. `source`: the format that the phone sends, null before it is known; `device`: that of the device. */
+/** The element that shows a stream. `source`: the phone's format, null if unknown yet; `device`: the device's format. */
 export function shownAs(
   stream: StreamName,
   isLive: boolean,
@@ -37,11 +37,11 @@ export class Stage {
   readonly #caption = el('span', { class: 'faint' });
   readonly #note = el('p', { class: 'missing', 'data-missing': '' }, 'No picture yet.');
   readonly #figures: readonly HTMLElement[];
-  /** The newest picture that is not drawn yet. */
+  /** The newest picture that has not been drawn. */
   #next: ArrayBuffer | null = null;
   #isDrawing = false;
 
-  /** `failed`: the stream of MJPEG broke off. */
+  /** `failed`: called when the MJPEG stream broke. */
   constructor(name: StreamName, heading: string, meaning: string, failed: () => void) {
     this.#image = el('img', { alt: meaning, error: failed });
     this.#video = el('video', { 'aria-label': meaning, autoplay: true, playsinline: true });
@@ -63,7 +63,7 @@ export class Stage {
     this.show('image', null);
   }
 
-  /** Draws the picture as on the screen of a device, in whole pixels where there is room: a smaller picture is seen to be one. */
+  /** Frames the picture like the device's screen, scaled by whole pixels if possible, so that a smaller picture is visible as such. */
   frame(screen: Size | null, caption: string): void {
     setText(this.#caption, caption);
     this.#shown.classList.add('screen');
@@ -76,7 +76,7 @@ export class Stage {
     style.setProperty('--zoom', String(zoom >= 2 ? Math.floor(zoom) : zoom.toFixed(3)));
   }
 
-  /** `fault`: why there is nothing to show; null: it is open. */
+  /** `fault`: the reason why the stream is not shown; null: it is open. */
   show(shown: Shown, fault: string | null): void {
     const elements = { image: this.#image, video: this.#video, canvas: this.#canvas };
     for (const [name, element] of Object.entries(elements)) element.hidden = name !== shown;
@@ -86,7 +86,7 @@ export class Stage {
     setText(this.#note, fault ?? 'No picture yet.');
   }
 
-  tell(stream: StreamViewJson | null): void {
+  showFigures(stream: StreamViewJson | null): void {
     const { width = null, height = null } = stream ?? {};
     const texts = [
       stream?.format ?? '–',
@@ -101,19 +101,19 @@ export class Stage {
     this.#video.srcObject = stream;
   }
 
-  /** Null: none any more. */
+  /** Null ends the stream. */
   load(link: string | null): void {
     if (link === null) this.#image.removeAttribute('src');
     else this.#image.src = link;
   }
 
-  /** While one picture is decoded, only the last of the others is kept. */
+  /** While a picture is being decoded, only the newest of the following ones is kept. */
   draw(jpeg: ArrayBuffer): void {
     this.#next = jpeg;
     if (!this.#isDrawing) void this.#drawNext();
   }
 
-  /** The last picture stays, without the note that one is missing. */
+  /** Keeps the last picture and hides the note. */
   end(): void {
     this.#shown.classList.add('over');
     this.#note.hidden = true;
@@ -137,7 +137,7 @@ export class Stage {
         bitmap.close();
         canvas.dataset['drawn'] = '';
       } catch {
-        // It came broken: the next one counts.
+        // The picture was corrupt: wait for the next one.
       }
     }
     this.#isDrawing = false;

@@ -1,22 +1,21 @@
 /**
- * The requests of a page about its call. A ticket opens the call once and gives the page its key, which the page keeps in a
- * variable alone. An operator's page takes tickets by itself, each with its line in the audit log; a viewer has one, in the link.
+ * The requests of a call page. A ticket opens the call once and returns the page's key, which is kept in a variable only. An
+ * operator's page requests tickets itself, each recorded in the audit log; a viewer has the one in the link.
  */
 import type { OpenedCallJson } from '../../gateways/console/call-page.ts';
 import { type Client, RequestError, send } from '../client.ts';
 
 export type Entrance =
   | { readonly kind: 'operator'; readonly client: Client; readonly session: string }
-  /** Null: the link was used before. */
+  /** Null: the link was already used. */
   | { readonly kind: 'viewer'; readonly ticket: string | null };
 
-/** Nothing more is to be had of the call; the message says why. */
+/** The call is no longer available; the message says why. */
 export class CallOver extends Error {}
 
-const linkUsed = 'This link has been used, or is older than a minute.';
+const linkUsed = 'This link was already used, or is older than a minute: ask for a new one.';
 const callEnded = 'The call has ended.';
-const keyExpired =
-  'The server no longer knows this page: half an hour has passed, or the server was restarted.';
+const keyExpired = 'This page has expired: half an hour has passed, or the server was restarted.';
 
 export class WatchedCall {
   readonly #entrance: Entrance;
@@ -48,7 +47,7 @@ export class WatchedCall {
     } catch (error) {
       this.#key = null;
       if (!(error instanceof RequestError) || error.status === 0) throw error;
-      // Not repeated by itself: each ticket of an operator is in the audit log.
+      // Not retried: each ticket of an operator is recorded in the audit log.
       if (error.status === 404) throw new CallOver(callEnded);
       throw new CallOver(error.status === 401 ? linkUsed : error.message);
     }

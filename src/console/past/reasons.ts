@@ -1,17 +1,17 @@
-/** Why a session, a wakeup or a call ended, in words for an operator at night. Source: docs/events.md, Reasons. */
+/** Describes events, and why sessions, wakeups and calls ended, for operators. Source: docs/events.md, Reasons. */
 
 const sessionReasons: Readonly<Record<string, string>> = {
   peer_closed: 'the device closed the connection',
-  bye: 'the device said goodbye',
-  reset: 'the connection was reset, by the device or by something on its way',
-  heartbeat_timeout: 'no heartbeat came in time: its power, its Wi-Fi or a network on the way is gone',
-  replaced: 'a newer connection of the same device took its place',
-  kicked: 'an operator, or a change of the registry, ended it',
-  flood: 'it sent more than a device may',
-  malformed: 'it sent what the protocol does not have',
-  drain: 'the server was being stopped or restarted',
+  bye: 'the device logged out',
+  reset: 'the device or the network reset the connection',
+  heartbeat_timeout: 'no heartbeat arrived in time: the device lost its power, its Wi-Fi or its network',
+  replaced: 'a newer connection of the same device replaced it',
+  kicked: 'an operator or a change of the registry ended it',
+  flood: 'the device exceeded a rate limit',
+  malformed: 'the device violated the protocol',
+  drain: 'the server stopped or restarted',
   node_lost: 'the process or node that held it died',
-  write_stuck: 'it took no bytes any more: the connection was dead',
+  write_stuck: 'a write to the device timed out: the connection was dead',
 };
 
 const callReasons: Readonly<Record<string, string>> = {
@@ -20,13 +20,13 @@ const callReasons: Readonly<Record<string, string>> = {
   rejected: 'it was rejected',
   busy: 'the device was busy',
   cancelled: 'it was cancelled',
-  timeout: 'nobody connected or answered in time',
+  timeout: 'the call was not connected or answered in time',
   error: 'an error ended it',
-  lost: 'its lease ran out: nobody was heard of any more',
-  replaced: 'another call of the device took its place',
+  lost: 'its lease expired: neither side was connected any more',
+  replaced: 'a newer call of the device replaced it',
 };
 
-/** One that a later release has stands for itself. */
+/** An unknown reason, from a later release, is shown as it is. */
 export function sessionReason(reason: string): string {
   return sessionReasons[reason] ?? reason;
 }
@@ -38,7 +38,7 @@ export function callReason(reason: string): string {
 const registryTerms: Readonly<Record<string, string>> = {
   secret: 'its secret',
   expires_at: 'its expiry',
-  disabled: 'whether it is disabled',
+  disabled: 'its disabled state',
   labels: 'its labels',
 };
 
@@ -47,7 +47,7 @@ interface EventText {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What happened, as a sentence without its subject, the device. */
+/** The event as a sentence about the device, without the subject. */
 export function describeEvent({ type, data }: EventText): string {
   const reason = typeof data['reason'] === 'string' ? data['reason'] : '';
   const of = typeof data['request_id'] === 'string' ? ` (${data['request_id']})` : '';
@@ -73,7 +73,7 @@ export function describeEvent({ type, data }: EventText): string {
     case 'device.wakeup.expired':
       return `did not come online within a minute of the wakeup${of}`;
     case 'device.wakeup.failed':
-      return `lost its module before it woke${of}: ${sessionReason(reason)}`;
+      return `its module was disconnected before it woke${of}: ${sessionReason(reason)}`;
     case 'call.started':
       return 'a call began';
     case 'call.state':
@@ -98,5 +98,5 @@ function byWhom({ by }: EventText['data']): string {
 function termsOf(changed: unknown): string {
   return Array.isArray(changed)
     ? changed.map((term) => registryTerms[String(term)] ?? String(term)).join(', ')
-    : 'nothing that is told';
+    : 'no recorded fields';
 }

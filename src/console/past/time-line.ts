@@ -1,13 +1,12 @@
-/** Draws the past of a device: one row for each kind of thing, time to the right. Its words are in the tables below it. */
+/** Draws the past of a device: one row per kind of period, time to the right. The tables below show the same as text. */
 import { freshId, svg, type Attributes } from '../dom.ts';
 import { formatMoment, formatSpan, plural } from '../text.ts';
 import type { Past, PastWakeup, Period } from './time-machine.ts';
 
 export interface TimeLineTerms {
-  /** Wall milliseconds of its two ends. */
+  /** Wall milliseconds of both ends. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Pixels. */
   readonly width: number;
 }
 
@@ -72,7 +71,6 @@ class Scale {
     this.width = width;
   }
 
-  /** Within the drawing. */
   x(ms: number): number {
     const share = (ms - this.fromMs) / (this.toMs - this.fromMs);
     return labelPx + Math.min(1, Math.max(0, share)) * (this.width - labelPx - 1);
@@ -105,7 +103,7 @@ function bar(kind: string, place: Attributes, text: string): SVGElement {
   return svg('rect', { class: `bar ${kind}`, y: 0, height: barPx, rx: 2, ...place }, svg('title', {}, text));
 }
 
-/** A stroke where it was sent, and a bar for as long as the device took. */
+/** A stroke at the wakeup, and a bar for the wake time. */
 function wakeupMarks(
   { acceptedMs, settledMs, outcome, wokeAfterMs, requestId }: PastWakeup,
   scale: Scale,
@@ -119,14 +117,14 @@ function wakeupMarks(
   return [bar(kind, { x, width: Math.max(4, scale.x(endMs) - x) }, text)];
 }
 
-/** Before the first event nothing is known. */
+/** Marks the time before the first event as unknown. */
 function unknownPart({ knownFromMs }: Past, scale: Scale, height: number): SVGElement | null {
   const end = scale.x(knownFromMs ?? scale.toMs);
   if (end <= labelPx) return null;
   return svg(
     'rect',
     { class: 'unknown', x: labelPx, y: 0, width: end - labelPx, height },
-    svg('title', {}, 'not known: no event of it that was read is as old'),
+    svg('title', {}, 'unknown: before the earliest event loaded'),
   );
 }
 

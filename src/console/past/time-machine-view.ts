@@ -1,4 +1,4 @@
-/** The past of a device as people look at it: a time line, the times when it could not be reached and why, and its events. */
+/** The past of a device: a time line, the periods offline with their reasons, and the events. */
 import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
 import { code, el, redraw, setText } from '../dom.ts';
 import { dataTable } from '../lists.ts';
@@ -8,10 +8,10 @@ import { formatMoment, formatSpan, plural, zoneName } from '../text.ts';
 import { drawTimeLine } from './time-line.ts';
 import { pastOf, type Past } from './time-machine.ts';
 
-/** Events asked for at once, and those beyond which no earlier ones are: an operator looks at days, not at years. */
 const pageEvents = 500;
+/** Maximum number of events loaded: operators look at days, not at years. */
 const eventsKeptMax = 20_000;
-/** Events whose rows are drawn at first. */
+/** Number of rows drawn at first. */
 const rowsMax = 100;
 
 const spans = [
@@ -19,7 +19,7 @@ const spans = [
   ['1 hour', 3_600_000],
   ['24 hours', 86_400_000],
   ['7 days', 7 * 86_400_000],
-  ['all that is known', null],
+  ['all loaded', null],
 ] as const;
 const dayAt = spans.findIndex(([, ms]) => ms === 86_400_000);
 
@@ -40,9 +40,9 @@ export class TimeMachine {
     (at) => this.#choose(spans[at]?.[1] ?? null),
   );
   readonly #observer: ResizeObserver;
-  /** The place from which the newer ones are read; null: nothing was read yet. */
+  /** Place after which newer events are read; null: nothing was read yet. */
   #next: number | null = null;
-  /** The place before which the older ones are looked for; null: there are none. */
+  /** Place before which earlier events are read; null: there are none. */
   #before: number | null = null;
   #spanMs: number | null = spans[0][1];
   #isChosen = false;
@@ -51,7 +51,7 @@ export class TimeMachine {
   constructor(page: Page, deviceId: string) {
     this.#page = page;
     this.#deviceId = deviceId;
-    this.#earlier = button('Look further back', () => void this.#lookBack());
+    this.#earlier = button('Load earlier events', () => void this.#loadEarlier());
     this.element = el(
       'div',
       {},
@@ -63,15 +63,15 @@ export class TimeMachine {
         el('p', { class: 'buttons' }, this.#earlier),
         this.#reach,
       ),
-      section('Times without a connection', {}, this.#offline),
+      section('Offline periods', {}, this.#offline),
       section('Events, the latest first', {}, this.#list),
     );
     this.#observer = new ResizeObserver(() => this.#drawLine());
     this.#observer.observe(this.#line);
   }
 
-  /** Reads what is new. Rejects with a RequestError. */
-  async look(): Promise<void> {
+  /** Reads new events. Rejects with a RequestError. */
+  async refresh(): Promise<void> {
     const query = { device_id: this.#deviceId, limit: pageEvents };
     const first = this.#next === null;
     const answer = await this.#page.client.read<EventsAnswer>(
@@ -80,7 +80,7 @@ export class TimeMachine {
     );
     if (first) this.#before = answer.before;
     this.#next = answer.next;
-    this.#take(answer.events);
+    this.#add(answer.events);
     if (first || answer.events.length > 0) this.#show();
     else this.#drawLine();
   }
@@ -89,27 +89,27 @@ export class TimeMachine {
     this.#observer.disconnect();
   }
 
-  async #lookBack(): Promise<void> {
+  async #loadEarlier(): Promise<void> {
     if (this.#before === null) return;
     this.#earlier.disabled = true;
     try {
       const query = { device_id: this.#deviceId, last: pageEvents, before: this.#before };
       const { events, before } = await this.#page.client.read<EventsAnswer>('/v1/events', query);
       this.#before = before;
-      this.#take(events);
-      this.#page.say(
+      this.#add(events);
+      this.#page.announce(
         events.length === 0
-          ? 'No event of it in this part of the log.'
+          ? 'This part of the log has no event of the device.'
           : `${plural(events.length, 'earlier event')}.`,
       );
     } catch (error) {
-      this.#page.say(sentenceOf(error), 'bad');
+      this.#page.announce(sentenceOf(error), 'bad');
     }
     this.#earlier.disabled = false;
     this.#show();
   }
 
-  #take(events: readonly WireEvent[]): void {
+  #add(events: readonly WireEvent[]): void {
     for (const event of events) this.#events.set(event.seq, event);
   }
 
@@ -119,7 +119,7 @@ export class TimeMachine {
     this.#drawLine();
   }
 
-  /** Until somebody chooses: the shortest span with all that is known, a day at most. */
+  /** Until the user chooses a span, selects the shortest that covers all known events, at most a day. */
   #fitSpan({ knownFromMs }: Past): void {
     if (this.#isChosen) return;
     const known = Date.now() - (knownFromMs ?? Date.now());
@@ -136,11 +136,10 @@ export class TimeMachine {
     const past = pastOf([...this.#events.values()]);
     this.#fitSpan(past);
     this.#earlier.hidden = this.#before === null || this.#events.size >= eventsKeptMax;
-    const since =
-      past.knownFromMs === null ? '' : ` The earliest shown is of ${formatMoment(past.knownFromMs)}.`;
+    const since = past.knownFromMs === null ? '' : ` The earliest is from ${formatMoment(past.knownFromMs)}.`;
     setText(
       this.#reach,
-      `${plural(this.#events.size, 'event')} of it read, times are of ${zoneName()}.${since}${this.#before === null ? ' There are no earlier ones in the log.' : ''}`,
+      `${plural(this.#events.size, 'event')} loaded; times are in ${zoneName()}.${since}${this.#before === null ? ' The log has no earlier ones.' : ''}`,
     );
     redraw(this.#offline, offlineOf(past));
     redraw(this.#list, ...this.#eventRows());
@@ -174,13 +173,13 @@ export class TimeMachine {
 
 function offlineOf({ offline }: Past): HTMLElement {
   const shown = offline.toReversed().slice(0, rowsMax);
-  return dataTable('Times without a connection', 'None, as far as the events above tell.', shown, [
+  return dataTable('Offline periods', 'None in the loaded events.', shown, [
     { name: 'From', cell: ({ fromMs }) => moment(fromMs) },
     {
       name: 'Duration',
       cell: ({ fromMs, toMs }) =>
-        formatSpan((toMs ?? Date.now()) - fromMs) + (toMs === null ? ', and still' : ''),
+        formatSpan((toMs ?? Date.now()) - fromMs) + (toMs === null ? ', not ended' : ''),
     },
-    { name: 'Reason', cell: ({ ending }) => (ending === '' ? 'not known' : ending) },
+    { name: 'Reason', cell: ({ ending }) => (ending === '' ? 'unknown' : ending) },
   ]);
 }

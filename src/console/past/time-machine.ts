@@ -1,7 +1,7 @@
 /**
- * A device's past from its events: when its module slept, when its controller was online, its wakeups and its calls, and when
- * it could not be reached, with the reason. Sessions are told apart by their ids, so that the end of an older one ends nothing
- * of its successor. Periods that the events at hand do not begin with are unknown, not offline.
+ * Reconstructs a device's past from its events: when it slept, was online, was woken or in a call, and when and why it was
+ * offline. Session ids identify sessions, so that a late end of an older one does not end its successor. Periods whose beginning
+ * is not among the events are unknown, not offline.
  */
 import { callReason, sessionReason } from './reasons.ts';
 
@@ -15,30 +15,30 @@ export interface PastEvent {
 /** Wall milliseconds. */
 export interface Period {
   readonly fromMs: number;
-  /** Null: it lasts. */
+  /** Null: it has not ended. */
   readonly toMs: number | null;
-  /** How it ended, in words; empty while it lasts. */
+  /** The reason of the end, in words; empty if it has not ended. */
   readonly ending: string;
 }
 
 export interface PastWakeup {
   readonly requestId: string;
   readonly acceptedMs: number;
-  /** Null: it is waited for. */
+  /** Null: the wakeup waits for its outcome. */
   readonly settledMs: number | null;
   readonly outcome: 'woke' | 'did not wake' | 'module lost' | 'waiting';
-  /** Null: it did not wake. */
+  /** Null: the device did not wake. */
   readonly wokeAfterMs: number | null;
 }
 
 export interface Past {
-  /** The first of the events; null: there are none. */
+  /** Time of the first event; null: no events. */
   readonly knownFromMs: number | null;
   readonly asleep: readonly Period[];
   readonly online: readonly Period[];
   readonly calls: readonly Period[];
   readonly wakeups: readonly PastWakeup[];
-  /** Neither asleep nor online; `ending`: why it came to that. */
+  /** Neither asleep nor online; `ending`: the reason. */
   readonly offline: readonly Period[];
 }
 
@@ -59,7 +59,7 @@ export function pastOf(events: readonly PastEvent[]): Past {
     else if (event.type === 'device.signal.offline') online.end(session, atMs, sessionReason(reason));
     else if (event.type === 'call.started') calls.begin(session, atMs);
     else if (event.type === 'call.ended') calls.end(session, atMs, callReason(reason));
-    else if (event.type.startsWith('device.wakeup.')) noteWakeup(wakeups, event, atMs);
+    else if (event.type.startsWith('device.wakeup.')) recordWakeup(wakeups, event, atMs);
   }
   const first = ordered[0];
   return {
@@ -90,7 +90,7 @@ class Track {
     this.#open = { session, fromMs: atMs };
   }
 
-  /** Of one whose beginning is not among the events nothing is known. */
+  /** Ignores a session whose beginning is not among the events. */
   end(session: string, atMs: number, ending: string): void {
     if (this.#open?.session !== session) return;
     this.#done.push({ fromMs: this.#open.fromMs, toMs: atMs, ending });
@@ -103,13 +103,13 @@ class Track {
   }
 }
 
-function noteWakeup(wakeups: Map<string, PastWakeup>, event: PastEvent, atMs: number): void {
+function recordWakeup(wakeups: Map<string, PastWakeup>, event: PastEvent, atMs: number): void {
   const requestId = textOf(event, 'request_id');
   const before = wakeups.get(requestId);
   const wokeAfterMs = event.type === 'device.wakeup.completed' ? Number(event.data['woke_after_ms']) : null;
   const outcome = outcomes[event.type] ?? 'waiting';
   const acceptedMs = before?.acceptedMs ?? atMs - (wokeAfterMs ?? 0);
-  // An outcome may be told before the acceptance it belongs to.
+  // The outcome may arrive before the acceptance.
   if (outcome === 'waiting' && before !== undefined) return;
   const settledMs = outcome === 'waiting' ? null : atMs;
   wakeups.set(requestId, { requestId, acceptedMs, settledMs, outcome, wokeAfterMs });
@@ -121,7 +121,7 @@ const outcomes: Readonly<Record<string, PastWakeup['outcome']>> = {
   'device.wakeup.failed': 'module lost',
 };
 
-/** Between the sessions of a device, and behind the last one. */
+/** The gaps between the sessions of a device, and after the last one. */
 function gapsOf(periods: readonly Period[]): Period[] {
   const ordered = [...periods].sort((one, other) => one.fromMs - other.fromMs);
   const gaps: Period[] = [];

@@ -1,4 +1,4 @@
-/** The figures of the page: notes of the server as they come, kept for an hour, and what plots are made of: rates and quantiles. */
+/** The server's recorded figures, kept for an hour, and the series computed from them: rates and quantiles. */
 import type { FiguresJson } from '../../telemetry/figure-history.ts';
 
 const keptMax = 720;
@@ -11,7 +11,7 @@ export class Figures {
   readonly #series = new Map<string, (number | null)[]>();
 
   add({ at_ms: atMs, series, next }: FiguresJson): void {
-    // Fewer than there were: the server was started again.
+    // Smaller numbers mean that the server was restarted.
     if (next < this.next) this.#forget();
     const before = this.atMs.length;
     this.next = next;
@@ -25,36 +25,36 @@ export class Figures {
     this.#cut();
   }
 
-  /** Null throughout where there is no such series. */
+  /** All null if there is no such series. */
   of(name: string): Values {
     return this.#series.get(name) ?? this.atMs.map(() => null);
   }
 
-  /** The labels of the series of this name, such as outcomes. */
+  /** The labels of a series, such as outcomes. */
   labels(name: string): string[] {
     const begin = `${name}.`;
     const found = [...this.#series.keys()].filter((key) => key.startsWith(begin));
     return found.map((key) => key.slice(begin.length)).sort();
   }
 
-  /** The sum of the series with these labels. */
+  /** The sum over these labels. */
   sum(name: string, labels: readonly string[]): Values {
     const found = labels.map((label) => this.of(`${name}.${label}`));
     return this.atMs.map((_, at) => sumOf(found.map((values) => values[at] ?? null)));
   }
 
-  /** A counter's rise per second between two notes. */
+  /** A counter's increase per second between two records. */
   rate(values: Values): Values {
     return values.map((value, at) => {
       const before = values[at - 1] ?? null;
       const seconds = ((this.atMs[at] ?? 0) - (this.atMs[at - 1] ?? 0)) / 1000;
-      // A counter falls when the server was started again.
+      // A counter falls when the server restarts.
       if (value === null || before === null || seconds <= 0 || value < before) return null;
       return (value - before) / seconds;
     });
   }
 
-  /** Seconds within which so many of the wakeups of the minute before each note had woken their device; null: there was none. */
+  /** A quantile of the wake times in the minute before each record, seconds; null: no wakeups. */
   wokeAfter(quantile: number): Values {
     const bounds = this.labels('woke_within').map((label) => ({
       bound: label === '+Inf' ? Infinity : Number(label),
@@ -92,13 +92,13 @@ function sumOf(values: Values): number | null {
 }
 
 interface Bucket {
-  /** Upper. */
+  /** Upper bound. */
   readonly bound: number;
-  /** Of what is within the bound. */
+  /** Cumulative count. */
   readonly count: number;
 }
 
-/** Linear within its bucket, as Prometheus has it; beyond the last bound it is the last bound. Null: nothing was counted. */
+/** Interpolates linearly within a bucket, as Prometheus does; above the last bound returns that bound. Null: no counts. */
 function quantileOf(buckets: readonly Bucket[], quantile: number): number | null {
   const total = buckets.at(-1)?.count ?? 0;
   if (total <= 0) return null;

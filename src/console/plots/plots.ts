@@ -1,4 +1,4 @@
-/** Plots of figures: a canvas by uPlot, with a legend that has the values as text, for those who cannot see it as well. */
+/** Plots on a canvas by uPlot, each with a legend that has the values as text, also for screen readers. */
 import uPlot from 'uplot';
 import { el, freshId, setText } from '../dom.ts';
 import type { Values } from './figures.ts';
@@ -11,12 +11,14 @@ export interface Line {
 
 export interface PlotTerms {
   readonly title: string;
-  /** Behind each value; empty: it is a count. */
+  /** Unit of the values in the legend; empty for a count. */
   readonly unit: string;
+  /** Label of the vertical axis: its unit, in words. */
+  readonly axis: string;
 }
 
 const heightPx = 150;
-/** A colour of the style sheet as a canvas takes it: one for light and dark is resolved where it is used alone. */
+/** Resolves a style sheet colour to one that a canvas accepts, for the current colour scheme. */
 function colorOf(name: string): string {
   const probe = el('span', { hidden: true });
   probe.style.color = `var(${name})`;
@@ -54,7 +56,7 @@ export class Plot {
     this.#observer.observe(this.#stage);
   }
 
-  /** `spanMs`: how much of the past is shown. */
+  /** `spanMs`: length of the time axis. */
   show(atMs: readonly number[], lines: readonly Line[], spanMs: number): void {
     this.#spanMs = spanMs;
     this.#atMs = atMs;
@@ -67,7 +69,7 @@ export class Plot {
     this.#describe();
   }
 
-  /** Anew, in the colours that hold now. */
+  /** Redraws after a change of the colour scheme. */
   redraw(): void {
     this.#labels = '\0';
     this.show(this.#atMs, this.#lines, this.#spanMs);
@@ -110,8 +112,12 @@ export class Plot {
         },
         {
           ...axis,
-          size: 58,
-          values: (_, splits) => splits.map((at) => `${formatNumber(at)} ${this.#terms.unit}`.trim()),
+          size: 42,
+          label: this.#terms.axis,
+          labelSize: 16,
+          labelGap: 0,
+          labelFont: axis.font,
+          values: (_, splits) => splits.map(formatNumber),
         },
       ],
       series: [
@@ -134,7 +140,7 @@ export class Plot {
       this.#chart.setSize({ width, height: heightPx });
   }
 
-  /** The values under the cursor, or else the newest. */
+  /** Shows the values under the cursor, or else the latest. */
   #describe(): void {
     const pointed = this.#chart?.cursor.idx ?? null;
     const at = pointed ?? this.#atMs.length - 1;
@@ -151,8 +157,8 @@ export class Plot {
     }
     setText(this.#moment, pointed === null ? '' : formatClock(this.#atMs[at] ?? 0));
     if (pointed !== null) return;
-    const said = this.#lines.map(({ label }, line) => `${label} ${this.#textOf(values[line] ?? null)}`);
-    this.#stage.setAttribute('aria-label', `${this.#terms.title}, now: ${said.join(', ')}`);
+    const texts = this.#lines.map(({ label }, line) => `${label}: ${this.#textOf(values[line] ?? null)}`);
+    this.#stage.setAttribute('aria-label', `${this.#terms.title}, now: ${texts.join(', ')}`);
   }
 
   #layLegend(): void {
@@ -167,6 +173,6 @@ export class Plot {
 
   #textOf(value: number | null): string {
     if (value === null) return '–';
-    return `${formatNumber(value)}${this.#terms.unit === '' ? '' : ` ${this.#terms.unit}`}`;
+    return `${formatNumber(value)} ${this.#terms.unit}`.trimEnd();
   }
 }

@@ -1,4 +1,4 @@
-/** The alarms of this server: those that are true now, and those that were lately; each with its cure. */
+/** The alarms of this server: active and recently resolved ones, each with its remedy. */
 import type { AlarmJson, AlarmsAnswer } from '../../server/health/alarm-watch.ts';
 import { code, el } from '../dom.ts';
 import { dataTable, polledView } from '../lists.ts';
@@ -12,14 +12,14 @@ export function openAlarms(page: Page): View {
     everyMs,
     () => page.client.read<AlarmsAnswer>('/v1/alarms'),
     ({ alarms, resolved }) => [
-      alarmTable('Alarms', 'No alarm: all is well.', alarms),
+      alarmTable('Alarms', 'No alarm is active.', alarms),
       ...(resolved.length === 0
         ? []
-        : [section('Resolved lately', {}, alarmTable('Resolved lately', 'None.', resolved))]),
+        : [section('Recently resolved', {}, alarmTable('Recently resolved', 'None.', resolved))]),
       el(
         'p',
         { class: 'faint' },
-        'Judged every 15 s by this server alone: readyz is its readiness, doctor a check of its machine, the others are the alerts of Prometheus. A pending one has to stay true for a while before it fires.',
+        'Evaluated every 15 s, for this server only. readyz is its readiness, doctor a check of its machine; the others are the alerts for Prometheus. A pending alarm fires if its condition persists.',
       ),
     ],
   );
@@ -58,7 +58,7 @@ function kindOf(
   return severity === 'critical' ? 'bad' : 'warn';
 }
 
-/** Shows the words between backticks as code. */
+/** Shows words in backticks as code. */
 function words(text: string): HTMLElement {
   return el('span', {}, ...text.split('`').map((part, at) => (at % 2 === 1 ? code(part) : part)));
 }

@@ -1,4 +1,4 @@
-/** The audit log: who changed what, when and how it ended, the latest first. */
+/** The audit log, the latest change first. */
 import type { AuditAnswer } from '../../gateways/admin/audit-routes.ts';
 import type { AuditLine } from '../../model/audit.ts';
 import { code, el } from '../dom.ts';
@@ -29,7 +29,7 @@ const resultKinds: Readonly<Record<string, BadgeKind>> = {
 
 function linesOf(lines: readonly AuditLine[]): HTMLElement[] {
   return [
-    dataTable('Changes', 'No line.', lines, [
+    dataTable('Changes', 'No entry.', lines, [
       { name: 'Time', cell: ({ at }) => moment(Date.parse(at)) },
       { name: 'Operator', cell: ({ user, operator }) => el('bdi', {}, user ?? operator) },
       { name: 'Action', cell: ({ action }) => code(action) },
@@ -37,7 +37,7 @@ function linesOf(lines: readonly AuditLine[]): HTMLElement[] {
       { name: 'Result', cell: resultOf },
       { name: 'Address', cell: ({ from }) => from, isWide: true },
     ]),
-    el('p', { class: 'faint' }, `The latest ${shownMax} at most; reveille audit has all that is kept.`),
+    el('p', { class: 'faint' }, `At most the latest ${shownMax}; reveille audit prints all.`),
   ];
 }
 

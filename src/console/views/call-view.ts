@@ -1,4 +1,4 @@
-/** One call: the phone's picture beside the device's screen, with sound, and its figures; for an operator, or a viewer with a link. */
+/** One call: the phone's picture next to the device's screen, sound, and figures; for an operator, or a viewer with a link. */
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import type { WatchedCallJson } from '../../gateways/console/call-page.ts';
 import { CallFigures } from '../call/call-figures.ts';
@@ -11,7 +11,7 @@ import { endOf } from './calls-view.ts';
 
 const everyMs = 1000;
 
-/** Without a session in the query: for a viewer, whose link has a ticket. */
+/** Without a session in the query, the page is a viewer's, whose link has a ticket. */
 export function openCall(page: Page, query: URLSearchParams): View {
   const session = query.get('session');
   const isViewer = session === null;
@@ -62,7 +62,7 @@ export function openCall(page: Page, query: URLSearchParams): View {
     badges.replaceChildren(stateBadge('state', 'ended', false));
     actions.hidden = true;
   };
-  const look = async (): Promise<void> => {
+  const refresh = async (): Promise<void> => {
     try {
       const answer = await call.ask<WatchedCallJson>('GET', '/watch/view');
       if (isOver) return;
@@ -80,8 +80,8 @@ export function openCall(page: Page, query: URLSearchParams): View {
       end(error.message);
     }
   };
-  const stop = poll(everyMs, look, trouble.show);
-  const content = el('div', {}, trouble.element, news, live, noteOf(isViewer));
+  const stop = poll(everyMs, refresh, trouble.show);
+  const content = el('div', {}, trouble.element, news, live, auditNotice(isViewer));
   return {
     title: 'Call',
     content,
@@ -106,12 +106,12 @@ function namesOf(
   return [...device, 'session ', code(session), ', room ', el('bdi', {}, code(room))];
 }
 
-function noteOf(isViewer: boolean): HTMLElement {
+function auditNotice(isViewer: boolean): HTMLElement {
   const [before, behind] = isViewer
-    ? ['A link opens this page once: after a reload, it takes another link. An operator gets one by ', '.']
+    ? ['A link opens this page once: after a reload, you need a new one. An operator makes one with ', '.']
     : [
-        'Each opening of this page is in the audit log. For somebody without an account, ',
-        ' prints a link that opens once.',
+        'Each opening of this page is recorded in the audit log. For a viewer without an account, ',
+        ' prints a one-time link.',
       ];
   return el('p', { class: 'faint' }, before, el('code', {}, 'reveille calls watch SESSION'), behind);
 }

@@ -1,4 +1,4 @@
-/** Live calls: their state and legs, a link to the page of each, and ending it. */
+/** Live calls: their state and legs, with actions to watch and to end each. */
 import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { actionButton } from '../actions.ts';
 import { el } from '../dom.ts';
@@ -28,7 +28,7 @@ export function openCalls(page: Page): View {
   return polledView('Calls', everyMs, read, ([{ calls, more }, capacity]) => [
     el('p', {}, describeCapacity(capacity)),
     callsTable(page, calls),
-    ...(more ? [el('p', { class: 'faint' }, `These are ${shownMax}; there are more.`)] : []),
+    ...(more ? [el('p', { class: 'faint' }, `Only the first ${shownMax} are shown.`)] : []),
   ]);
 }
 
@@ -55,7 +55,7 @@ function stateOf(call: CallJson): HTMLElement {
 function waits({ waits_for: waitsFor }: CallJson): string {
   return waitsFor === null
     ? ''
-    : ` waits for ${waitsFor === 'bridge' ? 'a bridge' : waitsFor === 'load' ? 'load to fall' : 'a decoder'}`;
+    : ` waits for ${waitsFor === 'bridge' ? 'a bridge' : waitsFor === 'load' ? 'a lower load' : 'a decoder'}`;
 }
 
 function legsOf({ legs }: CallJson): string {
@@ -63,7 +63,7 @@ function legsOf({ legs }: CallJson): string {
   return there.length === 0 ? 'none yet' : there.join(', ');
 }
 
-/** None for a viewer: only an operator may watch a call or end it. */
+/** Empty for a viewer: only an operator may watch or end a call. */
 function callActions(page: Page, call: CallJson): HTMLElement[] {
   const end = endOf(page, call);
   if (end === null) return [];
@@ -72,12 +72,12 @@ function callActions(page: Page, call: CallJson): HTMLElement[] {
   return [watch, end];
 }
 
-/** The button that ends the call; null for a viewer. */
+/** Null for a viewer. */
 export function endOf(page: Page, { session, device_id: deviceId }: CallJson): HTMLElement | null {
   return actionButton(page, {
     verb: 'End',
     object: `the call of ${deviceId}`,
-    meaning: 'The call ends now for the device and the phone, as cancelled.',
+    meaning: 'The call ends now for the device and the phone, with the reason cancelled.',
     isDanger: true,
     run: async () => {
       await page.client.change('/v1/calls/end', { session });

@@ -1,4 +1,4 @@
-/** The nodes of the cluster, or the processes and fronts of a server that is none; each with its state and its load. */
+/** The nodes of the cluster, or the processes and fronts of a single server, with state and load. */
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
 import type { FrontJson, SiteJson, SiteProcessJson } from '../../server/site/site-route.ts';
 import { RequestError } from '../client.ts';
@@ -19,7 +19,7 @@ export function openCluster(page: Page): View {
   ]);
 }
 
-/** Null: a node does not have it. */
+/** Null for a node of a cluster. */
 export async function readSite({ client }: Page): Promise<SiteJson | null> {
   try {
     return await client.read<SiteJson>('/v1/site');
@@ -39,11 +39,11 @@ function processesTable(processes: readonly SiteProcessJson[]): HTMLElement {
     { name: 'Process', cell: ({ name }) => el('bdi', {}, name) },
     { name: 'State', cell: stateOf },
     { name: 'Pid', cell: ({ pid }) => pid ?? '', isNumber: true, isWide: true },
-    { name: 'Sleeping sessions', cell: (one) => countOf(one.sleep_sessions), isNumber: true },
+    { name: 'Sleep sessions', cell: (one) => countOf(one.sleep_sessions), isNumber: true },
     { name: 'Restarts', cell: ({ restarts }) => countOf(restarts), isNumber: true },
     { name: 'Version', cell: ({ release }) => release ?? '', isWide: true },
     {
-      name: 'Up for',
+      name: 'Uptime',
       cell: ({ since }) => (since === null ? '' : formatSpan(Date.now() - Date.parse(since))),
       isWide: true,
     },
@@ -79,9 +79,7 @@ function countOf(count: number | null): string {
 function staleNotice({ stale, age_ms: ageMs }: ClusterJson): HTMLElement[] {
   if (!stale) return [];
   const asOf =
-    ageMs === null
-      ? 'Nothing is known of other members'
-      : `Other members are shown as of ${formatSpan(ageMs)} ago`;
+    ageMs === null ? 'Other members are unknown' : `The state of other members is ${formatSpan(ageMs)} old`;
   return [troubleLine(`${asOf}: NATS does not answer this node.`)];
 }
 
@@ -89,9 +87,9 @@ function membersTable(members: readonly MemberJson[]): HTMLElement {
   return dataTable('Members', 'None.', members, [
     { name: 'Member', cell: ({ node }) => el('bdi', {}, node) },
     { name: 'State', cell: stateOf },
-    { name: 'Last sign of life', cell: (member) => `${formatSpan(member.lease_age_ms)} ago`, isWide: true },
-    { name: 'Sleeping sessions', cell: (member) => formatCount(member.sleep_sessions), isNumber: true },
-    { name: 'Online sessions', cell: (member) => formatCount(member.signal_sessions), isNumber: true },
+    { name: 'Last seen', cell: (member) => `${formatSpan(member.lease_age_ms)} ago`, isWide: true },
+    { name: 'Sleep sessions', cell: (member) => formatCount(member.sleep_sessions), isNumber: true },
+    { name: 'Signal sessions', cell: (member) => formatCount(member.signal_sessions), isNumber: true },
     { name: 'Uptime', cell: (member) => formatSpan(Date.now() - member.started_at_ms), isWide: true },
     {
       name: 'Outbox, events',

@@ -1,4 +1,4 @@
-/** The actions on one device: waking it, sending it a message, changing its entry, ending its sessions, removing it. */
+/** Actions on a device: wake, send a message, change, end its sessions, disable, remove. */
 import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
 import type { AcknowledgedJson } from '../../gateways/admin/message-route.ts';
 import { actionButtons, type Action, type Disclosure, type Field, type Values } from '../actions.ts';
@@ -9,7 +9,7 @@ import { wake } from './device-wake.ts';
 
 type DeviceEntry = DeviceStatus['device'];
 
-/** Hidden for a viewer. `changed`: called behind each; `isOpen`: false once the view is left. */
+/** Empty for a viewer. `changed`: called after each action; `isOpen`: false after the view was left. */
 export function deviceActions(
   page: Page,
   device: DeviceEntry,
@@ -22,12 +22,12 @@ export function deviceActions(
       verb: 'Wake',
       object,
       meaning:
-        'The server sends the sleeping module its 8 bytes, as for a wakeup of the application, within its limits and with its events.',
+        'The server sends the sleeping module a wakeup packet on behalf of the application, with its limits and events.',
       fields: [
         {
           name: 'custom_data',
           label: 'Custom data',
-          hint: '0x and four hexadecimal digits; empty: the fixed packet',
+          hint: '0x and four hexadecimal digits; default: the fixed packet',
           isOptional: true,
         },
       ],
@@ -37,7 +37,7 @@ export function deviceActions(
       verb: 'Send a message',
       object: `to ${object}`,
       meaning:
-        'A device that is online gets it now, as from its application; its acknowledgement is awaited for 5 s.',
+        'The server sends it to the online device on behalf of the application, and waits 5 s for the acknowledgement.',
       fields: [
         { name: 'name', label: 'Name', hint: 'a-z, 0-9 and _' },
         { name: 'payload', label: 'Payload, a JSON object', kind: 'lines', value: '{}' },
@@ -48,14 +48,14 @@ export function deviceActions(
       verb: 'Change',
       object,
       meaning:
-        'Its backends see the change in the event log. With a new secret the device has to get it, too.',
+        'Backends see the change in the event log. A new secret has to be installed in the device as well.',
       fields: changeFields(device),
       run: (values) => changeDevice(page, device, values),
     },
     {
       verb: 'Kick',
       object,
-      meaning: 'Its sessions and their sockets end now. A device that works logs in again by itself.',
+      meaning: 'Its sessions and connections end now. A working device logs in again on its own.',
       isDanger: true,
       run: () => kicked(page, object),
     },
@@ -63,7 +63,7 @@ export function deviceActions(
       verb: disabled ? 'Enable' : 'Disable',
       object,
       meaning: disabled
-        ? 'It may log in again, and does so by itself when it tries the next time.'
+        ? 'The device may log in again, and does so at its next attempt.'
         : 'Its sessions and calls end now, and it may not log in until it is enabled again. Its backends are notified.',
       isDanger: !disabled,
       run: () => setDisabled(page, object, !disabled),
@@ -83,16 +83,15 @@ export function deviceActions(
   return actionButtons(page, actions, changed);
 }
 
-/** The action that adds a device. */
 export function addDevice(page: Page): Action {
   return {
     verb: 'Add a device',
     object: 'to the registry',
-    meaning: 'It may log in with its secret at once.',
+    meaning: 'The device may log in with its secret at once.',
     fields: [
       { name: 'device_id', label: 'Id' },
       { name: 'product_id', label: 'Product' },
-      { name: 'secret', label: 'Secret', hint: 'empty: one is made and shown once', isOptional: true },
+      { name: 'secret', label: 'Secret', hint: 'default: generated, and shown once', isOptional: true },
       ...termFields({}, null),
     ],
     run: async ({ device_id: deviceId = '', product_id: productId, secret, labels, expires_at: expires }) => {
@@ -126,14 +125,14 @@ function termFields(labels: DeviceEntry['labels'], expiresAt: number | null): Fi
       label: 'Labels',
       kind: 'lines',
       value: linesOfLabels(labels),
-      hint: 'key=value, one a line',
+      hint: 'key=value, one per line',
       isOptional: true,
     },
     {
       name: 'expires_at',
       label: 'Expires',
       value: textOfSeconds(expiresAt),
-      hint: 'a date such as 2030-01-31; empty: never',
+      hint: 'a date such as 2030-01-31; default: never',
       isOptional: true,
     },
   ];
@@ -145,7 +144,7 @@ function changeFields({ product_id: value, labels, expires_at: expiresAt }: Devi
   return [
     { name: 'product_id', label: 'Product', value },
     ...termFields(labels, expiresAt),
-    { name: 'secret', label: 'Secret', kind: [keepSecret, 'make a new one'] },
+    { name: 'secret', label: 'Secret', kind: [keepSecret, 'generate a new one'] },
   ];
 }
 

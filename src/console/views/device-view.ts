@@ -1,4 +1,4 @@
-/** One device: its record, its connections, its past on a time line, and what an operator can do to it. */
+/** One device: its registry entry, connections, past on a time line, and actions. */
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device-routes.ts';
 import { callsTable } from './calls-view.ts';
@@ -29,17 +29,17 @@ export function openDevice(page: Page, query: URLSearchParams): View {
   const deviceId = query.get('id') ?? '';
   const trouble = new Trouble();
   const actions = el('div');
-  const record = el('div', {}, el('p', {}, 'Looking …'));
+  const record = el('div', {}, el('p', {}, 'Loading …'));
   const connections = el('div', {});
   const refused = el('div', {});
   const calls = el('div', {});
   const machine = new TimeMachine(page, deviceId);
   let offered = '';
-  const look = async (): Promise<void> => {
+  const refresh = async (): Promise<void> => {
     const [status, { calls: live }] = await Promise.all([
       page.client.read<DeviceStatus>('/v1/device/status', { device_id: deviceId }),
       page.client.read<{ readonly calls: readonly CallJson[] }>('/v1/calls', { device_id: deviceId }),
-      machine.look(),
+      machine.refresh(),
     ]);
     redraw(record, recordOf(status));
     redraw(connections, connectionsOf(status));
@@ -47,7 +47,7 @@ export function openDevice(page: Page, query: URLSearchParams): View {
       refused,
       ...(status.refused.length === 0 ? [] : [section('Refused logins', {}, refusedTable(status.refused))]),
     );
-    // Buttons stay under the finger: they are laid anew only if others are to be there, and live calls hold buttons, too.
+    // Buttons stay in place: they are redrawn only if the device or its calls have changed.
     const wanted = JSON.stringify([status.device, live]);
     if (wanted === offered) return;
     offered = wanted;
@@ -56,9 +56,9 @@ export function openDevice(page: Page, query: URLSearchParams): View {
   };
   const isOpen = (): boolean => actions.isConnected;
   const lookAgain = (): void => {
-    if (isOpen()) look().catch(() => undefined);
+    if (isOpen()) refresh().catch(() => undefined);
   };
-  const stop = poll(everyMs, look, trouble.show);
+  const stop = poll(everyMs, refresh, trouble.show);
   const content = el(
     'div',
     {},

@@ -1,15 +1,15 @@
-/** A wakeup of one device by an operator, and its outcome. */
+/** Wakes a device and reports the outcome. */
 import type { WokenJson } from '../../gateways/admin/wake-route.ts';
 import type { WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
 import type { Client } from '../client.ts';
 import { sentenceOf, type Page } from '../page.ts';
 import { formatSpan } from '../text.ts';
 
-const lookEveryMs = 500;
-/** A wakeup is settled within a minute. */
-const looksMax = 130;
+const pollEveryMs = 500;
+/** Enough polls for the minute within which a wakeup has its outcome. */
+const pollsMax = 130;
 
-/** Resolves when the wakeup is sent; its outcome is said later, without the dialog, and only while the view is open. */
+/** Resolves when the wakeup is sent; the outcome is announced later, if the view is still open. */
 export async function wake(
   page: Page,
   deviceId: string,
@@ -24,14 +24,14 @@ export async function wake(
   void outcomeOf(page.client, deviceId, requestId, isOpen).then(
     (outcome) => {
       if (outcome === null) return;
-      page.say(outcome, 'good');
+      page.announce(outcome, 'good');
       changed();
     },
     (error: unknown) => {
-      if (isOpen()) page.say(`Wake ${deviceId}: ${sentenceOf(error)}`, 'bad');
+      if (isOpen()) page.announce(`Wake ${deviceId}: ${sentenceOf(error)}`, 'bad');
     },
   );
-  return `${deviceId} was sent the wakeup; waiting for it to come online …`;
+  return `The wakeup was sent to ${deviceId}; waiting for it to come online …`;
 }
 
 /** Null: the view was left first. Rejects with an Error whose message is a sentence. */
@@ -41,7 +41,7 @@ async function outcomeOf(
   requestId: string,
   isOpen: () => boolean,
 ): Promise<string | null> {
-  for (let looks = 0; looks < looksMax; looks++) {
+  for (let polls = 0; polls < pollsMax; polls++) {
     const { wakeups } = await client.read<WakeupsAnswer>('/v1/wakeups', { request_id: requestId });
     if (!isOpen()) return null;
     const [wakeup] = wakeups;
@@ -50,9 +50,9 @@ async function outcomeOf(
         ? `${deviceId} was online already.`
         : `${deviceId} woke after ${formatSpan(wakeup.woke_after_ms)}.`;
     if (wakeup !== undefined && /expired|failed/.test(wakeup.status))
-      throw new Error(`it did not wake: ${wakeup.status}; its time line says more`);
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+      throw new Error(`it did not wake: ${wakeup.status}; see its time line`);
+    await new Promise((resolve) => setTimeout(resolve, pollEveryMs));
     if (!isOpen()) return null;
   }
-  throw new Error('its outcome is not known: look at its time line');
+  throw new Error('the outcome is unknown: see its time line');
 }

@@ -1,4 +1,4 @@
-/** Devices of the registry by a part of their ids, a label, their product and their state, a page at a time. */
+/** Devices by part of their id, label, product and state, one page at a time. */
 import type { DeviceListJson, ListedDeviceJson } from '../../gateways/admin/listed-device.ts';
 import type { ListedState } from '../../model/peer.ts';
 import { actionButtons } from '../actions.ts';
@@ -43,8 +43,8 @@ export function openDevices(page: Page, query: URLSearchParams): View {
   };
   const { element: results, close } = readOnce(async () => {
     const { devices, next, silent } = await page.client.read<DeviceListJson>('/v1/device/list', asked);
-    if (devices.length === 0) page.say('No device found.');
-    const missing = `No answer came from ${silent.join(', ')}: devices that are connected there may be missing.`;
+    if (devices.length === 0) page.announce('No device found.');
+    const missing = `${silent.join(', ')} did not answer: devices connected there may be missing.`;
     return [...(silent.length === 0 ? [] : [troubleLine(missing)]), ...listOf(devices, next, asked)];
   });
   const form = searchForm('devices', 'Find', [
@@ -67,7 +67,7 @@ function stateField(chosen: string | null): HTMLSelectElement {
 type Asked = Readonly<Record<string, string | null>>;
 
 function listOf(devices: readonly ListedDeviceJson[], next: string | null, asked: Asked): HTMLElement[] {
-  const further = devices.length === 0 ? 'None among the first 500: look further' : 'Next page';
+  const further = devices.length === 0 ? 'None among the first 500: search further' : 'Next page';
   const table = dataTable('Devices found', 'No device found here.', devices, [
     { name: 'Device', cell: (device) => deviceLink(device.device_id) },
     { name: 'State', cell: ({ state }) => badge(stateTexts[state], stateKinds[state]) },

@@ -1,17 +1,17 @@
-/** A kind of entries in the registry view, and the parts that kinds are made of. */
+/** A kind of entry in the registry view, and common parts of kinds. */
 import type { Action, Field } from '../actions.ts';
 import type { Client } from '../client.ts';
 import { el } from '../dom.ts';
 import type { Column } from '../lists.ts';
 import { moment } from '../page.ts';
 
-/** An entry as the registry shows it, secrets masked. */
+/** An entry with masked secrets. */
 export type Entry = Readonly<Record<string, unknown>>;
 
 export interface Kind {
   readonly title: string;
   readonly meaning: string;
-  /** Null: they are read from another path, all at once. */
+  /** Null: read from another path, in one request. */
   readonly kind: 'application' | 'product' | 'credential' | 'bridge' | null;
   readonly columns: readonly Column<Entry>[];
   readonly add: (client: Client) => Action;
@@ -47,10 +47,10 @@ export const listColumn = (name: string, field: string): Column<Entry> => ({
 export const appsField: Field = {
   name: 'app_ids',
   label: 'Applications',
-  hint: 'their ids, with commas between them',
+  hint: 'ids, separated by commas',
 };
 
-/** An action that asks for one change with what its fields have. */
+/** An action that sends one change with the values of its fields. */
 export function change(
   client: Client,
   path: string,
@@ -67,9 +67,9 @@ export function change(
   };
 }
 
-/** The removal of an entry by its id. */
+/** Removes an entry by its id. */
 export function removal(client: Client, kind: string, field: string, id: string): Action {
-  const meaning = 'Its entry is deleted. It is refused while other entries refer to it.';
+  const meaning = 'The entry is deleted, unless other entries refer to it.';
   const terms = { verb: 'Remove', object: `the ${kind} ${id}`, meaning, isDanger: true };
   return change(
     client,

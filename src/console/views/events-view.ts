@@ -1,11 +1,11 @@
-/** The live feed of events: the newest first, those of a device or of some types. */
+/** The live feed of events, newest first, of all devices or filtered. */
 import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
 import { code, el } from '../dom.ts';
 import { dataTable, polledView, searchField, searchForm } from '../lists.ts';
 import { deviceLink, moment, type Page, type View } from '../page.ts';
 import { plural } from '../text.ts';
 
-/** From one answer to the next request, which the server answers at the next event, or after `waitSeconds`. */
+/** Delay before the next long poll, which the server answers at the next event or after `waitSeconds`. */
 const everyMs = 500;
 const waitSeconds = 15;
 const keptMax = 500;
@@ -18,7 +18,7 @@ export function openEvents(page: Page, query: URLSearchParams): View {
     const place = after === null ? { last: keptMax } : { after, limit: keptMax, wait: waitSeconds };
     const answer = await page.client.read<EventsAnswer>('/v1/events', { ...place, ...filter }, gone);
     events = [...answer.events.toReversed(), ...(after === null ? [] : events)].slice(0, keptMax);
-    // More events than one answer holds: the next one begins with the latest, so that the feed stays live.
+    // A full answer means a backlog: continue with the latest events, so that the feed stays live.
     const isBehind = after !== null && answer.events.length === keptMax;
     after = isBehind ? null : answer.next;
     return events;
@@ -31,7 +31,7 @@ export function openEvents(page: Page, query: URLSearchParams): View {
     el(
       'p',
       { class: 'faint' },
-      `The latest ${plural(found.length, 'event')}, live; ${keptMax} are kept here.`,
+      `The latest ${plural(found.length, 'event')}, live; the page keeps ${keptMax}.`,
     ),
     tableOf(found),
   ]);

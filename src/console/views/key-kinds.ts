@@ -1,4 +1,4 @@
-/** Credentials, bridges and operator tokens: each has a secret that is shown once. */
+/** Credentials, bridges and operators' tokens, whose secrets are shown once. */
 import type { OpsTokenListing } from '../../gateways/admin/secret-routes.ts';
 import type { Action, Disclosure } from '../actions.ts';
 import { badge } from '../page.ts';
@@ -27,7 +27,7 @@ function disclosed(sentence: string, { credential }: CredentialAnswer): Disclosu
 
 export const credentials: Kind = {
   title: 'Credentials',
-  meaning: 'An application signs its calls with a credential.',
+  meaning: 'An application signs its requests with a credential.',
   kind: 'credential',
   columns: [
     textColumn('Access key id', 'access_key_id'),
@@ -39,16 +39,21 @@ export const credentials: Kind = {
   add: (client) => ({
     verb: 'Create a credential',
     object: 'for an application',
-    meaning: 'Its secret key is made by the server and shown once.',
+    meaning: 'The server generates its secret key and shows it once.',
     fields: [
       { name: 'app_id', label: 'Application', hint: 'its id' },
       {
         name: 'permissions',
         label: 'Permissions',
-        hint: 'such as wakeup:write, events:read; empty: all',
+        hint: 'such as wakeup:write, events:read; default: all',
         isOptional: true,
       },
-      { name: 'not_after', label: 'Ends', hint: 'a date such as 2030-01-31; empty: never', isOptional: true },
+      {
+        name: 'not_after',
+        label: 'Ends',
+        hint: 'a date such as 2030-01-31; default: never',
+        isOptional: true,
+      },
     ],
     run: async (values) => {
       const created = await client.change<CredentialAnswer>('/v1/credential/create', {
@@ -66,8 +71,9 @@ export const credentials: Kind = {
     const rotate: Action = {
       verb: 'Rotate',
       object,
-      meaning: 'A second credential with the same rights is created; this one ends after the given time.',
-      fields: [{ name: 'grace_s', label: 'This one ends after, in seconds', kind: 'number', value: '86400' }],
+      meaning:
+        'A second credential with the same permissions is created; this one expires after the given time.',
+      fields: [{ name: 'grace_s', label: 'This one expires after, seconds', kind: 'number', value: '86400' }],
       run: async (values) =>
         disclosed(
           'The new credential is created.',
@@ -77,7 +83,12 @@ export const credentials: Kind = {
           }),
         ),
     };
-    const revoke = { verb: 'Revoke', object, meaning: 'Its calls are refused from now on.', isDanger: true };
+    const revoke = {
+      verb: 'Revoke',
+      object,
+      meaning: 'Its requests are refused from now on.',
+      isDanger: true,
+    };
     const sentence = `The credential ${id} is revoked.`;
     const revoking = [rotate, change(client, '/v1/credential/revoke', revoke, named, sentence)];
     const removing = removal(client, 'credential', 'access_key_id', id);
@@ -87,14 +98,13 @@ export const credentials: Kind = {
 
 export const bridges: Kind = {
   title: 'Bridges',
-  meaning: 'A bridge stands in calls for a phone; it connects with its key.',
+  meaning: 'A bridge represents the phone in a call; it connects with its key.',
   kind: 'bridge',
   columns: [textColumn('Bridge', 'bridge_id'), stateColumn, listColumn('Applications', 'app_ids')],
   add: (client) => ({
     verb: 'Add a bridge',
     object: 'to the registry',
-    meaning:
-      'Its key is made by the server and shown once. Adding one of the same id makes a new key for it.',
+    meaning: 'The server generates its key and shows it once. Adding an existing bridge gives it a new key.',
     fields: [{ name: 'bridge_id', label: 'Id' }, appsField],
     run: async ({ bridge_id: id, app_ids: ids = '' }) => {
       const body = { bridge_id: id, app_ids: wordsIn(ids) };
@@ -125,7 +135,7 @@ type OpsToken = OpsTokenListing['tokens'][number];
 export const tokens: Kind = {
   title: 'Operator tokens',
   meaning:
-    'A token opens the console and the ops API for one person or program, which the audit log then names.',
+    'A token gives one person or program access to the console and the ops API; the audit log names it.',
   kind: null,
   columns: [
     textColumn('Name', 'name' satisfies keyof OpsToken),
@@ -136,7 +146,7 @@ export const tokens: Kind = {
   add: (client) => ({
     verb: 'Create a token',
     object: 'for an operator',
-    meaning: 'The token is made by the server and shown once.',
+    meaning: 'The server generates the token and shows it once.',
     fields: [
       { name: 'name', label: 'Name' },
       {
@@ -156,7 +166,7 @@ export const tokens: Kind = {
   }),
   actions: (entry, client) => {
     const name = text(entry, 'name');
-    const meaning = 'It is refused from now on, and its sessions of the console end.';
+    const meaning = 'The token is refused from now on, and its console sessions end.';
     const terms = { verb: 'Revoke', object: `the token ${name}`, meaning, isDanger: true };
     return [
       change(client, '/v1/ops-tokens/revoke', terms, () => ({ name }), `The token ${name} is revoked.`),

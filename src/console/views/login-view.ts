@@ -1,9 +1,9 @@
-/** The login: a token becomes a session, and is forgotten by the page. */
+/** The login: exchanges a token for a session; the page does not keep the token. */
 import type { Client } from '../client.ts';
 import { el } from '../dom.ts';
 import { sentenceOf, Trouble, type View } from '../page.ts';
 
-/** `sentence`: why it is shown; empty: it is the first thing that is. */
+/** `sentence`: why the login is shown; empty at the first visit. */
 export function loginView(client: Client, sentence: string, done: () => void): View {
   const trouble = new Trouble();
   const input = el('input', {
@@ -53,9 +53,9 @@ export function loginView(client: Client, sentence: string, done: () => void): V
     el(
       'p',
       { class: 'faint' },
-      'It is the text of ',
+      'Use the text of ',
       el('code', {}, 'ops.token'),
-      ' in the data directory, or one of your own: ',
+      ' in the data directory, or a token of your own: ',
       el('code', {}, 'reveille token create NAME --role operator'),
       '. A token of the role viewer sees everything here and changes nothing.',
     ),

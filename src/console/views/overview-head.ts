@@ -1,4 +1,4 @@
-/** The head of the overview: the health of the server, its version and uptime, and its processes. */
+/** The head of the overview: health, version, uptime and processes. */
 import type { AlarmJson, AlarmsAnswer } from '../../server/health/alarm-watch.ts';
 import { el, redraw } from '../dom.ts';
 import { badge, linkTo, poll, type Page, type View } from '../page.ts';
@@ -7,13 +7,13 @@ import { readSite, siteSections } from './cluster-view.ts';
 
 const everyMs = 5000;
 
-/** `failed`: as `poll`. The link leads to the alarms. */
+/** `failed`: as in `poll`. The link leads to the alarms. */
 export function openHead(page: Page, failed: (sentence: string | null) => void): Omit<View, 'title'> {
   const head = el('p', { class: 'head' });
   const list = el('div');
   const processes = el('details', { hidden: true }, el('summary', {}, 'Processes'), list);
   let shown = '';
-  const look = async (): Promise<void> => {
+  const refresh = async (): Promise<void> => {
     const [{ node, version, started_at: startedAt, health, alarms }, site] = await Promise.all([
       page.client.read<AlarmsAnswer>('/v1/alarms'),
       readSite(page),
@@ -35,7 +35,7 @@ export function openHead(page: Page, failed: (sentence: string | null) => void):
     processes.hidden = false;
     redraw(list, ...siteSections(site));
   };
-  const close = poll(everyMs, look, failed);
+  const close = poll(everyMs, refresh, failed);
   return { content: el('div', {}, head, processes), close };
 }
 

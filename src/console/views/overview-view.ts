@@ -1,14 +1,14 @@
-/** The overview: what the server does now, and plots of the last hour at most. */
+/** The overview: current figures, and plots of the last hour at most. */
 import type { FiguresJson } from '../../telemetry/figure-history.ts';
 import { el, setText } from '../dom.ts';
 import { Figures, type Values } from '../plots/figures.ts';
 import { choice, facts, poll, Trouble, type Page, type View } from '../page.ts';
-import { Plot, type Line } from '../plots/plots.ts';
+import { Plot, type Line, type PlotTerms } from '../plots/plots.ts';
 import { formatBytes, formatCount, formatNumber, zoneName } from '../text.ts';
 import { openHead } from './overview-head.ts';
 
 const everyMs = 5000;
-/** Routes that ask and change nothing. */
+/** Routes that only read. */
 const queryRoutes = new Set([
   'connectivity',
   'connectivity-batch',
@@ -22,13 +22,28 @@ interface Drawn {
   readonly lines: (figures: Figures) => Line[];
 }
 
-function draw(title: string, unit: string, lines: (figures: Figures) => Line[]): Drawn {
-  return { plot: new Plot({ title, unit }), lines };
+type Unit = Pick<PlotTerms, 'unit' | 'axis'>;
+
+const perSecond: Unit = { unit: '/s', axis: 'per second' };
+const seconds: Unit = { unit: 's', axis: 'seconds' };
+const milliseconds: Unit = { unit: 'ms', axis: 'milliseconds' };
+const percent: Unit = { unit: '%', axis: '% of one CPU' };
+const megabytes: Unit = { unit: 'MB', axis: 'megabytes' };
+
+function countOf(noun: string): Unit {
+  return { unit: '', axis: noun };
 }
 
-/** The rate of each of a counter's labels. */
-function rates(figures: Figures, name: string, labels: readonly string[]): Line[] {
-  return labels.map((label) => ({ label, values: figures.rate(figures.of(`${name}.${label}`)) }));
+function draw(title: string, unit: Unit, lines: (figures: Figures) => Line[]): Drawn {
+  return { plot: new Plot({ title, ...unit }), lines };
+}
+
+/** The rate of each label of a counter; `noun` is what it counts, for the legend. */
+function rates(figures: Figures, name: string, labels: readonly string[], noun: string): Line[] {
+  return labels.map((label) => ({
+    label: `${noun} ${label}`,
+    values: figures.rate(figures.of(`${name}.${label}`)),
+  }));
 }
 
 function scaled(values: Values, by: number): Values {
@@ -44,7 +59,7 @@ function refusals(figures: Figures, name: string): Values {
   );
 }
 
-/** A route is counted from its first request on: before it there were none. */
+/** A route has no counter before its first request; absent counts as zero. */
 function requests(figures: Figures, name: string, isWanted: (route: string) => boolean): Values {
   const counted = figures.sum(name, figures.labels(name).filter(isWanted));
   return figures.rate(counted.map((value) => value ?? 0));
@@ -52,53 +67,52 @@ function requests(figures: Figures, name: string, isWanted: (route: string) => b
 
 function plots(): Drawn[] {
   return [
-    draw('Sessions', '', (figures) => [
-      { label: 'sleeping', values: figures.of('sleep_sessions') },
-      { label: 'online', values: figures.of('signal_sessions') },
+    draw('Sessions', countOf('sessions'), (figures) => [
+      { label: 'sleep sessions', values: figures.of('sleep_sessions') },
+      { label: 'signal sessions', values: figures.of('signal_sessions') },
     ]),
-    draw('Logins', '/s', (figures) => [
-      { label: 'modules accepted', values: figures.rate(figures.of('sleep_logins.accepted')) },
-      { label: 'controllers accepted', values: figures.rate(figures.of('signal_logins.accepted')) },
-      { label: 'modules refused', values: refusals(figures, 'sleep_logins') },
-      { label: 'controllers refused', values: refusals(figures, 'signal_logins') },
+    draw('Logins per second', perSecond, (figures) => [
+      { label: 'sleep logins accepted', values: figures.rate(figures.of('sleep_logins.accepted')) },
+      { label: 'signal logins accepted', values: figures.rate(figures.of('signal_logins.accepted')) },
+      { label: 'sleep logins refused', values: refusals(figures, 'sleep_logins') },
+      { label: 'signal logins refused', values: refusals(figures, 'signal_logins') },
     ]),
-    draw('Wakeups', '/s', (figures) =>
-      rates(figures, 'wakeups', ['accepted', 'repeated', 'refused', 'failed', 'unknown']),
+    draw('Wakeup requests per second', perSecond, (figures) =>
+      rates(figures, 'wakeups', ['accepted', 'repeated', 'refused', 'failed', 'unknown'], 'requests'),
     ),
-    draw('Wakeup outcomes', '/s', (figures) =>
-      (['completed', 'expired', 'failed'] as const).map((outcome) => ({
-        label: { completed: 'woke', expired: 'did not wake', failed: 'module lost' }[outcome],
-        values: figures.rate(figures.of(`events.device.wakeup.${outcome}`)),
-      })),
+    draw('Wakeup outcomes per second', perSecond, (figures) =>
+      rates(figures, 'events.device.wakeup', ['completed', 'expired', 'failed'], 'wakeups'),
     ),
-    draw('Wake time of the last minute', 's', (figures) => [
+    draw('Wake time over one minute', seconds, (figures) => [
       { label: 'wake time p50', values: figures.wokeAfter(0.5) },
       { label: 'wake time p99', values: figures.wokeAfter(0.99) },
     ]),
-    draw('API requests', '/s', (figures) => {
+    draw('API requests per second', perSecond, (figures) => {
       const isQuery = (route: string): boolean => queryRoutes.has(route);
       return [
-        { label: 'queries', values: requests(figures, 'requests', isQuery) },
+        { label: 'query requests', values: requests(figures, 'requests', isQuery) },
         { label: 'other requests', values: requests(figures, 'requests', (route) => !isQuery(route)) },
-        { label: 'long polls', values: requests(figures, 'long_polls', () => true) },
+        { label: 'long-poll requests', values: requests(figures, 'long_polls', () => true) },
       ];
     }),
-    draw('Events', '/s', (figures) => [
+    draw('Events per second', perSecond, (figures) => [
       { label: 'events', values: figures.rate(figures.sum('events', figures.labels('events'))) },
     ]),
-    draw('Webhook attempts', '/s', (figures) =>
-      rates(figures, 'webhook_deliveries', ['delivered', 'failed', 'parked']),
+    draw('Webhook delivery attempts per second', perSecond, (figures) =>
+      rates(figures, 'webhook_deliveries', ['delivered', 'failed', 'parked'], 'delivery attempts'),
     ),
-    draw('Live calls', '', (figures) =>
-      figures.labels('calls').map((label) => ({ label, values: figures.of(`calls.${label}`) })),
+    draw('Live calls', countOf('calls'), (figures) =>
+      figures
+        .labels('calls')
+        .map((label) => ({ label: `calls ${label}`, values: figures.of(`calls.${label}`) })),
     ),
-    draw('Event-loop delay p99', 'ms', (figures) => [
-      { label: 'delay p99', values: scaled(figures.of('loop_delay_p99'), 1000) },
+    draw('Event-loop delay p99', milliseconds, (figures) => [
+      { label: 'event-loop delay p99', values: scaled(figures.of('loop_delay_p99'), 1000) },
     ]),
-    draw('CPU', '%', (figures) => [
+    draw('CPU', percent, (figures) => [
       { label: 'CPU', values: scaled(figures.rate(figures.of('cpu_seconds')), 100) },
     ]),
-    draw('Memory', 'MB', (figures) => [
+    draw('Memory', megabytes, (figures) => [
       { label: 'memory', values: scaled(figures.of('memory_bytes'), 1e-6) },
     ]),
   ];
@@ -113,28 +127,28 @@ function last(values: Values): number | null {
   return values.at(-1) ?? null;
 }
 
-function told(value: number | null, format: (value: number) => string = formatCount): string {
+function valueText(value: number | null, format: (value: number) => string = formatCount): string {
   return value === null ? '–' : format(value);
 }
 
 const tiles: readonly Tile[] = [
-  { name: 'sleeping', read: (figures) => told(last(figures.of('sleep_sessions'))) },
-  { name: 'online', read: (figures) => told(last(figures.of('signal_sessions'))) },
-  { name: 'devices in the registry', read: (figures) => told(last(figures.of('registry.device'))) },
-  { name: 'live calls', read: (figures) => told(last(figures.sum('calls', figures.labels('calls')))) },
+  { name: 'sleeping devices', read: (figures) => valueText(last(figures.of('sleep_sessions'))) },
+  { name: 'online devices', read: (figures) => valueText(last(figures.of('signal_sessions'))) },
+  { name: 'registered devices', read: (figures) => valueText(last(figures.of('registry.device'))) },
+  { name: 'live calls', read: (figures) => valueText(last(figures.sum('calls', figures.labels('calls')))) },
   {
-    name: 'wakeups per second',
-    read: (figures) => told(last(figures.rate(figures.of('wakeups.accepted'))), formatNumber),
+    name: 'accepted wakeups per second',
+    read: (figures) => valueText(last(figures.rate(figures.of('wakeups.accepted'))), formatNumber),
   },
   {
     name: 'wake time p99',
-    read: (figures) => told(last(figures.wokeAfter(0.99)), (value) => `${formatNumber(value)} s`),
+    read: (figures) => valueText(last(figures.wokeAfter(0.99)), (value) => `${formatNumber(value)} s`),
   },
   {
-    name: 'events not delivered',
-    read: (figures) => told(last(figures.sum('webhook_backlog', ['behind', 'failed', 'parked']))),
+    name: 'undelivered webhook events',
+    read: (figures) => valueText(last(figures.sum('webhook_backlog', ['behind', 'failed', 'parked']))),
   },
-  { name: 'free on the disk', read: (figures) => told(last(figures.of('disk_free_bytes')), formatBytes) },
+  { name: 'free disk space', read: (figures) => valueText(last(figures.of('disk_free_bytes')), formatBytes) },
 ];
 
 const spans = [
@@ -145,8 +159,8 @@ const spans = [
 
 const shownFirst = 1;
 
-/** A screen reader says the tiles once a minute. */
-const saidEvery = 12;
+/** Interval between announcements of the tiles by screen readers, in polls: one minute. */
+const announceEvery = 12;
 
 export function openOverview(page: Page): View {
   const figures = new Figures();
@@ -155,7 +169,7 @@ export function openOverview(page: Page): View {
   const places = tiles.map(({ name }) => ({ name, value: el('span', {}, '–') }));
   const summary = el('p', { class: 'unseen', role: 'status' });
   let kept: number = spans[shownFirst][1];
-  let looks = 0;
+  let polls = 0;
   const show = (): void => {
     const from = Math.max(0, figures.atMs.length - kept);
     const atMs = figures.atMs.slice(from);
@@ -166,11 +180,11 @@ export function openOverview(page: Page): View {
         kept * everyMs,
       );
     for (const [at, { value }] of places.entries()) setText(value, tiles[at]?.read(figures) ?? '–');
-    if (looks % saidEvery === 0)
+    if (polls % announceEvery === 0)
       setText(summary, places.map(({ name, value }) => `${name}: ${value.textContent}`).join('; '));
-    looks += 1;
+    polls += 1;
   };
-  const look = async (): Promise<void> => {
+  const refresh = async (): Promise<void> => {
     figures.add(await page.client.read<FiguresJson>('/v1/figures', { after: figures.next }));
     show();
   };
@@ -181,7 +195,7 @@ export function openOverview(page: Page): View {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const recolor = (): void => drawn.forEach(({ plot }) => plot.redraw());
   dark.addEventListener('change', recolor);
-  const stop = poll(everyMs, look, trouble.show);
+  const stop = poll(everyMs, refresh, trouble.show);
   const head = openHead(page, trouble.show);
   const content = el(
     'div',
@@ -203,7 +217,7 @@ export function openOverview(page: Page): View {
     el(
       'p',
       { class: 'faint' },
-      `Recorded every 5 s and kept for an hour; times are of ${zoneName()}. Delay, CPU and memory are those of the core; 100 % is one CPU. A cluster of nodes has a console at each node. At rest the event-loop delay is about 10 ms, the distance between two measurements.`,
+      `Figures are recorded every 5 s and kept for an hour; times are in ${zoneName()}. Event-loop delay, CPU and memory are those of the core; 100 % is one CPU. Each node of a cluster has its own console. An idle event loop has a delay of about 10 ms, the interval between two measurements.`,
     ),
   );
   return {

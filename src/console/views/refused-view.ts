@@ -1,4 +1,4 @@
-/** Refused logins since the start of the core, the latest first, each with its reason; and devices that share an id. */
+/** Logins refused since the core's start, the latest first, with reasons, and devices that share an id. */
 import type { RefusedAnswer, RefusedLoginJson } from '../../gateways/admin/refused-route.ts';
 import { el } from '../dom.ts';
 import { dataTable, polledView } from '../lists.ts';
@@ -14,7 +14,7 @@ export function openRefused(page: Page): View {
     () => page.client.read<RefusedAnswer>('/v1/refused', { limit: shownMax }),
     ({ refused, more }) => [
       refusedTable(refused),
-      el('p', { class: 'faint' }, more ? `The latest ${shownMax}; reveille refused has more.` : ''),
+      el('p', { class: 'faint' }, more ? `The latest ${shownMax}; reveille refused prints more.` : ''),
     ],
   );
 }
@@ -24,9 +24,9 @@ const causes: Readonly<Record<RefusedLoginJson['reason'], string>> = {
   unknown: 'not in the registry',
   disabled: 'disabled',
   expired: 'expired',
-  busy: 'no room, or a store that is behind',
+  busy: 'the listener was full, or the store behind',
   too_fast: 'too many logins',
-  conflict: 'two units share the id',
+  conflict: 'two devices use the id',
 };
 
 export function refusedTable(refused: readonly RefusedLoginJson[]): HTMLElement {

@@ -1,4 +1,4 @@
-/** The kinds of entries in the registry view; here applications and products. */
+/** All kinds of the registry view; defines applications and products. */
 import type { Action, Field } from '../actions.ts';
 import type { Client } from '../client.ts';
 import { el } from '../dom.ts';
@@ -20,7 +20,7 @@ import { bridges, credentials, tokens } from './key-kinds.ts';
 const applications: Kind = {
   title: 'Applications',
   meaning:
-    'An application is a backend: it signs its calls with credentials, and owns the devices of its products.',
+    'An application is a backend: it signs its requests with credentials, and owns the devices of its products.',
   kind: 'application',
   columns: [
     textColumn('Application', 'app_id'),
@@ -38,7 +38,7 @@ function applicationChange(client: Client, verb: string, object: string, entry: 
   const id: Field[] = entry === null ? [{ name: 'app_id', label: 'Id' }] : [];
   const fields: Field[] = [...id, { name: 'name', label: 'Name', value: text(entry ?? {}, 'name') }];
   const fixed = entry === null ? {} : { app_id: text(entry, 'app_id'), replace: true };
-  const meaning = 'Its name is what people read; its id is in its credentials and products.';
+  const meaning = 'Only its name changes; credentials and products refer to its id.';
   const bodyOf = (values: object): object => ({ ...values, ...fixed });
   return change(
     client,

@@ -1,4 +1,4 @@
-/** The registry: one kind of entries at a time, a page of rows, each with its actions. */
+/** The registry: one kind of entry at a time, with paging and actions. */
 import type { RegistryPage } from '../../gateways/admin/registry-lists.ts';
 import type { OpsTokenListing } from '../../gateways/admin/secret-routes.ts';
 import { actionButtons } from '../actions.ts';
@@ -19,9 +19,9 @@ export function openRegistry(page: Page, query: URLSearchParams): View {
   if (kind === undefined) throw new Error(`no kind ${name}`);
   const after = query.get('after');
   const read = (): Promise<RegistryPage> => readEntries(page, kind, after);
-  const list = polledView(kind.title, everyMs, read, ({ entries, next }, look) => [
-    actionButtons(page, [kind.add(page.client)], look),
-    tableOf(page, kind, entries, look),
+  const list = polledView(kind.title, everyMs, read, ({ entries, next }, refresh) => [
+    actionButtons(page, [kind.add(page.client)], refresh),
+    tableOf(page, kind, entries, refresh),
     pageLinks('registry', { kind: name, after }, next),
   ]);
   const tabs = Object.entries(kinds).map(([path, { title }]) => {

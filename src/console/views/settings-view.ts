@@ -1,4 +1,4 @@
-/** The settings in force, secrets masked, with their sources and what lowered them: those that differ from their defaults first. */
+/** The settings in force, secrets masked, with source and reason; those that differ from their defaults first. */
 import type { SettingJson, SettingsJson } from '../../server/config/settings-route.ts';
 import { code, el } from '../dom.ts';
 import { dataTable, labelled, readOnce } from '../lists.ts';
@@ -39,7 +39,7 @@ export function openSettings(page: Page): View {
       el(
         'p',
         { class: 'faint' },
-        'As this server runs with them. They are changed in its settings file, and by a restart.',
+        'The settings that this server runs with. Change them in its settings file and restart it.',
       ),
       el('div', { class: 'search' }, labelled('Find', search)),
       list,
@@ -48,7 +48,7 @@ export function openSettings(page: Page): View {
   };
 }
 
-/** Settings that wait for a restart come first, then lowered ones, then changed ones. */
+/** Settings that wait for a restart first, then lowered ones, then changed ones. */
 function rankOf(setting: SettingJson): number {
   const isSet = Number(setting.changed);
   return isSet + 2 * Number(isOther(setting) && setting.changed) + 4 * Number(isChanging(setting));

@@ -1,4 +1,4 @@
-/** The webhooks of each application: how they stand, what they could not deliver, and sending that again. */
+/** The webhooks of each application: state, parked events, and actions. */
 import type { ParkedJson, WebhookJson } from '../../core/ports/webhook-admin.ts';
 import { actionButtons, type Action } from '../actions.ts';
 import { code, el } from '../dom.ts';
@@ -25,8 +25,8 @@ export function openWebhooks(page: Page): View {
       }),
       page.client.read<{ readonly webhooks: readonly WebhookJson[] }>('/v1/webhook/list'),
     ]);
-  return polledView('Webhooks', everyMs, read, ([applications, { webhooks }], look) =>
-    partsOf(page, applications, webhooks, look),
+  return polledView('Webhooks', everyMs, read, ([applications, { webhooks }], refresh) =>
+    partsOf(page, applications, webhooks, refresh),
   );
 }
 
@@ -41,7 +41,7 @@ function partsOf(
     const own = webhooks.filter((webhook) => webhook.app_id === appId);
     const content =
       own.length === 0
-        ? [el('p', { class: 'faint' }, 'No webhook: its backend reads the event log, or nothing.')]
+        ? [el('p', { class: 'faint' }, 'No webhook: the backend has to read the event log.')]
         : own.map((webhook) => webhookPart(page, webhook, changed));
     return section(
       name === appId || name === '' ? appId : `${name} (${appId})`,
@@ -71,7 +71,7 @@ function webhookPart(page: Page, webhook: WebhookJson, changed: () => void): HTM
     ['State', badge(stateTexts[state] ?? state, stateKinds[state] ?? 'plain')],
     ['Events behind', formatCount(behind)],
     ['Events to retry', formatCount(failed)],
-    ['Events given up', parked === 0 ? '0' : badge(formatCount(parked), 'warn')],
+    ['Parked events', parked === 0 ? '0' : badge(formatCount(parked), 'warn')],
     ['Last success', momentOf(webhook.last_success_at)],
     [
       'Last failure',
@@ -104,13 +104,13 @@ function addWebhook({ client }: Page, appId: string): Action {
   return {
     verb: 'Add a webhook',
     object: `of ${appId}`,
-    meaning: 'Its events are sent to the URL, signed with a secret that the server makes and shows once.',
+    meaning: 'Its events are sent to the URL, signed with a secret that the server generates and shows once.',
     fields: [
       { name: 'url', label: 'URL' },
       {
         name: 'types',
         label: 'Types of events',
-        hint: 'with commas between them; empty: all',
+        hint: 'separated by commas; default: all',
         isOptional: true,
       },
     ],
@@ -135,7 +135,7 @@ function webhookActions(page: Page, webhook: WebhookJson): Action[] {
   const test: Action = {
     verb: 'Test',
     object,
-    meaning: 'One event of the type test is sent to it now.',
+    meaning: 'The server sends it one test event now.',
     run: async () => {
       const result = await page.client.change<{
         delivered: boolean;
@@ -150,7 +150,7 @@ function webhookActions(page: Page, webhook: WebhookJson): Action[] {
   const replay: Action = {
     verb: 'Replay',
     object,
-    meaning: `The ${plural(parked, 'event')} that it was given up on are sent again, with the same ids.`,
+    meaning: `The server sends the ${plural(parked, 'parked event')} again, with the same ids.`,
     run: async () => {
       const { replayed } = await page.client.change<{ replayed: number }>('/v1/webhook/replay', named);
       return `${plural(replayed, 'event')} will be sent again.`;
@@ -159,17 +159,17 @@ function webhookActions(page: Page, webhook: WebhookJson): Action[] {
   const enable = change(
     page.client,
     '/v1/webhook/enable',
-    { verb: 'Switch on', object, meaning: 'It continues where it stood when it was switched off.' },
+    { verb: 'Switch on', object, meaning: 'It continues from the event at which it was switched off.' },
     () => named,
     'It is switched on.',
   );
-  const meaning = 'Events are sent to it no more; those that it did not get are dropped.';
+  const meaning = 'The server sends it no more events, and drops undelivered ones.';
   const terms = { verb: 'Remove', object, meaning, isDanger: true };
   const remove = change(page.client, '/v1/webhook/remove', terms, () => named, 'The webhook is removed.');
   return [test, ...(parked > 0 ? [replay] : []), ...(state === 'off' ? [enable] : []), remove];
 }
 
-/** The newest reasons are read when somebody opens the list. */
+/** Reads the parked events when the list is opened. */
 function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElement {
   const read = async (): Promise<HTMLElement[]> => {
     const query = { url, app_id: appId, limit: 100 };
@@ -177,7 +177,7 @@ function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElemen
       '/v1/webhook/list',
       query,
     );
-    const table = dataTable('Events given up', 'None.', parked, [
+    const table = dataTable('Parked events', 'None.', parked, [
       { name: 'Event', cell: ({ type }) => code(type) },
       { name: 'Device', cell: (event) => el('bdi', {}, event.device_id) },
       { name: 'Time', cell: ({ at }) => momentOf(at), isWide: true },
@@ -185,6 +185,6 @@ function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElemen
     ]);
     return [table];
   };
-  const opener = button('Show what was given up', () => opener.replaceWith(readOnce(read).element));
+  const opener = button('Show parked events', () => opener.replaceWith(readOnce(read).element));
   return el('div', {}, opener);
 }

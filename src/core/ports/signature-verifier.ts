@@ -18,7 +18,7 @@ export interface SignatureVerifier {
    * turn. A callback rather than a promise: this runs for each request. Throws VerifierUnavailable when no worker has room. Keeps
    * no reference to the job: its body may be overwritten after the return.
    */
-  verify(job: SignatureJob, settle: (verdict: SignatureVerdict) => void): SignatureVerdict | 'later';
+  verify(job: SignatureJob, onVerdict: (verdict: SignatureVerdict) => void): SignatureVerdict | 'later';
   /** Resolves once each accepted job has its verdict. */
   close(): Promise<void>;
 }

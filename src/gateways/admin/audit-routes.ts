@@ -1,6 +1,4 @@
-/**
- * The lines of the audit log: the newest, or with `after` those behind a place, by which they are followed.
- */
+/** Serves the lines of the audit log: the newest, or with `after` the ones that follow, for `--follow`. */
 import { z } from 'zod';
 import { SerialQueue } from '../../lib/queues.ts';
 import type { AuditLine } from '../../model/audit.ts';
@@ -11,22 +9,21 @@ import { readRoute, type AdminRoute } from '../ops/admin-route.ts';
 
 export const auditShownMax = 10_000;
 
-/** The lines that are asked for. */
 interface AuditFilter {
-  /** The newest so many. */
+  /** Maximum number of newest lines. */
   readonly limit: number;
-  /** Wall milliseconds to begin at. */
+  /** Start time, wall milliseconds. */
   readonly since?: number | undefined;
-  /** Actions, or beginnings of some and `*`. */
+  /** Actions, or prefixes that end in `*`. */
   readonly action?: readonly string[] | undefined;
-  /** The name of a token, or of a user of the system. */
+  /** Name of a token, or of a user of the operating system. */
   readonly operator?: string | undefined;
 }
 
 export interface AuditAnswer {
   /** Oldest first. */
   readonly lines: readonly AuditLine[];
-  /** Pass it back as `after`: no line is missed or repeated. */
+  /** Passed back as `after`, it misses and repeats no line. */
   readonly next: string;
 }
 
@@ -35,7 +32,7 @@ const placeForm = /^(\d{1,20}):(\d{1,15})$/;
 const auditQuery = z.strictObject({
   limit: z.coerce.number().int().min(0).max(auditShownMax).default(50),
   since: z.coerce.number().int().nonnegative().optional(),
-  /** With commas between them. */
+  /** Separated by commas. */
   action: z
     .string()
     .transform((text) => text.split(','))
@@ -43,7 +40,7 @@ const auditQuery = z.strictObject({
   operator: z.string().optional(),
   after: z
     .string()
-    .regex(placeForm, 'the next of an earlier answer')
+    .regex(placeForm, 'the value of next in an earlier answer')
     .transform((text): AuditPlace => {
       const [inode = 0, offset = 0] = text.split(':').map(Number);
       return { inode, offset };
@@ -51,7 +48,7 @@ const auditQuery = z.strictObject({
     .optional(),
 });
 
-/** The files are read once at a time: there may be 128 MiB of them. */
+/** Reads the files one request at a time: they may hold 128 MiB. */
 export function auditRoutes(directory: string, clock: Pick<Clock, 'wallMs'>): AdminRoute[] {
   const readings = new SerialQueue();
   return [
@@ -76,7 +73,7 @@ function placeText({ inode, offset }: AuditPlace): string {
   return `${inode}:${offset}`;
 }
 
-/** Up to a change that is under way: the next reading begins with it, and shows it once, with its result. */
+/** Stops before a change that is under way, so that the next read shows it once, with its result. */
 async function readBehind(files: AuditFiles, filter: AuditFilter, nowMs: number): Promise<AuditAnswer> {
   const lines: AuditLine[] = [];
   for await (const { line, place } of files.read()) {
@@ -86,12 +83,12 @@ async function readBehind(files: AuditFiles, filter: AuditFilter, nowMs: number)
   return { lines, next: placeText(files.end) };
 }
 
-/** One that takes longer, or whose server was killed, is shown as it is. */
+/** A change that takes longer, or whose server was killed, is shown without a result. */
 function isUnderWay({ result, at }: AuditLine, nowMs: number): boolean {
   return result === 'unknown' && Math.abs(nowMs - Date.parse(at)) < auditResultMsMax;
 }
 
-/** The newest lines that are wanted, oldest first. */
+/** The newest matching lines, oldest first. */
 async function readNewest(files: AuditFiles, filter: AuditFilter): Promise<AuditLine[]> {
   const newest: AuditLine[] = [];
   for await (const { line } of files.read()) {

@@ -1,7 +1,7 @@
 /**
- * The media of a call on the ops listener: `GET /v1/calls/media` describes them to programs, `POST /v1/calls/watch` answers
- * the address of a page that shows them to one person. A ticket opens the page, once, since a browser cannot send a bearer
- * token with a link (console/call-page.ts).
+ * The media of a call on the ops listener: `GET /v1/calls/media` describes them, `POST /v1/calls/watch` returns the address of a
+ * page that shows them to one person. A one-time ticket opens the page, since a browser cannot send a bearer token when it
+ * follows a link (console/call-page.ts).
  */
 import { z } from 'zod';
 import type { BridgePool } from '../../core/calls/bridge-pool.ts';
@@ -13,7 +13,6 @@ import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { type AdminAnswer, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
 import { encodeCall, type CallJson, noTicket, unknownSession } from './call-routes.ts';
 
-/** The dependencies of a description of a call. */
 export interface CarriedCallDeps {
   readonly calls: Pick<CallDirectory, 'find' | 'hasDevice' | 'hasBridge'>;
   readonly bridges: Pick<BridgePool, 'waitsFor'>;
@@ -21,13 +20,13 @@ export interface CarriedCallDeps {
 }
 
 export interface CallMediaDeps extends CarriedCallDeps {
-  /** Tickets of pages: a set of their own, so that none of them opens a picture. */
+  /** Tickets of pages are separate from tickets of pictures, so that none opens a picture. */
   readonly pageTickets: Pick<ViewerTickets, 'issue'>;
-  /** The origin by which people reach the ops listener. */
+  /** The public origin of the ops listener. */
   opsOrigin(): string;
 }
 
-/** The media process, asked about a call. */
+/** The part of the media process that describes a call. */
 interface MediaProcess {
   /** Null: there is none, or it does not listen yet. */
   readonly address: MediaAddress | null;
@@ -36,11 +35,11 @@ interface MediaProcess {
 
 export interface CarriedCallJson {
   readonly call: CallJson;
-  /** Null: none of its legs is connected to the media process yet, or that does not answer. */
+  /** Null: no leg of the call has connected to the media process yet, or the process does not answer. */
   readonly view: MediaViewJson | null;
 }
 
-/** Null: there is no such live session. */
+/** Null: no such live session. */
 export async function describeCarriedCall(
   { calls, bridges, media }: CarriedCallDeps,
   sessionId: SessionId,
@@ -53,7 +52,7 @@ export async function describeCarriedCall(
   return { call, view: view === null ? null : encodeMediaView(view) };
 }
 
-/** A session in the media process, as JSON for operators. */
+/** The JSON of a session in the media process. */
 export type MediaViewJson = ReturnType<typeof encodeMediaView>;
 
 function encodeMediaView(view: MediaView) {
@@ -64,7 +63,7 @@ function encodeMediaView(view: MediaView) {
     viewers: view.viewers,
     source: encodeStream(view.source),
     output: encodeStream(view.output),
-    // Video of the device.
+    // Video from the device.
     camera: encodeStream(view.camera),
     // Counts by result.
     frames: view.frames,
@@ -101,7 +100,7 @@ async function describe(deps: CallMediaDeps, sessionId: SessionId): Promise<Admi
   const described = await describeCarriedCall(deps, sessionId);
   if (described === null) return unknownSession(sessionId);
   if (deps.media.address !== null) return described;
-  return refuse(503, 'no media process is there at the moment');
+  return refuse(503, 'no media process is available: try again');
 }
 
 function handOut(deps: CallMediaDeps, sessionId: SessionId): AdminAnswer {

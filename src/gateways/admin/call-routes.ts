@@ -1,7 +1,7 @@
 /**
- * Call sessions on the ops listener. `GET /v1/calls` lists those that live, of one device with `device_id`; `POST
- * /v1/calls/end` ends one, `/v1/calls/ticket` lets one person watch it. No answer has a room key, a token or a payload.
- * What is answered is committed, or has had the time to be.
+ * Call sessions on the ops listener: `GET /v1/calls` lists the live ones, with `device_id` those of one device; `POST
+ * /v1/calls/end` ends one, `/v1/calls/ticket` lets one person watch it. No answer contains a room key, a token or a payload. An
+ * answer waits for the commit of what it reports, within a limit.
  */
 import { type CallMedia, type CallSession, callEndReasons, type CallEndReason } from '../../model/call.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
@@ -23,13 +23,13 @@ import {
   refuse,
 } from '../ops/admin-route.ts';
 
-/** The legs connected now. */
+/** The legs that are connected now. */
 export interface CallLegs {
   readonly device: boolean;
   readonly bridge: boolean;
 }
 
-/** A live call session, as JSON for operators: nothing in it lets anybody into the call. */
+/** The JSON of a live call session; it contains no secret that would admit anyone to the call. */
 export type CallJson = ReturnType<typeof encodeCall>;
 
 export function encodeCall(session: CallSession, legs: CallLegs, waitsFor: WaitsFor | null) {
@@ -42,13 +42,13 @@ export function encodeCall(session: CallSession, legs: CallLegs, waitsFor: Waits
     created_at: formatTimestamp(session.createdAtMs),
     expires_at: formatTimestamp(session.expiresAtMs),
     legs,
-    // `load`, `engine`: it would be offered to a bridge, but its pictures cannot be made; null: it does not wait.
+    // `load`, `engine`: it waits because its pictures could not be converted; null: it does not wait.
     waits_for: waitsFor,
     media: encodeMedia(session.media),
   };
 }
 
-/** The fields of the request by which it was issued, after defaults. */
+/** The fields of the request that issued it, with defaults applied. */
 function encodeMedia(media: CallMedia) {
   return {
     no_video: media.noVideo,
@@ -64,10 +64,7 @@ function encodeMedia(media: CallMedia) {
   };
 }
 
-/**
- * A link that opens once, by its ticket. `picture`: the source, which the bridge sends, or the output to the device, which is
- * the default.
- */
+/** A one-time link with its ticket. `picture`: the source, sent by the bridge, or the output, sent to the device. Default: output. */
 export function pictureLink(origin: string, ticket: string, picture?: 'source' | 'output'): string {
   const query = new URLSearchParams({ ticket, ...(picture !== undefined && { picture }) });
   return `${origin}/media/v1/downlink.mjpeg?${query.toString()}`;
@@ -82,7 +79,7 @@ export interface CallDeps {
   readonly bridges: Pick<BridgePool, 'waitsFor'>;
   readonly media: { capacity(): readonly MediaCapacity[] };
   readonly tickets: Pick<ViewerTickets, 'issue'>;
-  /** The origin by which people reach the media listener of the call, such as `https://media.example:8083`. */
+  /** The public origin of the call's media listener, such as `https://media.example:8083`. */
   mediaOrigin(sessionId: SessionId): string;
 }
 
@@ -104,7 +101,7 @@ export function callRoutes(deps: CallDeps): AdminRoute[] {
     changeRoute('/v1/calls/end', endBody, (body) => end(deps, body.session, body.reason), {
       answered: { device_id: 'device_id', reason: 'reason' },
     }),
-    // Issued to operators alone, and audited: a ticket shows a stranger's face.
+    // Tickets are issued to operators only and are audited: they show a stranger's face.
     changeRoute('/v1/calls/ticket', ticketBody, async (body) => issueTicket(deps, body.session)),
   ];
 }
@@ -126,10 +123,10 @@ async function list(
   return { calls: encoded, more: found.length > limit };
 }
 
-/** A media process of the server, as JSON for operators. */
+/** The JSON of a media process. */
 export type MediaProcessJson = ReturnType<typeof encodeProcess>;
 
-/** `room`: calls that it has room for. */
+/** `room`: the number of further calls it can take. */
 function encodeProcess({ soundEncoders, ...capacity }: MediaCapacity) {
   return { ...capacity, sound_encoders: soundEncoders, room: roomOf(capacity) };
 }
@@ -158,7 +155,7 @@ async function end(
   const committing = Promise.resolve(calls.committed(ended.deviceId));
   if (await completesWithin(clock, callCommitMsMax, committing))
     return { session: sessionId, device_id: ended.deviceId, reason };
-  return refuse(503, 'the call has ended, and the store has not taken that yet');
+  return refuse(503, 'the call has ended, but the store has not committed that yet');
 }
 
 function issueTicket(deps: CallDeps, sessionId: SessionId): AdminAnswer {
@@ -170,7 +167,7 @@ function issueTicket(deps: CallDeps, sessionId: SessionId): AdminAnswer {
   return { ticket, url, expires_at: formatTimestamp(expiresAtMs) };
 }
 
-export const noTicket = refuse(503, 'as many tickets are out as may be; one is free again in a minute');
+export const noTicket = refuse(503, 'the maximum number of tickets is in use: try again in a minute');
 
 export function unknownSession(sessionId: SessionId): AdminRefusal {
   return refuse(404, `no live call session ${JSON.stringify(sessionId)}`);

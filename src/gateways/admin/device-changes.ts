@@ -1,4 +1,4 @@
-/** Changes of devices in the registry by an operator. */
+/** Operators' changes to devices in the registry. */
 import { z } from 'zod';
 import { modify } from '../../core/devices/decide-device.ts';
 import type { Result } from '../../lib/result.ts';
@@ -24,7 +24,7 @@ import {
 export interface DeviceChangeDeps {
   readonly writer: Pick<RegistryWriter, 'putDevice' | 'changeDevice' | 'update' | 'remove'>;
   readonly rules: EntryRules;
-  /** Called after every change of a device: ends the sessions and calls that it may no longer have. */
+  /** Called after every change to a device; ends the sessions and calls that the device may no longer have. */
   changed(): void;
 }
 
@@ -47,7 +47,7 @@ const deviceBody = z.strictObject({
   disabled: z.boolean().default(false),
 });
 const disableBody = z.strictObject({ device_id: deviceIdField, disabled: z.boolean().default(true) });
-/** The rest is that of a change by an application. */
+/** The remaining fields are those of a change by an application. */
 const setBody = z.looseObject({ device_id: deviceIdField, product_id: productIdField.optional() });
 
 export function deviceChangeRoutes(deps: DeviceChangeDeps): AdminRoute[] {
@@ -73,7 +73,7 @@ async function addDevice(deps: DeviceChangeDeps, body: z.output<typeof deviceBod
   return answerDevice(added, body.secret === undefined);
 }
 
-/** A disabled device is one that does not exist, so its sessions and its calls end. */
+/** A disabled device counts as nonexistent, so its sessions and calls end. */
 async function disableDevice(
   deps: DeviceChangeDeps,
   { device_id: id, disabled }: z.output<typeof disableBody>,
@@ -83,7 +83,7 @@ async function disableDevice(
   return answerDevice(changed, false);
 }
 
-/** By the rules of a change by an application, and also to another product. */
+/** Follows the rules of a change by an application, but may also change the product. */
 async function setDevice(
   deps: DeviceChangeDeps,
   { product_id: productId, ...body }: z.output<typeof setBody>,
@@ -104,7 +104,7 @@ async function setDevice(
   return answerDevice(set, secret !== null);
 }
 
-/** `isSecretFresh`: it was made just now, and no other answer has it. */
+/** `isSecretFresh`: the server generated the secret, and this answer alone contains it. */
 function answerDevice(outcome: Result<Device, MissingEntry>, isSecretFresh: boolean): AdminAnswer {
   return answerEntry(outcome, (changed) => {
     const device = writeEntry('device', changed);

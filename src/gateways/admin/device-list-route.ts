@@ -1,8 +1,7 @@
 /**
- * `GET /v1/device/list` on the ops listener: a page of the registry's devices with the state of their connections, by the
- * beginning of their ids or a part of them, a label, a product and a state, of all devices. Where there are several members, those
- * that are asleep or online are found by the members that hold them; of those that no member holds a page looks at so many, and
- * has the place to go on from.
+ * `GET /v1/device/list` on the ops listener: a page of devices with the state of their connections, filtered by id prefix, part
+ * of an id, label, product and state. In a cluster, the members that hold a session find the devices that sleep or are online.
+ * For devices without a session, a page examines a limited number of devices, and `next` continues the search.
  */
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { othersAlive } from '../../core/ports/peers.ts';
@@ -21,7 +20,7 @@ import {
   type ListQuery,
 } from './listed-device.ts';
 
-/** Devices whose rows are read at once. */
+/** Number of devices whose rows are read concurrently. */
 const askedAtOnce = 50;
 
 export function deviceListRoute(deps: DeviceListRouteDeps): AdminRoute {
@@ -34,7 +33,7 @@ export function deviceListRoute(deps: DeviceListRouteDeps): AdminRoute {
       if (!(error instanceof SharedStateUnavailable)) throw error;
       return refuse(
         503,
-        'where devices are cannot be told now: NATS does not answer; reveille doctor asks it',
+        'the states of devices are unavailable: NATS does not answer; check it with reveille doctor',
       );
     }
   });
@@ -43,7 +42,7 @@ export function deviceListRoute(deps: DeviceListRouteDeps): AdminRoute {
 async function listDevices(deps: DeviceListRouteDeps, query: ListQuery): Promise<DeviceListJson> {
   const { limit, state } = query;
   const isHeld = state === 'asleep' || state === 'online';
-  // No member knows by itself that a device is held by none.
+  // No single member can know that no member holds a device.
   const isLookedFor = deps.cluster !== null && state !== undefined && !isHeld;
   const looked = isLookedFor ? { ...query, state: undefined, limit: devicesAskedMax } : query;
   const { ids, silent } = await findIds(deps, looked, isHeld);
@@ -60,7 +59,7 @@ async function listDevices(deps: DeviceListRouteDeps, query: ListQuery): Promise
   return { devices, next: ids.length > looked.limit ? (ids[looked.limit - 1] ?? null) : null, silent };
 }
 
-/** The first devices that match, one more than asked for, by this member and, where `isHeld`, by all that live. */
+/** The first matching devices, up to one more than requested, from this member or, with `isHeld`, from all live members. */
 async function findIds(
   { search, cluster }: DeviceListRouteDeps,
   sought: ListQuery,

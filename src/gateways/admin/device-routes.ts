@@ -1,7 +1,7 @@
 /**
- * A device as operators have it: `GET /v1/device/status?device_id=…` describes its registry entry, its two connections, its
- * refused logins and its latest events, `POST /v1/device/kick` ends its sessions. Where several members are one server, a
- * connection is described by its newest session. Times are Unix seconds, those of events ISO 8601.
+ * A device on the ops listener: `GET /v1/device/status?device_id=…` describes its registry entry, its two connections, its
+ * refused logins and its latest events; `POST /v1/device/kick` ends its sessions. In a cluster the newest session describes a
+ * connection. Times are Unix seconds, except those of events, which are ISO 8601.
  */
 import { z } from 'zod';
 import { completesWithin } from '../../lib/clock.ts';
@@ -53,7 +53,7 @@ export function deviceRoutes(deps: DeviceRoutesDeps): readonly AdminRoute[] {
   ];
 }
 
-/** How long an answer waits for the commit of what it describes; a store that takes nothing must not hide the rest. */
+/** Maximum wait for the commit of what an answer describes: a blocked store must not hide the rest. */
 const commitMsMax = 2000;
 
 async function describe(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminAnswer> {
@@ -67,7 +67,7 @@ async function describe(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<Adm
   return describeDevice(device, connections, refused, events.recentOf(deviceId), clock.wallMs());
 }
 
-/** A device that logs in all the same is worth adding. */
+/** A device that tries to log in although it is missing is worth adding. */
 function missingDevice(deviceId: DeviceId, [latest]: readonly RefusedLogin[]): AdminRefusal {
   const missing = missingEntry({ kind: 'device', id: deviceId });
   if (latest === undefined) return missing;
@@ -89,10 +89,10 @@ async function bothCommitted(deps: DeviceRoutesDeps, deviceId: DeviceId): Promis
   await deps.sleepRecords.committed(deviceId);
 }
 
-/** A connection as the member that holds it sees it. */
+/** A connection as the member that holds it reports it. */
 export interface ObservedConnection {
   readonly record: ConnectionRecord;
-  /** A member holds its socket now. */
+  /** A member holds the socket now. */
   readonly isHeld: boolean;
   /** Unix seconds of the latest heartbeat on the socket; 0: none, or no socket. */
   readonly heartbeatAt: number;
@@ -106,7 +106,7 @@ export interface ObservedHere {
   readonly sleepRecords: Pick<ConnectionRecords, 'read'>;
 }
 
-/** By the sockets and the records of this process. */
+/** From the sockets and the records of this process. */
 export function observeHere(
   { directory, signalRecords, sleepRecords }: ObservedHere,
   deviceId: DeviceId,
@@ -128,7 +128,7 @@ export function recordIn({ slots, ...row }: SharedConnection): ConnectionRecord 
 
 type Heartbeat = SessionHeartbeat | null;
 
-/** Settles within 2 s. Rejects when the shared rows are unavailable, or the store cannot be read. */
+/** Settles within 2 s. Rejects if the shared rows are unavailable or the store cannot be read. */
 async function observeTogether(
   { peers, locator }: ClusterDeps,
   directory: DeviceDirectory,
@@ -158,7 +158,7 @@ function ownHeartbeat(directory: DeviceDirectory, deviceId: DeviceId, kind: Conn
   return session === null ? null : { session, heartbeatAt };
 }
 
-/** `heartbeat`: the answer of its member about the newest session; null: none. */
+/** `heartbeat`: the member's answer for the newest session; null: none. */
 function observed(row: SharedConnection, heartbeat: Heartbeat): ObservedConnection {
   const record = recordIn(row);
   const isHeld = heartbeat !== null && heartbeat.session === record.openSession;
@@ -167,7 +167,7 @@ function observed(row: SharedConnection, heartbeat: Heartbeat): ObservedConnecti
 
 export type DeviceStatus = ReturnType<typeof describeDevice>;
 
-/** `transitions`: its latest events, newest first. */
+/** `transitions`: the device's latest events, newest first. */
 function describeDevice(
   { deviceId, productId, disabled, expiresAt, labels = {} }: Device,
   { signal, sleep }: ObservedConnections,
@@ -177,7 +177,7 @@ function describeDevice(
 ) {
   const expired = isExpired({ expiresAt }, Math.floor(nowMs / 1000));
   return {
-    // Wall clock of the answering process: ages are counted from it.
+    // Wall clock of the answering process, the reference for ages.
     now_ms: nowMs,
     device: { device_id: deviceId, product_id: productId, disabled, expires_at: expiresAt, expired, labels },
     signal: describeConnection(signal, latest, 'device.signal.'),
@@ -203,9 +203,9 @@ function describeConnection(
     // The session that is open or lost.
     session: openSession,
     epoch,
-    // The node that has, or had, the latest session; null: not known any more.
+    // The node of the latest session; null: unknown.
     node: data?.node ?? null,
-    // Why the latest session ended; null: it did not, or it is not known any more.
+    // The reason why the latest session ended; null: it is open, or the reason is no longer known.
     reason: openSession === null ? (data?.reason ?? null) : null,
     last_login_at: lastLoginAt,
     last_heartbeat_at: heartbeatAt || lastHeartbeatAt,
@@ -213,7 +213,7 @@ function describeConnection(
   };
 }
 
-/** `lost`: it was open when the server died; the next start ends it. */
+/** `lost`: the session was open when the server died; the next start ends it. */
 function stateOf(
   { epoch, openSession }: ConnectionRecord,
   isHeld: boolean,

@@ -1,4 +1,4 @@
-/** A search among all devices by the index: by parts of their ids, labels and products, and by the states of their connections here. */
+/** Searches all devices through the index: by part of their id, label, product, and the state of their connections here. */
 import { nextTurn, type Clock } from '../../lib/clock.ts';
 import { SerialQueue } from '../../lib/queues.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
@@ -18,7 +18,7 @@ export interface DeviceSearchDeps {
 
 export class DeviceSearch {
   readonly #deps: DeviceSearchDeps;
-  /** Several at once would keep the event loop for longer at a time. */
+  /** One search at a time; concurrent ones would block the event loop for longer. */
   readonly #searches = new SerialQueue();
 
   constructor(deps: DeviceSearchDeps) {
@@ -26,8 +26,8 @@ export class DeviceSearch {
   }
 
   /**
-   * The ids of the first devices that match, in the order of their ids: one more than asked for, where there are so many. A state is that by
-   * the sessions and the records of this process. Rejects when the store cannot be read.
+   * The ids of the first matching devices, sorted, up to one more than requested. A state is judged by the sessions and the records
+   * of this process. Rejects if the store cannot be read.
    */
   find(query: SoughtDevices): Promise<readonly DeviceId[]> {
     return this.#searches.run(() => searchDevices(this.#deps, query));
@@ -61,14 +61,14 @@ async function searchDevices(deps: DeviceSearchDeps, query: SoughtDevices): Prom
   }
 }
 
-/** No id is between the two. */
+/** The smallest id greater than `id`. */
 function idBehind(id: string): string {
   return `${id}\0`;
 }
 
 type RowTest = (rows: DeviceRows, row: number) => boolean;
 
-/** By the index alone, without the state. */
+/** Tests a row of the index, without the state. */
 function rowTest({ contains, label, product_id: productId }: SoughtDevices): RowTest {
   const part = contains.toLowerCase();
   const labelText = label === undefined ? null : needleOf(label);
@@ -78,7 +78,7 @@ function rowTest({ contains, label, product_id: productId }: SoughtDevices): Row
     (labelText === null || labels[row]?.includes(labelText) === true);
 }
 
-/** The same by the entry as it is now. */
+/** As `rowTest`, on the current entry of the device. */
 function isWantedDevice({ contains, label, product_id: productId }: SoughtDevices, device: Device): boolean {
   return (
     (productId === undefined || device.productId === productId) &&

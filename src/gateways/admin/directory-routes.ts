@@ -1,4 +1,4 @@
-/** The data directory of the running server, for commands on its machine: a backup, and the registry as a file. */
+/** Serves the data directory of the running server to commands on its machine: a backup, and the registry as a file. */
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
@@ -8,7 +8,7 @@ import { exportRegistry } from '../../storage/registry/registry-export.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { explainIssues, refuse, type DirectoryRoute } from '../ops/admin-route.ts';
 
-/** Header of a backup: the most bytes that it may have. */
+/** Header of a backup: its maximum size, bytes. */
 export const backupRoomHeader = 'x-backup-bytes-max';
 
 const exportQuery = z.strictObject({
@@ -16,7 +16,7 @@ const exportQuery = z.strictObject({
   with_secrets: z.stringbool(),
 });
 
-/** `isDamaged`: pages of the store cannot be read. LMDB may end the process that walks over them, so the server does not. */
+/** `isDamaged`: pages of the store cannot be read. LMDB may crash the process that reads them, so the server refuses. */
 export function directoryRoutes(
   directory: string,
   tables: RegistryTables,

@@ -1,7 +1,7 @@
 /**
- * Applications, products and webhooks, one at a time.
- * `POST /v1/<kind>/add` takes an entry as a registry file has it, and `replace`; `POST /v1/<kind>/remove` its id, and removes
- * nothing that others refer to.
+ * Applications, products and webhooks, one entry at a time.
+ * `POST /v1/<kind>/add` accepts an entry in the form of a registry file, and `replace`; `POST /v1/<kind>/remove` accepts its id,
+ * and refuses while other entries refer to it.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -33,11 +33,11 @@ import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
 export interface EntryChangeDeps {
   readonly writer: Pick<RegistryWriter, 'transact' | 'removeUnused'>;
   readonly rules: EntryRules;
-  /** Called after every change: a webhook may have come or gone, a call may have lost its right. */
+  /** Called after every change: webhooks may have been added or removed, calls may have lost their permission. */
   changedEntry(): void;
 }
 
-/** The fields are checked as those of a file. */
+/** The fields are checked like those of a file. */
 const entryBody = z.looseObject({ replace: z.boolean().default(false) });
 const webhookNameBody = z.strictObject({ url: z.string(), app_id: z.string().nullable().default(null) });
 
@@ -66,7 +66,7 @@ function generateWebhookSecret(): string {
   return `whsec_${randomBytes(webhookSecretBytes).toString('base64')}`;
 }
 
-/** `made`: stands in for what is left out, and is in no other answer than this one. */
+/** `made`: generated values for absent fields, which only this answer contains. */
 async function add(
   deps: EntryChangeDeps,
   kind: UsedKind | 'webhook',

@@ -1,7 +1,7 @@
 /**
- * Reads the log for operators: forward from a place, or the newest events back from the head, through a filter. The log is
- * scanned in slices with a turn of the event loop between them, so that a search that finds little does not keep devices
- * and callers waiting, and one call scans a bounded number of events.
+ * Reads the log for operators through a filter, forwards from a place or backwards from the end. It scans slices with a turn of
+ * the event loop between them, so that a long search does not delay devices and callers, and one request scans a limited number
+ * of events.
  */
 import { nextTurn } from '../../lib/clock.ts';
 import type { EventType, LoggedEvent } from '../../model/events.ts';
@@ -10,11 +10,11 @@ import { eventsScannedMax, recentEventsOfDeviceMax } from '../../model/limits.ts
 import type { EventLog } from '../../core/ports/event-log.ts';
 import { eventIdMs } from '../../storage/events/event-rows.ts';
 
-/** The events an operator wants to see: of one device, of some types, or all. */
+/** Selects events of one device, of some types, or all. */
 export interface EventFilter {
-  /** Null: of every device. */
+  /** Null: any device. */
   readonly deviceId: DeviceId | null;
-  /** Null: of every type. */
+  /** Null: any type. */
   readonly types: ReadonlySet<EventType> | null;
 }
 
@@ -24,26 +24,26 @@ export function isWanted({ deviceId, types }: EventFilter, event: LoggedEvent): 
 
 export type EventSource = Pick<EventLog, 'head' | 'oldest' | 'read' | 'recentOf'>;
 
-/** Events read from the store at once: less than a millisecond. */
+/** Events per read of the store, which takes less than a millisecond. */
 export const sliceEvents = 256;
 
 export interface EventPage {
   /** In the order of the log. */
   readonly events: readonly LoggedEvent[];
-  /** The sequence of the last event looked at: read on behind it. */
+  /** Sequence of the last event scanned; the next read continues after it. */
   readonly next: number;
-  /** Of the log when it was last looked at; `next` is less where the page is full or the search was long. */
+  /** End of the log at the last read; `next` is smaller if the page is full or the search reached its limit. */
   readonly head: number;
-  /** Events behind the place it began at were forgotten before they could be looked at. */
+  /** Events after the requested start were deleted before they could be scanned. */
   readonly hasGap: boolean;
 }
 
 export interface NewestEvents extends EventPage {
-  /** Where to go on looking back, this one excluded; null: as many as wanted were found, or there are no older ones. */
+  /** The sequence before which a further backward search continues; null: enough events were found, or none are older. */
   readonly before: number | null;
 }
 
-/** At most `limit` events behind `after`. */
+/** At most `limit` events after `after`. */
 export async function readForward(
   source: EventSource,
   filter: EventFilter,
@@ -86,7 +86,7 @@ export async function readNewest(
     if (scanned > 0) await nextTurn();
     const slice = source.read(Math.max(0, end - 1 - sliceEvents), sliceEvents);
     for (const event of slice.toReversed())
-      // For a slice that has been forgotten meanwhile, the store returns the events after it.
+      // If the slice was deleted meanwhile, the store returns later events.
       if (event.sequence < end && isWanted(filter, event)) newestFirst.push(event);
     end -= sliceEvents;
   }
@@ -98,7 +98,7 @@ function newestOf(events: readonly LoggedEvent[], head: number, before: number |
   return { events, next: head, head, hasGap: false, before };
 }
 
-/** A device's latest events, which need no scan of the log. Null: there may be more than these. */
+/** A device's latest events, which need no scan of the log. Null: older ones may be missing. */
 function findRecent(source: EventSource, filter: EventFilter, count: number): LoggedEvent[] | null {
   if (count === 0) return [];
   if (filter.deviceId === null) return null;
@@ -109,8 +109,8 @@ function findRecent(source: EventSource, filter: EventFilter, count: number): Lo
 }
 
 /**
- * The sequence behind which everything is since that moment (Unix milliseconds), or behind the event of that id. By
- * the order of ids, which the wall clock does not turn back.
+ * The sequence after which all events are newer than the moment (Unix milliseconds), or follow the event with the id. Relies on
+ * the order of ids, which a clock stepped backwards does not change.
  */
 export function findPlace(source: EventSource, since: number | string): number {
   const isEarlier = (event: LoggedEvent): boolean =>

@@ -1,4 +1,4 @@
-/** A query of the event log by an operator and its answer. */
+/** An operator's query of the event log, and its answer. */
 import { z } from 'zod';
 import { eventsPageDefault, eventsPageMax, longPollSecondsMax } from '../../model/limits.ts';
 import { findPlace, readForward, readNewest, type EventPage, type EventSource } from './event-pages.ts';
@@ -19,15 +19,15 @@ function wholeNumber(min: number, max = Infinity) {
 
 const typeField = z.string().transform((pattern, context): readonly EventType[] => {
   const types = parseTypePattern(pattern);
-  if (types === null) context.addIssue(`there is no ${JSON.stringify(pattern)}`);
+  if (types === null) context.addIssue(`no event type matches ${JSON.stringify(pattern)}`);
   return types ?? z.NEVER;
 });
 
-/** Reading begins behind `after`, a sequence, or with the oldest kept; at `since`; or with the `last` so many before a sequence. */
+/** Reading starts after the sequence `after`, at the oldest event kept, at `since`, or `last` events before a sequence. */
 export const eventsQuery = z
   .object({
     after: wholeNumber(0).optional(),
-    /** Unix milliseconds, or behind the event of this id. */
+    /** Unix milliseconds, or the id of an event after which to start. */
     since: z
       .union([number, z.string().regex(eventIdForm)], 'Unix milliseconds or the id of an event')
       .optional(),
@@ -40,7 +40,7 @@ export const eventsQuery = z
   })
   .refine(
     ({ after, since, last }) => [after, since, last].filter((given) => given !== undefined).length <= 1,
-    'after, since, last: one of them at a time',
+    'after, since, last: only one of them may be given',
   )
   .transform(({ device_id: deviceId = null, type, limit, wait, ...start }) => {
     const types = type === undefined ? null : new Set(type.flat());
@@ -49,7 +49,7 @@ export const eventsQuery = z
 
 export type EventsRequest = z.output<typeof eventsQuery>;
 
-/** A type, or the beginning of some and `*`; null: there is no such type. */
+/** A type, or a prefix that ends in `*`; null: no such type. */
 export function parseTypePattern(text: string): readonly EventType[] | null {
   const types = text.endsWith('*')
     ? eventTypes.filter((type) => type.startsWith(text.slice(0, -1)))
@@ -57,7 +57,7 @@ export function parseTypePattern(text: string): readonly EventType[] | null {
   return types.length === 0 ? null : types;
 }
 
-/** An event as backends read it. Source: events.md, The log. */
+/** An event in the form that backends receive. Source: events.md, The log. */
 export interface WireEvent {
   readonly id: string;
   readonly type: string;
@@ -94,15 +94,15 @@ function placeOf(
     const place = findPlace(source, since);
     return { place, isCut: place === begin && begin > 0 };
   }
-  // A cursor beyond the end is of another log, or of events that a power cut took.
+  // A cursor beyond the end belongs to another log, or to events lost in a power cut.
   const place = Math.min(Math.max(after ?? begin, begin), source.head);
   return { place, isCut: after !== undefined && place !== after };
 }
 
 /**
- * `next` is passed back as `after`, so that nothing is missed or repeated; it is less than `head` where the answer was full or the
- * search was long. `before` is passed back with `last` to look further back; null: there is nothing to look for. `truncated`:
- * events between where it was to begin and where it does are not kept.
+ * `next`: passed back as `after`, it misses and repeats nothing; smaller than `head` if the answer was full or the search reached
+ * its limit. `before`: passed back with `last` to search further back; null: nothing older. `truncated`: events between the
+ * requested start and the first one returned were deleted.
  */
 function answerOf({ events, next, head }: EventPage, before: number | null, truncated: boolean) {
   return { events: events.map(wireEvent), next, head, before, truncated };

@@ -1,7 +1,7 @@
 /**
- * GET /v1/events on the ops listener: the log of all applications, as an operator follows it. A query begins at one
- * of `after=SEQUENCE`, `since=UNIX_MS|EVENT_ID`, `last=COUNT[&before=SEQUENCE]`, chooses by `device_id` and `type` (may
- * be repeated, may end with `*`), and has `limit` and `wait` (seconds). The answer's `next` is passed back as `after`.
+ * GET /v1/events on the ops listener: the log of all applications, for operators. A query starts at one of `after=SEQUENCE`,
+ * `since=UNIX_MS|EVENT_ID`, `last=COUNT[&before=SEQUENCE]`, filters by `device_id` and `type` (repeatable, may end in `*`), and
+ * has `limit` and `wait` (seconds). The `next` of the answer is passed back as `after`.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
@@ -24,7 +24,7 @@ export interface EventRoutesDeps {
   readonly events: EventLog;
 }
 
-/** A wait of one operator. */
+/** A long poll of one operator. */
 interface Following {
   readonly filter: EventFilter;
   readonly slot: ReaderSlot;
@@ -50,16 +50,16 @@ export class EventRoutes {
     return [readRoute('/v1/events', eventsQuery, (query, request) => this.#handle(query, request))];
   }
 
-  /** For a drain: every wait is answered now, later ones at once; reading goes on. */
+  /** Ends all long polls for a drain; later requests are answered at once. */
   endWaits(): void {
     this.#isDraining = true;
     this.#readers.wakeAll();
   }
 
-  /** An operator is an application to the waiting readers. */
+  /** To the waiting readers, each operator counts as an application. */
   async #handle(query: EventsRequest, { operator, gone }: AdminRequest): Promise<AdminAnswer> {
     const slot = this.#readers.enter(operator as ApplicationId);
-    if (slot === null) return refuse(503, 'too many follow the events already');
+    if (slot === null) return refuse(503, 'too many requests follow the events already: try again later');
     const following = { filter: query.filter, slot };
     this.#following.add(following);
     gone.addEventListener('abort', () => slot.leave());
@@ -71,7 +71,7 @@ export class EventRoutes {
     }
   }
 
-  /** Reads again each time an event comes, until there is something to answer. */
+  /** Reads again after each event until there is something to answer. */
   async #answer(
     request: EventsRequest,
     slot: ReaderSlot,

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/registry/import?…`: the body is a registry file, and the query says what is done with it. The answer is lines:
- * how far it is, then one `{result}` or `{error}`. The query and the lines as the command line writes and reads them too.
+ * `POST /v1/registry/import?…`: the body is a registry file, the query holds the options. The answer is a sequence of lines:
+ * progress, then one `{result}` or `{error}`. This module encodes and parses both, for server and command line.
  */
 import { z } from 'zod';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -12,11 +12,11 @@ import { explainIssues } from '../ops/admin-route.ts';
 export type ImportTerms = Required<Pick<ImportRequest, 'replace' | 'deletions' | 'dryRun'>>;
 
 export interface ImportQuery extends ImportTerms {
-  /** The name by which the caller may cancel it; null: it cannot. */
+  /** The name by which the caller may cancel the import; null: it cannot be cancelled. */
   readonly importId: string | null;
 }
 
-/** `deleted`: of each kind of which something was deleted, how many; left out: nothing was. */
+/** `deleted`: the number of deleted entries by kind; absent: none. */
 export type ImportReportJson = Pick<ImportReport, 'counts' | 'sha256' | 'changes'> & {
   readonly dry_run: boolean;
   readonly deleted?: Readonly<Partial<Counts>>;

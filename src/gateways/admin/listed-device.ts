@@ -1,4 +1,4 @@
-/** A device in a list of operators: its entry, the state of its connections and when it was last seen. */
+/** A device in an operator's list: its entry, the state of its connections, and when it was last seen. */
 import { z } from 'zod';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
@@ -21,9 +21,9 @@ import {
 
 export interface DeviceListJson {
   readonly devices: readonly ListedDeviceJson[];
-  /** The `after` of the next page; null: there are no more. */
+  /** The `after` of the next page; null: this was the last. */
   readonly next: string | null;
-  /** Members that did not answer: devices that they hold may be missing. */
+  /** Members that did not answer; devices that they hold may be missing. */
   readonly silent: readonly MemberId[];
 }
 
@@ -32,7 +32,7 @@ export interface DeviceListRouteDeps extends ObservedHere {
   readonly clock: Clock;
   readonly registry: Pick<RegistryReader, 'peekDevice'>;
   readonly search: Pick<DeviceSearch, 'find'>;
-  /** Null: alone. */
+  /** Null: a single server. */
   readonly cluster: Pick<ClusterDeps, 'locator' | 'peers'> | null;
 }
 
@@ -62,7 +62,7 @@ export async function listDevice(deps: DeviceListRouteDeps, device: Device) {
     expired: isExpired(device, wallSeconds(deps.clock)),
     labels: device.labels ?? {},
     state: stateOf(sleep, signal),
-    // Unix seconds of the latest login, heartbeat or end that is written down; null: it was never connected.
+    // Unix seconds of the latest recorded login, heartbeat or end; null: never connected.
     last_seen_at: seenAt === 0 ? null : seenAt,
   };
 }
@@ -73,7 +73,7 @@ function stateOf(sleep: ObservedConnection, signal: ObservedConnection): ListedS
   return sleep.record.epoch + signal.record.epoch === 0 ? 'never' : 'offline';
 }
 
-/** By the shared row alone: no member is asked, and heartbeats are as they were last written. */
+/** Reads only the shared row: no member is asked, and heartbeats are as last written. */
 async function observeRow(
   { locator }: Pick<ClusterDeps, 'locator'>,
   deviceId: DeviceId,

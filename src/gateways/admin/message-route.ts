@@ -1,6 +1,6 @@
 /**
- * `POST /v1/device/message` on the ops listener: an operator sends a device that is online a message, as an application of its
- * product would, and the answer says when the device acknowledged it.
+ * `POST /v1/device/message` on the ops listener: sends a message to an online device on behalf of an application of its product;
+ * the answer reports when the device acknowledged it.
  */
 import { z } from 'zod';
 import type { MessageDeps } from '../../core/messages/deliver-message.ts';
@@ -60,7 +60,7 @@ async function send(deps: MessageDeps, { app_id: askedFor, ...body }: MessageOrd
   return { ...receipt, app_id: appId, took_ms: tookMs } satisfies AcknowledgedJson;
 }
 
-/** Codes that a later try may overcome. */
+/** Codes for which a retry may succeed. */
 const passing: ReadonlySet<MessageCode> = new Set([42901, 50000, 50301, 50402]);
 
 const sentences: Partial<Record<MessageCode, string>> = {

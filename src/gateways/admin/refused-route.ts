@@ -1,6 +1,6 @@
 /**
- * `GET /v1/refused` on the ops listener: the logins that the core has refused since its start, each with its reason, and devices
- * whose sessions keep replacing each other; the latest first.
+ * `GET /v1/refused` on the ops listener: logins refused since the core's start, each with its reason, and devices whose sessions
+ * keep replacing each other; the latest first.
  */
 import { z } from 'zod';
 import type { RefusedLogin, RefusedLogins } from '../../core/devices/refused-logins.ts';
@@ -20,9 +20,9 @@ const refusedQuery = z.strictObject({
 
 export interface RefusedAnswer {
   readonly refused: readonly RefusedLoginJson[];
-  /** More rows are like these. */
+  /** More rows match. */
   readonly more: boolean;
-  /** Rows of any kind that were dropped for want of room. */
+  /** Rows dropped because the table was full. */
   readonly forgotten: number;
 }
 
@@ -43,15 +43,15 @@ export type RefusedLoginJson = ReturnType<typeof encodeRefused>;
 export function encodeRefused(row: RefusedLogin) {
   return {
     device_id: row.deviceId,
-    // The first application of its product; null: none, or the registry does not have the device.
+    // The first application of its product; null: none, or the device is not in the registry.
     app_id: row.appId,
     connection: row.connection,
     reason: row.reason,
-    // Refused logins; of a conflict, replaced sessions.
+    // Number of refused logins, or, for a conflict, of replaced sessions.
     count: row.count,
     first_at: formatTimestamp(row.firstAtMs),
     last_at: formatTimestamp(row.lastAtMs),
-    // Addresses of peers: the latest two, the latest last.
+    // The latest two peer addresses, newest last.
     addresses: row.addresses,
   };
 }

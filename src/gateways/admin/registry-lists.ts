@@ -1,4 +1,4 @@
-/** The registry as operators read it, secrets masked: how many entries there are of each kind, a page of one kind, one entry. */
+/** Reads the registry for operators, secrets masked: the number of entries of each kind, a page of one kind, one entry. */
 import { z } from 'zod';
 import { nextTurn } from '../../lib/clock.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -13,12 +13,12 @@ export const registryPageMax = 10_000;
 
 export interface RegistryPage {
   readonly entries: readonly JsonObject[];
-  /** The `after` of the next page; null when this was the last one. */
+  /** The `after` of the next page; null: this was the last. */
   readonly next: string | null;
 }
 
 const kind = z.enum(kindNames);
-/** `after`: of webhooks a count, since their ids are masked; else the id of the last entry seen. */
+/** `after`: the id of the last entry seen; for webhooks a count, since their ids are masked. */
 const listQuery = z
   .strictObject({
     kind,
@@ -27,7 +27,7 @@ const listQuery = z
   })
   .refine(
     ({ kind, after }) => kind !== 'webhook' || after === undefined || /^\d{1,9}$/.test(after),
-    'after: the next of the page before',
+    'after: the value of next in the previous page',
   );
 /** The id of a webhook: application, space, URL. */
 const entryQuery = z.strictObject({ kind, id: z.string().min(1) });
@@ -44,7 +44,7 @@ export function registryListRoutes(registry: RegistryStore): AdminRoute[] {
   ];
 }
 
-/** Read at once: about a millisecond, in which nobody else is served. */
+/** Entries per read, about a millisecond during which the event loop is blocked. */
 const sliceEntries = 200;
 
 async function readPage(
@@ -71,10 +71,10 @@ async function readPage(
   return { entries, next: isCounted ? String(read) : (last ?? null) };
 }
 
-/** A webhook's URL may be masked. */
+/** The URL of a webhook may be masked. */
 function findEntry(registry: RegistryStore, kind: KindName, id: string): EntryOf[KindName] | null {
   if (kind !== 'webhook') return registry.find(kind, id);
-  // The name of an application may have blanks, a URL has none.
+  // An application's name may contain spaces, a URL cannot.
   const urlStart = id.lastIndexOf(' ') + 1;
   const [appId, url] = [id.slice(0, urlStart - 1), id.slice(urlStart)];
   const [webhook, other] = findNamed(registry.page(kind, registryPageMax), url, appId);

@@ -1,4 +1,4 @@
-/** Changes of the registry by an operator, entry by entry. Those of credentials and bridges are here. */
+/** Operators' changes to single registry entries; those of credentials and bridges are defined here. */
 import { z } from 'zod';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
@@ -22,7 +22,7 @@ import { entryRoutes, type EntryChangeDeps } from './entry-routes.ts';
 export interface RegistryChangeDeps extends DeviceChangeDeps, EntryChangeDeps {
   readonly clock: Clock;
   readonly writer: RegistryWriter;
-  /** Called after every change of a credential: drops the keys derived from it. */
+  /** Called after every change to a credential; drops the keys derived from it. */
   forgetDerivedKeys(): void;
 }
 
@@ -112,9 +112,8 @@ const bridgeRemoveBody = z.strictObject({ bridge_id: z.string().min(1) });
 const bridgeRevokeBody = z.strictObject({ bridge_id: z.string().min(1), revoked: z.boolean().default(true) });
 
 /**
- * `POST /v1/bridge/add` makes a bridge with a random key, which is answered once and stored as its hash only;
- * `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false accepts it again; `POST /v1/bridge/remove`
- * forgets it.
+ * `POST /v1/bridge/add` creates a bridge with a random key, returned once and stored only as its hash; `POST /v1/bridge/revoke`
+ * refuses its key from now on, or with `revoked` false accepts it again; `POST /v1/bridge/remove` deletes the bridge.
  */
 function bridgeRoutes(deps: RegistryChangeDeps): AdminRoute[] {
   return [

@@ -1,8 +1,8 @@
 /**
- * The ids, products and labels of all devices, in memory and in the order of their ids, so that a search answers for the whole
- * fleet without reading the store. A block of devices is read at a time, a little every few milliseconds from the first list of
- * devices on, and sooner where a search needs it; it is read again behind a change of one of its devices, all of them behind an import. Blocks
- * for which there is no room are read by each search.
+ * An index of the ids, products and labels of all devices, in memory and sorted by id, so that a search covers the fleet without
+ * reading the store. The index is read in blocks, one every few milliseconds from the first list of devices on, and earlier if a
+ * search needs one. A change to a device invalidates its block, an import all blocks. Blocks beyond the memory limit are read
+ * again by each search.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { DeviceLister } from '../../core/ports/device-registry.ts';
@@ -23,16 +23,16 @@ export interface DeviceRows {
 }
 
 interface DeviceBlock {
-  /** No device of this block is behind it, and none of the next block before it. */
+  /** The block's devices are at or before this id, those of the next block after it. */
   readonly lastId: string;
-  /** Null: to be read. */
+  /** Null: not read yet. */
   readonly rows: DeviceRows | null;
   readonly bytes: number;
 }
 
 export interface DeviceIndexDeps {
   readonly clock: Clock;
-  /** `changes`: grows when any number of devices may have changed without an event. */
+  /** `changes`: grows when devices may have changed without an event. */
   readonly registry: DeviceLister & { readonly changes: number };
   readonly events: Pick<EventLog, 'follow'>;
   readonly sleepRecords: Pick<ConnectionRecords, 'has'>;
@@ -40,17 +40,17 @@ export interface DeviceIndexDeps {
 }
 
 const blockDevices = 256;
-/** Objects and pointers of a device in a block; its characters are beyond it. */
+/** Size of a device's objects and pointers in a block, without its text, bytes. */
 const deviceBytes = 80;
 
 export class DeviceIndex {
   readonly #deps: DeviceIndexDeps;
   #blocks: DeviceBlock[] = [unread(last)];
   #bytes = 0;
-  /** The registry's count of changes when the first block was read. */
+  /** The registry's change count when the first block was read. */
   #changes = 0;
   readonly #unfollow: Cancel;
-  /** Null: nothing is left to be read. */
+  /** Null: all blocks have been read. */
   #cancelReading: Cancel | null = null;
 
   constructor(deps: DeviceIndexDeps) {
@@ -63,7 +63,7 @@ export class DeviceIndex {
     this.#cancelReading?.();
   }
 
-  /** The device was added, changed or removed. */
+  /** Invalidates the block of a device that was added, changed or removed. */
   forget(deviceId: DeviceId): void {
     const at = this.#place(deviceId);
     const { lastId, bytes } = this.#blocks[at] ?? unread(last);
@@ -72,9 +72,8 @@ export class DeviceIndex {
   }
 
   /**
-   * The devices around an id, with every change of before the call: all those from `from` to `lastId`, or to the last of all where
-   * that is empty. Takes about 1 ms where they have to be read; the others are read soon then. Throws when the store cannot be
-   * read.
+   * The devices from `from` to `lastId`, or to the end if that is empty, including every change made before the call. Reading a
+   * block takes about 1 ms, and schedules the others. Throws if the store cannot be read.
    */
   block(from: string): { readonly rows: DeviceRows; readonly lastId: string } {
     this.#forgetOld();
@@ -102,7 +101,7 @@ export class DeviceIndex {
     return { rows, lastId };
   }
 
-  /** All of it, behind an import. */
+  /** Invalidates all blocks after an import. */
   #forgetOld(): void {
     const { changes } = this.#deps.registry;
     if (this.#changes === changes) return;
@@ -124,7 +123,7 @@ export class DeviceIndex {
     try {
       this.#read(at, block.lastId);
     } catch {
-      // The store's health has it, and the next search.
+      // The store's health reports the error, and so does the next search.
       return;
     }
     const isFull = this.#blocks[at]?.rows === null;
@@ -145,21 +144,21 @@ export class DeviceIndex {
     if (rows.ids[at] === deviceId) rows.connected[at] = 1;
   }
 
-  /** The place of the block that has the id, or would have it. */
+  /** The index of the block that contains the id, or would contain it. */
   #place(id: string): number {
     return firstWhere(this.#blocks.length - 1, (at) => isWithin(id, this.#blocks[at]?.lastId ?? last));
   }
 }
 
-/** Behind every id. */
+/** Sorts after every id. */
 const last = '';
 
-/** Not behind the bound, in the order of bytes. */
+/** Compares by bytes; an empty bound admits every id. */
 function isWithin(id: string, bound: string): boolean {
   return bound === last || compareIds(id, bound) <= 0;
 }
 
-/** The first of `count` places, in their order, from which on it holds; `count`: of none. */
+/** Binary search: the first of `count` places for which `holds`; `count`: none. */
 function firstWhere(count: number, holds: (place: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {
@@ -170,7 +169,7 @@ function firstWhere(count: number, holds: (place: number) => boolean): number {
   return low;
 }
 
-/** As the store orders them: by the bytes of UTF-8. */
+/** The store's order: by the bytes of UTF-8. */
 export function compareIds(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at += 1) {
@@ -180,7 +179,7 @@ export function compareIds(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** UTF-16 has the surrogates of the characters beyond U+FFFF before U+E000. */
+/** In UTF-16, surrogates (characters beyond U+FFFF) sort before U+E000. */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }
@@ -189,7 +188,7 @@ function unread(lastId: string): DeviceBlock {
   return { lastId, rows: null, bytes: 0 };
 }
 
-/** Equal texts of one block are kept once. */
+/** Stores equal texts of a block once. */
 function rowsOf(devices: readonly Device[], connected: readonly number[]): DeviceRows {
   const texts = new Map<string, string>();
   const kept = (text: string): string => {

@@ -1,6 +1,6 @@
 /**
- * Secrets of the server on the ops listener: the keys that sign the tokens of calls, which no answer has, and the named tokens
- * of operators, each in one answer only: that of its creation.
+ * Secrets of the server on the ops listener: the keys that sign call tokens, which are never returned, and operators' named
+ * tokens, which are returned only when they are created.
  */
 import { z } from 'zod';
 import { type AdminAnswer, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
@@ -15,7 +15,7 @@ export interface TokenKeyListing {
 }
 
 export interface TokenKeyRotationJson extends TokenKeyListing {
-  /** Kids of the keys that were removed. */
+  /** Ids of the removed keys. */
   readonly dropped: readonly string[];
 }
 
@@ -36,9 +36,7 @@ export function tokenKeyRoutes(live: Keys): AdminRoute[] {
 
 export type TokenKeyJson = ReturnType<typeof encodeTokenKeys>[number];
 
-/**
- * `keys`: the one that signs first; the others still verify. `created_at`: Unix seconds; null: not recorded when it was made.
- */
+/** `keys`: the signing key first; the others still verify. `created_at`: Unix seconds; null: not recorded. */
 function encodeTokenKeys(keys: readonly StoredTokenKey[]) {
   return keys.map(({ kid, createdAtS }, i) => ({ kid, created_at: createdAtS, signs: i === 0 }));
 }
@@ -47,7 +45,7 @@ function encodeRotation({ keys, dropped }: TokenKeyRotation): TokenKeyRotationJs
   return { keys: encodeTokenKeys(keys), dropped: dropped.map(({ kid }) => kid) };
 }
 
-/** The reason why a key was not retired, in words. */
+/** Reasons for which a key cannot be retired, in words. */
 const retireRefusals = {
   unknown: (kid: string) => `no token key ${JSON.stringify(kid)}`,
   last: (kid: string) => `${kid} is the only token key: rotate first`,
@@ -69,7 +67,7 @@ export interface OpsTokenListing {
 }
 
 export interface FreshOpsTokenJson extends Operator {
-  /** In no other answer. */
+  /** Returned only once. */
   readonly token: string;
 }
 
@@ -88,21 +86,22 @@ export function opsTokenRoutes(live: Live): AdminRoute[] {
   ];
 }
 
-/** Unix seconds; null: not recorded when it was made, or never used. */
+/** Times in Unix seconds; null: not recorded, or never used. */
 function encodeOpsTokens(tokens: readonly StoredOpsToken[]) {
   return tokens.map(({ name, role, createdAtS, lastUsedAtS }) => {
     return { name, role, created_at: createdAtS, last_used_at: lastUsedAtS };
   });
 }
 
-/** The reason why a token was not made, in words. */
+/** Reasons for which a token was not created, in words. */
 const createRefusals: Readonly<Record<OpsTokenRefusal, (name: string) => string>> = {
-  name: (name) => `${JSON.stringify(name)} is no name for a token: ${operatorNameForm}, and no reserved one`,
-  taken: (name) => `there is a token ${JSON.stringify(name)} already: revoke it first`,
+  name: (name) =>
+    `${JSON.stringify(name)} is not a valid token name: ${operatorNameForm}, and not a reserved name`,
+  exists: (name) => `the token ${JSON.stringify(name)} exists already: revoke it first`,
   full: () => `there are ${opsTokensMax} tokens already: revoke one first`,
 };
 
-const createStatuses = { name: 400, taken: 409, full: 409 } as const;
+const createStatuses = { name: 400, exists: 409, full: 409 } as const;
 
 async function create(live: Live, operator: Operator): Promise<AdminAnswer> {
   const created = await live.create(operator);

@@ -1,7 +1,7 @@
 /**
- * `POST /v1/device/wake` on the ops listener: wakes a sleeping device for an operator. The wakeup goes the way of a backend's,
- * with the limits, the record and the events of an application of the device's product, under a request id of the server's.
- * What became of it is at `GET /v1/wakeups`.
+ * `POST /v1/device/wake` on the ops listener: wakes a sleeping device for an operator. The wakeup is submitted like a backend's,
+ * on behalf of an application of the device's product, with its limits, record and events, and gets a request id from the server.
+ * `GET /v1/wakeups` has its outcome.
  */
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
@@ -62,7 +62,7 @@ async function wake(
   return encodeWoken(appId, requestId, woken.value);
 }
 
-/** The application for which an operator acts on an enabled device: `askedFor`, or else the first of its product. */
+/** The application on whose behalf an operator acts: `askedFor`, or else the first of the device's product. The device must be enabled. */
 export function actingApplication(
   registry: RegistryReader,
   deviceId: DeviceId,
@@ -79,7 +79,7 @@ export function actingApplication(
 
 export type WokenJson = ReturnType<typeof encodeWoken>;
 
-/** `appId`: whose limits and events it is among. */
+/** `appId`: the application that the wakeup is charged to. */
 function encodeWoken(appId: ApplicationId, requestId: RequestId, { deviceId, acceptedAtMs }: WakeupReceipt) {
   return {
     device_id: deviceId,
@@ -89,14 +89,14 @@ function encodeWoken(appId: ApplicationId, requestId: RequestId, { deviceId, acc
   };
 }
 
-/** Codes that a later try may overcome; the others have to be mended. */
+/** Codes for which a retry may succeed; for the others something has to be fixed first. */
 const passing: ReadonlySet<WakeupCode> = new Set([42901, 50000, 50204, 50301, 50402]);
 
 const sentences: Partial<Record<WakeupCode, string>> = {
-  40412: 'the device is not sleeping: its module has no session here',
-  40902: 'the module of the device cannot be woken with what was asked',
-  50204: 'the 8 bytes could not be written to the module: it is about to be gone',
-  50402: 'whether the 8 bytes reached the module is not known: look at its events',
+  40412: 'the device is not sleeping: its module has no session',
+  40902: 'the module of the device does not support this wakeup',
+  50204: 'the packet could not be written to the module: its connection is closing',
+  50402: 'it is unknown whether the packet reached the module: read its events',
 };
 
 function refuseWake(code: WakeupCode, message: string): AdminRefusal {

@@ -1,7 +1,6 @@
 /**
- * `GET /v1/wakeups?request_id=…` on the ops listener: what is known of the wakeups that bear a request id, of every application;
- * with `device_id`, of one device: the accepted ones with packet and outcome, their events, and the refused ones that the
- * processes of the server remember.
+ * `GET /v1/wakeups?request_id=…` on the ops listener: all wakeups with a request id, of every application, or with `device_id` of
+ * one device. Accepted ones have packet, outcome and events; refused ones come from the memory of the server's processes.
  */
 import { z } from 'zod';
 import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
@@ -52,11 +51,11 @@ async function describeWakeups(
   const events = await findEvents(source, query, wakeups);
   return {
     request_id: query.requestId,
-    // The latest first, as are the refused ones; events are in the order of the log.
+    // Wakeups are sorted newest first, refused ones too; events in the order of the log.
     wakeups: wakeups.map(encodeWakeup),
     events: events.map(wireEvent),
     refused: refused.map(encodeRefused),
-    // Members that did not answer: what they have refused is missing.
+    // Members that did not answer, whose refused wakeups are missing.
     silent,
   };
 }
@@ -77,26 +76,26 @@ function encodeWakeup({ appId, record }: KnownWakeup) {
     woke_after_ms: record.wokeAfterMs,
     already_online: record.alreadyOnline,
     cause: record.cause,
-    // 16 hexadecimal digits; null: the wakeup that it repeats is no longer known.
+    // 16 hexadecimal digits; null: the repeated wakeup is no longer known.
     packet: record.packet,
-    // The request id of the wakeup that this one repeated; null: it is no repeat.
+    // The request id of the wakeup that this one repeated; null: not a repeat.
     repeat_of: record.repeatOf ?? null,
   };
 }
 
 export type RefusedWakeupJson = ReturnType<typeof encodeRefused>;
 
-/** `app_id` null: a text that is no application id; `proven` false: the request only said that it was of this application. */
+/** `app_id` null: the text is no valid application id; `proven` false: the request only claimed this application. */
 function encodeRefused({ atMs, appId, isProven, deviceId, code, reason }: RefusedWakeup) {
   return { at: formatTimestamp(atMs), app_id: appId, proven: isProven, device_id: deviceId, code, reason };
 }
 
-/** Wakeups whose events are looked for in the log: the latest. */
+/** Maximum number of wakeups whose events are searched, the latest first. */
 const searchedMax = 10;
-/** By then a wakeup is settled, and its event is in the log. */
+/** After this time a wakeup has its outcome, and its event is in the log. */
 const settledMsMax = 2 * wakeupToOnlineMsMax;
 
-/** Of wakeups that are known no more, the newest part of the log may still have events. */
+/** The newest part of the log may hold events of wakeups whose records are gone. */
 async function findEvents(
   source: EventSource,
   query: WakeupsQuery,
@@ -112,7 +111,7 @@ async function findEvents(
   return [...found.values()].sort((one, other) => one.sequence - other.sequence);
 }
 
-/** At most `eventsScannedMax` events are looked at, a slice in a turn. */
+/** Scans at most `eventsScannedMax` events, one slice per turn of the event loop. */
 async function scan(
   source: EventSource,
   { requestId, deviceId }: WakeupsQuery,

@@ -1,7 +1,7 @@
 /**
- * Webhooks on the ops listener. `GET /v1/webhook/list` lists all of them; with `url` (and `app_id`, where several
- * applications have it) one, and its parked events behind the sequence `after`, at most `limit`. `POST
- * /v1/webhook/test`, `/replay` and `/enable` name one in their body, by its URL or by the masked one that the answers have.
+ * Webhooks on the ops listener. `GET /v1/webhook/list` lists all; with `url` (and `app_id` if several applications use it) one,
+ * and at most `limit` of its parked events after the sequence `after`. `POST /v1/webhook/test`, `/replay` and `/enable` identify
+ * a webhook in their body by its URL, plain or masked as in the answers.
  */
 import type { WebhookAnswers, WebhookName } from '../../core/ports/webhook-admin.ts';
 import { z } from 'zod';

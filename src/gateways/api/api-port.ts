@@ -1,6 +1,4 @@
-/**
- * The port of the API. It can listen before its server is there: requests are held until `serve`. Source: scale-out.md, Edges.
- */
+/** The port of the API. It may listen before the server is ready; requests queue until `serve`. Source: scale-out.md, Edges. */
 import { quietTurn, type Clock } from '../../lib/clock.ts';
 import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { formatListenAddress, type ListenAddress } from '../../lib/connections/listen-address.ts';
@@ -13,7 +11,7 @@ export interface ApiPortSettings {
   readonly listen: ListenAddress;
   /** Null: no TLS. */
   readonly tls: TlsFiles | null;
-  /** True: the core before this one, or the next one, may listen on it at the same time. */
+  /** True: the previous or next core may listen on the port at the same time. */
   readonly sharesPort: boolean;
 }
 
@@ -23,7 +21,7 @@ export class ApiPort {
   readonly #apps: ListeningApps;
   readonly #requests: IncomingRequests;
 
-  /** Throws when TLS is asked for and its files are not in order. */
+  /** Throws if TLS is configured and its files are invalid. */
   constructor({ listen, tls, sharesPort }: ApiPortSettings, connections: HttpConnections, clock: Clock) {
     this.#clock = clock;
     this.#listen = listen;
@@ -35,44 +33,44 @@ export class ApiPort {
     });
   }
 
-  /** Null: it does not listen. */
+  /** Null: not listening. */
   get address(): string | null {
     const { port } = this.#apps;
     return port === 0 ? null : formatListenAddress({ host: this.#listen.host, port });
   }
 
-  /** Rejects when the address cannot be had, or is another server's. */
+  /** Rejects if the address is unavailable or another server uses it. */
   async listen(): Promise<void> {
     await this.#apps.listen();
   }
 
-  /** Requests are handled from now on, those that were held first. */
+  /** Starts handling requests, queued ones first. */
   serve(handler: (request: ApiRequest) => void): void {
     this.#requests.serve(handler);
   }
 
-  /** Resolves when no request waits for its answer, also of those that have come and were not read. */
+  /** Resolves when no request waits for its answer, including requests received but not read yet. */
   async idle(): Promise<void> {
     await this.#requests.idle();
     await quietTurn(this.#clock);
     await this.#requests.idle();
   }
 
-  /** Throws, and changes nothing, when the files of the certificate are not in order. */
+  /** Throws, and changes nothing, if the certificate files are invalid. */
   reloadTls(): void {
     this.#apps.reloadTls();
   }
 
   /**
-   * Accepts no more connections, and ends none. Those that have come and are not accepted are reset, where the system cannot migrate
-   * them to another process that listens on the port.
+   * Stops accepting connections; open ones stay. Connections in the accept queue are reset, unless the system can migrate them to
+   * another process that listens on the port.
    */
   async stopListening(): Promise<void> {
     await quietTurn(this.#clock);
     this.#apps.stopListening();
   }
 
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): void {
     this.#apps.close();
   }

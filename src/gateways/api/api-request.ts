@@ -1,7 +1,7 @@
 /**
- * One request: what came, copied out of the front end's memory, which is gone when its handler returns; who signed it;
- * and its one answer. A response of the front end must not be touched after an abort and is answered once: this is the
- * only place that touches it. One object for all of it, because this path is the hottest there is.
+ * One request: its data, copied out of the front end's memory, which is valid only while its handler runs; its credential; and
+ * its single answer. A response of the front end must not be used after an abort and is answered once, so only this class uses
+ * it. It is one object because this is the hottest path.
  * Source: decisions.md, HTTP (64 KiB); API doc, Endpoint 2.
  */
 import { assert } from '../../lib/assert.ts';
@@ -41,26 +41,26 @@ const statusLines: Readonly<Record<number, string>> = {
   504: '504 Gateway Timeout',
 };
 
-/** `gone`: the peer went, or was too slow. */
+/** `gone`: the peer disconnected or was too slow. */
 export type BodyRead = 'read' | 'too-large' | 'gone';
 
-/** What all requests of a listener share. */
+/** Shared by all requests of a listener. */
 export interface RequestContext {
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
-  /** Answers within one turn. */
+  /** Maximum number of answers per turn of the event loop. */
   readonly budget: TurnBudget;
-  /** Called once a request: it was answered, aborted by the peer or given up. */
+  /** Called once per request, when it was answered, aborted by the peer or abandoned. */
   readonly ended: (request: ApiRequest) => void;
 }
 
 export interface Answer {
   readonly status: number;
   readonly body: JsonText;
-  /** Methods the path knows, for a 405. */
+  /** Methods of the path, for a 405. */
   readonly allow?: string | undefined;
   readonly retryAfterS?: number | undefined;
   readonly repeatOf?: RequestId | undefined;
-  /** Ends the connection after the answer: draining, or a body nobody will read. */
+  /** Closes the connection after the answer: the server drains, or the body will not be read. */
   readonly closeConnection: boolean;
 }
 
@@ -69,15 +69,15 @@ const typeAndRequestId = 'application/json; charset=utf-8\r\nX-Tg-Request-Id: ';
 const emptyBody = new Uint8Array(0);
 
 export class ApiRequest implements UnreadCall, AdmittedCall {
-  /** As sent, case and all. */
+  /** As sent, case included. */
   readonly method: string;
   /** As sent, without the query. */
   readonly path: string;
-  /** As sent, without `?`; empty when there is none. */
+  /** As sent, without `?`; empty: none. */
   readonly query: string;
   readonly headers: RequestHeaders;
   readonly startedMs: number;
-  /** Empty until it is read, and when there is none. */
+  /** Empty until it is read, or if there is none. */
   body: Uint8Array = emptyBody;
   signature = '';
   signatureExpiresMs = 0;
@@ -108,8 +108,8 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
   }
 
   /**
-   * Code of a request whose end is uncertain; null: it is certain. Request smuggling: a proxy and this server could disagree
-   * on the message boundary.
+   * The code that refuses a request whose end is uncertain; null: it is certain. Request smuggling: a proxy and this server could
+   * disagree on the message boundary.
    */
   get framingFault(): 41100 | 40000 | null {
     const { headers } = this;
@@ -119,9 +119,9 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     return headers.repeatsLength || !/^\d+$/.test(length) ? 40000 : null;
   }
 
-  /** Fixes the effective request id: first of all, so that every answer carries it. */
-  identify(takesRequestId: boolean): void {
-    const given = takesRequestId ? this.headers.get('x-request-id') : undefined;
+  /** Sets the effective request id. Called first, so that every answer carries it. */
+  identify(acceptsRequestId: boolean): void {
+    const given = acceptsRequestId ? this.headers.get('x-request-id') : undefined;
     const id = given === undefined || this.headers.repeatsRequestId ? null : parseRequestId(given);
     if (id !== null) this.#requestId = { id, origin: 'caller' };
     else this.#requestId = { id: generateRequestId(), origin: given === undefined ? 'absent' : 'invalid' };
@@ -132,7 +132,7 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     return this.#requestId;
   }
 
-  /** It is authentic, by this credential. */
+  /** Records the credential that signed the request. */
   prove(credential: Credential): void {
     this.#credential = credential;
   }
@@ -142,7 +142,7 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     return this.#credential;
   }
 
-  /** The application whose credential has signed it; null: none has. */
+  /** The application whose credential signed the request; null: not authenticated. */
   get provenAppId(): ApplicationId | null {
     return this.#credential?.appId ?? null;
   }
@@ -155,12 +155,12 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     return this.#open;
   }
 
-  /** Of a request without a framing fault. */
+  /** Requires a request without a framing fault. */
   get bodyBytes(): number {
     return Number(this.headers.get('content-length') ?? 0);
   }
 
-  /** Call before the front end's handler returns without an answer. */
+  /** Must be called before the front end's handler returns without an answer. */
   detach(): void {
     if (this.#detached) return;
     this.#detached = true;
@@ -168,8 +168,8 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
   }
 
   /**
-   * Reads the body, of at most `bytesMax`, within its deadline, then calls `done` once, in a later turn or this one. `keeps`
-   * false: the body stays empty. Not called when the request is answered before. It may be read again once it is read.
+   * Reads the body of at most `bytesMax` within its deadline, then calls `done` once, in this turn or a later one. `keeps` false
+   * discards the body. `done` is not called if the request is answered first. The body may be read again afterwards.
    */
   readBody(bytesMax: number, done: (result: BodyRead) => void, keeps = true): void {
     if (this.#isBodyRead) return done('read');
@@ -189,7 +189,7 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     this.#response.onData((chunk, isLast) => {
       if (this.#isBodyRead || !this.#open) return;
       bytes += chunk.byteLength;
-      // A chunk is valid during the call only.
+      // A chunk is valid only during this call.
       if (keeps && bytes <= bytesMax) chunks.push(Buffer.from(new Uint8Array(chunk)));
       if (!isLast && bytes <= bytesMax) return;
       this.#isBodyRead = true;
@@ -198,7 +198,7 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     });
   }
 
-  /** At most one listener: called once if the peer hangs up before the answer, at once if that has happened. */
+  /** Sets the only listener, called once if the peer hangs up before the answer, or at once if it already has. */
   onGone(listener: () => void): void {
     assert(this.#goneListener === null, 'one listener learns that the peer has gone');
     if (this.#gone) listener();
@@ -206,9 +206,9 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
   }
 
   /**
-   * Does nothing when the peer has gone. In the front end's own handler, an answer that ends the connection and one beyond
-   * the budget come in the next turn: when another request has been sent before its answer the library closes the
-   * connection, so that nothing behind the answer is read, and one peer does not hold the loop.
+   * Does nothing if the peer has disconnected. Within the front end's handler, answers that close the connection or exceed the
+   * budget are delayed to the next turn. The library closes the connection if another request was sent before the answer, so
+   * nothing after the answer is read, and no peer can block the event loop.
    */
   answer(answer: Answer): void {
     if (!this.#open) return;
@@ -218,19 +218,19 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
       return;
     }
     this.#end();
-    // Within the front end's own handler the response is corked already.
+    // Within the front end's handler the response is already corked.
     if (this.#detached) this.#response.cork(() => this.#write(answer));
     else this.#write(answer);
-    // No route takes a HEAD: its connection ends with the refusal, behind whose head the library waits for a body.
+    // No route accepts HEAD. The library would wait for a body after the answer's headers, so the connection is closed.
     if (this.method === 'HEAD') this.#response.close();
   }
 
-  /** Of the peer; while the request is open. */
+  /** Requires an open request. */
   remoteAddress(): string {
     return remoteAddress(this.#response);
   }
 
-  /** Gives the connection up without an answer. */
+  /** Closes the connection without an answer. */
   abandon(): void {
     if (!this.#open) return;
     this.#end();
@@ -253,15 +253,15 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
 
   #write(answer: Answer): void {
     const response = this.#response;
-    // 200 is what the front end writes unasked.
+    // The front end writes status 200 by default.
     if (answer.status !== 200) response.writeStatus(statusLines[answer.status] ?? `${answer.status}`);
-    // Two lines in one call, since a call costs more than its bytes. An id is printable ASCII, so it ends no line.
+    // Two header lines in one call, since a call costs more than its bytes. Safe: an id is printable ASCII, without line breaks.
     response.writeHeader('Content-Type', typeAndRequestId + this.requestId.id);
     if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);
     if (answer.repeatOf !== undefined) response.writeHeader('X-Tg-Repeat-Of', answer.repeatOf);
     if (answer.retryAfterS !== undefined) response.writeHeader('Retry-After', `${answer.retryAfterS}`);
     if (this.method !== 'HEAD') return response.end(answer.body, answer.closeConnection);
-    // The length that the body would have, and none of it.
+    // A HEAD answer has the length of the body but no body.
     response.writeHeader('Connection', 'close');
     response.tryEnd('', Buffer.byteLength(answer.body));
   }

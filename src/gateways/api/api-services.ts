@@ -1,4 +1,4 @@
-/** The parts of the server that the API's handlers call. */
+/** The services that the API's handlers call. */
 import type { CallEndDeps } from '../../core/calls/end-call.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { CallStatusDeps } from '../../core/calls/query-call-status.ts';
@@ -17,7 +17,7 @@ import type { MixedFormats } from '../../protocol/rest/call-media.ts';
 export type LimitName = 'queries' | 'messages' | 'eventReads' | 'issuances' | 'callEnds' | 'provisionings';
 
 export interface ApiServices {
-  /** Null: an application may call as often as it likes. */
+  /** Null: no limit. */
   readonly limits: Readonly<Record<LimitName, ApplicationLimit | null>>;
   readonly connectivity: ConnectivityDeps;
   readonly batches: ConnectivityBatchDeps;
@@ -27,7 +27,7 @@ export interface ApiServices {
   readonly messages: WakingDeps;
   readonly events: ReadEventsDeps;
   readonly calls: CallStatusDeps & CallCredentialsDeps;
-  /** True: the directions of a call may have unlike video formats. */
+  /** True: the two directions of a call may use different video formats. */
   readonly mixedFormats: MixedFormats;
   readonly callEnds: CallEndDeps;
   readonly devices: Pick<DeviceList, 'read'>;

@@ -1,6 +1,6 @@
 /**
- * Authenticates a request by its signature: the cheap checks here, in the order of the table of failures, the expensive one
- * wherever the verifier does it. Source: tgv1-signing.md.
+ * Authenticates a request by its signature: cheap checks here, in the order of the failure table, the expensive one in the
+ * verifier. Source: tgv1-signing.md.
  */
 import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -18,17 +18,17 @@ import {
 import type { SignatureVerdict, SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import type { ApiRequest } from './api-request.ts';
 
-/** `authentic`: the request now has its credential and what was signed. */
+/** `authentic`: the request now holds its credential and the signed data. */
 export type Authentication = 'authentic' | AuthenticationFailure;
 
 export type AuthenticationFailure =
-  /** `data` is JSON text: what the server computed, where the caller may learn it. */
+  /** `data`: JSON text with the values that the server computed, if the caller may see them. */
   | {
       readonly reason: AuthFailureReason;
       readonly message: string;
       readonly data: string | null;
     }
-  /** The registry cannot be read, or no worker can take the check. */
+  /** The registry cannot be read, or the verifier is overloaded. */
   | 'unavailable';
 
 export interface AuthenticatorDeps extends Pick<CoreDeps, 'clock' | 'log'> {
@@ -39,14 +39,14 @@ export interface AuthenticatorDeps extends Pick<CoreDeps, 'clock' | 'log'> {
 
 export interface AuthenticatorSettings {
   readonly windowMs: number;
-  /** Answer a known credential with what the server computed. */
+  /** True: a mismatch for a known credential returns the values that the server computed. */
   readonly explainMismatch: boolean;
 }
 
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #settings: AuthenticatorSettings;
-  /** One for all requests: this path is the hottest there is. */
+  /** One object for all requests: this is the hottest path. */
   readonly #dependencies: CheckDependencies;
 
   constructor(deps: AuthenticatorDeps, settings: AuthenticatorSettings) {
@@ -63,13 +63,16 @@ export class Authenticator {
     };
   }
 
-  /** The answer when it is there in this turn; null when `settle` is called with it later. Never throws. */
-  authenticate(request: ApiRequest, settle: (authentication: Authentication) => void): Authentication | null {
+  /** Returns the result if it is known in this turn; else null, and `onResult` is called later. Never throws. */
+  authenticate(
+    request: ApiRequest,
+    onResult: (authentication: Authentication) => void,
+  ): Authentication | null {
     try {
       const checked = checkRequest(request, this.#dependencies);
       if (!checked.ok) return this.#refuse(checked.error);
       const verdict = this.#deps.verifier.verify(checked.value.job, (later) =>
-        settle(this.#conclude(request, checked.value, later)),
+        onResult(this.#conclude(request, checked.value, later)),
       );
       return verdict === 'later' ? null : this.#conclude(request, checked.value, verdict);
     } catch (error) {
@@ -77,7 +80,7 @@ export class Authenticator {
     }
   }
 
-  /** Why a request will be refused whatever its body is; null: its body decides. Never throws. */
+  /** The reason to refuse a request whatever its body; null: the body decides. Never throws. */
   precheck(request: ApiRequest): AuthenticationFailure | null {
     try {
       const checked = checkRequest(request, this.#dependencies);

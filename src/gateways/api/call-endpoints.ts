@@ -1,7 +1,4 @@
-/**
- * Handlers of the routes of calls: each has the core do it and encodes the answer. Source: API doc, Endpoints 3 and 4;
- * calls-and-media.md.
- */
+/** Handlers of the routes of calls: each calls the core and encodes its answer. Source: API doc, Endpoints 3 and 4; calls-and-media.md. */
 import { endCall } from '../../core/calls/end-call.ts';
 import { issueCallCredentials } from '../../core/calls/issue-call-credentials.ts';
 import { queryCallStatus } from '../../core/calls/query-call-status.ts';
@@ -22,7 +19,7 @@ export const callStatus: Handler<DeviceId> = (deviceId, { credential }, { calls 
 export const callEnd: Handler<CallEndBody> = (order, call, { callEnds }) =>
   replyWith(endCall(callEnds, { ...order, ...signedBy(call) }), encodeCallEnd);
 
-/** The product of the device may fill some fields in. Throws where the registry cannot be read: 50000. */
+/** The device's product supplies defaults for some fields. Throws if the registry cannot be read: 50000. */
 export const callCredentials: Handler<ReadCallBody> = (body, call, { calls, mixedFormats }) => {
   const { appId } = call.credential;
   const order = completeCallOrder(body, mixedFormats, (deviceId) =>

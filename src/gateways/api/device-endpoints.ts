@@ -1,6 +1,6 @@
 /**
- * Handlers of the routes by which an application lists, adds, changes and removes its devices in the registry. Source:
- * docs/provisioning.md.
+ * Handlers of the routes by which an application lists, adds, changes and removes its devices in the registry.
+ * Source: docs/provisioning.md.
  */
 import { tooManyLabels } from '../../model/device-terms.ts';
 import { assert } from '../../lib/assert.ts';
@@ -40,7 +40,6 @@ export const changeDevice: Handler<DeviceOrder> = async (order, call, { provisio
 export const removeDevice: Handler<DeviceId> = (deviceId, call, services) =>
   changeDevice({ kind: 'remove', deviceId }, call, services);
 
-/** Of one order. */
 function outcomeOf(answer: ProvisioningAnswer): Result<DeviceOutcome, Refusal<DeviceChangeCode>> {
   if (!answer.ok) return answer;
   const [outcome] = answer.value;

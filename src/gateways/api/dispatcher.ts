@@ -1,6 +1,6 @@
 /**
- * Admitted calls at the core: counts each at the limit of its application, has its route handle it, and keeps the account of
- * every answer, in metrics and in the request log. It sees no HTTP object. Source: scale-out.md, API fronts.
+ * Dispatches admitted calls at the core: charges the application's rate limit, calls the handler of the route, and records every
+ * answer in metrics and request log. Independent of HTTP. Source: scale-out.md, API fronts.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
@@ -25,14 +25,14 @@ import {
   type Route,
 } from './route.ts';
 
-/** A request, for the account of its answer. */
+/** The request fields that metrics and request log need. */
 export interface AccountedRequest extends Pick<Call, 'deviceId' | 'isLongPoll'> {
   readonly requestId: RequestIdentity;
   /** Monotonic milliseconds. */
   readonly startedMs: number;
-  /** Null: no credential has signed it. */
+  /** Null: not authenticated. */
   readonly provenAppId: ApplicationId | null;
-  /** Empty: it claims to be of no application. */
+  /** Empty: the request claims no application. */
   readonly claimedAppId: string;
 }
 
@@ -40,22 +40,22 @@ export interface AdmittedCall extends Call, AccountedRequest {
   readonly bodyBytes: number;
 }
 
-/** An answer that needed no handler. */
+/** An answer without a handler. */
 export interface Refused {
-  /** Null: no route has the request's path. */
+  /** Null: no route matches the path. */
   readonly route: Route | null;
   readonly status: number;
   readonly reply: Reply;
   readonly authFailure?: AuthFailureReason | undefined;
-  /** Counts as so many that are alike; default: one. */
+  /** Number of equal answers. Default: 1. */
   readonly times?: number;
 }
 
-/** The core, as the front end sees it. */
+/** The core as the HTTP front end sees it. */
 export interface CallDispatcher {
-  /** Never throws, and never rejects. The reply has `retryAfterS` only where the caller is to learn it. */
+  /** Never throws or rejects. The reply has `retryAfterS` only if the caller should see it. */
   dispatch(route: Route, params: Result<unknown, string>, call: AdmittedCall): Reply | Promise<Reply>;
-  /** Keeps the account of an answer that did not come from `dispatch`. */
+  /** Records an answer that `dispatch` did not produce. */
   refused(refused: Refused, request: AccountedRequest): void;
 }
 
@@ -79,14 +79,14 @@ export class Dispatcher implements CallDispatcher {
     const { services } = this.#deps;
     const limit = route.limit === null ? null : services.limits[route.limit];
     const waitMs = limit?.acquire(call.credential.appId, route.costOf?.(params)) ?? 0;
-    // An application that asks too often learns when to retry, whatever the HTTP status.
+    // An application over its rate learns when to retry, whatever the HTTP status.
     if (waitMs > 0) return this.#answer(route, call, refuse(overload(waitMs)));
     if (!params.ok) return this.#answer(route, call, refuseParameter(params.error));
     try {
       const reply = route.handle(params.value, call, services);
-      if (!(reply instanceof Promise)) return this.#settle(route, call, reply);
+      if (!(reply instanceof Promise)) return this.#finish(route, call, reply);
       return reply.then(
-        (late) => this.#settle(route, call, this.#again(route, call, late)),
+        (late) => this.#finish(route, call, this.#again(route, call, late)),
         (error: unknown) => this.#fault(route, call, error),
       );
     } catch (error) {
@@ -97,10 +97,10 @@ export class Dispatcher implements CallDispatcher {
   refused({ route, status, reply, authFailure, times = 1 }: Refused, request: AccountedRequest): void {
     if (authFailure !== undefined)
       for (let time = 0; time < times; time++) this.#deps.telemetry.authFailure(authFailure);
-    this.#note(route, status, reply, request, times);
+    this.#account(route, status, reply, request, times);
   }
 
-  /** The credential of an admitted call as it is now, or the reply where it is none any more. Never throws. */
+  /** The current credential of an admitted call, or the refusal if it is no longer valid. Never throws. */
   credentialOf(route: Route, accessKeyId: AccessKeyId, before?: Credential): Result<Credential, Reply> {
     const { registry, clock, telemetry, log } = this.#deps;
     try {
@@ -116,9 +116,9 @@ export class Dispatcher implements CallDispatcher {
     }
   }
 
-  /** A credential that lost the right while the answer was waited for is not given it. */
+  /** Withholds the answer if the credential lost its permission in the meantime. */
   #again(route: Route, call: AdmittedCall, reply: Reply): Reply {
-    if (route.asksAgain !== true) return reply;
+    if (route.rechecksCredential !== true) return reply;
     const now = this.credentialOf(route, call.credential.accessKeyId, call.credential);
     if (!now.ok) return now.error;
     return hasPermission(now.value, route.permission) ? reply : refusePermission(route.permission);
@@ -126,22 +126,22 @@ export class Dispatcher implements CallDispatcher {
 
   #fault(route: Route, call: AdmittedCall, error: unknown): Reply {
     this.#deps.log.error({ err: error, request_id: call.requestId.id }, 'request: failed; answered 50000');
-    return this.#settle(route, call, refuse(refusal(50000)));
+    return this.#finish(route, call, refuse(refusal(50000)));
   }
 
-  #settle(route: Route, call: AdmittedCall, reply: Reply): Reply {
-    const tellsWhen = route.statusFromCode || (route.tellsWhenToRetry === true && reply.code === 42901);
-    if (tellsWhen || reply.retryAfterS === undefined) return this.#answer(route, call, reply);
+  #finish(route: Route, call: AdmittedCall, reply: Reply): Reply {
+    const sendsRetryAfter = route.statusFromCode || (route.sendsRetryAfter === true && reply.code === 42901);
+    if (sendsRetryAfter || reply.retryAfterS === undefined) return this.#answer(route, call, reply);
     const { retryAfterS: _, ...rest } = reply;
     return this.#answer(route, call, rest);
   }
 
   #answer(route: Route, call: AdmittedCall, reply: Reply): Reply {
-    this.#note(route, statusOf(route, reply.code), reply, call);
+    this.#account(route, statusOf(route, reply.code), reply, call);
     return reply;
   }
 
-  #note(route: Route | null, status: number, reply: Reply, request: AccountedRequest, times = 1): void {
+  #account(route: Route | null, status: number, reply: Reply, request: AccountedRequest, times = 1): void {
     const { clock, telemetry, requestLog, services } = this.#deps;
     const seconds = (clock.monotonicMs() - request.startedMs) / 1000;
     const name = route?.name ?? 'none';

@@ -1,6 +1,6 @@
 /**
- * Handlers of the routes of devices' connections, wakeups, messages and events: each has the core do it and encodes the
- * answer. Source: API doc, Endpoints 1 and 2; events.md, Reading; signal-wire.md, Sending a message.
+ * Handlers of the routes of connections, wakeups, messages and events: each calls the core and encodes its answer.
+ * Source: API doc, Endpoints 1 and 2; events.md, Reading; signal-wire.md, Sending a message.
  */
 import { queryConnectivity } from '../../core/devices/query-connectivity.ts';
 import { queryConnectivityBatch } from '../../core/devices/query-connectivity-batch.ts';
@@ -34,7 +34,7 @@ export const queryDevice: Handler<DeviceId> = (deviceId, { credential }, { conne
 
 export const queryDevices: Handler<readonly string[]> = (deviceIds, call, { batches }) => {
   const { appId } = call.credential;
-  const batch = { appId, deviceIds, entryOf: encodeConnectivityEntry, onGone: goneOf(call) };
+  const batch = { appId, deviceIds, entryOf: encodeConnectivityEntry, onGone: hangUpOf(call) };
   return replyWith(queryConnectivityBatch(batches, batch), encodeConnectivityBatch);
 };
 
@@ -53,7 +53,7 @@ export const wakeDevice: Handler<WakeupBody> = (wakeup, call, { wakeups }) => {
 export const queryOutcome: Handler<WakeupOutcomeQuery> = (query, call, { outcomes }) => {
   call.isLongPoll = query.waitMs > 0;
   const { appId } = call.credential;
-  const answer = queryWakeupOutcome(outcomes, { appId, ...query, onGone: goneOf(call) });
+  const answer = queryWakeupOutcome(outcomes, { appId, ...query, onGone: hangUpOf(call) });
   return replyWith(answer, (record) => encodeWakeupRecord(query.requestId, record));
 };
 
@@ -69,16 +69,16 @@ export const deliverMessage: Handler<MessageBody> = (
   if (!wake) return reply(sendMessage(messages, message));
   if (!hasPermission(credential, 'wakeup:write')) return refusePermission('wakeup:write');
   call.isLongPoll = waitMs > 0;
-  return reply(sendWakingMessage(messages, { message, waitMs, credential, onGone: goneOf(call) }));
+  return reply(sendWakingMessage(messages, { message, waitMs, credential, onGone: hangUpOf(call) }));
 };
 
 export const listEvents: Handler<EventsQuery> = (query, call, { events }) => {
   call.isLongPoll = query.waitMs > 0;
   const { appId } = call.credential;
-  return replyWith(readEvents(events, { appId, ...query, onGone: goneOf(call) }), encodeEventPage);
+  return replyWith(readEvents(events, { appId, ...query, onGone: hangUpOf(call) }), encodeEventPage);
 };
 
-/** Calls its listener if the caller hangs up. */
-function goneOf(call: Call): Call['onGone'] {
+/** Subscribes a listener to the caller's hang-up. */
+function hangUpOf(call: Call): Call['onGone'] {
   return (listener) => call.onGone(listener);
 }

@@ -1,6 +1,6 @@
 /**
- * The requests of the API's port that are not answered yet. Before there is a server to handle them they are held: a successor
- * listens while the core before it closes its store. Source: scale-out.md, Edges.
+ * The unanswered requests of the API's port. They queue until a server handles them: a successor listens while its predecessor
+ * closes the store. Source: scale-out.md, Edges.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { TurnBudget } from '../../lib/token-bucket.ts';
@@ -9,22 +9,22 @@ import { answersPerTurnMax, bodyBytesMax, heldBytesMax, heldRequestsMax } from '
 import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
 import { ApiRequest, type RequestContext } from './api-request.ts';
 
-/** In addition to its body, a held request counts as so many bytes: the library bounds its head. */
+/** Charged for the head of a queued request, in addition to its body; the library limits the real size. */
 const headBytes = 4096;
 
 interface Held {
   readonly bytes: number;
-  /** Its body is read, if it has one. */
+  /** The body was read, or there is none. */
   isWhole: boolean;
 }
 
 export class IncomingRequests {
   readonly #context: RequestContext;
-  /** In the order of their arrival. */
+  /** In the order of arrival. */
   readonly #held = new Map<ApiRequest, Held>();
   #heldBytes = 0;
   #underWay = 0;
-  /** Null: requests are held. */
+  /** Null: requests are queued. */
   #handler: ((request: ApiRequest) => void) | null = null;
   #idle: (() => void) | null = null;
 
@@ -36,15 +36,15 @@ export class IncomingRequests {
     };
   }
 
-  /** The front end's handler of every request. */
+  /** The front end calls it for every request. */
   readonly handle: HttpHandler = (response, incoming) => {
     this.#underWay += 1;
     const request = new ApiRequest(response, incoming, this.#context);
-    if (this.#handler === null) this.#hold(request);
+    if (this.#handler === null) this.#enqueue(request);
     else this.#handler(request);
   };
 
-  /** Held requests are handled at once, one with a body that is still coming when it is whole, and later ones as they come. */
+  /** Handles queued requests at once, or when their body is complete, and all later ones on arrival. */
   serve(handler: (request: ApiRequest) => void): void {
     this.#handler = handler;
     for (const [request, { isWhole }] of this.#held) if (isWhole) this.#pass(request, handler);
@@ -55,8 +55,8 @@ export class IncomingRequests {
     while (this.#underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
-  #hold(request: ApiRequest): void {
-    // A body that the headers forbid is refused without being read.
+  #enqueue(request: ApiRequest): void {
+    // A body that the headers rule out is refused without being read.
     const isRead = request.framingFault === null && request.bodyBytes <= bodyBytesMax;
     const bodyBytes = isRead ? request.bodyBytes : 0;
     const held: Held = { bytes: headBytes + bodyBytes, isWhole: bodyBytes === 0 };
@@ -90,7 +90,7 @@ export class IncomingRequests {
 
   #refuse(request: ApiRequest): void {
     request.identify(false);
-    const message = 'too many requests wait for the new release';
+    const message = 'too many requests are waiting for the new release';
     const body = encodeEnvelope('plain', 50301, message, request.requestId.id, null);
     request.answer({ status: 503, body, retryAfterS: 1, closeConnection: true });
   }

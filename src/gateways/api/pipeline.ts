@@ -1,7 +1,6 @@
 /**
- * Takes every request through its checks, in the order that is contract: path, method, body size, signature, Content-Type,
- * permission; the core counts how often the application may ask, and its endpoint's own follow. Stays in one turn when
- * nothing has to be waited for.
+ * Checks every request in the contractual order: path, method, body size, signature, Content-Type, permission. The core then
+ * charges the application's rate limit and runs the endpoint's own checks. Continues within one turn unless it has to wait.
  * Source: decisions.md, HTTP and Order of checks.
  */
 import type { HttpConnections } from '../../lib/connections/http-connections.ts';
@@ -39,7 +38,7 @@ export interface PipelineDeps {
   readonly dispatcher: CallDispatcher;
   readonly log: Log;
   readonly connections: Pick<HttpConnections, 'proven' | 'keeps' | 'isCrowded' | 'onFull'>;
-  /** True while the server is being stopped: connections are closed with their answers. */
+  /** True during the drain: answers close their connections. */
   isDraining(): boolean;
 }
 
@@ -61,7 +60,7 @@ export class Pipeline {
     const routes = this.#routes.get(canonicalPath(request.path));
     const first = routes?.[0] ?? null;
     const route = routes?.find(({ method }) => method === request.method);
-    request.identify((route ?? first)?.takesRequestId === true);
+    request.identify((route ?? first)?.acceptsRequestId === true);
     if (request.framingFault !== null)
       return this.#refuseTransport(request, route ?? first, request.framingFault);
     if (routes === undefined || first === null) return this.#refuseTransport(request, null, 40400);
@@ -78,7 +77,7 @@ export class Pipeline {
     });
   };
 
-  /** A body is kept only for a request whose headers may be right, and yields where there is no room. */
+  /** Buffers a body only if the headers are plausible; it is evicted if memory is short. */
   #readCostly(request: ApiRequest, route: Route): void {
     const failure = this.#deps.authenticator.precheck(request);
     const bytes = failure === null ? request.bodyBytes : 0;
@@ -88,7 +87,7 @@ export class Pipeline {
     const leave = (): void => this.#bodies.leave(body);
     const done = (result: BodyRead): void => {
       if (result === 'read' && failure === null)
-        // In a later turn, so that a turn verifies no more than may be verified at the same time.
+        // Continues in a later turn, so that one turn verifies no more than may be verified concurrently.
         return this.#bodies.await(body, () => this.#authenticate(request, route, () => setImmediate(leave)));
       leave();
       if (result === 'too-large') this.#refuseTransport(request, route, 41300);
@@ -97,7 +96,7 @@ export class Pipeline {
     request.readBody(route.bodyBytesMax, done, failure === null);
   }
 
-  /** `verified` is called when the signature is no longer being verified. */
+  /** `verified` is called when the verification has ended. */
   #authenticate(request: ApiRequest, route: Route, verified?: () => void): void {
     const authentication = this.#deps.authenticator.authenticate(request, (settled) => {
       verified?.();
@@ -112,7 +111,7 @@ export class Pipeline {
     if (!request.isOpen) return;
     if (authentication !== 'authentic') return this.#turnAway(request, route, authentication);
     this.#deps.connections.proven(request);
-    if (takesBody(route) && !isContentType(request.headers.get('content-type'), 'application/json'))
+    if (expectsJson(route) && !isContentType(request.headers.get('content-type'), 'application/json'))
       return this.#refuseTransport(request, route, 41500);
     if (!hasPermission(request.credential, route.permission))
       return this.#refuse(request, route, refusePermission(route.permission));
@@ -136,7 +135,7 @@ export class Pipeline {
     void reply.then((settled) => this.#answer(request, route, settled));
   }
 
-  /** Null: it threw, which it must not. */
+  /** Null: the parser threw, which is a programming error. */
   #parse(request: ApiRequest, route: Route): Result<unknown, string> | null {
     try {
       return route.parse(request, this.#deps.rules);
@@ -149,7 +148,7 @@ export class Pipeline {
     }
   }
 
-  /** The core's answer. */
+  /** Writes the core's reply. */
   #answer(request: ApiRequest, route: Route, reply: Reply): void {
     const { retryAfterS, code } = reply;
     this.#send(request, route, statusOf(route, code), reply, {
@@ -166,8 +165,8 @@ export class Pipeline {
   }
 
   /**
-   * Before an endpoint's own rules: the HTTP status says it on every path. A connection that has shown no valid signature
-   * with its request ends with the answer.
+   * Refuses before the endpoint's checks, with the HTTP status of the code on every path. Closes the connection if this request has
+   * no valid signature.
    */
   #refuseTransport(request: ApiRequest, route: Route | null, code: TransportCode, allow?: string): void {
     const status = Math.floor(code / 100);
@@ -195,13 +194,13 @@ export class Pipeline {
     });
   }
 
-  /** The answer may leave the connection open. */
+  /** True: the connection may stay open after the answer. */
   #keeps({ provenAppId }: ApiRequest): boolean {
     return provenAppId === null || this.#deps.connections.mayKeepOpen(provenAppId);
   }
 }
 
-/** Of the others a body is hashed for its signature, and not looked at. */
-function takesBody({ method }: Route): boolean {
+/** Other methods may have a body; it is hashed for the signature and otherwise ignored. */
+function expectsJson({ method }: Route): boolean {
   return method === 'POST' || method === 'PATCH';
 }

@@ -1,4 +1,4 @@
-/** The form of a route's declaration, of a call and of its reply; the table of routes is routes.ts. */
+/** The types of a route, of a call and of its reply; routes.ts has the table of routes. */
 import { assert } from '../../lib/assert.ts';
 import type { Result } from '../../lib/result.ts';
 import { codeTexts, refusal, type Code } from '../../model/codes.ts';
@@ -13,36 +13,36 @@ import type { SecretRules } from '../../protocol/rest/provisioning.ts';
 import type { EnvelopeShape, JsonText } from '../../protocol/rest/shared-fields.ts';
 import type { ApiServices, LimitName } from './api-services.ts';
 
-/** As much of a request as its parameters are read from. */
+/** The input of a route's parser. */
 export interface UnreadCall {
-  /** Raw, without `?`. */
+  /** As sent, without `?`. */
   readonly query: string;
   readonly body: Uint8Array;
   readonly requestId: RequestIdentity;
 }
 
-/** Settings by which parameters are read. */
+/** Settings that affect parsing. */
 export interface ParseRules {
-  /** True: the directions of a call may have unlike video formats. */
+  /** True: the two directions of a call may use different video formats. */
   readonly mixedFormats: MixedFormats;
   readonly secretRules: SecretRules;
 }
 
-/** A call that is authentic and permitted, and whose parameters are read. */
+/** An authenticated and permitted call with parsed parameters. */
 export interface Call extends SignedRequest {
   readonly credential: Credential;
   readonly requestId: RequestIdentity;
-  /** The device that it is about, once its endpoint has read it: for the account of its answer. */
+  /** The target device, set by the endpoint for metrics and request log. */
   deviceId: DeviceId | null;
-  /** The caller lets it be waited for: its time is no time of the server's. Once its endpoint has read it. */
+  /** The caller requested to wait, so the latency is not the server's. Set by the endpoint. */
   isLongPoll: boolean;
-  /** Of the peer; within the turn in which the call is handled. */
+  /** The peer's address; valid only in the turn in which the call is handled. */
   remoteAddress(): string;
-  /** At most one listener: called once if the caller hangs up before the answer, at once if that has happened. */
+  /** Sets the only listener, called once if the caller hangs up before the answer, or at once if it already has. */
   onGone(listener: () => void): void;
 }
 
-/** The effective request id, and whether it is the caller's, ours because none came, or ours because theirs is invalid. */
+/** The effective request id and its origin: the caller's, or generated because it was absent or invalid. */
 export interface RequestIdentity {
   readonly id: RequestId;
   readonly origin: 'caller' | 'absent' | 'invalid';
@@ -52,54 +52,54 @@ export interface Reply extends RepeatMark {
   readonly code: Code;
   readonly message: string;
   readonly data: JsonText | null;
-  /** Whole seconds for `Retry-After`. */
+  /** Value of `Retry-After`, whole seconds. */
   readonly retryAfterS?: number;
 }
 
 export interface Route {
-  /** The label in metrics. */
+  /** Label in metrics. */
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** Maximum size of the body, bytes; beyond it 41300. */
   readonly bodyBytesMax: number;
   readonly permission: Permission;
-  /** The rate at which an application may call the route; null: no limit before its handler. */
+  /** The application's rate limit for the route; null: none before its handler. */
   readonly limit: LimitName | null;
   readonly envelope: EnvelopeShape;
   /** HTTP status of code 0. */
   readonly successStatus: 200 | 202;
-  /** True: a failure's HTTP status is the first three digits of its code; false: 200, the caller reads the code. */
+  /** True: a failure's HTTP status is the first three digits of its code; false: it is 200. */
   readonly statusFromCode: boolean;
-  /** True: X-Request-ID is the caller's to choose. */
-  readonly takesRequestId: boolean;
-  /** Answered while no signature can be verified, where the endpoint has no 50301. */
+  /** True: the caller may choose X-Request-ID. */
+  readonly acceptsRequestId: boolean;
+  /** The code while no signature can be verified, for endpoints without 50301. */
   readonly unverifiedCode?: 50000;
   /** True: a 42901 of the handler carries Retry-After, whatever the HTTP status. */
-  readonly tellsWhenToRetry?: true;
-  /** True: its handler notes the address of the peer. */
-  readonly notesAddress?: true;
-  /** True: the answer may come long after the request, and the credential has to hold then, too. */
-  readonly asksAgain?: true;
-  /** An error is a sentence for the caller: 40003. */
+  readonly sendsRetryAfter?: true;
+  /** True: the handler records the peer's address. */
+  readonly recordsAddress?: true;
+  /** True: the answer may come much later, so the credential is checked again before it. */
+  readonly rechecksCredential?: true;
+  /** An error is a sentence for the caller, sent with 40003. */
   parse(call: UnreadCall, rules: ParseRules): Result<unknown, string>;
-  /** Calls that it counts as at the limit of its application; absent: one. */
+  /** Number of calls charged to the rate limit. Default: 1. */
   costOf?(params: Result<unknown, string>): number;
   /** `params`: a value of `parse`. */
   handle(params: unknown, call: Call, services: ApiServices): Reply | Promise<Reply>;
-  /** Called with every answer to a request of its path and method, also one before `handle`. Must not throw. */
+  /** Called with every answer to the route's path and method, also before `handle`. Must not throw. */
   answered?(answered: WakeupAnswered, services: ApiServices): void;
 }
 
-const common = { bodyBytesMax, successStatus: 200, takesRequestId: false } as const;
+const common = { bodyBytesMax, successStatus: 200, acceptsRequestId: false } as const;
 
-/** HTTP 200 also for failures: the caller reads the code. */
+/** HTTP status 200 even for failures: the caller reads the code. */
 export const plain = { ...common, envelope: 'plain', statusFromCode: false } as const;
 
-/** The HTTP status is that of the code. */
+/** The HTTP status follows the code. */
 export const coded = { ...common, envelope: 'with-request-id', statusFromCode: true } as const;
 
-/** An answer of the core that is no success. */
+/** A failure returned by the core. */
 interface Failure {
   readonly code: Code;
   readonly message: string;
@@ -114,14 +114,14 @@ export function refuseParameter(message: string): Reply {
   return refuse(refusal(40003, message));
 }
 
-/** `permission`: what it lacks. */
+/** `permission`: the one that is missing. */
 export function refusePermission(permission: Permission): Reply {
   return refuse(refusal(40301, `${codeTexts[40301]} ${permission}`));
 }
 
 export type Handler<Params> = (params: Params, call: Call, services: ApiServices) => Reply | Promise<Reply>;
 
-/** The parts of a row that know the type of its parameters. */
+/** The parts of a row that depend on the type of its parameters. */
 export function parsed<Params>(
   parse: (call: UnreadCall, rules: ParseRules) => Result<Params, string>,
   handle: Handler<Params>,
@@ -132,32 +132,32 @@ export function parsed<Params>(
 type Answer<Value, Failed> = Result<Value, Failed> & RepeatMark;
 
 /**
- * The reply to the core's answer, whose value `encode` writes as JSON, and `encodeFailure` what a failure has beside its
- * code: in this turn where the answer is there. `noteOf`: what is said of a success, if it is more than that it is one.
+ * Converts the core's answer to a reply, synchronously if the answer is not a promise. `encode` writes the value as JSON,
+ * `encodeFailure` the data of a failure; `messageOf` replaces the standard message of a success.
  */
 export function replyWith<Value, Failed extends Failure = Failure>(
   answer: Answer<Value, Failed> | Promise<Answer<Value, Failed>>,
   encode: (value: Value) => JsonText,
   encodeFailure?: (failure: Failed) => string | null,
-  noteOf?: (value: Value) => string | undefined,
+  messageOf?: (value: Value) => string | undefined,
 ): Reply | Promise<Reply> {
   if (answer instanceof Promise)
-    return answer.then((settled) => replyWith(settled, encode, encodeFailure, noteOf));
+    return answer.then((settled) => replyWith(settled, encode, encodeFailure, messageOf));
   const { repeatOf } = answer;
   const reply: Reply = answer.ok
-    ? { code: 0, message: noteOf?.(answer.value) ?? codeTexts[0], data: encode(answer.value) }
+    ? { code: 0, message: messageOf?.(answer.value) ?? codeTexts[0], data: encode(answer.value) }
     : { ...refuse(answer.error), data: encodeFailure?.(answer.error) ?? null };
   return repeatOf === undefined ? reply : { ...reply, repeatOf };
 }
 
-/** The application that signed the call, and the identity of the request. */
+/** The signing application and the identity of the request. */
 export function signedBy({ credential, signature, signatureExpiresMs }: Call): {
   readonly appId: ApplicationId;
 } & SignedRequest {
   return { appId: credential.appId, signature, signatureExpiresMs };
 }
 
-/** The reply while no signature can be verified. */
+/** The reply while signatures cannot be verified. */
 export function unverified(route: Route): Reply {
   return unavailable(route, 'signatures cannot be verified now');
 }
@@ -166,7 +166,7 @@ export function unavailable({ unverifiedCode }: Route, message: string): Reply {
   return { code: unverifiedCode ?? 50301, message, data: null, retryAfterS: 1 };
 }
 
-/** A signature that does not hold is 401 on every path. */
+/** An invalid signature is 401 on every path. */
 export function statusOf(route: Route, code: Code): number {
   if (code === 0) return route.successStatus;
   return route.statusFromCode || code === 40105 ? Math.floor(code / 100) : 200;

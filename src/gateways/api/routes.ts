@@ -1,7 +1,4 @@
-/**
- * The routes of the API, one row each: the pipeline takes a request through what its row declares, and docs/openapi.yaml
- * documents the same.
- */
+/** The routes of the API, one row each; the pipeline does what a row declares. docs/openapi.yaml documents the same routes. */
 import type { endpointCodes } from '../../model/codes.ts';
 import { readCallBody } from '../../protocol/rest/call-credentials.ts';
 import { decodeCallEndBody } from '../../protocol/rest/call-end.ts';
@@ -42,10 +39,10 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     method: 'POST',
     path: '/v1/devices/connectivity',
     permission: 'connectivity:read',
-    // A batch is as many queries as it has ids; one that cannot be read is one query.
+    // A batch costs one query per id; an unreadable one costs one query.
     limit: 'queries',
     ...plain,
-    tellsWhenToRetry: true,
+    sendsRetryAfter: true,
     costOf: (deviceIds) => (deviceIds.ok ? (deviceIds.value as readonly string[]).length : 1),
     ...parsed(({ body }) => decodeConnectivityBatchBody(body), queryDevices),
   },
@@ -54,11 +51,11 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     method: 'POST',
     path: '/v1/device/wakeup-request',
     permission: 'wakeup:write',
-    // Wakeups have limits of their own, behind their other checks.
+    // Wakeups are limited after their other checks.
     limit: null,
     ...coded,
     successStatus: 202,
-    takesRequestId: true,
+    acceptsRequestId: true,
     ...parsed(parseWakeup, wakeDevice),
     answered: (answered, { answeredWakeups }) => answeredWakeups.record(answered),
   },
@@ -69,7 +66,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'wakeup:write',
     limit: 'queries',
     ...coded,
-    asksAgain: true,
+    rechecksCredential: true,
     ...parsed(({ query }) => decodeWakeupOutcomeQuery(query), queryOutcome),
   },
   {
@@ -88,7 +85,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'events:read',
     limit: 'eventReads',
     ...plain,
-    asksAgain: true,
+    rechecksCredential: true,
     ...parsed(({ query }) => decodeEventsQuery(query), listEvents),
   },
   {
@@ -136,7 +133,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
-    notesAddress: true,
+    recordsAddress: true,
     ...parsed(({ body }, { secretRules }) => decodeAdditions(body, secretRules), addDevices),
   },
   {
@@ -146,7 +143,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
-    notesAddress: true,
+    recordsAddress: true,
     ...parsed(({ body }, { secretRules }) => decodeModification(body, secretRules), changeDevice),
   },
   {
@@ -156,7 +153,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     permission: 'device:write',
     limit: 'provisionings',
     ...coded,
-    notesAddress: true,
+    recordsAddress: true,
     ...parsed(({ query }) => decodeDeviceQuery(query, 'device-remove'), removeDevice),
   },
 ];

@@ -1,18 +1,18 @@
 /**
- * Request bodies whose signature is not verified yet, from the head of their request to the verdict: bounded in bytes, so
- * that signatures over large bodies that are wrong leave memory and verifiers to other requests. Addresses take turns at
- * the verifiers; in a full pool the oldest of the address with the most bodies yields.
+ * Request bodies with an unverified signature, limited in total size, so that large bodies with wrong signatures leave memory and
+ * verifiers to other requests. Addresses take turns at the verifiers; when the pool is full, it evicts the oldest body of the
+ * address with the most.
  */
 import { addressKey } from '../../lib/connections/address-key.ts';
 import { Crowd } from '../../lib/connections/crowd.ts';
 
 export interface UnprovedBodiesLimits {
   readonly bytesMax: number;
-  /** Bytes of the bodies that are verified at the same time. */
+  /** Maximum total size of the bodies being verified, bytes. */
   readonly verifyingBytesMax: number;
 }
 
-/** The place of one body. */
+/** The reservation of one body. */
 export interface UnprovedBody {
   readonly address: string;
   readonly bytes: number;
@@ -24,9 +24,9 @@ export interface UnprovedBody {
 
 export class UnprovedBodies {
   readonly #limits: UnprovedBodiesLimits;
-  /** Bodies that are being read or wait for a verifier. */
+  /** Bodies being read or waiting for a verifier. */
   readonly #crowd = new Crowd<UnprovedBody>();
-  /** Bodies that wait for a verifier, by address. */
+  /** Bodies waiting for a verifier, by address. */
   readonly #lines = new Map<string, Set<UnprovedBody>>();
   #bytes = 0;
   #verifyingBytes = 0;
@@ -36,7 +36,7 @@ export class UnprovedBodies {
     this.#limits = limits;
   }
 
-  /** Reserves `bytes`, which are less than the limit; others yield if it must be. */
+  /** Reserves `bytes`, which must be below the limit; evicts others if necessary. */
   enter(remoteAddress: string, bytes: number, refuse: () => void): UnprovedBody {
     while (this.#bytes + bytes > this.#limits.bytesMax && this.evict());
     const address = addressKey(remoteAddress);
@@ -46,7 +46,7 @@ export class UnprovedBodies {
     return body;
   }
 
-  /** It is read whole: calls `verify` when its turn comes, now at the earliest. */
+  /** Calls `verify` when it is the body's turn, possibly at once. The body is complete. */
   await(body: UnprovedBody, verify: () => void): void {
     if (body.state !== 'reading') return;
     body.state = 'waiting';
@@ -56,7 +56,7 @@ export class UnprovedBodies {
     this.#advance();
   }
 
-  /** It has its verdict, or its peer is gone. Does nothing the second time. */
+  /** Releases the reservation after the verdict or a disconnect. A second call does nothing. */
   leave(body: UnprovedBody): void {
     if (body.state === 'over') return;
     if (body.state === 'verifying') this.#verifyingBytes -= body.bytes;
@@ -68,7 +68,7 @@ export class UnprovedBodies {
     this.#isScheduled ||= this.#lines.size > 0;
   }
 
-  /** Refuses the oldest of the address with the most; false: there is none. */
+  /** Refuses the oldest body of the address with the most; false: there is none. */
   evict(): boolean {
     const body = this.#crowd.evict();
     if (body === null) return false;
@@ -78,7 +78,7 @@ export class UnprovedBodies {
     return true;
   }
 
-  /** One of each address in turn. */
+  /** Takes one body of each address in turn. */
   readonly #advance = (): void => {
     this.#isScheduled = false;
     for (const line of this.#lines.values()) {
@@ -89,7 +89,7 @@ export class UnprovedBodies {
     }
   };
 
-  /** Its line comes last, if others wait in it. */
+  /** Moves the line of its address to the end, if others wait in it. */
   #leaveLine(body: UnprovedBody): void {
     const line = this.#lines.get(body.address);
     this.#lines.delete(body.address);

@@ -1,7 +1,7 @@
 /**
- * The page of one call on the ops listener, for operators of the console and for viewers with a link. A ticket of
- * `POST /v1/calls/watch` opens the call, once; the page then holds a key of this call alone, by which it reads the state of the
- * call and requests links to its media. Source: docs/media.md, Watching a call.
+ * The page of one call on the ops listener, for operators and for viewers with a link. A one-time ticket from `POST
+ * /v1/calls/watch` opens it; the page then holds a key for this call only, by which it reads the call's state and requests links
+ * to its media. Source: docs/media.md, Watching a call.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -23,14 +23,13 @@ import { type PageFiles, restrictPages } from './page-files.ts';
 export interface CallPageDeps extends CarriedCallDeps {
   readonly files: Pick<PageFiles, 'send'>;
   readonly refusals: Pick<RefusedCredentials, 'record'>;
-  /** Tickets of pictures. */
   readonly tickets: Pick<ViewerTickets, 'issue'>;
   readonly pageTickets: Pick<ViewerTickets, 'redeem'>;
-  /** Keys of pages that are open. */
+  /** Keys of open pages. */
   readonly keys: Pick<WatchKeys, 'issue' | 'find'>;
-  /** The origin by which people reach the media listener of the call, such as `https://media.example:8083`. */
+  /** The public origin of the call's media listener, such as `https://media.example:8083`. */
   mediaOrigin(sessionId: SessionId): string;
-  /** Origins of all media processes, to any of which a call may come. */
+  /** Origins of all media processes, any of which may carry a call. */
   mediaOrigins(): readonly string[];
 }
 
@@ -44,7 +43,7 @@ export interface WatchedCallJson extends Partial<CarriedCallJson> {
   readonly end_reason: string | null;
 }
 
-/** Links to the media of a call, each of which opens once: all of it by WebRTC, or each picture by MJPEG. */
+/** One-time links to the media of a call: all by WebRTC, or each picture by MJPEG. */
 export interface MediaLinksJson {
   readonly live: string;
   readonly source: string;
@@ -77,7 +76,7 @@ export class CallPage {
     if (!parsed.success) return refuseRequest(reply, 400, 'ticket: a text of 1-256 characters');
     const sessionId = pageTickets.redeem(parsed.data.ticket);
     if (sessionId === null)
-      return this.#refuse(request, reply, 'this ticket is used up, or older than a minute');
+      return this.#refuse(request, reply, 'this ticket was already used, or is older than a minute');
     if (calls.find(sessionId) === null) return sendAnswer(reply, callEnded);
     return reply.send({ key: keys.issue(sessionId) } satisfies OpenedCallJson);
   }
@@ -85,7 +84,7 @@ export class CallPage {
   #withKey(answer: (watched: WatchedCall) => Promise<AdminAnswer>) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const watched = this.#deps.keys.find(findBearer(request.headers.authorization ?? '') ?? '');
-      if (watched === null) return this.#refuse(request, reply, 'the key of an open page is needed');
+      if (watched === null) return this.#refuse(request, reply, 'the key of an open page is required');
       return sendAnswer(reply, await answer(watched));
     };
   }
@@ -100,7 +99,7 @@ export class CallPage {
     return { ...described, end_reason: endReason };
   };
 
-  /** One ticket for each link. A page that requests links again replaces its own tickets, and none of others. */
+  /** One ticket per link. Requesting links again invalidates only the page's own earlier tickets. */
   readonly #links = async ({ key, sessionId }: WatchedCall): Promise<AdminAnswer> => {
     const { calls, tickets } = this.#deps;
     if (calls.find(sessionId) === null) return callEnded;

@@ -1,12 +1,12 @@
 /**
- * The files of the page as the listener sends them. A build has them beside its other modules; run from its sources the
- * server makes them of `src/console` when the page is first asked for, with the esbuild that tsx runs on.
+ * The files of the page. A build contains them; a server run from its sources builds them from `src/console` at the first
+ * request, with the esbuild that tsx uses.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Content types by the name of the file. */
+/** Content types by file name. */
 export const consoleFiles = {
   'console.html': 'text/html; charset=utf-8',
   'console.css': 'text/css; charset=utf-8',
@@ -16,13 +16,12 @@ export const consoleFiles = {
 export type ConsoleFile = keyof typeof consoleFiles;
 const consoleFileNames = Object.keys(consoleFiles) as ConsoleFile[];
 
-/** Their texts. */
 export type ConsoleAssets = Readonly<Record<ConsoleFile, string>>;
 
-/** Of the sources, and in a build of what was made of them. */
+/** The sources, or in a build the built files. */
 const folder = new URL('../../console/', import.meta.url);
 
-/** Rejects when they cannot be read or made. */
+/** Rejects if they cannot be read or built. */
 export async function loadConsoleAssets(): Promise<ConsoleAssets> {
   const isBuilt = existsSync(new URL('console.js', folder));
   return isBuilt ? readFiles(folder) : buildOnce(folder);
@@ -36,7 +35,7 @@ async function readFiles(from: URL): Promise<ConsoleAssets> {
   return Object.fromEntries(await Promise.all(consoleFileNames.map(read))) as Record<ConsoleFile, string>;
 }
 
-/** Ends the process of esbuild, which is of no more use to a server. */
+/** Stops esbuild's process afterwards, which a server no longer needs. */
 async function buildOnce(sources: URL): Promise<ConsoleAssets> {
   const { stop } = await import('esbuild');
   try {
@@ -46,7 +45,7 @@ async function buildOnce(sources: URL): Promise<ConsoleAssets> {
   }
 }
 
-/** One script and one style of all modules in the folder; `src/console`, also for a build. */
+/** Bundles the modules of the folder into one script and one style sheet; also used for a build. */
 export async function buildConsole(sources: URL): Promise<ConsoleAssets> {
   const { build } = await import('esbuild');
   const built = await build({

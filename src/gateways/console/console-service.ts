@@ -1,6 +1,6 @@
 /**
- * The console on the ops listener: one page with its script and its style, and the login that a cookie remembers. Whatever
- * the page shows or changes it asks of the routes that programs use, by that cookie. Source: docs/console.md.
+ * The console on the ops listener: one page with its script and style, and a login stored in a cookie. The page calls the same
+ * routes as programs, authenticated by that cookie. Source: docs/console.md.
  */
 import etag from '@fastify/etag';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -58,13 +58,13 @@ export class ConsoleService {
     const session = secret === null ? null : sessions.find({ host: caller.host, cookies });
     if (secret === null || session === null) {
       refusals.record('login', from);
-      return refuseRequest(reply, 401, 'no such token: that of ops.token, or of an operator, is needed');
+      return refuseRequest(reply, 401, 'no such token: log in with the token of ops.token or of an operator');
     }
     log.info({ operator: session.operator.name, from }, 'console: operator logged in');
     return setCookie(reply, caller, secret, consoleSessionMsMax / 1000).send(encodeKnown(session));
   }
 
-  /** A page of others cannot log anybody out. */
+  /** CSRF: another site's page cannot log an operator out. */
   async #logOut(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { sessions } = this.#deps;
     const caller = callerOf(request);
@@ -76,19 +76,19 @@ export class ConsoleService {
 
 export type KnownSessionJson = ReturnType<typeof encodeKnown>;
 
-/** As its page reads it. Null: the cookie is of none that lives. */
+/** Null: the cookie belongs to no live session. */
 function encodeKnown(session: ConsoleSession | null) {
   return { session: session && encodeSession(session) };
 }
 
 export type ConsoleSessionJson = ReturnType<typeof encodeSession>;
 
-/** `csrf`: to be sent back with every request, as `X-Reveille-Csrf`. */
+/** `csrf`: sent with every request, as `X-Reveille-Csrf`. */
 function encodeSession({ operator, csrf, expiresAtMs }: ConsoleSession) {
   return { ...operator, csrf, expires_at_ms: expiresAtMs };
 }
 
-/** The page came over TLS if its origin says so: the listener itself has none, a proxy in front of it may. */
+/** The origin shows whether the page came over TLS, since a proxy may terminate it. */
 function setCookie(
   reply: FastifyReply,
   { host, origin }: Caller,

@@ -1,8 +1,8 @@
 /**
- * The sessions of the console: a login with an ops token begins one, its cookie stands for the token from then on, and it ends
- * with a logout, after half a day, or with the token. A cookie is signed with the key of a file, so that it survives restarts and
- * upgrades; a logout stands in the same file. A request by cookie must also bear a proof that only the page of the session can
- * have read. Source: docs/console.md.
+ * Sessions of the console. A login with an ops token begins one, and its cookie then stands for the token; it ends with a logout,
+ * after half a day, or with the token. A cookie is signed with a key from a file, so that it survives restarts and upgrades;
+ * logouts are stored in the same file. A request by cookie also needs a CSRF proof, which only the session's page can read.
+ * Source: docs/console.md.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -14,13 +14,13 @@ import type { Caller, CookieSessions, Operators } from '../ops/operators.ts';
 
 export interface ConsoleSession {
   readonly operator: Operator;
-  /** Goes with every request of the page, as `X-Reveille-Csrf`. */
+  /** Sent with every request of the page, as `X-Reveille-Csrf`. */
   readonly csrf: string;
   /** Wall milliseconds. */
   readonly expiresAtMs: number;
 }
 
-/** Parts of a cookie: `TOKENHASH.EXPIRES.NAME.MAC`. */
+/** Fields of a cookie: `TOKENHASH.EXPIRES.NAME.MAC`. */
 interface Cookie {
   readonly tokenHash: Buffer;
   readonly expiresAtMs: number;
@@ -43,7 +43,7 @@ export class ConsoleSessions implements CookieSessions {
     this.#key = key;
   }
 
-  /** The secret of a new session, for its cookie. Null: the token is not valid now. */
+  /** The cookie value of a new session. Null: the token is not valid. */
   begin(token: string): string | null {
     const tokenHash = hashOpsToken(token);
     if (this.#operators.identifyHash(tokenHash) === null) return null;
@@ -53,7 +53,7 @@ export class ConsoleSessions implements CookieSessions {
     return `${text}.${this.#sign('session', text)}`;
   }
 
-  /** Null: the cookie is of no session that lives. */
+  /** Null: the cookie belongs to no live session. */
   find(asking: Asking): ConsoleSession | null {
     const cookie = this.#read(asking);
     if (cookie === null) return null;
@@ -67,7 +67,7 @@ export class ConsoleSessions implements CookieSessions {
     return session !== null && isSame(session.csrf, caller.csrf) ? session.operator : null;
   }
 
-  /** Survives a power cut once it resolves. Rejects when the file of the key cannot be written; the session then lives on. */
+  /** Durable once it resolves. Rejects if the key file cannot be written; the session then stays valid. */
   async end(asking: Asking): Promise<void> {
     const cookie = this.#read(asking);
     if (cookie !== null) await this.#key.end(cookie.name, cookie.expiresAtMs, this.#clock.wallMs());
@@ -88,8 +88,8 @@ export class ConsoleSessions implements CookieSessions {
 }
 
 /**
- * Browsers send a cookie to every port of its host: the name has the port, so that consoles of several servers on one machine,
- * or behind several tunnels, do not log each other out.
+ * The cookie's name contains the port: browsers send cookies to every port of a host, and several consoles on one machine or
+ * behind tunnels would otherwise log each other out.
  */
 export function cookieName(host: string): string {
   const port = /:(\d{1,5})$/.exec(host)?.[1];

@@ -1,6 +1,6 @@
 /**
- * The files of the one page that the ops listener has, for operators and for viewers of a call, and the policy under which a
- * browser runs them: nothing inline, nothing of others, and media of a call only where a call is shown.
+ * The files of the ops listener's page, for operators and viewers of a call, with a content security policy: no inline code, no
+ * foreign origins, and media origins only where a call is shown.
  */
 import etag from '@fastify/etag';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -10,14 +10,14 @@ const assetNames = ['console.css', 'console.js', 'icon.svg'] as const satisfies 
 
 export class PageFiles {
   readonly #loadAssets: () => Promise<ConsoleAssets>;
-  /** Null: no file has been requested yet, or they could not be made. */
+  /** Null: not requested yet, or the last build failed. */
   #assets: Promise<ConsoleAssets> | null = null;
 
   constructor(loadAssets: () => Promise<ConsoleAssets>) {
     this.#loadAssets = loadAssets;
   }
 
-  /** The script, the style and the icon of the page. */
+  /** Adds the routes of the page's script, style and icon. */
   async register(app: FastifyInstance): Promise<void> {
     restrictPages(app);
     await app.register(etag);
@@ -41,7 +41,7 @@ export class PageFiles {
   }
 }
 
-/** Adds the headers to every answer. `mediaOrigins`: those from which the page may load pictures and sound now. */
+/** Adds the headers to every answer. `mediaOrigins`: allowed sources of pictures and sound. */
 export function restrictPages(app: FastifyInstance, mediaOrigins: () => readonly string[] = () => []): void {
   app.addHook('onRequest', async (_request, reply) => {
     const media = mediaOrigins()

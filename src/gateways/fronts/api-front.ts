@@ -1,5 +1,5 @@
 /**
- * One front: its own app on the port of the API, and the checks of every request as far as its parameters. It decides and stores
+ * One front: its own app on the API's port, which checks every request up to its parameters. It makes no decisions and stores
  * nothing. Source: scale-out.md, API fronts.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -39,7 +39,7 @@ export class ApiFront {
   readonly #timers: readonly Cancel[];
   #isDraining = false;
 
-  /** Throws when TLS is asked for and its files are not in order. */
+  /** Throws if TLS is configured and its files are invalid. */
   constructor(start: FrontStart, clock: Clock, send: SendToCore) {
     const { perAddressMax, listen, tls, rules, verification } = start;
     this.#send = send;
@@ -76,7 +76,7 @@ export class ApiFront {
         return this.#dispatcher.replied(message.taken, message.rows);
       case 'serve':
         this.#isDraining = message.isDraining;
-        this.#hold(message.credentials);
+        this.#addCredentials(message.credentials);
         return this.#port.serve(this.#pipeline.handle);
       case 'credentials':
         return this.#change(message);
@@ -85,7 +85,7 @@ export class ApiFront {
     }
   }
 
-  /** Closes every socket: nothing of it is left in its thread. */
+  /** Closes every socket, so that the thread can end. */
   leave(): void {
     for (const cancel of this.#timers) cancel();
     this.#port.close();
@@ -109,7 +109,7 @@ export class ApiFront {
     this.#isDraining = order === 'drain';
   }
 
-  /** Rejects when the address cannot be had. Does nothing in a process that exits. */
+  /** Rejects if the address is unavailable. Does nothing once the process is exiting. */
   async #listen(): Promise<void> {
     const { unopened, open } = frontSockets;
     if (Atomics.compareExchange(this.#counters, frontCounters.sockets, unopened, open) !== unopened) return;
@@ -123,11 +123,11 @@ export class ApiFront {
       this.#credentials.delete(accessKeyId);
       this.#signingKeys.purge(accessKeyId);
     }
-    this.#hold(set);
+    this.#addCredentials(set);
     this.#send({ kind: 'done', ask, error: null });
   }
 
-  #hold(credentials: readonly Credential[]): void {
+  #addCredentials(credentials: readonly Credential[]): void {
     for (const credential of credentials) this.#credentials.set(credential.accessKeyId, credential);
   }
 

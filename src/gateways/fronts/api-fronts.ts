@@ -1,6 +1,6 @@
 /**
- * The fronts of the API: threads that each listen on its port and check what comes, and one core behind them. A front that ends,
- * no longer turns its loop, or does not take a changed credential is replaced. Source: scale-out.md, API fronts.
+ * The fronts of the API: threads that each listen on its port and check requests, in front of one core. A front is replaced if it
+ * ends, stops turning its event loop, or does not confirm a changed credential. Source: scale-out.md, API fronts.
  */
 import { freePort } from '../../lib/accept-queue.ts';
 import {
@@ -26,13 +26,13 @@ import { frontCounterWords, type FrontOrder, type FrontStart } from './front-mes
 
 export interface ApiFrontsDeps extends Omit<FrontContext, 'turns'> {
   readonly count: number;
-  /** True: the core before this one, or the next one, may listen on the port at the same time. */
+  /** True: the previous or next core may listen on the port at the same time. */
   readonly sharesPort: boolean;
   readonly start: Omit<FrontStart, 'counters'>;
   startThread(start: FrontStart, clock: Clock): FrontThread;
-  /** Connections that all of them may hold together. */
+  /** Maximum number of connections, all fronts together. */
   connectionsMax(): number;
-  /** A front is stuck where nothing ends it: the process has to end. */
+  /** Called when a stuck front cannot be ended; the process has to exit. */
   onStuck(): void;
 }
 
@@ -42,7 +42,7 @@ export interface FrontedCore {
   findCredential(accessKeyId: AccessKeyId): Credential | null;
 }
 
-const lookMs = 500;
+const progressCheckMs = 500;
 
 export class ApiFronts {
   readonly #deps: ApiFrontsDeps;
@@ -65,7 +65,7 @@ export class ApiFronts {
       ...deps,
       start: (name: string) => this.#startFront(name),
       isWanted: () => !this.#isClosed && this.#isListening && this.#address !== null,
-      onNext: (front: Front) => void this.#bringIn(front),
+      onNext: (front: Front) => void this.#connect(front),
     };
     this.#places = Array.from(
       { length: deps.count },
@@ -73,7 +73,7 @@ export class ApiFronts {
     );
   }
 
-  /** Null: they do not listen. */
+  /** Null: not listening. */
   get address(): string | null {
     return this.#address;
   }
@@ -100,84 +100,87 @@ export class ApiFronts {
     };
   }
 
-  /** The fronts that do not serve; one that does is enough. */
+  /** The fronts that do not serve; a single serving front suffices. */
   get missing(): Missing {
     const lost = this.figures.fronts.filter(({ state }) => state !== 'up');
     return { isReady: lost.length < this.#places.length, reasons: lost.map(({ name }) => name) };
   }
 
-  /** Starts the threads, so that all listen within one moment: behind the first one requests wait for the last. */
+  /** Starts the threads. All listen at the same moment, because a request accepted by the first would wait for the last. */
   load(): Promise<readonly Front[]> {
     return (this.#loading ??= this.#load());
   }
 
-  /** Rejects when the address cannot be had. */
+  /** Rejects if the address is unavailable. */
   async listen(): Promise<void> {
     const fronts = await this.load();
     this.#isListening = true;
     await Promise.all(fronts.map((front) => front.listen()));
     this.#address = formatListenAddress(this.#start.listen);
-    this.#cancels.push(this.#deps.clock.every(lookMs, () => this.#look()));
+    this.#cancels.push(this.#deps.clock.every(progressCheckMs, () => this.#checkProgress()));
   }
 
-  /** Requests are handled from now on. */
+  /** Starts handling requests. */
   serve(core: FrontedCore): void {
     this.#core = core;
-    for (const front of this.#live()) void this.#bringIn(front);
+    for (const front of this.#live()) void this.#connect(front);
   }
 
-  /** Each answer ends its connection while it is so. Resolves when every front knows. */
+  /** While draining, each answer closes its connection. Resolves when every front has confirmed. */
   drain(isDraining: boolean): Promise<void> {
     this.#isDraining = isDraining;
     return this.#askAll(isDraining ? 'drain' : 'stay');
   }
 
-  /** Resolves when every front that serves knows them, or is being replaced. Null: any may have changed. Never rejects. */
+  /**
+   * Resolves when every serving front has confirmed the change or is being replaced. Null: any credential may have changed. Never
+   * rejects.
+   */
   async credentialsChanged(changed: readonly AccessKeyId[] | null): Promise<void> {
     const set = this.#readCredentials(changed);
     if (set === null) return;
     const serving = this.#live().filter((front) => front.isServing);
     await Promise.all(
       serving.map((front) =>
-        front.hold(changed === null, set, changed ?? []).catch((error: unknown) => {
+        front.updateCredentials(changed === null, set, changed ?? []).catch((error: unknown) => {
           this.#replace(front, 'credentials', `a changed credential: ${messageOf(error)}`);
         }),
       ),
     );
   }
 
-  /** Throws, and changes nothing, when the files of the certificate are not in order. */
+  /** Throws, and changes nothing, if the certificate files are invalid. */
   async reloadTls(): Promise<void> {
     readCertificate(this.#deps.start.tls);
     await Promise.all(
       this.#live().map((front) =>
         front.ask('reload-tls').catch((error: unknown) => {
-          // One that has ended is followed by a front that reads the new files.
+          // The replacement of an ended front reads the new files.
           if (front.figures.state !== 'ended') throw error;
         }),
       ),
     );
   }
 
-  /** Accepts no more connections, and ends none. */
+  /** Stops accepting connections; open ones stay. */
   async stopListening(): Promise<void> {
     this.#isListening = false;
     await this.#askAll('stop-listening');
   }
 
-  /** Resolves when no request waits for its answer. */
+  /** Resolves when no request is waiting for its answer. */
   idle(): Promise<void> {
     return this.#askAll('idle');
   }
 
-  /** Ends every connection. */
+  /** Closes every connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#live().map((front) => this.#end(front, 'the server ends')));
     for (const cancel of this.#cancels) cancel();
   }
 
-  /** A front that ends has no request left. */
+  /** Ignores fronts that end meanwhile: they have no requests left. */
   async #askAll(order: FrontOrder['kind']): Promise<void> {
     await Promise.all(this.#live().map((front) => front.ask(order).catch(() => undefined)));
   }
@@ -185,7 +188,7 @@ export class ApiFronts {
   async #load(): Promise<readonly Front[]> {
     const { start, sharesPort } = this.#deps;
     const { listen } = start;
-    // The fronts share it as two servers would, so no other server may have it.
+    // Fronts share the port as separate servers would, so another server could take it too.
     const port = sharesPort ? listen.port : await findPort(listen);
     this.#start = { ...start, listen: { ...listen, port } };
     const fronts = this.#places.map((place) => place.begin());
@@ -201,7 +204,7 @@ export class ApiFronts {
     return front;
   }
 
-  /** Null: there is no core, or it cannot read them; it refuses by itself what has been revoked. */
+  /** Null: there is no core, or it cannot read the registry; the core itself refuses revoked credentials. */
   #readCredentials(changed: readonly AccessKeyId[] | null): readonly Credential[] | null {
     const core = this.#core;
     if (core === null) return null;
@@ -218,8 +221,8 @@ export class ApiFronts {
     }
   }
 
-  /** With the credentials as they are by then: a change before that waits for no thread that only starts. */
-  async #bringIn(front: Front): Promise<void> {
+  /** Sends the current credentials once the front listens, so that no credential change waits for a thread that is still starting. */
+  async #connect(front: Front): Promise<void> {
     try {
       await front.listen();
       const core = this.#core;
@@ -230,11 +233,11 @@ export class ApiFronts {
     }
   }
 
-  #look(): void {
+  #checkProgress(): void {
     for (const front of this.#live()) {
       front.connectionsMax = this.#share();
-      // One that loads turns no loop, and on a busy machine it may take long.
-      if (!front.isLoading && front.lookAtProgress() * lookMs >= frontStuckMsMax)
+      // A loading front does not turn its event loop, possibly for long on a busy machine.
+      if (!front.isLoading && front.countStalls() * progressCheckMs >= frontStuckMsMax)
         this.#replace(front, 'stuck', `its loop has not turned for ${frontStuckMsMax / 1000} s`);
     }
   }
@@ -265,7 +268,7 @@ export class ApiFronts {
   }
 }
 
-/** Rejects when it is another server's. */
+/** Rejects if another server uses the port. */
 async function findPort(listen: ListenAddress): Promise<number> {
   return freePort({ ...listen, exclusive: true }).catch((cause: unknown) => {
     throw cannotListen(listen, cause);

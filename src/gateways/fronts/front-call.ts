@@ -1,4 +1,4 @@
-/** Requests of a front, at the core: a call that it admitted, and one that it refused. */
+/** A front's requests at the core: admitted calls and refused requests. */
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
 import type { Credential } from '../../model/registry.ts';
 import type { AccountedRequest, AdmittedCall } from '../api/dispatcher.ts';
@@ -11,7 +11,7 @@ export class FrontCall implements AdmittedCall {
   readonly signature: string;
   readonly signatureExpiresMs: number;
   readonly startedMs: number;
-  /** It counts at the front. */
+  /** The front counts them. */
   readonly bodyBytes = 0;
   deviceId: DeviceId | null = null;
   isLongPoll = false;
@@ -52,7 +52,7 @@ export class FrontCall implements AdmittedCall {
   }
 }
 
-/** For its account. */
+/** The refused request, for the request log and the metrics. */
 export function refusedRequest(row: RefusedRow, originMs: number): AccountedRequest {
   const [, , , , id, origin, startedMs, provenAppId, claimedAppId] = row;
   return {

@@ -1,7 +1,7 @@
 /**
- * The core as a front's pipeline sees it: the calls of a turn go to it in one batch, and each is answered when its reply comes
- * back. Two batches are under way at most; behind them calls wait, so that a busy core gets larger batches, not more of them.
- * In a full queue an application that has its share there is refused before the others. Source: scale-out.md, API fronts.
+ * The core as a front's pipeline sees it: the calls of one turn go to the core in one batch, and each is answered when its reply
+ * returns. At most two batches are in flight; later calls wait, so that a busy core gets larger batches instead of more. If the
+ * queue is full, applications that have used their share are refused first. Source: scale-out.md, API fronts.
  */
 import type { Result } from '../../lib/result.ts';
 import type { ApplicationId } from '../../model/ids.ts';
@@ -35,7 +35,7 @@ export class FrontDispatcher implements CallDispatcher {
   readonly #waitingOf = new Map<ApplicationId, number>();
   #gone: GoneRow[] = [];
   readonly #refusals: RefusedRow[] = [];
-  /** Surplus refusals, by the labels of the metrics: each row counts for all that are alike. */
+  /** Surplus refusals by metric labels: one row counts for all equal ones. */
   readonly #alike = new Map<string, RefusedRow>();
   #underWay = 0;
   #ids = 0;
@@ -47,12 +47,12 @@ export class FrontDispatcher implements CallDispatcher {
     this.#send = send;
   }
 
-  /** Calls that the core has not taken. */
+  /** Calls not yet accepted by the core. */
   get waitingCalls(): number {
     return this.#waiting.length;
   }
 
-  /** Calls that were refused because too many wait, since the start. */
+  /** Calls refused because of a full queue, since the start. */
   get refusedCalls(): number {
     return this.#refusedCalls;
   }
@@ -98,7 +98,7 @@ export class FrontDispatcher implements CallDispatcher {
     else first[10] += 1;
   }
 
-  /** From the core. `taken`: so many batches are no longer under way. */
+  /** Handles a message from the core. `taken`: the number of batches that are no longer in flight. */
   replied(taken: number, rows: readonly ReplyRow[]): void {
     this.#underWay -= taken;
     for (const [id, reply] of rows) {
@@ -119,7 +119,7 @@ export class FrontDispatcher implements CallDispatcher {
 
   #refuseFull(route: Route, call: AdmittedCall): Reply {
     this.#refusedCalls += 1;
-    const reply = unavailable(route, 'too many requests wait for the server');
+    const reply = unavailable(route, 'too many requests are waiting for the server');
     this.refused({ route, status: statusOf(route, reply.code), reply }, call);
     return reply;
   }
@@ -136,7 +136,7 @@ export class FrontDispatcher implements CallDispatcher {
       signature,
       signatureExpiresMs,
       startedMs + this.#originMs,
-      route.notesAddress === true ? call.remoteAddress() : null,
+      route.recordsAddress === true ? call.remoteAddress() : null,
       params,
     ];
   }
@@ -151,7 +151,7 @@ export class FrontDispatcher implements CallDispatcher {
     this.#schedule();
   }
 
-  /** A microtask would be too soon: they run after each request, not after the turn. */
+  /** A microtask would be too early: microtasks run after each request, not after the turn. */
   #schedule(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -174,7 +174,7 @@ export class FrontDispatcher implements CallDispatcher {
     return this.#waiting.length + this.#gone.length + this.#refusals.length + this.#alike.size > 0;
   }
 
-  /** Calls first. A caller that is gone comes behind its call. */
+  /** Calls come first, so that a hang-up follows its call. */
   #nextRows(): readonly (CallRow | GoneRow | RefusedRow)[] {
     const rows: (CallRow | GoneRow | RefusedRow)[] = [];
     let bytes = 0;
@@ -194,7 +194,7 @@ export class FrontDispatcher implements CallDispatcher {
     return rows;
   }
 
-  /** Callers that are gone and whose call has gone to the core, or goes now. */
+  /** Hang-ups of callers whose call was sent to the core, or is sent now. */
   #nextGone(): readonly GoneRow[] {
     const idEnd = this.#waiting[0]?.row[1] ?? Infinity;
     const next = this.#gone.filter(([, id]) => id < idEnd);

@@ -1,6 +1,6 @@
 /**
- * All that crosses between the core and a front: messages of a port, and counters in shared memory. Both are threads of one
- * release, so nothing is checked. Source: scale-out.md, API fronts.
+ * Everything exchanged between the core and a front: messages of a port, and counters in shared memory. Both ends are threads of
+ * the same release, so nothing is validated. Source: scale-out.md, API fronts.
  */
 import type { ListenAddress } from '../../lib/connections/listen-address.ts';
 import type { TlsFiles } from '../../lib/connections/tls-files.ts';
@@ -12,7 +12,7 @@ import type { AuthFailureReason } from '../../protocol/tgv1/auth-failure.ts';
 import type { AuthenticatorSettings } from '../api/authenticator.ts';
 import type { ParseRules, Reply, RequestIdentity } from '../api/route.ts';
 
-/** The data that a front is started with. */
+/** Start data of a front. */
 export interface FrontStart {
   readonly listen: ListenAddress;
   readonly tls: TlsFiles | null;
@@ -22,7 +22,7 @@ export interface FrontStart {
   readonly counters: SharedArrayBuffer;
 }
 
-/** Words of the counters: of the front, but `connectionsMax`; `sockets` is one of `frontSockets`. */
+/** Indexes of the counters, which the front writes, except `connectionsMax`; `sockets` is one of `frontSockets`. */
 export const frontCounters = {
   progress: 0,
   connections: 1,
@@ -30,20 +30,20 @@ export const frontCounters = {
   evicted: 3,
   connectionsMax: 4,
   sockets: 5,
-  /** Calls that the core has not taken. */
+  /** Calls not yet accepted by the core. */
   waitingCalls: 6,
-  /** Calls that were refused because too many wait. */
+  /** Calls refused because of a full queue. */
   refusedCalls: 7,
 } as const;
 export const frontCounterWords = 8;
 
-/** `closed`: it opens none any more. */
+/** `closed`: it opens no more. */
 export const frontSockets = { unopened: 0, open: 1, closed: 2 } as const;
 
 export type ToFront =
-  /** Requests are handled from now on. */
+  /** Starts handling requests. */
   | { readonly kind: 'serve'; readonly credentials: readonly Credential[]; readonly isDraining: boolean }
-  /** In place of those before, if `isWhole`; `ask` is answered with `done`. */
+  /** Replaces the previous credentials if `isWhole`; `ask` is answered with `done`. */
   | {
       readonly kind: 'credentials';
       readonly ask: number;
@@ -51,18 +51,18 @@ export type ToFront =
       readonly set: readonly Credential[];
       readonly removed: readonly AccessKeyId[];
     }
-  /** `taken`: batches of orders that the core has gone through since the last message. */
+  /** `taken`: batches of orders that the core has completed since the last message. */
   | { readonly kind: 'replies'; readonly taken: number; readonly rows: readonly ReplyRow[] }
   | FrontOrder;
 
-/** Answered with `done`, when the counters are of that moment. From `drain` until `stay` each answer ends its connection. */
+/** Answered with `done`, when the counters are up to date. Between `drain` and `stay` each answer closes its connection. */
 export interface FrontOrder {
   readonly kind: 'listen' | 'drain' | 'stay' | 'stop-listening' | 'idle' | 'reload-tls' | 'close';
   readonly ask: number;
 }
 
 export type FromFront =
-  /** It has failed, and ends. */
+  /** The front failed and ends. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'done'; readonly ask: number; readonly error: string | null }
   | { readonly kind: 'orders'; readonly rows: readonly OrderRow[] }
@@ -72,7 +72,7 @@ export type SendToCore = (message: FromFront) => void;
 
 export type OrderRow = CallRow | GoneRow | RefusedRow;
 
-/** An admitted call. `address`: of its peer, where the route notes it. */
+/** An admitted call. `address`: of the peer, if the route records it. */
 export type CallRow = readonly [
   kind: 0,
   id: number,
@@ -87,10 +87,10 @@ export type CallRow = readonly [
   params: Result<unknown, string>,
 ];
 
-/** The caller of a call that is not answered has hung up. */
+/** The caller of an unanswered call has hung up. */
 export type GoneRow = readonly [kind: 1, id: number];
 
-/** An answer that needed no handler. `route` -1: no route has its path; `times`: it and so many more alike, in all. */
+/** An answer without a handler. `route` -1: no route matches the path; `times`: the number of equal answers. */
 export type RefusedRow = [
   kind: 2,
   route: number,
@@ -105,5 +105,5 @@ export type RefusedRow = [
   times: number,
 ];
 
-/** Bytes of a reply's data move to the front, with their buffer. */
+/** The buffers of a reply's data are transferred to the front. */
 export type ReplyRow = readonly [id: number, reply: Reply];

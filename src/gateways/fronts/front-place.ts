@@ -1,4 +1,4 @@
-/** The place of a front: a front in it that ends is followed by the next one, and leaves its counts. */
+/** The slot of a front: when its front ends, it keeps the counts and starts the next. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { Restarts } from '../../lib/restarts.ts';
@@ -9,26 +9,26 @@ export interface FrontPlaceDeps {
   readonly clock: Clock;
   readonly log: Log;
   start(name: string): Front;
-  /** False: a front that ends is not followed by another one. */
+  /** False: an ended front is not replaced. */
   isWanted(): boolean;
-  /** A front has followed another one. */
+  /** Called when a front was replaced. */
   onNext(front: Front): void;
 }
 
 const restarts = { immediate: 1, msMin: 100, msMax: 5000 } as const;
-/** A front that dies later than this after its start did not die of its start. */
+/** A front that lives longer than this did not fail because of its start. */
 const soundMs = 5000;
 const down = { state: 'down', connections: 0, waitingCalls: 0, openCalls: 0, utilization: 0 } as const;
 
 export class FrontPlace {
   readonly name: string;
-  /** Fronts of it that were replaced. */
+  /** Number of replaced fronts by cause. */
   readonly losses: Record<FrontLoss, number> = { ended: 0, stuck: 0, credentials: 0 };
   readonly #deps: FrontPlaceDeps;
   readonly #restarts: Restarts;
-  /** Counts of its fronts that have ended. */
+  /** Sums of the ended fronts. */
   readonly #past = { connections: 0, refused: 0, evicted: 0, refusedCalls: 0 };
-  /** Null: it has ended, and the next one begins soon. */
+  /** Null: it has ended, and the next one starts soon. */
   #front: Front | null = null;
   #sinceMs = 0;
 
@@ -48,7 +48,7 @@ export class FrontPlace {
     return { name: this.name, ...figures, restarts: ended + stuck + credentials, sinceMs: this.#sinceMs };
   }
 
-  /** Since the start; `connections`: open ones. */
+  /** Since the start; for `connections`, the open ones. */
   count(counter: 'connections' | 'refused' | 'evicted' | 'refusedCalls'): number {
     return this.#past[counter] + (this.#front?.count(counter) ?? 0);
   }

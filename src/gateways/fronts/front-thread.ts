@@ -1,4 +1,4 @@
-/** The thread of a front, as the core holds it. */
+/** The core's handle on the thread of a front. */
 import type { Clock } from '../../lib/clock.ts';
 import { startModuleWorker } from '../../lib/module-worker.ts';
 import { closeAtExit } from './front-exit.ts';
@@ -6,18 +6,18 @@ import type { FromFront, FrontStart, ToFront } from './front-messages.ts';
 import { endStuckThread } from './stuck-thread.ts';
 
 export interface FrontThread {
-  /** Resolves to the reason, empty when it said none. */
+  /** Resolves to the reason, empty if unknown. */
   readonly ended: Promise<string>;
   onMessage(listener: (message: FromFront) => void): void;
   post(message: ToFront, moved: readonly ArrayBuffer[]): void;
-  /** Busy share of the time of its loop over the last seconds, 0 to 1. */
+  /** Utilization of its event loop over the last seconds, 0 to 1. */
   readonly utilization: number;
-  /** Ends a thread that no longer turns its loop. False: nothing ends it. */
+  /** Ends a thread whose event loop is stuck. False: it cannot be ended. */
   endStuck(): Promise<boolean>;
 }
 
 const sampleMs = 500;
-/** Samples over which the busy share is averaged. */
+/** Number of samples in the average. */
 const samples = 10;
 
 export function startFrontThread(start: FrontStart, clock: Clock): FrontThread {
@@ -30,7 +30,7 @@ export function startFrontThread(start: FrontStart, clock: Clock): FrontThread {
   const cancel = clock.every(sampleMs, () => {
     const before = counted;
     counted = performance.eventLoopUtilization();
-    // Not a number until its loop begins.
+    // NaN until the event loop starts.
     const { utilization } = performance.eventLoopUtilization(counted, before);
     busy += ((utilization || 0) - busy) / samples;
   });

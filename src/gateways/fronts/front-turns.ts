@@ -1,18 +1,18 @@
-/** Orders of all fronts at the core: the fronts take turns, an order each, and the loop's turn ends where it has done enough. */
+/** Schedules the orders of all fronts at the core: round robin, one order each, within a budget per turn of the event loop. */
 import { TurnBudget } from '../../lib/token-bucket.ts';
 
 export class FrontTurns {
   readonly #budget: TurnBudget;
-  /** Each carries out one order; false: it was the last one of its front. */
+  /** Each carries out one order; false: its front has no more. */
   readonly #waiting: (() => boolean)[] = [];
   #isDue = false;
 
-  /** `max`: orders within one turn of the loop. */
+  /** `max`: orders per turn of the event loop. */
   constructor(max: number) {
     this.#budget = new TurnBudget(max);
   }
 
-  /** `carryOutNext` of a front that has orders, and is not waiting. */
+  /** Adds the `carryOutNext` of a front that has orders and is not queued yet. */
   join(carryOutNext: () => boolean): void {
     this.#waiting.push(carryOutNext);
     if (!this.#isDue) this.#run();

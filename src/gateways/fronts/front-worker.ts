@@ -1,4 +1,3 @@
-/** The thread of a front. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
@@ -10,10 +9,10 @@ assert(core !== null, 'a front is a thread');
 const send: SendToCore = (message) => core.postMessage(message);
 const front = new ApiFront(workerData as FrontStart, new SystemClock(), send);
 
-// Its name is in stuck-thread.ts: the core has a stuck thread call it.
+// The debugger of stuck-thread.ts calls this function by its name.
 Object.assign(globalThis, { closeFront: () => front.leave() });
 
-/** A thread that ended with its sockets open would end the process. */
+/** A thread that ended with open sockets would abort the process. */
 function fail(reason: string): void {
   front.leave();
   send({ kind: 'failed', reason });

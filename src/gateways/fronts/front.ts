@@ -1,4 +1,4 @@
-/** The core's end of one front: its thread, and the calls that came from it and are not answered. */
+/** The core's end of one front: its thread, and the front's unanswered calls. */
 import type { Clock } from '../../lib/clock.ts';
 import { writeLine } from '../../lib/link/link-log.ts';
 import type { Log } from '../../lib/log.ts';
@@ -24,7 +24,7 @@ import {
   type ToFront,
 } from './front-messages.ts';
 
-/** The parts that all fronts of a core share. */
+/** Shared by all fronts of a core. */
 export interface FrontContext {
   readonly clock: Clock;
   readonly log: Log;
@@ -32,27 +32,27 @@ export interface FrontContext {
   readonly turns: FrontTurns;
 }
 
-/** Intervals without a turn of its loop from which on it is shown as stuck. */
+/** Stalled intervals after which a front is shown as stuck. */
 const stillTicksShown = 3;
 
 export class Front {
   readonly name: string;
-  /** Resolves to the reason when its thread has ended. */
+  /** Resolves to the reason when the thread has ended. */
   readonly ended: Promise<string>;
   readonly #context: FrontContext;
   readonly #thread: FrontThread;
   readonly #counters: Int32Array;
   readonly #asked = new Map<number, (error: string | null) => void>();
-  /** Calls that are not answered in the turn in which they came. */
+  /** Calls that were not answered in the turn of their arrival. */
   readonly #open = new Map<number, FrontCall>();
   readonly #batches: (readonly OrderRow[])[] = [];
   readonly #originMs = monotonicOriginMs();
-  /** Null: it holds its requests. */
+  /** Null: the front queues its requests. */
   #dispatcher: Dispatcher | null = null;
-  /** In the first batch. */
+  /** Within the first batch. */
   #nextRow = 0;
   #replies: ReplyRow[] = [];
-  /** Buffers of their data. */
+  /** Buffers of the replies' data. */
   #moved: ArrayBuffer[] = [];
   #taken = 0;
   #isFlushDue = false;
@@ -65,7 +65,7 @@ export class Front {
   #progress = -1;
   #stillTicks = 0;
 
-  /** `counters`: as its thread was started with. */
+  /** `counters`: the memory that its thread was started with. */
   constructor(name: string, context: FrontContext, thread: FrontThread, counters: SharedArrayBuffer) {
     this.name = name;
     this.#context = context;
@@ -86,7 +86,7 @@ export class Front {
     this.#counters[frontCounters.connectionsMax] = max;
   }
 
-  /** As it is counted when it is replaced. */
+  /** The cause under which a replacement is counted. */
   get loss(): FrontLoss {
     return this.#loss;
   }
@@ -102,18 +102,18 @@ export class Front {
     };
   }
 
-  /** It has never held a socket. */
+  /** It has not opened a socket yet. */
   get isLoading(): boolean {
     return this.count('sockets') === frontSockets.unopened;
   }
 
-  /** False: it has no credentials so far. */
+  /** False: it has no credentials yet. */
   get isServing(): boolean {
     return this.#dispatcher !== null;
   }
 
-  /** To be called in even intervals: in how many of them its loop has not turned. */
-  lookAtProgress(): number {
+  /** Called at even intervals; returns for how many of them the event loop has been stalled. */
+  countStalls(): number {
     const progress = Atomics.load(this.#counters, frontCounters.progress);
     this.#stillTicks = progress === this.#progress ? this.#stillTicks + 1 : 0;
     this.#progress = progress;
@@ -125,24 +125,24 @@ export class Front {
     this.#send({ kind: 'serve', credentials, isDraining });
   }
 
-  /** Resolves when the front knows them; rejects when it does not answer in time. */
-  hold(isWhole: boolean, set: readonly Credential[], removed: readonly AccessKeyId[]): Promise<void> {
+  /** Resolves when the front has confirmed; rejects if it does not in time. */
+  updateCredentials(isWhole: boolean, set: readonly Credential[], removed: readonly AccessKeyId[]): Promise<void> {
     return this.#ask((ask) => ({ kind: 'credentials', ask, isWhole, set, removed }), frontAskMsMax);
   }
 
-  /** Resolves when it listens. Rejects when the address cannot be had, or it has ended. */
+  /** Resolves when it listens. Rejects if the address is unavailable or the front has ended. */
   listen(): Promise<void> {
     return (this.#listening ??= this.ask('listen').then(() => {
       if (this.#state === 'starting') this.#state = 'up';
     }));
   }
 
-  /** Rejects with the reason of the front, or when it has ended. */
+  /** Rejects with the front's reason, or when it has ended. */
   ask(kind: FrontOrder['kind']): Promise<void> {
     return this.#ask((ask) => ({ kind, ask }), null);
   }
 
-  /** Ends its thread and all its connections, for the first reason given. False: it is stuck where nothing ends it. */
+  /** Ends its thread and closes all its connections; only the first reason counts. False: it is stuck and cannot be ended. */
   end(reason: string, loss: FrontLoss = 'ended'): Promise<boolean> {
     return (this.#ending ??= this.#end(reason, loss));
   }
@@ -150,7 +150,7 @@ export class Front {
   async #end(reason: string, loss: FrontLoss): Promise<boolean> {
     this.#reason = reason;
     this.#loss = loss;
-    // One that loads obeys when it has loaded, and has no code yet that a stuck one is ended by.
+    // A loading front obeys once it has loaded; until then it lacks the code that ends a stuck one.
     const msMax = this.isLoading ? null : frontAskMsMax;
     try {
       await this.#ask((ask) => ({ kind: 'close', ask }), msMax);
@@ -180,17 +180,17 @@ export class Front {
   }
 
   #receive(message: FromFront): void {
-    if (message.kind === 'orders') this.#take(message.rows);
+    if (message.kind === 'orders') this.#enqueue(message.rows);
     else if (message.kind === 'done') this.#asked.get(message.ask)?.(message.error);
     else if (message.kind === 'log')
       writeLine(this.#context.log, message, (said) => ({ front: this.name, said }));
   }
 
-  #take(rows: readonly OrderRow[]): void {
+  #enqueue(rows: readonly OrderRow[]): void {
     if (this.#batches.push(rows) === 1) this.#context.turns.join(this.#carryOutNext);
   }
 
-  /** False: it was the last one. */
+  /** False: it was the last order. */
   readonly #carryOutNext = (): boolean => {
     const [rows = []] = this.#batches;
     const row = rows[this.#nextRow];
@@ -257,7 +257,7 @@ export class Front {
     this.#taken = 0;
   };
 
-  /** Its thread has ended: its callers' connections are broken. */
+  /** Handles the end of the thread: the connections of its callers are broken. */
   #cut(): void {
     this.#state = 'ended';
     this.#batches.length = 0;

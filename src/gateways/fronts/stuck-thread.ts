@@ -1,13 +1,13 @@
 /**
- * Ends a worker thread that no longer returns to its loop. `Worker.terminate` alone would end the whole process where the thread
- * holds native handles that only its own code closes, as the front end's library does. So a debugger halts the thread where it
- * is stuck and has it run that code, and then it is terminated.
+ * Ends a worker thread whose event loop is stuck. `Worker.terminate` alone would abort the process if the thread holds native
+ * handles that only its own code closes, as the HTTP front end's library does. So a debugger pauses the thread and runs that code
+ * in it before the thread is terminated.
  */
 import { Session, type NodeWorker } from 'node:inspector';
 import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../../lib/clock.ts';
 
-/** A thread that is stuck in native code halts when it leaves that, or never. */
+/** A thread stuck in native code pauses only when it returns from that, or never. */
 const haltMsMax = 2000;
 
 interface FromThread {
@@ -17,7 +17,7 @@ interface FromThread {
   readonly params?: { readonly callFrames?: readonly { readonly callFrameId: string }[] };
 }
 
-/** `cleanUp`: the name of a global function of the thread. Resolves to false when the thread did not halt: it is as it was. */
+/** `cleanUp`: the name of a global function of the thread. Resolves to false if the thread did not pause; it then keeps running. */
 export async function endStuckThread(clock: Clock, worker: Worker, cleanUp: string): Promise<boolean> {
   const ended = new Promise<true>((resolve) => worker.once('exit', () => resolve(true)));
   const thread = new DebuggedThread(clock, worker.threadId);
@@ -34,7 +34,7 @@ export async function endStuckThread(clock: Clock, worker: Worker, cleanUp: stri
 class DebuggedThread {
   readonly #clock: Clock;
   readonly #session = new Session();
-  /** Begins its title: the debugger counts threads in another way. */
+  /** Prefix of its title: the debugger numbers threads differently. */
   readonly #title: string;
   #sessionId = '';
   #ids = 0;
@@ -45,7 +45,7 @@ class DebuggedThread {
     this.#session.connect();
   }
 
-  /** Runs the function where the thread is. False: it has not halted. */
+  /** Pauses the thread and runs the function in it. False: it did not pause. */
   halt(cleanUp: string): Promise<boolean> {
     return new Promise((resolve) => {
       const cancel = this.#clock.after(haltMsMax, () => resolve(false));
@@ -53,14 +53,14 @@ class DebuggedThread {
       this.#session.on('NodeWorker.attachedToWorker', ({ params }) => {
         if (!params.workerInfo.title.startsWith(this.#title)) return;
         this.#sessionId = params.sessionId;
-        this.#tell('Debugger.enable');
-        this.#tell('Debugger.pause');
+        this.#send('Debugger.enable');
+        this.#send('Debugger.pause');
       });
       this.#session.on('NodeWorker.receivedMessageFromWorker', ({ params }) => {
         const { id, method, params: paused, result } = this.#read(params);
         const [frame] = paused?.callFrames ?? [];
         if (method === 'Debugger.paused' && frame !== undefined)
-          cleaning = this.#tell('Debugger.evaluateOnCallFrame', {
+          cleaning = this.#send('Debugger.evaluateOnCallFrame', {
             callFrameId: frame.callFrameId,
             expression: `globalThis.${cleanUp}()`,
           });
@@ -73,7 +73,7 @@ class DebuggedThread {
   }
 
   resume(): void {
-    this.#tell('Debugger.resume');
+    this.#send('Debugger.resume');
   }
 
   close(): void {
@@ -84,8 +84,8 @@ class DebuggedThread {
     return sessionId === this.#sessionId ? (JSON.parse(message) as FromThread) : {};
   }
 
-  /** The number of its answer. */
-  #tell(method: string, params: object = {}): number {
+  /** Returns the id of the command, which its answer carries. */
+  #send(method: string, params: object = {}): number {
     this.#ids += 1;
     const message = JSON.stringify({ id: this.#ids, method, params });
     this.#session.post('NodeWorker.sendMessageToWorker', { sessionId: this.#sessionId, message });

@@ -1,6 +1,6 @@
 /**
- * An administrative route: what it declares of itself, how its query or body is checked, and what the audit log has of a
- * change. The listener does the rest.
+ * The type of an administrative route: its declaration, the validation of its query or body, and its audit terms.
+ * The ops listener runs it.
  */
 import {
   auditIds,
@@ -19,15 +19,15 @@ import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
 
 export interface AdminRequest {
   readonly query: URLSearchParams;
-  /** Parsed JSON; undefined when the request has none. */
+  /** Parsed JSON; undefined: no body. */
   readonly body: unknown;
-  /** The name of the operator. */
+  /** Name of the operator. */
   readonly operator: string;
-  /** Aborted when the caller hangs up before the answer is whole. */
+  /** Aborted when the caller hangs up before the answer is complete. */
   readonly gone: AbortSignal;
 }
 
-/** An answer that is no success. */
+/** A refusal as an answer. */
 export class AdminRefusal {
   /** HTTP status. */
   readonly status: number;
@@ -39,13 +39,13 @@ export class AdminRefusal {
   }
 }
 
-/** An object that is no refusal is a success, sent as JSON. */
+/** Any other object is a success, sent as JSON. */
 export type AdminAnswer = object | AdminRefusal;
 
-/** The parts of a change that the audit log has, as well as the ids of its body, or of the query of an upload. */
+/** The fields of a change that go into the audit log, besides the ids in its body, or in the query of an upload. */
 export interface AuditTerms {
   readonly action: AuditAction;
-  /** Taken from the answer, each from where it stands there: `credential.access_key_id`. */
+  /** Values taken from the answer, by their path: `credential.access_key_id`. */
   readonly answered?: Readonly<Partial<Record<AuditId, string>>>;
 }
 
@@ -54,7 +54,7 @@ interface BaseRoute {
   handle(request: AdminRequest): Promise<AdminAnswer>;
 }
 
-/** Changes nothing, so that a viewer may ask it too. */
+/** Changes nothing, so that viewers may call it. */
 export interface ReadRoute extends BaseRoute {
   readonly method: 'GET';
 }
@@ -66,26 +66,26 @@ export interface ChangeRoute extends BaseRoute {
 
 export type AdminRoute = ReadRoute | ChangeRoute;
 
-/** A route that takes a body of any size up to the limit, and reports its progress line by line. */
+/** A route that accepts a body of any size up to the limit, and reports its progress line by line. */
 export interface UploadRoute {
   readonly method: 'POST' | 'PUT';
   readonly path: string;
   readonly audit: AuditTerms;
   /**
-   * `spoolFile` holds the whole body and is gone when all of it is over. `gone`: the caller hangs up, and what is not done
-   * yet is not to be done.
+   * `spoolFile` holds the whole body and is deleted at the end. `gone` is aborted when the caller hangs up; remaining work is then
+   * skipped.
    */
   upload(request: Pick<AdminRequest, 'query'>, spoolFile: string, gone: AbortSignal): Upload;
 }
 
 export interface Upload {
-  /** Each is sent as a line of JSON. When the caller hangs up the iteration is ended where it stands. */
+  /** Each is sent as a line of JSON. A hang-up ends the iteration. */
   readonly lines: AsyncIterable<unknown>;
-  /** Its end, also for a caller that has hung up. It is the last line. */
+  /** The result, sent as the last line; it resolves even if the caller has hung up. */
   readonly ended: Promise<AdminAnswer>;
 }
 
-/** Content of the data directory with its secrets, for the holder of `ops.token` alone: the token lies in that directory. */
+/** Serves the data directory with its secrets, only to the holder of `ops.token`, who can read that directory anyway. */
 export interface DirectoryRoute {
   readonly method: 'GET';
   readonly path: string;
@@ -97,7 +97,7 @@ export interface DirectoryContent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A question; a query that is not of this schema is 400 and names the field. A key that is repeated has a list of values. */
+/** A read. A query that does not match the schema is 400 and names the field. A repeated key has a list of values. */
 export function readRoute<Schema extends z.ZodType>(
   path: string,
   schema: Schema,
@@ -121,13 +121,13 @@ type ActionOf<Path> = Path extends `/v1/${infer Kinds}/${infer Verb}`
   ? `${Kinds extends `${infer Kind}s` ? Kind : Kinds}.${Verb}`
   : '';
 
-/** `action`: where it is not by the path. */
+/** `action`: required if the path does not determine it. */
 type TermsOf<Path> =
   ActionOf<Path> extends AuditAction
     ? [Pick<AuditTerms, 'answered'>?]
     : [AuditTerms & { action: AuditAction }];
 
-/** A change; a body that is not of this schema is 400 and names the field. */
+/** A change. A body that does not match the schema is 400 and names the field. */
 export function changeRoute<const Path extends string, Schema extends z.ZodType>(
   path: Path,
   schema: Schema,
@@ -154,7 +154,7 @@ async function checked<Schema extends z.ZodType>(
   return refuse(400, explainIssues(parsed.error, whole));
 }
 
-/** A sentence for each field; `whole`: names a mistake that is no field's. */
+/** One sentence per field; `whole` names an issue that belongs to no field. */
 export function explainIssues({ issues }: z.ZodError, whole: 'query' | 'body'): string {
   return issues.map(({ path, message }) => `${path.join('.') || whole}: ${message}`).join('; ');
 }
@@ -163,7 +163,7 @@ export function refuse(status: number, error: string): AdminRefusal {
   return new AdminRefusal(status, error);
 }
 
-/** Of an entry that cannot be in a registry. */
+/** Refuses an entry that is invalid in a registry. */
 export function refuseEntry({ field, reason }: FieldError): AdminRefusal {
   return refuse(400, `${field} ${reason}`);
 }
@@ -173,7 +173,7 @@ export function missingEntry({ kind, id }: MissingEntry): AdminRefusal {
   return refuse(404, `no ${kind} ${JSON.stringify(shown)} in the registry`);
 }
 
-/** `bodyOf`: the answer where the entry is there. */
+/** `bodyOf`: the answer if the entry exists. */
 export function answerEntry<Entry>(
   outcome: Result<Entry, MissingEntry>,
   bodyOf: (entry: Entry) => object,
@@ -181,22 +181,21 @@ export function answerEntry<Entry>(
   return outcome.ok ? bodyOf(outcome.value) : missingEntry(outcome.error);
 }
 
-/** The operator of a request and its origin. */
 export interface OpsCaller {
   readonly operator: Operator;
   /** Remote address. */
   readonly from: string;
   /** False once the token is revoked. */
-  readonly holds: () => boolean;
+  readonly isAdmitted: () => boolean;
 }
 
-/** The intent of a change from its request. `asked`: the body, or the query of an upload. */
+/** The audit intent of a request. `asked`: the body, or the query of an upload. */
 export function intentOf({ operator, from }: OpsCaller, { action }: AuditTerms, asked: unknown): AuditIntent {
   const ids = Object.fromEntries(auditIds.map((name) => [name, valueAt(asked, name)]));
   return { operator: operator.name, role: operator.role, from, action, ids };
 }
 
-/** The outcome of a change from its answer. */
+/** The audit outcome of an answer. */
 export function outcomeOf(answer: AdminAnswer, { answered = {} }: AuditTerms): AuditOutcome {
   if (answer instanceof AdminRefusal)
     return { result: answer.status >= 500 ? 'failed' : 'refused', reason: answer.error };
@@ -207,7 +206,7 @@ export function outcomeOf(answer: AdminAnswer, { answered = {} }: AuditTerms): A
   };
 }
 
-/** `place`: keys with dots between them. Undefined: nothing is there. */
+/** `place`: keys separated by dots. Undefined: not found. */
 function valueAt(body: unknown, place: string): unknown {
   let value = body;
   for (const key of place.split('.')) {

@@ -1,6 +1,6 @@
 /**
- * Administration: runs the routes for callers who were admitted. A change stands in the audit log before it begins; an upload is
- * spooled to a file first, and reports its progress line by line.
+ * Runs administrative routes for admitted callers. A change is recorded in the audit log before it begins; an upload is spooled
+ * to a file first, and reports its progress line by line.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -46,7 +46,7 @@ export class AdminService {
     this.#deps = deps;
   }
 
-  /** Creates an empty spool directory: files that a killed process left in it are of no use. */
+  /** Creates an empty spool directory, and deletes files that a killed process left. */
   async open(): Promise<void> {
     const { spoolDirectory } = this.#deps;
     await rm(spoolDirectory, { recursive: true, force: true });
@@ -80,7 +80,7 @@ export class AdminService {
   async #call(request: FastifyRequest, reply: FastifyReply, route: AdminRoute): Promise<FastifyReply> {
     const caller = callerOf(request);
     const { name: operator } = caller.operator;
-    const asked = { query: queryOf(request), body: request.body, operator, gone: goneOf(reply) };
+    const asked = { query: queryOf(request), body: request.body, operator, gone: hangUpSignal(reply) };
     const answer = await (route.method === 'GET'
       ? read(caller, route, asked)
       : this.#change(caller, route, asked));
@@ -128,7 +128,7 @@ export class AdminService {
     const query = queryOf(request);
     const act = async (): Promise<AdminAnswer> => {
       const { lines, ended } = route.upload({ query }, file, answer.gone);
-      // The iteration ends where it stands when the caller hangs up.
+      // A hang-up of the caller ends the iteration.
       for await (const line of lines) if (!(await answer.send(line))) break;
       return ended;
     };
@@ -144,7 +144,7 @@ async function sendContent(
   route: DirectoryRoute,
 ): Promise<FastifyReply> {
   if (callerOf(request).operator.name !== localOperator.name)
-    return refuseRequest(reply, 403, 'it has secrets: only the token in ops.token opens it');
+    return refuseRequest(reply, 403, 'it contains secrets: use the token in ops.token');
   const content = await route.open({ query: queryOf(request) });
   if (content instanceof AdminRefusal) return sendAnswer(reply, content);
   return reply.headers(content.headers).type('application/octet-stream').send(content.pieces);
@@ -160,15 +160,15 @@ export function sendAnswer(reply: FastifyReply, answer: AdminAnswer): FastifyRep
   return reply.send(answer);
 }
 
-/** The answer may have taken long: a caller whose token was revoked meanwhile gets 401. */
+/** The token may be revoked while the answer is computed; the caller then receives 401. */
 async function read(caller: OpsCaller, route: ReadRoute, request: AdminRequest): Promise<AdminAnswer> {
   const answer = await route.handle(request);
-  return caller.holds() ? answer : refuse(401, 'the token was revoked meanwhile');
+  return caller.isAdmitted() ? answer : refuse(401, 'the token was revoked meanwhile');
 }
 
 /**
- * Writes the whole body to a new file, mode 0600, and reads from the peer no faster than the disk takes it. Resolves to false
- * when the body is too large. Rejects when the peer hangs up or the file cannot be written; a part of it may be there.
+ * Writes the whole body to a new file, mode 0600, at the pace of the disk. Resolves to false if the body is too large. Rejects if
+ * the peer hangs up or the file cannot be written, which may leave a partial file.
  */
 async function spoolBody({ raw }: FastifyRequest, path: string): Promise<boolean> {
   if (Number(raw.headers['content-length'] ?? 0) > uploadBytesMax) return false;
@@ -186,8 +186,8 @@ async function spoolBody({ raw }: FastifyRequest, path: string): Promise<boolean
   return true;
 }
 
-/** Aborted when the caller hangs up before the answer is whole. */
-function goneOf({ raw }: FastifyReply): AbortSignal {
+/** Aborted when the caller hangs up before the answer is complete. */
+function hangUpSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {
     if (!raw.writableFinished) gone.abort();
@@ -195,7 +195,7 @@ function goneOf({ raw }: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** An answer of one line of JSON after the other, as NDJSON: the first line begins it. */
+/** An answer in NDJSON, sent line by line; the first line starts it. */
 class LineAnswer {
   readonly #reply: FastifyReply;
   readonly #lines = new PassThrough();
@@ -204,15 +204,15 @@ class LineAnswer {
 
   constructor(reply: FastifyReply) {
     this.#reply = reply;
-    this.gone = goneOf(reply);
+    this.gone = hangUpSignal(reply);
   }
 
-  /** The status can no longer be chosen. */
+  /** True: the status is already sent. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Resolves when the next may come; to false: the caller has hung up. */
+  /** Resolves when the next line may be sent; to false if the caller has hung up. */
   async send(line: unknown): Promise<boolean> {
     if (this.gone.aborted) return false;
     this.#begin();

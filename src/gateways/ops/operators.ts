@@ -1,6 +1,6 @@
 /**
- * Operators on the ops listener: the tokens that are valid now, `ops.token` and the named ones of the file, changed in memory
- * and in the file together; and the check of a caller, who holds a token and asks by a known name.
+ * Operators on the ops listener: the valid tokens, which are `ops.token` and the named ones of the file, changed in memory and on
+ * disk together; and the check of a caller's token and host name.
  * Source: running.md, Processes and listeners.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -31,13 +31,13 @@ interface Holder extends Operator {
   readonly sha256: string;
 }
 
-/** The last use of a named token is written later, at most once a minute. */
+/** Writes the last use of a named token later, at most once a minute. */
 export class Operators {
   readonly #deps: OperatorsDeps;
   readonly #local: Holder;
   #tokens: readonly StoredOpsToken[] = [];
   #holders: readonly Holder[];
-  /** Uses that are not written yet, in Unix seconds by hash. */
+  /** Unwritten last uses, Unix seconds by hash. */
   readonly #uses = new Map<string, number>();
   #writtenMs = -Infinity;
   #cancelWrite: Cancel | null = null;
@@ -50,34 +50,34 @@ export class Operators {
     this.#holders = [this.#local];
   }
 
-  /** Rejects with a StoreOpenError when the file cannot be used. */
+  /** Rejects with a StoreOpenError if the file cannot be used. */
   async open(): Promise<void> {
     await this.#changes.run(async () => this.#adopt(await this.#deps.file.read()));
   }
 
-  /** Null: the token is not valid now. */
+  /** Null: the token is not valid. */
   identify(token: string): Operator | null {
     return this.identifyHash(hashOpsToken(token));
   }
 
-  /** The same by the token's hash, which is what a session of the console keeps of it. */
+  /** As `identify`, by the token's hash, which is all that a console session stores. */
   identifyHash(hash: Buffer): Operator | null {
-    // All are compared, each in constant time, so that how long it takes tells nothing.
+    // Timing attack: compares with every token, each in constant time.
     let found: Holder | null = null;
     for (const holder of this.#holders) if (timingSafeEqual(holder.hash, hash)) found = holder;
     if (found === null) return null;
-    if (found !== this.#local) this.#noteUse(found.sha256);
+    if (found !== this.#local) this.#recordUse(found.sha256);
     return { name: found.name, role: found.role };
   }
 
-  /** The named ones, in the order they were made, with uses that are not written yet. */
+  /** The named tokens in order of creation, including unwritten last uses. */
   get stored(): readonly StoredOpsToken[] {
     return this.#tokens.map((token) => {
       return { ...token, lastUsedAtS: this.#uses.get(token.sha256) ?? token.lastUsedAtS };
     });
   }
 
-  /** Rejects with a StoreOpenError, and changes nothing, when the file cannot be read or written. */
+  /** Rejects with a StoreOpenError, and changes nothing, if the file cannot be read or written. */
   create(operator: Operator): Promise<Result<FreshOpsToken, OpsTokenRefusal>> {
     return this.#changes.run(async () => {
       const created = await this.#deps.file.create(operator, wallSeconds(this.#deps.clock));
@@ -86,7 +86,7 @@ export class Operators {
     });
   }
 
-  /** False: there is none of this name. Rejects like `create`. */
+  /** False: no such token. Rejects like `create`. */
   revoke(name: string): Promise<boolean> {
     return this.#changes.run(async () => {
       const left = await this.#deps.file.revoke(name);
@@ -95,7 +95,7 @@ export class Operators {
     });
   }
 
-  /** SIGHUP. Never rejects: an error in the file is logged, and the valid tokens stay. Resolves to the error; null: none. */
+  /** Reloads the file on SIGHUP. Never rejects: on an error it logs and keeps the valid tokens. Resolves to the error; null: none. */
   async reload(): Promise<string | null> {
     try {
       await this.open();
@@ -120,7 +120,7 @@ export class Operators {
     ];
   }
 
-  #noteUse(sha256: string): void {
+  #recordUse(sha256: string): void {
     const { clock } = this.#deps;
     this.#uses.set(sha256, wallSeconds(clock));
     if (this.#cancelWrite !== null) return;
@@ -134,7 +134,7 @@ export class Operators {
     const uses = new Map(this.#uses);
     try {
       await this.#changes.run(async () => this.#adopt(await this.#deps.file.recordUses(uses)));
-      // Not those that were used again meanwhile.
+      // Keeps the uses recorded during the write.
       for (const [sha256, atS] of uses) if (this.#uses.get(sha256) === atS) this.#uses.delete(sha256);
     } catch (error) {
       this.#deps.log.error({ err: error }, 'tokens: last use not saved; retried at the next use');
@@ -143,13 +143,13 @@ export class Operators {
 }
 
 export interface Caller {
-  /** Header values; empty where there is none. */
+  /** Header values; empty if absent. */
   readonly host: string;
   readonly origin: string;
   readonly authorization: string;
   /** By name. */
   readonly cookies: Readonly<Record<string, string | undefined>>;
-  /** Of a request by cookie: the page's proof that it is the one the cookie was given to. */
+  /** The CSRF proof in a request by cookie: only the session's page knows it. */
   readonly csrf: string;
 }
 
@@ -165,30 +165,30 @@ const hostForm = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/;
 
 const bearerForm = /^bearer +([\x21-\x7e]+)$/i;
 
-/** The credential of an Authorization header; null: it has another scheme. */
+/** The token of an Authorization header; null: another scheme. */
 export function findBearer(authorization: string): string | null {
   return bearerForm.exec(authorization)?.[1] ?? null;
 }
 
 /** The sessions of the console, whose cookie stands for a token. */
 export interface CookieSessions {
-  /** Null: the cookie is of no session that lives, or the request does not come from its page. */
+  /** Null: the cookie belongs to no live session, or the request does not come from its page. */
   admit(caller: Pick<Caller, 'host' | 'cookies' | 'csrf'>): Operator | null;
 }
 
-/** Where there is no console. */
+/** For a server without a console. */
 const noCookieSessions: CookieSessions = { admit: () => null };
 
 /**
- * Admits a caller who holds a token, or a session of the console, and asks by a known name. The name keeps out a browser that was led here by another
- * name for this address, the origin keeps out the pages of others; viewers are checked for both, too.
+ * Admits callers with a token or a console session who use a known host name. The host check stops DNS rebinding, the origin
+ * check stops other sites' pages; both apply to viewers too.
  */
 export class CallerCheck {
   readonly #operators: Pick<Operators, 'identify'>;
   readonly #sessions: CookieSessions;
   readonly #names: ReadonlySet<string>;
 
-  /** `names`: hosts known beside the loopback ones, without a port, IPv6 with or without brackets. */
+  /** `names`: known hosts besides the loopback ones, without a port, IPv6 with or without brackets. */
   constructor(
     operators: Pick<Operators, 'identify'>,
     names: readonly string[],
@@ -199,17 +199,17 @@ export class CallerCheck {
     this.#names = new Set([...loopbackNames, ...names.map((name) => bracketed(name.toLowerCase()))]);
   }
 
-  /** The operator who asks, or why the caller is refused. */
+  /** The operator, or the reason of the refusal. */
   admit(caller: Caller): Result<Operator, CallerRefusal> {
     const refusal = this.refuseViewer(caller);
     if (refusal !== null) return fail(refusal);
     const token = findBearer(caller.authorization);
     const operator = token === null ? this.#sessions.admit(caller) : this.#operators.identify(token);
     if (operator !== null) return succeed(operator);
-    return fail({ status: 401, message: 'the bearer token of ops.token, or of an operator, is needed' });
+    return fail({ status: 401, message: 'the bearer token of ops.token or of an operator is required' });
   }
 
-  /** The same for a viewer, whose credential is of another kind and is not checked here. */
+  /** The same checks for a viewer, except the credential, which is of another kind. */
   refuseViewer({ host, origin }: Caller): CallerRefusal | null {
     const name = hostForm.exec(host.toLowerCase())?.[1];
     if (name === undefined || !this.#names.has(name)) return { status: 403, message: 'unknown Host' };

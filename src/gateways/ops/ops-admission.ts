@@ -1,6 +1,6 @@
 /**
- * The check of every request of the ops listener, before its body is read: the Host, the Origin and the credential that its
- * path needs, then the path, the method, the operator's role and the body's type.
+ * Checks every request of the ops listener before its body is read: Host, Origin and the credential that its path requires, then
+ * path, method, the operator's role and the type of the body.
  */
 import { parseCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
@@ -11,20 +11,20 @@ import type { OpsCaller } from './admin-route.ts';
 import type { Caller, CallerCheck } from './operators.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 
-/** `open`: for everyone; `page`: a known Host and no foreign Origin are enough. */
+/** `open`: no check; `page`: requires a known Host and no foreign Origin. */
 export type Access = 'open' | 'page';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Left out: a credential is needed, too. */
+    /** Default: a credential is required as well. */
     access?: Access;
-    /** For operators alone. */
+    /** Requires the operator role. */
     isChange?: boolean;
-    /** The media types that a body may have; absent: JSON. */
+    /** Accepted media types of the body. Default: JSON. */
     bodyTypes?: readonly string[];
   }
   interface FastifyRequest {
-    /** Null where no credential is needed. */
+    /** Null if no credential is required. */
     opsCaller: OpsCaller | null;
   }
 }
@@ -38,7 +38,7 @@ export interface OpsAdmissionDeps {
   readonly check: CallerCheck;
   readonly refusals: Pick<RefusedCredentials, 'record'>;
   readonly log: Log;
-  /** The connection of the request has shown a credential. */
+  /** Called when the request's connection has shown a valid credential. */
   readonly proved: (request: FastifyRequest) => void;
 }
 
@@ -58,7 +58,7 @@ export class OpsAdmission {
     this.#paths.set(url, known);
   }
 
-  /** Answers a request that is refused; null: it continues. */
+  /** Answers a refused request; null: it continues. */
   refuse(request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
     void reply.header('Cache-Control', 'no-store');
     const known = request.is404 ? this.#paths.get(pathOf(request)) : undefined;
@@ -94,7 +94,7 @@ export class OpsAdmission {
     const from = remoteOf(request);
     if (admitted.ok) {
       proved(request);
-      request.opsCaller = { operator: admitted.value, from, holds: () => check.admit(caller).ok };
+      request.opsCaller = { operator: admitted.value, from, isAdmitted: () => check.admit(caller).ok };
       return null;
     }
     const { status, message } = admitted.error;
@@ -103,14 +103,14 @@ export class OpsAdmission {
     return refuseRequest(reply, status, message, { 'WWW-Authenticate': 'Bearer', ...closing });
   }
 
-  /** Logged, but not in the audit log: a viewer must not be able to fill that. */
+  /** Goes to the log, not the audit log, which a viewer must not be able to fill. */
   #refuseChange({ opsCaller, routeOptions }: FastifyRequest, reply: FastifyReply): FastifyReply {
     const name = opsCaller?.operator.name;
     this.#deps.log.warn(
       { operator: name, from: opsCaller?.from, path: routeOptions.url },
       'ops: change refused: the operator is a viewer',
     );
-    return refuseRequest(reply, 403, `${name} is a viewer and may change nothing`);
+    return refuseRequest(reply, 403, `${name} is a viewer and may not make changes`);
   }
 }
 
@@ -135,12 +135,12 @@ export function callerOf({ headers }: FastifyRequest): Caller {
   };
 }
 
-/** The remote address of the connection. */
+/** Remote address of the connection. */
 export function remoteOf({ raw }: FastifyRequest): string {
   return plainAddress(raw.socket.remoteAddress ?? '');
 }
 
-/** The body as its headers announce it. */
+/** Decides by the headers. */
 export function hasBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

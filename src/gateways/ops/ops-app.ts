@@ -1,6 +1,6 @@
 /**
- * The application of the ops listener on Fastify: probes and metrics, and what is the same for every route: the check before
- * the body, JSON bodies, the form of refusals and faults, and which answers end their connection. See docs/adr/0029.
+ * The Fastify application of the ops listener: probes, metrics, and everything common to its routes: admission, JSON bodies, the
+ * form of refusals and faults, and the closing of connections. See docs/adr/0029.
  */
 import {
   fastify,
@@ -26,17 +26,17 @@ export interface OpsAppDeps {
   readonly progress: LoopProgress;
   readonly log: Log;
   readonly admission: OpsAdmission;
-  /** True while each answer ends its connection. */
+  /** True while each answer closes its connection. */
   endsConnections(): boolean;
 }
 
-/** Without the routes of the others, which are added behind it. */
+/** Other modules add their routes to it. */
 export function createOpsApp(deps: OpsAppDeps): FastifyInstance {
   const { admission, progress, clock } = deps;
   const app = fastify({
     bodyLimit: opsBodyBytesMax,
     rewriteUrl: rewriteTarget,
-    // A path that cannot be decoded.
+    // Answers a path that cannot be decoded.
     frameworkErrors: (_error, request, reply) => {
       if (admission.refuse(request, reply) === null) void refuseRequest(reply, 404, 'no such path');
     },
@@ -51,7 +51,7 @@ export function createOpsApp(deps: OpsAppDeps): FastifyInstance {
     return undefined;
   });
   app.addHook('onSend', async (request, reply) => {
-    // The rest of a body whose request is answered is not read.
+    // The rest of the body is not read after the answer.
     if (!request.raw.complete || deps.endsConnections()) void reply.header('Connection', 'close');
   });
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(deps.log, error, request, reply));
@@ -70,13 +70,13 @@ function addProbes(app: FastifyInstance, { readiness, metrics }: OpsAppDeps): vo
     return reply.code(ready ? 200 : 503).send({ ready, reasons });
   });
   app.get('/metrics', { config }, async (_request, reply) => {
-    // One reading answers all who ask meanwhile.
+    // Concurrent scrapes share one result.
     scrape ??= metrics.expose().finally(() => (scrape = null));
     return reply.type(metrics.contentType).send(await scrape);
   });
 }
 
-/** RFC 9112, 3.2.2: of a target in absolute form, the authority takes the place of Host. */
+/** RFC 9112, 3.2.2: with a target in absolute form, the authority replaces Host. */
 function rewriteTarget({ url = '', headers }: FastifyRequest['raw']): string {
   const [, authority, path = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
   if (authority === undefined) return url;
@@ -84,7 +84,7 @@ function rewriteTarget({ url = '', headers }: FastifyRequest['raw']): string {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-/** An upload has no such limit: it is ended when it makes no progress. */
+/** Uploads are exempt: they end when they make no progress. */
 function limitTime(clock: Clock, { raw }: FastifyRequest): void {
   const cancel = clock.after(opsRequestMsMax, () => raw.destroy());
   raw.once('end', cancel).once('close', cancel);
@@ -108,7 +108,7 @@ function answerError(log: Log, error: FastifyError, request: FastifyRequest, rep
   if (statusCode === 413) void refuseRequest(reply, 413, 'request body too large');
   else if (statusCode < 500) void refuseRequest(reply, statusCode, message);
   else if (error instanceof AuditRefusal) void refuseRequest(reply, 503, message);
-  // A peer that hung up within a body reads no answer.
+  // A peer that hung up within its body reads no answer.
   else if (!request.raw.destroyed || request.raw.complete) {
     log.error({ err: error, path: request.routeOptions.url }, 'ops listener: request failed');
     const fault = request.opsCaller === null ? unexplainedFault : explainFault(error);

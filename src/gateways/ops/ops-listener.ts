@@ -1,7 +1,8 @@
 /**
- * The operators' front end: probes and metrics for everybody who can reach it, administration for a caller with a token or a
- * session of the console, the console itself, and the page of a call, also for a viewer with a ticket. It stays up while the
- * server drains, so that a probe can see it. Source: running.md, Processes and listeners, Probes.
+ * The operators' listener: probes and metrics without authentication, administration for a token or a console session, the
+ * console, and the page of a call, which also viewers open with a ticket. It stays up during the drain, so that probes can
+ * observe it.
+ * Source: running.md, Processes and listeners, Probes.
  */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -30,35 +31,35 @@ export interface OpsListenerDeps
   /** Logins of the console; null: it is off. */
   readonly sessions: CookieSessions | null;
   readonly refusals: Pick<RefusedCredentials, 'record'>;
-  /** The most connections that it may have now. */
+  /** Current maximum number of connections. */
   connectionsMax(): number;
 }
 
-/** Routes for a browser, which check the caller's credential themselves. */
+/** Routes for a browser, which check credentials themselves. */
 export interface PageRoutes {
   register(app: FastifyInstance): Promise<void>;
 }
 
 export interface OpsListenerSettings {
   readonly host: string;
-  /** 0: a free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Host names that requests for administration may use, beside the loopback ones and `host`. */
+  /** Host names accepted for administration, besides the loopback ones and `host`. */
   readonly hosts: readonly string[];
-  /** Unproved connections of one address; 0: no such bound. */
+  /** Maximum connections per address without a credential; 0: unlimited. */
   readonly perAddressMax: number;
-  /** The directory of uploads while they are used; this listener's alone, and emptied when it starts. */
+  /** Spool directory of uploads, used by this listener only and emptied at its start. */
   readonly spoolDirectory: string;
 }
 
-/** From this part of the maximum on, each answer ends its connection. */
+/** Above this share of the maximum, each answer closes its connection. */
 const crowdedPart = 0.5;
 
-/** The requests of a connection. */
+/** The pipelined requests of a connection. */
 interface Pipeline {
-  /** For their answers; Infinity: the answer to one of them ends the connection. */
+  /** Number of unanswered requests; Infinity: an answer will close the connection. */
   waiting: number;
-  /** Beyond the limit. */
+  /** Number of requests over the limit. */
   beyond: number;
 }
 
@@ -90,12 +91,12 @@ export class OpsListener {
         failed: (error) => deps.log.error({ err: error }, 'ops listener: failed'),
       },
     );
-    // The time of a body is limited where its length is known.
+    // The app limits the time of bodies with a known length instead.
     this.#server.server.requestTimeout = 0;
     this.#server.server.timeout = opsSilenceMsMax;
   }
 
-  /** Has the real port once it listens. */
+  /** Has the actual port once it listens. */
   get address(): { readonly host: string; readonly port: number } {
     const { host, port } = this.#settings;
     return { host, port: this.#server.port || port };
@@ -105,10 +106,7 @@ export class OpsListener {
     return this.#server;
   }
 
-  /**
-   * Resolves to the real port. Rejects when the address is taken, the tokens cannot be read, or the spool directory cannot be
-   * made.
-   */
+  /** Resolves to the actual port. Rejects if the address is taken, the tokens cannot be read, or the spool directory cannot be created. */
   async listen(): Promise<number> {
     const { host, port } = this.#settings;
     await this.#deps.operators.open();
@@ -116,7 +114,7 @@ export class OpsListener {
     return this.#server.listen(host, port);
   }
 
-  /** Ends every connection, answered or not. */
+  /** Closes every connection, also ones with unanswered requests. */
   close(): void {
     this.#server.close();
   }
@@ -145,7 +143,7 @@ export class OpsListener {
     return isCrowded || this.#deps.readiness.isDraining();
   }
 
-  /** Node hands over all requests that a peer has sent at once: those beyond the limit are not answered. */
+  /** Node emits all pipelined requests at once; those over the limit get no answer. */
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const pipeline = this.#pipelines.get(socket) ?? { waiting: 0, beyond: 0 };
@@ -162,7 +160,7 @@ export class OpsListener {
       pipeline.waiting = Infinity;
     }
     request.on('timeout', () => socket.destroy());
-    // A route may work for long: only an answer that the peer does not read ends the connection.
+    // A route may work for long; only a peer that does not read its answer is disconnected.
     response.on('timeout', () => {
       if (socket.writableLength > 0) socket.destroy();
     });
@@ -176,7 +174,7 @@ const bareAnswers: Readonly<Record<'malformed' | 'too-large' | 'method', BareAns
   method: bareAnswer(405),
 };
 
-/** To bytes that are no request. */
+/** Answers bytes that are not a valid request. */
 function bareAnswer(status: number): BareAnswer {
   const body = JSON.stringify({ error: STATUS_CODES[status]?.toLowerCase() });
   const headers = {

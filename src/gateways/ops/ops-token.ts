@@ -1,6 +1,6 @@
 /**
- * The bearer token of administration: made by the first start in the data directory, readable by its owner alone,
- * read by every later start and by the command line. Source: running.md, Processes and listeners.
+ * The bearer token of administration, created at the first start in the data directory, readable only by its owner, and read by
+ * later starts and by the command line. Source: running.md, Processes and listeners.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,17 +11,17 @@ const tokenBytes = 32;
 /** 32 bytes in base64url. */
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 
-/** Null when no server has started on this directory yet. Throws when the file is unreadable, or no token of ours. */
+/** Null: no server has started on this directory yet. Throws if the file is unreadable or invalid. */
 export function findOpsToken(dataDirectory: string): string | null {
   const path = join(dataDirectory, fileName);
   const text = readIfThere(path)?.trim();
   if (text === undefined) return null;
   if (!tokenForm.test(text))
-    throw new Error(`${path} holds no token: delete it, and the next start makes one`);
+    throw new Error(`${path} contains no token: delete it, and the next start creates one`);
   return text;
 }
 
-/** The directory's token, made where there is none. Throws when the directory cannot be written. */
+/** Reads the directory's token, or creates it. Throws if the directory cannot be written. */
 export function ensureOpsToken(dataDirectory: string): string {
   const found = findOpsToken(dataDirectory);
   if (found !== null) return found;
@@ -29,7 +29,7 @@ export function ensureOpsToken(dataDirectory: string): string {
   return findOpsToken(dataDirectory) ?? ensureOpsToken(dataDirectory);
 }
 
-/** A link appears whole or not at all, and never over a token that another start has made meanwhile. */
+/** Links the finished file: atomic, and never replaces a token that another start just created. */
 function create(path: string, token: string): void {
   const own = `${path}.${randomUUID()}`;
   writeFileSync(own, `${token}\n`, { mode: 0o600, flag: 'wx' });

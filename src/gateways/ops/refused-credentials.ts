@@ -1,6 +1,6 @@
 /**
- * Wrong credentials at the ops listener: each is counted, and the first within a minute is a line of the log, so that guesses are
- * seen and cannot fill the log. A request without a credential is neither.
+ * Counts wrong credentials at the ops listener and logs the first within a minute, so that guessing is visible but cannot fill
+ * the log. Requests without a credential are not counted.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { refusalLogMs } from '../../model/limits.ts';

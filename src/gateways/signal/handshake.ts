@@ -1,6 +1,6 @@
 /**
- * A connection from its upgrade to its login: the challenge, the login message, and the refusals. It owns the socket
- * until the login is accepted, then hands it to a SignalingConnection and is gone. Lifecycle: proving -> over.
+ * A connection from its upgrade to its login: challenge, login message and refusals. It owns the socket until the login is
+ * accepted, then passes it to a SignalingConnection. Lifecycle: proving -> over.
  * Source: signal-wire.md.
  */
 import { addressKey } from '../../lib/connections/address-key.ts';
@@ -30,12 +30,12 @@ export class Handshake implements PendingConnection, SocketOwner {
   readonly #socket: FrameSocket;
   readonly #context: SignalListenerContext;
   readonly #sessionKey = generateSessionKey();
-  /** Address key of the peer; empty where addresses do not count. */
+  /** Address key of the peer; empty if addresses are not limited. */
   readonly #address: string;
   #isOver = false;
   #pings = 0;
 
-  /** Takes a socket that was just upgraded; `start` sets it going. */
+  /** Takes over a socket after its upgrade; call `start` next. */
   constructor(socket: FrameSocket, context: SignalListenerContext) {
     const isPerAddress = context.settings.handshakes_per_address_max > 0;
     this.#socket = socket;
@@ -60,7 +60,7 @@ export class Handshake implements PendingConnection, SocketOwner {
     else this.#refuse('malformed');
   }
 
-  /** Before the login a ping says nothing of the device. */
+  /** A ping before the login proves nothing about the device. */
   pinged(): void {
     this.#pings += 1;
     if (this.#pings > signalHandshakePingsMax) this.#refuse('flood');
@@ -70,7 +70,7 @@ export class Handshake implements PendingConnection, SocketOwner {
     this.pinged();
   }
 
-  gone(reason: SocketEnd): void {
+  onClosed(reason: SocketEnd): void {
     if (this.#isOver) return;
     this.#leave();
     if (reason === 'malformed') this.#context.telemetry.signalLogin('malformed');

@@ -1,6 +1,6 @@
 /**
- * The signal listener: accepts upgrades, starts their handshakes, and at the end drains. It counts the connections; each keeps
- * its own state. Source: signal-wire.md; running.md, Stopping.
+ * The signal listener: accepts upgrades, starts their handshakes, counts connections, and drains at the end.
+ * Source: signal-wire.md; running.md, Stopping.
  */
 import type { IncomingMessage } from 'node:http';
 import { addressKey } from '../../lib/connections/address-key.ts';
@@ -26,7 +26,7 @@ export interface SignalListenerDeps extends WelcomeSources {
   readonly sessions: SignalSessions;
   readonly telemetry: Telemetry;
   readonly log: Log;
-  /** Descriptors that other listeners hold. */
+  /** File descriptors of other listeners. */
   otherSockets(): number;
 }
 
@@ -34,13 +34,13 @@ export class SignalListener {
   readonly #context: SignalListenerContext;
   readonly #connections: DeviceConnections<SignalEndReason>;
   readonly #deps: SignalListenerDeps;
-  /** Descriptors that sessions, handshakes and the other listeners may hold together. */
+  /** Maximum number of descriptors for sessions, handshakes and the other listeners. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #server: BoundedServer;
   #stopTurning: Cancel | null = null;
   #isOpen = true;
 
-  /** Throws when TLS is asked for and its files are not in order. */
+  /** Throws if TLS is configured and its files are invalid. */
   constructor(settings: SignalSettings, deps: SignalListenerDeps) {
     const connections = new DeviceConnections<SignalEndReason>(
       deps.clock,
@@ -66,7 +66,7 @@ export class SignalListener {
         headBytesMax: signalRequestBytesMax,
         requestMsMax: signalRequestMsMax,
         keepAliveMs: 0,
-        // A session has its heartbeats, and every other connection its deadline.
+        // Not needed: sessions have heartbeats, and all other connections a deadline.
         tcpProbeMs: 0,
         perAddressMax,
         max: () => Math.min(max, this.#freeSockets),
@@ -83,14 +83,14 @@ export class SignalListener {
     );
   }
 
-  /** Resolves when connections are accepted; rejects when the address cannot be had, or is another server's. */
+  /** Resolves when it accepts connections; rejects if the address is unavailable or another server uses it. */
   async listen(): Promise<void> {
     const { listen } = this.#context.settings;
     await this.#server.listen(listen.host, listen.port);
     this.#stopTurning = this.#context.clock.every(deviceTickMs, () => this.#connections.turn());
   }
 
-  /** The real one, also when port 0 was asked for; 0 while it does not listen. */
+  /** The actual address, also for port 0; port 0 while it does not listen. */
   get address(): { readonly host: string; readonly port: number } {
     return { host: this.#context.settings.listen.host, port: this.#server.port };
   }
@@ -103,37 +103,37 @@ export class SignalListener {
     return this.#context.pending.size;
   }
 
-  /** Descriptors held, also by peers that have not sent a request yet or were dismissed. */
+  /** Open descriptors, including peers without a request yet and dismissed ones. */
   get socketCount(): number {
     return this.#server.connectionCount;
   }
 
-  /** Reads the certificate for connections to come. Throws, and changes nothing, when its files are not in order. */
+  /** Reads the certificate for new connections. Throws, and changes nothing, if its files are invalid. */
   reloadTls(): void {
     this.#server.reloadTls();
   }
 
   /**
-   * Accepts no more connections, refuses logins under way, and ends sessions at the rate. What is left after
-   * `deadlineMs` stays as it is, for the kernel to close with the process; resolves with its number.
+   * Stops accepting connections, refuses pending logins, and ends sessions at the rate. Resolves at the end or after `deadlineMs`
+   * to the number of remaining connections, which the kernel closes with the process.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
     this.#server.stopListening();
     return this.empty(ratePerSecond, deadlineMs);
   }
 
-  /** The same for another process that is to have the port; until `reopen` this one refuses logins as a full server does. */
+  /** As `drain`, when another process takes over the port; logins are refused as by a full server until `reopen`. */
   empty(ratePerSecond: number, deadlineMs: number): Promise<number> {
     this.#isOpen = false;
     return this.#connections.drain(ratePerSecond, deadlineMs);
   }
 
-  /** Logins are accepted again behind `empty`. */
+  /** Accepts logins again after `empty`. */
   reopen(): void {
     this.#isOpen = true;
   }
 
-  /** Closes every socket that is left without notifying anyone, and frees the port. */
+  /** Destroys all remaining sockets without a close frame, and frees the port. */
   close(): void {
     this.#isOpen = false;
     this.#connections.drop();
@@ -142,7 +142,7 @@ export class SignalListener {
     this.#stopTurning = null;
   }
 
-  /** Descriptors for connections that are not upgraded. */
+  /** Descriptors available to connections without an upgrade. */
   get #freeSockets(): number {
     const held = this.socketCount - this.#server.unprovedCount + this.#deps.otherSockets();
     return Math.max(0, this.#socketsMax + handshakeSocketsReserved - held);
@@ -174,7 +174,7 @@ export class SignalListener {
     return unproved.makeRoom(address, clock.monotonicMs(), limits, (evicted) => evicted.evict());
   }
 
-  /** Sessions leave the descriptors that logins need, so that one that replaces a session can still be made. */
+  /** Sessions leave some descriptors to logins, so that a login can still replace a session. */
   #hasRoom(): boolean {
     const { settings } = this.#context;
     const held = this.sessionCount + this.#deps.otherSockets();

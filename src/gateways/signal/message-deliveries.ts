@@ -1,6 +1,6 @@
 /**
- * The messages of one connection that wait for their acknowledgement. Made with a connection's first message. Until
- * it is opened nothing is sent: the welcome goes first. Source: signal-wire.md, Sending a message.
+ * The messages of one connection that await their acknowledgement, created with the first message. They are queued until `open`,
+ * since the welcome comes first. Source: signal-wire.md, Sending a message.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -25,36 +25,36 @@ export class MessageDeliveries {
     this.#send = send;
   }
 
-  /** Resolves within `messageAckMsMax`, whether the message could be sent by then or not. */
+  /** Resolves within `messageAckMsMax`, even if the message could not be sent by then. */
   deliver(message: DeviceMessage): Promise<DeliveryResult> {
     assert(!this.#waiting.has(message.id), 'no two messages have one id');
     if (this.#waiting.size >= messagesWaitingMax) return Promise.resolve('busy');
     return new Promise((answer) => {
-      const cancelTimer = this.#clock.after(messageAckMsMax, () => this.#settle(message.id, 'unknown'));
+      const cancelTimer = this.#clock.after(messageAckMsMax, () => this.#complete(message.id, 'unknown'));
       this.#waiting.set(message.id, { message, answer, cancelTimer });
       if (this.#isOpen) this.#send(encodeMessage(message));
     });
   }
 
-  /** The welcome is out: what waited for it follows, in its order. */
+  /** The welcome was sent: sends the queued messages in order. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    // A send that fails ends the connection: nothing waits then, and the loop is over.
+    // A failed send ends the connection, which empties the map and ends this loop.
     for (const { message } of this.#waiting.values()) this.#send(encodeMessage(message));
   }
 
-  /** An id that nobody waits for any more, or never did, is nothing. */
+  /** Ignores unknown ids. */
   acknowledge(id: string): void {
-    this.#settle(id, 'acknowledged');
+    this.#complete(id, 'acknowledged');
   }
 
-  /** The connection is gone. */
+  /** The connection has ended. */
   abandon(): void {
-    for (const id of this.#waiting.keys()) this.#settle(id, 'unknown');
+    for (const id of this.#waiting.keys()) this.#complete(id, 'unknown');
   }
 
-  #settle(id: string, result: DeliveryResult): void {
+  #complete(id: string, result: DeliveryResult): void {
     const delivery = this.#waiting.get(id);
     if (delivery === undefined) return;
     this.#waiting.delete(id);

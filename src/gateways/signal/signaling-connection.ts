@@ -1,6 +1,6 @@
 /**
- * A connection with a session: its welcome, its heartbeats, its messages, its end. What only the login needed went
- * with the handshake. Lifecycle: entering -> awaiting -> online -> closed. Source: signal-wire.md.
+ * A connection with a session: welcome, heartbeats, messages and end. Login data was freed with the handshake.
+ * Lifecycle: entering -> awaiting -> online -> closed. Source: signal-wire.md.
  */
 import { wallSeconds, wholeMsIn } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
@@ -36,10 +36,10 @@ export type SignalConnectionDeps = Pick<
   'clock' | 'sessions' | 'telemetry' | 'openConnections' | 'sleepServers' | 'mediaUrl' | 'reportFailure'
 >;
 
-/** `entering`: its login is being decided. `awaiting`: it has a session, and its login is not yet committed. */
+/** `entering`: the login is being decided. `awaiting`: the session exists, but its login is not yet committed. */
 type Stage = 'entering' | 'awaiting' | 'online' | 'closed';
 
-/** The end of a connection: with these words, cut without one, or it is gone already. */
+/** The end of a connection: a close frame, a reset without one, or the socket is already closed. */
 type Farewell = SignalClose | 'cut' | 'gone';
 
 /** Source: signal-wire.md, Close codes. */
@@ -71,10 +71,10 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
   #stage: Stage = 'entering';
   #ticket: SessionTicket | null = null;
   #deliveries: MessageDeliveries | null = null;
-  /** A heartbeat came before the welcome, and is answered behind it. */
+  /** A heartbeat arrived before the welcome; its acknowledgement is sent after it. */
   #owesAck = false;
   readonly #messages: TokenBucket;
-  /** Of wakes and of calls; made with the first. */
+  /** Rate limit of wake and call reports, created with the first. */
   #reports: TokenBucket | null = null;
 
   constructor(socket: FrameSocket, context: SignalConnectionDeps) {
@@ -83,7 +83,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
     this.#messages = fullBucket(messageRate, context.clock.monotonicMs());
   }
 
-  /** The login is accepted. The welcome follows once it is committed: a crash must not forget an epoch that was sent. */
+  /** The login is accepted. The welcome waits for its commit: a crash must not lose an epoch that was sent. */
   enter(ticket: SessionTicket): void {
     const { clock, openConnections, sessions } = this.#context;
     if (this.#stage === 'closed') return;
@@ -115,7 +115,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
     if (this.#stage !== 'closed') this.#spend(this.#messages, messageRate);
   }
 
-  gone(reason: SocketEnd): void {
+  onClosed(reason: SocketEnd): void {
     this.#end(reason, 'gone');
   }
 
@@ -189,14 +189,14 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
     return this.#spend(this.#reports, reportRate);
   }
 
-  /** False: it came too fast, and the connection is closed. */
+  /** False: the rate was exceeded, and the connection is closed. */
   #spend(bucket: TokenBucket, rate: Rate): boolean {
     if (acquireTokens(bucket, rate, this.#context.clock.monotonicMs()) === 0) return true;
     this.end('flood');
     return false;
   }
 
-  /** The hot path: two stores; the wheel finds the new deadline when it comes by. */
+  /** Hot path: two stores; the deadline wheel finds the new deadline at the old one. */
   #heartbeat(): void {
     const { clock } = this.#context;
     this.lastHeartbeatAt = wallSeconds(clock);
@@ -219,7 +219,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
     this.#deliveries?.open();
   }
 
-  /** It has a session that the store will not keep, or cannot be welcomed to: it is to come again. */
+  /** The session cannot be stored or welcomed; the controller shall reconnect. */
   #fail(error: unknown): void {
     if (this.#stage !== 'awaiting') return;
     this.#context.reportFailure(error);

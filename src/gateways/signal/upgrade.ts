@@ -1,14 +1,14 @@
-/** The requests at the signal listener: the one upgrade that it accepts, and the refusals of all others. Source: signal-wire.md; RFC 6455, 4.2. */
+/** Validates requests at the signal listener: one upgrade is accepted, all others are refused. Source: signal-wire.md; RFC 6455, 4.2. */
 import type { IncomingMessage } from 'node:http';
 import type { BareAnswer, RequestFault } from '../../lib/connections/bounded-server.ts';
 import { signalRequestBytesMax } from '../../model/signal.ts';
 
 const path = '/v1/signal';
 export const subprotocol = 'reveille.signal.v1';
-/** The shortest wait that the welcome asks of controllers. */
+/** The shortest delay that the welcome asks of controllers, seconds. */
 const retryAfterS = 2;
 
-const notFound = refusal(404, 'nothing is here');
+const notFound = refusal(404, 'no such path');
 const upgradeRequired = refusal(
   426,
   `this is a WebSocket endpoint: upgrade with version 13 and the subprotocol ${subprotocol}`,
@@ -22,15 +22,11 @@ const noSubprotocol = refusal(
   400,
   `the upgrade must offer the subprotocol ${subprotocol} in Sec-WebSocket-Protocol`,
 );
-export const noRoom = refusal(
-  503,
-  'too many connections log in at the moment, or the server is about to stop',
-  {
-    'Retry-After': String(retryAfterS),
-  },
-);
+export const noRoom = refusal(503, 'too many connections are logging in, or the server is stopping', {
+  'Retry-After': String(retryAfterS),
+});
 const faults: Readonly<Record<RequestFault, BareAnswer>> = {
-  malformed: refusal(400, 'this is no request of HTTP/1.1'),
+  malformed: refusal(400, 'this is not an HTTP/1.1 request'),
   'too-large': refusal(431, `the request line and the headers are at most ${signalRequestBytesMax} bytes`),
   method: refusal(405, 'the method is GET', { Allow: 'GET' }),
 };
@@ -50,7 +46,7 @@ export function refusalOfFault(fault: RequestFault): BareAnswer {
   return faults[fault];
 }
 
-/** The refusal of a request for no upgrade. */
+/** Refuses a request without an upgrade. */
 export function refusalOfPlain(request: IncomingMessage): BareAnswer {
   if (!isOurs(request)) return notFound;
   return asksForWebSocket(request) ? badUpgrade : upgradeRequired;
@@ -69,7 +65,7 @@ export function refusalOfUpgrade(request: IncomingMessage): BareAnswer | null {
   return offered.includes(subprotocol) ? null : noSubprotocol;
 }
 
-/** Also in the absolute form, which a server accepts (RFC 9112, 3.2.2). */
+/** Accepts the absolute form as well, as a server must (RFC 9112, 3.2.2). */
 function isOurs({ url = '' }: IncomingMessage): boolean {
   const [target = ''] = url.replace(/^(?:https?|wss?):\/\/[^/?]*/i, '').split('?');
   return target === path || target === `${path}/`;

@@ -1,6 +1,6 @@
 /**
- * WebSockets of controllers, by the library, made of connections whose upgrade is accepted. Everything that the library
- * would do by itself is off: compression, pings, pongs. A fault of the peer closes with `bye` and 1002, 1007, 1008, and 1009 for
+ * Controllers' WebSockets, based on the library, for connections with an accepted upgrade. The library's automatic behaviour is
+ * off: compression, pings, pongs. A protocol error of the peer closes with `bye` and 1002, 1007 or 1008, or 1009 if a message is
  * too large. Source: signal-wire.md; RFC 6455.
  */
 import type { IncomingMessage } from 'node:http';
@@ -11,38 +11,38 @@ import { signalBackpressureBytesMax, signalMessageBytesMax } from '../../model/l
 import { signalLingerMsMax, signalPiecesMax, type SignalEndReason } from '../../model/signal.ts';
 import { encodeBye, signalCloses, type SignalClose } from '../../protocol/signal/server-message.ts';
 
-/** The receiver of a socket's events; never called within a call of its own to the socket. */
+/** Receives a socket's events; never called during one of its own calls to the socket. */
 export interface SocketOwner {
   received(bytes: Uint8Array, isBinary: boolean): void;
-  /** It is answered behind this call, if the socket is still open. */
+  /** The pong is sent after this call, if the socket is still open. */
   pinged(): void;
-  /** Without a ping of ours. */
+  /** An unsolicited pong: this server sends no pings. */
   ponged(): void;
-  /** The socket is closed, or closes itself for a fault of its peer. Called at least once, also for one that the owner closed. */
-  gone(reason: SocketEnd): void;
+  /** The socket is closed, or is closing because of a protocol error of the peer. Called at least once, even if the owner closed it. */
+  onClosed(reason: SocketEnd): void;
 }
 
 export type SocketEnd = Extract<SignalEndReason, 'peer_closed' | 'reset' | 'malformed'>;
 
-/** A WebSocket of a controller. Once it is closed its calls do nothing. */
+/** A controller's WebSocket. After its end, calls do nothing. */
 export interface FrameSocket {
   /** Null: events are dropped. */
   owner: SocketOwner | null;
-  /** Address of the peer; an IPv4 address in its own form. */
+  /** Address of the peer; IPv4 in its own notation. */
   readonly address: string;
-  /** Bytes that wait to be sent. */
+  /** Bytes waiting to be sent. */
   readonly bufferedAmount: number;
-  /** False: the peer reads too little, and the text was not sent. */
+  /** False: the send buffer is full, and the text was not sent. */
   sendText(text: string): boolean;
-  /** Sends `bye`, if it fits behind what the peer has not read, and a close frame, and ends the stream. */
+  /** Sends `bye` if the send buffer has room, then a close frame, and ends the stream. */
   dismiss(close: SignalClose): void;
-  /** The end without a close frame. */
+  /** Ends the connection without a close frame. */
   terminate(): void;
 }
 
 class ControllerSocket extends WebSocket implements FrameSocket {
   owner: SocketOwner | null = null;
-  /** The connection below, from the upgrade on. */
+  /** The underlying connection, set by the upgrade. */
   stream: Socket | null = null;
 
   get address(): string {
@@ -56,16 +56,16 @@ class ControllerSocket extends WebSocket implements FrameSocket {
   }
 
   dismiss({ code, reason }: SignalClose): void {
-    // A peer that has closed its side and reads nothing would keep the rest of the connection.
+    // A peer that has closed its side and reads nothing would keep the connection half open.
     if (this.readyState !== this.OPEN) return this.terminate();
     this.sendText(encodeBye(reason));
     super.close(code, reason);
-    // A peer that sends too much is not read any more, its close frame included.
+    // A flooding peer is no longer read, not even its close frame.
     if (code === signalCloses.flood.code) this.pause();
     this.stream?.end();
   }
 
-  /** The library calls it, with a code alone for a fault of the peer, else to answer a close frame. */
+  /** Called by the library: with a code alone after a protocol error, else to answer a close frame. */
   override close(code?: number, reason?: string | Buffer): void {
     if (code === undefined || reason !== undefined) return super.close(code, reason);
     const { tooLarge, malformed } = signalCloses;
@@ -78,20 +78,20 @@ const behavior = {
   clientTracking: false,
   perMessageDeflate: false,
   autoPong: false,
-  // One event of a socket in a turn of the loop: a peer that sends small frames as fast as it can waits between them.
+  // One event per socket and turn of the event loop, so that a peer that floods with small frames cannot block it.
   allowSynchronousEvents: false,
   maxPayload: signalMessageBytesMax,
   maxFragments: signalPiecesMax,
   maxBufferedChunks: signalPiecesMax,
-  // By the system's clock, as the library's.
+  // Runs on the system clock, as the library does.
   closeTimeout: signalLingerMsMax,
   WebSocket: ControllerSocket,
 };
 const upgrades = new WebSocketServer(behavior);
 
 /**
- * Answers 101 and calls `opened` before it returns, or closes the connection whose peer has gone and does not call it.
- * The request is a valid upgrade. `head`: bytes behind it.
+ * Answers 101 and calls `opened` before it returns; closes the connection without calling it if the peer has disconnected.
+ * Requires a valid upgrade request. `head`: bytes received after it.
  */
 export function openWebSocket(
   request: IncomingMessage,
@@ -109,11 +109,11 @@ export function openWebSocket(
   });
 }
 
-// One function each for all sockets, for the memory of each.
+// Shared functions instead of closures per socket save memory.
 type LibrarySocket = InstanceType<typeof WebSocket>;
 
 function onMessage(this: LibrarySocket, message: unknown, isBinary: boolean): void {
-  // A Buffer, as long as no other kind is asked for.
+  // A Buffer, since no other binary type is set.
   (this as ControllerSocket).owner?.received(message as Buffer, isBinary);
 }
 
@@ -127,7 +127,7 @@ function onPong(this: LibrarySocket): void {
 }
 
 function onError(this: LibrarySocket): void {
-  (this as ControllerSocket).owner?.gone('malformed');
+  (this as ControllerSocket).owner?.onClosed('malformed');
 }
 
 const abnormal = 1006;
@@ -135,5 +135,5 @@ const abnormal = 1006;
 function onClose(this: LibrarySocket, code: number): void {
   const { owner, stream } = this as ControllerSocket;
   const hasSaidSo = code !== abnormal || stream?.readableEnded === true;
-  owner?.gone(hasSaidSo ? 'peer_closed' : 'reset');
+  owner?.onClosed(hasSaidSo ? 'peer_closed' : 'reset');
 }

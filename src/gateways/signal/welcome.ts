@@ -1,6 +1,6 @@
 /**
- * The welcome of a controller: its epoch, the advice to its low-power module, and where the legs of its calls connect.
- * Source: signal-wire.md; what it leaves open is chosen here.
+ * Composes the welcome of a controller: its epoch, the settings of its low-power module, and the address of call legs.
+ * Source: signal-wire.md, and choices of this server where it leaves them open.
  */
 import type { SessionTicket, SignalSessions } from '../../core/ports/device-sessions.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -10,11 +10,11 @@ import type { ProductDefaults } from '../../model/product-defaults.ts';
 import { encodeWelcome, type SleepAdvice } from '../../protocol/signal/server-message.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
 
-/** Asked for every welcome. */
+/** Called for every welcome. */
 export interface WelcomeSources {
-  /** `host:port` of the sleep servers for the device, in the order to try. */
+  /** `host:port` of the device's sleep servers, in the order to try. */
   sleepServers(deviceId: DeviceId): readonly string[];
-  /** Of the media listener: `ws://host:port` or `wss://host:port`; null: none is known. */
+  /** URL of the media listener, `ws://host:port` or `wss://host:port`; null: unknown. */
   mediaUrl(): string | null;
 }
 
@@ -22,7 +22,7 @@ interface WelcomeContext extends WelcomeSources {
   readonly sessions: Pick<SignalSessions, 'defaultsFor'>;
 }
 
-/** JSON text; or why the defaults of the device's product cannot be read. `serverTime`: whole Unix seconds. */
+/** JSON text, or the error if the defaults of the device's product cannot be read. `serverTime`: whole Unix seconds. */
 export function composeWelcome(
   context: WelcomeContext,
   ticket: SessionTicket,

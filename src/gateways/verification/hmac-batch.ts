@@ -1,14 +1,14 @@
 /**
- * Everything that crosses between the main loop and a verifying worker: a batch of signature jobs in one piece
- * of shared memory. The main loop adds jobs, a worker (or the main loop itself) puts a verdict to each of them,
- * the main loop reads the verdicts. Its ownership changes hands with a message, never in between.
+ * A batch of signature jobs in one block of shared memory, which is everything exchanged between the main thread and a verifying
+ * worker. The main thread adds jobs, a worker (or the main thread itself) writes a verdict for each, and the main thread reads
+ * the verdicts. A message passes ownership.
  *
- *     word 0          jobs there are
- *     words 1..       per job a row: where its bytes begin, then the lengths of head, canonical request, body
- *     then            per job one verdict byte
+ *     word 0          number of jobs
+ *     words 1..       one row per job: offset of its bytes, then the lengths of head, canonical request, body
+ *     then            one verdict byte per job
  *     then            the bytes of each job: signing key (32), head, canonical request, body
  *
- * The head is the string to sign's prefix, the signature and the body hash, the last two 64 bytes each.
+ * The head is the prefix of the string to sign, the signature and the body hash, the last two 64 bytes each.
  */
 import { assert } from '../../lib/assert.ts';
 import {
@@ -26,13 +26,13 @@ const keyBytes = 32;
 const hexBytes = 64;
 const utf8BytesPerUnitMax = 3;
 
-/** The shared memory of one batch and how many rows it has. */
+/** The shared memory of one batch, and its number of rows. */
 export interface HmacBatchMemory {
   readonly memory: SharedArrayBuffer;
   readonly jobsMax: number;
 }
 
-/** `bytesMax` is what the jobs' own bytes have; rows and verdicts come on top. */
+/** `bytesMax`: maximum size of the jobs' bytes; rows and verdicts are added. */
 export function allocateHmacBatch(jobsMax: number, bytesMax: number): HmacBatchMemory {
   return { memory: new SharedArrayBuffer(payloadOffset(jobsMax) + bytesMax), jobsMax };
 }
@@ -45,13 +45,13 @@ function payloadOffset(jobsMax: number): number {
   return verdictOffset(jobsMax) + jobsMax;
 }
 
-/** True: a batch can hold the job at all: its two hashes have the length of a hash, and the rest fits. */
+/** True: an empty batch could hold the job, and its two hashes have the right length. */
 export function fitsHmacBatch(job: SignatureJob, bytesMax: number): boolean {
   if (job.signature.length !== hexBytes || job.bodySha256.length !== hexBytes) return false;
   return jobBytesMax(job) <= bytesMax;
 }
 
-/** The bytes reserved for a job before its text is written: every character as long as it could be. */
+/** Upper bound of a job's size before its text is encoded. */
 function jobBytesMax(job: SignatureJob): number {
   const units = job.toSignPrefix.length + hexBytes + hexBytes + job.canonicalRequest.length;
   return keyBytes + units * utf8BytesPerUnitMax + (job.body?.length ?? 0);
@@ -61,7 +61,7 @@ export class HmacBatch {
   readonly #words: Uint32Array;
   readonly #bytes: Buffer;
   readonly #jobsMax: number;
-  /** Where the next job's bytes begin; known to the main loop alone. */
+  /** Offset of the next job's bytes, used by the main thread only. */
   #end: number;
 
   constructor({ memory, jobsMax }: HmacBatchMemory) {
@@ -75,12 +75,12 @@ export class HmacBatch {
     return this.#words[0] ?? 0;
   }
 
-  /** How many bytes the jobs take: what hashing them costs follows it. */
+  /** Total size of the jobs' bytes, a measure of the hashing cost. */
   get bytes(): number {
     return this.#end - payloadOffset(this.#jobsMax);
   }
 
-  /** False when it does not fit any more; the batch is then as it was. The job fits a batch: see fitsHmacBatch. */
+  /** False: the job does not fit and the batch is unchanged. Requires `fitsHmacBatch`. */
   add(job: SignatureJob): boolean {
     const index = this.jobs;
     if (index === this.#jobsMax || jobBytesMax(job) > this.#bytes.length - this.#end) return false;
@@ -103,7 +103,7 @@ export class HmacBatch {
     return true;
   }
 
-  /** Puts a verdict to every job. */
+  /** Writes a verdict for every job. */
   verify(): void {
     const verdictAt = verdictOffset(this.#jobsMax);
     for (let index = 0; index < this.jobs; index++)

@@ -1,11 +1,9 @@
 /**
- * The verifiers of signatures: on worker threads, `auth.verification = pool`, or on the main loop, `inline`. What one turn of
- * the event loop collected is one task of the pool: jobs are written straight into a batch of shared memory, the task is the
- * batch's number, and the verdicts come back in the same memory. So crossing over costs the main loop one message a batch,
- * and a copy a job.
- *
- * Bounded by the batches there are: when each of them is on its way, `verify` throws. A batch too small to be
- * worth a message, and one whose worker died, is verified where it lies, on the main loop: it has everything.
+ * Signature verifiers: on worker threads (`auth.verification = pool`) or on the main thread (`inline`). All jobs of one turn of
+ * the event loop form one task of the pool: they are written into a batch of shared memory, the task is the number of the batch,
+ * and the verdicts return in the same memory. The main thread thus pays one message per batch and one copy per job.
+ * The number of batches is fixed: if all are in flight, `verify` throws. A batch too small to be worth a message, or whose worker
+ * died, is verified on the main thread.
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -17,19 +15,19 @@ import { moduleBeside } from '../../lib/module-worker.ts';
 
 export interface HmacPoolOptions {
   readonly threads: number;
-  /** A worker died, or none can be started any more. Nothing is lost by it; it belongs in the log. */
+  /** A worker died, or none can be started. No job is lost; the caller logs it. */
   readonly onFault: (error: unknown) => void;
   readonly batches?: number;
   readonly batchJobsMax?: number;
   readonly batchBytesMax?: number;
-  /** Batches with fewer jobs and bytes than this are verified on the main loop. */
+  /** Smaller batches, by jobs and bytes, are verified on the main thread. */
   readonly crossingJobsMin?: number;
   readonly crossingBytesMin?: number;
-  /** The task's file; a test has one that can be held up. */
+  /** The worker's module; tests use one that can be blocked. */
   readonly workerFile?: URL;
 }
 
-/** One message costs the main loop as much as verifying about ten small jobs, or hashing 24 KiB. */
+/** One message costs the main thread as much as verifying about ten small jobs, or hashing 24 KiB. */
 const defaults = {
   batches: hmacBatchesMax,
   batchJobsMax: hmacBatchJobsMax,
@@ -39,15 +37,15 @@ const defaults = {
   workerFile: moduleBeside('hmac-worker', import.meta.url),
 };
 
-/** Tasks a worker may have: the next one waits in its port, not for a turn of the main loop. */
+/** Tasks per worker: the next one waits in the worker's port instead of for a turn of the main thread. */
 const tasksPerThread = 2;
 
-type Settle = (verdict: SignatureVerdict) => void;
+type OnVerdict = (verdict: SignatureVerdict) => void;
 
-/** A callback that throws is a fault of the process, as ever, but only after the others have been called. */
-function notify(settle: Settle, verdict: SignatureVerdict): void {
+/** A callback that throws is still a fatal error, but only after the others have been called. */
+function notify(onVerdict: OnVerdict, verdict: SignatureVerdict): void {
   try {
-    settle(verdict);
+    onVerdict(verdict);
   } catch (error) {
     queueMicrotask(() => {
       throw error;
@@ -55,25 +53,25 @@ function notify(settle: Settle, verdict: SignatureVerdict): void {
   }
 }
 
-/** A batch and the callbacks that wait for its verdicts, by job. */
+/** A batch and the callbacks that await its verdicts, in the order of jobs. */
 class PendingBatch {
   readonly index: number;
   readonly batch: HmacBatch;
-  readonly #waiting: Settle[] = [];
+  readonly #waiting: OnVerdict[] = [];
 
   constructor(index: number, batch: HmacBatch) {
     this.index = index;
     this.batch = batch;
   }
 
-  /** Calls `settle` with the verdict on the job added last. */
-  enlist(settle: Settle): void {
-    this.#waiting.push(settle);
+  /** Registers the callback of the job added last. */
+  enlist(onVerdict: OnVerdict): void {
+    this.#waiting.push(onVerdict);
   }
 
-  /** Calls all of them and is empty again. */
-  settle(): void {
-    for (const [job, settle] of this.#waiting.entries()) notify(settle, this.batch.verdict(job));
+  /** Calls every callback with its verdict and empties the batch. */
+  notifyAll(): void {
+    for (const [job, onVerdict] of this.#waiting.entries()) notify(onVerdict, this.batch.verdict(job));
     this.#waiting.length = 0;
     this.batch.clear();
   }
@@ -84,7 +82,7 @@ export class HmacPool implements SignatureVerifier {
   readonly #threads: Piscina<number, void>;
   readonly #free: PendingBatch[];
   readonly #underWay = new Set<Promise<void>>();
-  /** The one being filled; null when nothing was asked since the last one left. */
+  /** The batch being filled; null: no job since the last one left. */
   #open: PendingBatch | null = null;
   #state: 'crossing' | 'staying' | 'closed' = 'crossing';
 
@@ -109,11 +107,11 @@ export class HmacPool implements SignatureVerifier {
     });
   }
 
-  /** Resolves when every thread is ready; rejects when one cannot be started. */
+  /** Resolves when every thread is ready; rejects if one cannot be started. */
   static async start(options: HmacPoolOptions): Promise<HmacPool> {
     const pool = new HmacPool(options);
     try {
-      // No batch has a job yet, so verifying one does nothing but load the task.
+      // Verifying an empty batch only loads the module.
       await Promise.all(Array.from({ length: options.threads }, () => pool.#threads.run(0)));
     } catch (error) {
       await pool.close();
@@ -122,16 +120,16 @@ export class HmacPool implements SignatureVerifier {
     return pool;
   }
 
-  verify(job: SignatureJob, settle: Settle): SignatureVerdict | 'later' {
+  verify(job: SignatureJob, onVerdict: OnVerdict): SignatureVerdict | 'later' {
     if (this.#state === 'closed') throw new VerifierUnavailable('closed');
     if (!fitsHmacBatch(job, this.#options.batchBytesMax)) return verifySignature(job);
     const pending = this.#add(job);
     if (pending === null) throw new VerifierUnavailable('full');
-    pending.enlist(settle);
+    pending.enlist(onVerdict);
     return 'later';
   }
 
-  /** Accepts nothing more; resolves when everything accepted has its verdict and the threads have ended. */
+  /** Accepts no more jobs; resolves when all verdicts were delivered and the threads have ended. */
   async close(): Promise<void> {
     if (this.#open !== null) this.#send(this.#open);
     this.#state = 'closed';
@@ -139,7 +137,7 @@ export class HmacPool implements SignatureVerifier {
     await this.#threads.destroy();
   }
 
-  /** The batch that the job is now in; null when none has room. */
+  /** The batch that now contains the job; null: all are full. */
   #add(job: SignatureJob): PendingBatch | null {
     if (this.#open !== null) {
       if (this.#open.batch.add(job)) return this.#open;
@@ -149,12 +147,12 @@ export class HmacPool implements SignatureVerifier {
     if (next === undefined) return null;
     next.batch.add(job);
     this.#open = next;
-    // A microtask would be too soon: they run after each request, not after the turn.
+    // A microtask would be too early: microtasks run after each request, not after the turn.
     setImmediate(this.#endOfTurn, next);
     return next;
   }
 
-  /** While every thread has its tasks the batch goes on collecting: a task that ends asks again. */
+  /** While every thread is busy, the batch keeps collecting jobs; a completed task checks again. */
   readonly #endOfTurn = (pending: PendingBatch): void => {
     if (this.#open !== pending) return;
     const isBusy = this.#underWay.size >= this.#options.threads * tasksPerThread;
@@ -174,7 +172,7 @@ export class HmacPool implements SignatureVerifier {
 
   #cross(pending: PendingBatch): void {
     const task = this.#threads.run(pending.index).then(
-      () => this.#settle(pending),
+      () => this.#complete(pending),
       (error: unknown) => {
         this.#options.onFault(error);
         this.#verifyHere(pending);
@@ -189,22 +187,22 @@ export class HmacPool implements SignatureVerifier {
 
   #verifyHere(pending: PendingBatch): void {
     pending.batch.verify();
-    this.#settle(pending);
+    this.#complete(pending);
   }
 
-  #settle(pending: PendingBatch): void {
-    pending.settle();
+  #complete(pending: PendingBatch): void {
+    pending.notifyAll();
     this.#free.push(pending);
   }
 
-  /** No thread is left and none starts: what waits for one is refused by the threads, and so verified here. */
+  /** No thread is left or can start: the pool rejects queued tasks, which are then verified here. */
   #stay(): void {
     if (this.#state === 'crossing') this.#state = 'staying';
     void this.#threads.destroy();
   }
 }
 
-/** Verifies on the main loop. */
+/** Verifies on the main thread. */
 export const inlineVerifier = {
   verify: verifySignature,
   close: () => Promise.resolve(),

@@ -1,4 +1,4 @@
-/** The task of the pool's threads: one message in with the number of a batch, its verdicts in shared memory. */
+/** The worker's task: a message carries the number of a batch; the verdicts go to shared memory. */
 import { workerData } from 'node:worker_threads';
 import { HmacBatch } from './hmac-batch.ts';
 import type { HmacBatchMemory } from './hmac-batch.ts';
@@ -6,7 +6,7 @@ import type { HmacBatchMemory } from './hmac-batch.ts';
 const memories: readonly HmacBatchMemory[] = workerData;
 const batches = memories.map((memory) => new HmacBatch(memory));
 
-/** `index` is that of the batch among those the pool was made with. */
+/** `index`: of the batch in the pool's `workerData`. */
 export function verifyBatch(index: number): void {
   batches[index]?.verify();
 }

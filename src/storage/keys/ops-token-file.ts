@@ -79,7 +79,7 @@ export interface FreshOpsToken {
   readonly tokens: readonly StoredOpsToken[];
 }
 
-export type OpsTokenRefusal = 'name' | 'taken' | 'full';
+export type OpsTokenRefusal = 'name' | 'exists' | 'full';
 
 const fileName = 'ops-tokens.json';
 const tokenBytes = 32;
@@ -104,7 +104,7 @@ export class OpsTokenFile {
   async create({ name, role }: Operator, nowS: number): Promise<Result<FreshOpsToken, OpsTokenRefusal>> {
     if (!isOperatorName(name)) return fail('name');
     const before = await this.read();
-    if (before.some((token) => token.name === name)) return fail('taken');
+    if (before.some((token) => token.name === name)) return fail('exists');
     if (before.length >= opsTokensMax) return fail('full');
     const token = randomBytes(tokenBytes).toString('base64url');
     const stored = { name, role, sha256: hashOpsToken(token).toString('hex'), createdAtS: nowS };

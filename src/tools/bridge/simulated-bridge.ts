@@ -163,7 +163,7 @@ function notLetIn(error: Error): CommandError {
   }
   if (error.status === 401) return new CommandError(error.message, keyAdvice);
   if (error.status === 404)
-    return new CommandError(error.message, `see which there are: ${reveilleCommand('calls list')}`);
+    return new CommandError(error.message, `list them: ${reveilleCommand('calls list')}`);
   return new CommandError(error.message);
 }
 

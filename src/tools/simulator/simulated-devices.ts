@@ -6,7 +6,7 @@ import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError, reveilleCommand, usageError } from '../../cli/shell/command-error.ts';
-import { entriesOf, lookIntoRegistry } from '../../cli/admin/local-registry.ts';
+import { entriesOf, withRegistry } from '../../cli/admin/local-registry.ts';
 
 export interface SimulatedDevice {
   readonly deviceId: string;
@@ -30,7 +30,7 @@ export async function chooseDevices(
     return Array.from({ length: count }, (_, i) => ({ deviceId: `${prefix}${i + 1}`, secret }));
   if (secret !== undefined) throw usageError('--secret is given with --prefix');
   const nowS = wallSeconds(context.clock);
-  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
+  const found = await withRegistry(context.dataDirectory, (registry) =>
     findUsable(entriesOf(registry, 'device'), choice, nowS),
   );
   if (found.length === count) return found;

@@ -1,4 +1,4 @@
-/** The page's connection to a call by WebRTC, and the element that each stream is shown in; bundled as for a browser. */
+/** The page's WebRTC connection to a call, and the element that shows each stream; bundled as for a browser. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { viewerCommands } from '../../../src/protocol/media/rtc-commands.ts';
 import { checkout } from '../../support/checkout.ts';
 
 interface Live {
-  hear(isOn: boolean): void;
+  setSound(isOn: boolean): void;
 }
 
 interface CallModules {
@@ -25,7 +25,7 @@ before(async () => {
   modules = (await import(`data:text/javascript,${script}`)) as CallModules;
 });
 
-test('by WebRTC H.264 is played and JPEGs are drawn, of the source and of what the device takes', () => {
+test("by WebRTC H.264 is played and JPEG is drawn, for the source and for the device's format", () => {
   const shown = (device: string, source: string | null): string[] =>
     ['source', 'output'].map((stream) => modules.shownAs(stream, true, { source, device }));
   assert.deepEqual(shown('mjpeg', 'h264'), ['video', 'canvas']);
@@ -35,7 +35,7 @@ test('by WebRTC H.264 is played and JPEGs are drawn, of the source and of what t
   assert.deepEqual(shown('h264', 'h265'), ['canvas', 'video']);
 });
 
-test('without WebRTC both are pictures of a stream', () => {
+test('without WebRTC both streams are images', () => {
   for (const device of ['h264', 'mjpeg'])
     for (const stream of ['source', 'output'])
       assert.equal(modules.shownAs(stream, false, { source: 'h264', device }), 'image');
@@ -43,7 +43,7 @@ test('without WebRTC both are pictures of a stream', () => {
 
 type State = 'connecting' | 'connected' | 'disconnected' | 'failed';
 
-/** The browser's side, which comes to a state as soon as it has an answer, and then to others as a test says. */
+/** The browser's connection, which enters a state once it has an answer, and further ones as the test says. */
 class FakeConnection {
   static state: State = 'connected';
   static latest: FakeConnection;
@@ -79,7 +79,7 @@ interface OpenedLive {
   readonly live: Live | string;
   /** Requests, by method and URL. */
   readonly asked: readonly string[];
-  /** Counts the page's messages that the connection is lost. */
+  /** Number of times the page learned of a lost connection. */
   readonly lost: () => number;
 }
 
@@ -98,7 +98,7 @@ async function openLive(state: State): Promise<OpenedLive> {
   return { live, asked, lost: () => lost };
 }
 
-test('a connection that is disturbed for a moment is kept, and one that fails is reported as lost', async () => {
+test('a briefly disturbed connection is kept, and a failed one is reported as lost', async () => {
   const { lost } = await openLive('connected');
   const counts = (['disconnected', 'connected', 'failed'] as const).map((state) => {
     FakeConnection.latest.become(state);
@@ -107,7 +107,7 @@ test('a connection that is disturbed for a moment is kept, and one that fails is
   assert.deepEqual(counts, [0, 0, 1]);
 });
 
-test('a connection that cannot be made is ended at the server, which counts it as a viewer', async () => {
+test('a connection that cannot be established is closed at the server, which counts it as a viewer', async () => {
   const { live, asked } = await openLive('failed');
   assert.equal(live, 'unreachable');
   assert.deepEqual(asked, [
@@ -116,10 +116,10 @@ test('a connection that cannot be made is ended at the server, which counts it a
   ]);
 });
 
-test('the page asks for sound, and for none, in the bytes of the commands that a viewer has', async () => {
+test('the page switches sound on and off with the bytes of the viewer commands', async () => {
   const { live } = await openLive('connected');
   assert.ok(typeof live === 'object');
-  for (const isOn of [true, false]) live.hear(isOn);
+  for (const isOn of [true, false]) live.setSound(isOn);
   const { sent } = FakeConnection.latest;
   const commands = [0, 4].map((at) => Buffer.from(sent).readUInt32LE(at));
   assert.deepEqual([sent.length, commands], [8, [viewerCommands.hear, viewerCommands.mute]]);

@@ -1,4 +1,4 @@
-/** What the plots of the console are made of. */
+/** The series behind the console's plots. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Figures } from '../../../src/console/plots/figures.ts';
@@ -18,17 +18,17 @@ function answer(series: Readonly<Record<string, readonly (number | null)[]>>, ne
   return { every_ms: everyMs, next: end, at_ms, series };
 }
 
-test('a counter is shown as its rise per second, with no value where it was not noted or began anew', () => {
+test('a counter is shown as its rate, with no value where it is missing or was reset', () => {
   const figures = figuresOf({ 'wakeups.accepted': [10, 20, null, 45, 5, 10] });
   assert.deepEqual(figures.rate(figures.of('wakeups.accepted')), [null, 2, null, null, null, 1]);
 });
 
-test('a sum has a value where any of its parts has one', () => {
+test('a sum has a value if any of its parts has one', () => {
   const figures = figuresOf({ 'calls.issued': [1, null, null], 'calls.connected': [2, 3, null] });
   assert.deepEqual(figures.sum('calls', figures.labels('calls')), [3, 3, null]);
 });
 
-test('later notes go behind the earlier ones, also those of a series that was not there before', () => {
+test('later records are appended, also for a new series', () => {
   const figures = figuresOf({ sleep_sessions: [1, 2] });
   figures.add(answer({ sleep_sessions: [3], signal_sessions: [9] }, 3));
   assert.deepEqual(figures.of('sleep_sessions'), [1, 2, 3]);
@@ -36,20 +36,20 @@ test('later notes go behind the earlier ones, also those of a series that was no
   assert.deepEqual(figures.of('none'), [null, null, null]);
 });
 
-test('the notes of a server that was started again take the place of the earlier ones', () => {
+test('the records of a restarted server replace the earlier ones', () => {
   const figures = figuresOf({ sleep_sessions: [1, 2] }, 100);
   figures.add(answer({ sleep_sessions: [7] }, 1));
   assert.deepEqual(figures.of('sleep_sessions'), [7]);
 });
 
-test('an hour is kept', () => {
+test('records are kept for an hour', () => {
   const figures = new Figures();
   for (let next = 1; next <= 800; next++) figures.add(answer({ sleep_sessions: [next] }, next));
   assert.equal(figures.atMs.length, 720);
   assert.deepEqual([figures.of('sleep_sessions')[0], figures.of('sleep_sessions').at(-1)], [81, 800]);
 });
 
-test('the time to wake is that of the wakeups of the last minute, and none where there was none', () => {
+test('the wake time covers the wakeups of the last minute, and is absent without any', () => {
   const figures = figuresOf({
     'woke_within.1': [0, 5, 5],
     'woke_within.2': [0, 10, 10],
@@ -59,7 +59,7 @@ test('the time to wake is that of the wakeups of the last minute, and none where
   assert.deepEqual(figures.wokeAfter(0.75), [null, 1.5, 1.5]);
 });
 
-test('a quantile is linear within its bucket, and beyond the last bound that bound', () => {
+test('a quantile is linear within its bucket, and the last bound beyond it', () => {
   const figures = figuresOf({
     'woke_within.1': [0, 0],
     'woke_within.2': [0, 8],

@@ -1,4 +1,4 @@
-/** A device's past from its events, as the console shows it. */
+/** A device's past, reconstructed from its events. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeEvent, sessionReason } from '../../../src/console/past/reasons.ts';
@@ -21,7 +21,7 @@ function at(seconds: number): number {
   return noonMs + seconds * 1000;
 }
 
-test('a module that lost its power was asleep until then, and offline until it came back, for that reason', () => {
+test('a module that lost its power was asleep until then, and offline until it returned, for that reason', () => {
   const past = pastOf([
     event(0, 'device.sleep.login', { session: 'a' }),
     event(100, 'device.sleep.offline', { session: 'a', reason: 'heartbeat_timeout' }),
@@ -37,7 +37,7 @@ test('a module that lost its power was asleep until then, and offline until it c
   assert.equal(past.knownFromMs, at(0));
 });
 
-test('a device that is online while its module is gone is not offline', () => {
+test('a device whose controller is online is not offline while its module is gone', () => {
   const past = pastOf([
     event(0, 'device.sleep.login', { session: 'a' }),
     event(10, 'device.signal.online', { session: 'c' }),
@@ -49,7 +49,7 @@ test('a device that is online while its module is gone is not offline', () => {
   assert.deepEqual(past.online, [{ fromMs: at(10), toMs: at(21), ending: sessionReason('bye') }]);
 });
 
-test('a device that went is offline since then, with the reason of what ended last', () => {
+test('a device that left is offline since then, with the reason of its last end', () => {
   const past = pastOf([
     event(0, 'device.sleep.login', { session: 'a' }),
     event(5, 'device.signal.online', { session: 'c' }),
@@ -59,7 +59,7 @@ test('a device that went is offline since then, with the reason of what ended la
   assert.deepEqual(past.offline, [{ fromMs: at(30), toMs: null, ending: sessionReason('node_lost') }]);
 });
 
-test('the end of a replaced session ends nothing of its successor', () => {
+test('the end of a replaced session does not end its successor', () => {
   const past = pastOf([
     event(0, 'device.sleep.login', { session: 'a' }),
     event(10, 'device.sleep.login', { session: 'b', replaced: true }),
@@ -72,19 +72,19 @@ test('the end of a replaced session ends nothing of its successor', () => {
   assert.deepEqual(past.offline, []);
 });
 
-test('of a session that began before the events at hand nothing is made up', () => {
+test('a session that began before the first event is unknown', () => {
   const past = pastOf([event(0, 'device.sleep.offline', { session: 'z', reason: 'reset' })]);
   assert.deepEqual([past.asleep, past.offline], [[], []]);
   assert.deepEqual(pastOf([]).knownFromMs, null);
 });
 
-test('events are taken in the order of their device, however they come', () => {
+test('events are sorted by sequence, in whatever order they arrive', () => {
   const login = event(0, 'device.sleep.login', { session: 'a' });
   const end = event(0, 'device.sleep.offline', { session: 'a', reason: 'kicked' });
   assert.equal(pastOf([end, login]).asleep[0]?.toMs, at(0));
 });
 
-test('a wakeup is from its acceptance to what became of it, also where the acceptance is told last', () => {
+test('a wakeup lasts from its acceptance to its outcome, even if the acceptance arrives last', () => {
   const past = pastOf([
     event(10, 'device.wakeup.accepted', { request_id: 'r1' }),
     event(12, 'device.wakeup.completed', { request_id: 'r1', woke_after_ms: 1500 }),
@@ -113,7 +113,7 @@ test('a wakeup is from its acceptance to what became of it, also where the accep
   );
 });
 
-test('a call is from its beginning to its end', () => {
+test('a call lasts from its start to its end', () => {
   const past = pastOf([
     event(0, 'call.started', { session: 's' }),
     event(1, 'call.state', { session: 's', state: 'connected' }),
@@ -122,7 +122,7 @@ test('a call is from its beginning to its end', () => {
   assert.deepEqual(past.calls, [{ fromMs: at(0), toMs: at(9), ending: 'the phone hung up' }]);
 });
 
-test('every reason and every event has words', () => {
+test('every reason and every event has a description', () => {
   for (const reason of [...sleepEndReasons, ...signalEndReasons])
     assert.match(sessionReason(reason), / /, reason);
   for (const reason of callEndReasons) assert.match(callReason(reason), / /, reason);

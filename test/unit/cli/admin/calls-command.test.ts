@@ -13,7 +13,7 @@ function tableOf(change: Partial<CallSession>, legs = nobody, waitsFor: WaitsFor
   return callsTable([encodeCall(callSession(change), legs, waitsFor)], 1_090_000).split('\n');
 }
 
-test('a call is a line: what it is called, whose, how far, since when, who is connected, and its media', () => {
+test('a call is one line: session, device, state, age, connected legs and media', () => {
   const both = { device: true, bridge: true };
   assert.deepEqual(tableOf({ state: 'connected' }, both), [
     'SESSION    DEVICE        ROOM    STATE      ISSUED        CONNECTED       MEDIA',
@@ -21,25 +21,25 @@ test('a call is a line: what it is called, whose, how far, since when, who is co
   ]);
 });
 
-test('who is not there is not told, and audio alone has no screen', () => {
+test('an absent leg is not shown, and an audio-only call has no screen', () => {
   const media = { ...callMedia, noVideo: true, screen: null };
   assert.match(String(tableOf({ media })[1]), / nobody +audio only, alaw$/);
   assert.match(String(tableOf({}, { device: false, bridge: true })[1]), / bridge +h264 up/);
 });
 
-test('what a call waits for is told beside who is there', () => {
+test('a call that waits shows its reason after the connected legs', () => {
   assert.match(String(tableOf({}, nobody, 'bridge')[1]), / nobody, waits for a bridge +h264 up/);
   const device = { device: true, bridge: false };
-  assert.match(String(tableOf({}, device, 'load')[1]), / device, waits for load to fall +h264 up/);
+  assert.match(String(tableOf({}, device, 'load')[1]), / device, waits for a lower load +h264 up/);
   assert.match(String(tableOf({}, nobody, 'engine')[1]), / nobody, waits for a decoder +h264 up/);
 });
 
-test('ids that a terminal would obey are shown escaped', () => {
+test('control characters in ids are escaped', () => {
   const room = { ...callRoom, roomId: 'a\u001b[2Jb' };
   const [, line] = tableOf({ deviceId: 'x\ny' as DeviceId, room });
   assert.match(String(line), /x\\u000ay +a\\u001b\[2Jb/);
 });
 
-test('no calls are said to be none', () => {
+test('an empty list says so', () => {
   assert.equal(callsTable([], 0), 'no live calls');
 });

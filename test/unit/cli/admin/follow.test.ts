@@ -11,14 +11,14 @@ function answerOf(next: number, overrides: Partial<Answer> = {}): Answer {
   return { next, pauseMs: 0, isStopping: false, ...overrides };
 }
 
-/** A server that gives one answer after the other; after the last the follower is interrupted. */
+/** A server that gives the answers in order and then interrupts the follower. */
 class Scene {
   readonly clock = new DrivenClock();
   readonly interruption = new AbortController();
   readonly asked: number[] = [];
   readonly shown: number[] = [];
   readonly remarks: string[] = [];
-  /** Times of the driven clock at which the server was asked. */
+  /** Times on the driven clock at which the server was asked. */
   readonly askedMs: number[] = [];
   readonly #answers: (Answer | Error)[];
 
@@ -44,7 +44,7 @@ class Scene {
     this.remarks.push(text);
   }
 
-  /** Runs it to its end, and moves the clock whenever it waits. */
+  /** Runs the follower to its end, and advances the clock whenever it waits. */
   async run(after = 0): Promise<void> {
     const state = { isOver: false };
     const { clock, interruption } = this;
@@ -65,7 +65,7 @@ class Scene {
   }
 }
 
-test('each question begins behind the answer before, at once or after the pause it names', async () => {
+test('each request continues after the previous answer, at once or after the pause it names', async () => {
   const scene = new Scene(answerOf(5), answerOf(9, { pauseMs: 300 }), answerOf(10));
   await scene.run(3);
   assert.deepEqual(
@@ -78,7 +78,7 @@ test('each question begins behind the answer before, at once or after the pause 
   assert.deepEqual([scene.shown, scene.remarks], [[5, 9, 10], []]);
 });
 
-test('a restart is said once and back again, and nothing is asked for twice or left out', async () => {
+test('a restart is reported once, and so is its end; no entry is repeated or lost', async () => {
   const [gone, none] = [new OpsUnavailableError('socket hang up'), new OpsUnavailableError('no server runs')];
   const scene = new Scene(answerOf(5), gone, none, none, answerOf(6));
   await scene.run(4);
@@ -91,28 +91,28 @@ test('a restart is said once and back again, and nothing is asked for twice or l
   );
   assert.deepEqual(scene.askedMs, [0, 0, retryMs, 2 * retryMs, 3 * retryMs]);
   assert.deepEqual(scene.remarks, [
-    'socket hang up; following on when a server is back',
+    'socket hang up; will continue when the server is back',
     'the server is back',
   ]);
 });
 
-test('a stopping server is said once, and shows what it still has', async () => {
+test('a stopping server is reported once, and its last entries are shown', async () => {
   const idle = answerOf(5, { isStopping: true, pauseMs: retryMs });
   const scene = new Scene(answerOf(5, { isStopping: true }), idle, idle, answerOf(6));
   await scene.run();
   assert.deepEqual(scene.askedMs, [0, 0, retryMs, 2 * retryMs]);
   assert.deepEqual(scene.remarks, [
-    'the server is stopping; following on when a server is back',
+    'the server is stopping; will continue when the server is back',
     'the server is back',
   ]);
 });
 
-test('what the server refuses ends it', async () => {
+test('a refusal by the server ends the follower', async () => {
   const scene = new Scene(answerOf(1), new CommandError('type: there is none'));
   await assert.rejects(scene.run(), /type: there is none/);
 });
 
-test('an interruption while it waits ends it at once, and its answer is not shown', async () => {
+test('an interruption during a request ends the follower at once, without its answer', async () => {
   const scene = new Scene();
   let given: AbortSignal | undefined;
   scene.ask = (_behind, signal) =>

@@ -1,4 +1,4 @@
-/** The client of the ops listener before peers that are none, or go away. */
+/** The client of the ops listener with peers that are not ops listeners, or that disconnect. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -19,9 +19,12 @@ async function clientOf(t: Ending, answer: RequestListener): Promise<OpsClient> 
 }
 
 for (const status of [200, 301, 404, 502])
-  test(`a page that answers ${status} is no ops listener, and is told so in one sentence`, async (t) => {
+  test(`a web page that answers ${status} is reported as no ops listener`, async (t) => {
     const client = await clientOf(t, (_request, response) => response.writeHead(status).end('<html>'));
-    const told = { name: 'CommandError', message: `what answers there is no ops listener: HTTP ${status}` };
+    const told = {
+      name: 'CommandError',
+      message: `there is no ops listener at this address: HTTP ${status}`,
+    };
     await assert.rejects(client.ask('/v1/calls'), told);
     await assert.rejects(client.change('/v1/device/kick', {}), (error) => {
       assert.ok(error instanceof CommandError);
@@ -30,7 +33,7 @@ for (const status of [200, 301, 404, 502])
     });
   });
 
-test('an answer that breaks off is that of a server that is gone', async (t) => {
+test('a truncated answer means that the server is unavailable', async (t) => {
   const client = await clientOf(t, (_request, response) => {
     response.writeHead(200, { 'Content-Length': 100 }).write('{"kicked":');
     setImmediate(() => response.destroy());
@@ -38,7 +41,7 @@ test('an answer that breaks off is that of a server that is gone', async (t) => 
   await assert.rejects(client.change('/v1/device/kick', {}), OpsUnavailableError);
 });
 
-test('an import that breaks off is told as one of which nobody knows how it ended', async (t) => {
+test('a broken import is reported as one with an unknown result', async (t) => {
   for (const line of [
     '{"progress":{"phase":"reading","entries":1,"share":0.5}}\n',
     'no line of an import\n',
@@ -52,7 +55,7 @@ test('an import that breaks off is told as one of which nobody knows how it ende
     const file = join(temporaryDirectory(t), 'registry.json');
     writeFileSync(file, '{}');
     await assert.rejects(client.importFile(file, { replace: false, dryRun: false, deletions: 'few' }), {
-      message: 'the server ended the import without a word',
+      message: 'the server closed the connection during the import',
     });
   }
 });

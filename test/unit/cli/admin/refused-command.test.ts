@@ -5,7 +5,7 @@ import { encodeRefused } from '../../../../src/gateways/admin/refused-route.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { SessionScene } from '../../../support/session-scene.ts';
 
-test('a refused login is a line: device, port, reason, number, ages, addresses and application', () => {
+test('a refused login is one line: device, port, reason, count, ages, addresses and application', () => {
   const scene = new SessionScene();
   for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
     scene.sleep.admit({ secret: 'wrong', address });

@@ -7,12 +7,12 @@ import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
-test('an API without a certificate is plain', (t) => {
+test('an API without a certificate has an http origin', (t) => {
   const context = new CommandContext({ dataDir: temporaryDirectory(t) }, {});
   assert.deepEqual(findApi(context, undefined), { origin: 'http://127.0.0.1:8080', certificate: null });
 });
 
-test('a certificate that cannot be read is named, with another way to the server', (t) => {
+test('an unreadable certificate is named, with another way to reach the server', (t) => {
   const dataDir = temporaryDirectory(t);
   const noCertificate = join(dataDir, 'tls.crt');
   writeFileSync(noCertificate, 'no certificate');

@@ -9,7 +9,7 @@ import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import type { LocalRegistry } from '../../../../src/cli/admin/local-registry.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 
-/** Device DOOR-1 is of a product of application `other`. */
+/** The product of device DOOR-1 belongs to application `other`. */
 async function chosen(credentials: readonly object[], need: CredentialNeed): Promise<string | undefined> {
   const entries: Readonly<Record<string, JsonObject>> = {
     'device DOOR-1': { device_id: 'DOOR-1', product_id: 'doorbell' },
@@ -30,7 +30,7 @@ function credential(id: string, more: object = {}): object {
 }
 
 const nowS = 1000;
-test('the environment has the credential, whole or not at all', async () => {
+test('the environment provides a complete credential or none', async () => {
   const variables = { REVEILLE_ACCESS_KEY_ID: 'AK', REVEILLE_SECRET_KEY: 'a secret', REVEILLE_APP_ID: 'app' };
   const context = new CommandContext({}, variables);
   assert.deepEqual(await findCredential(context, {}, wake), {
@@ -45,7 +45,7 @@ test('the environment has the credential, whole or not at all', async () => {
 
 const wake = { permissions: ['wakeup:write'], deviceId: null } as const;
 
-test('what is revoked, over, too early or without the permission is passed over', async () => {
+test('credentials that are revoked, expired, not yet valid or without the permission are skipped', async () => {
   const none = [
     credential('AK1', { revoked: true }),
     credential('AK2', { not_after: nowS }),
@@ -57,7 +57,7 @@ test('what is revoked, over, too early or without the permission is passed over'
   assert.equal(await chosen([...none, ...good], wake), 'AK5');
 });
 
-test('a credential whose application has the device goes first, any other before none', async () => {
+test('a credential whose application has the device is preferred, and any other is better than none', async () => {
   const [any, its] = [credential('AK1'), credential('AK2', { app_id: 'other' })];
   assert.equal(await chosen([any, its], { ...wake, deviceId: 'DOOR-1' }), 'AK2');
   assert.equal(await chosen([any], { ...wake, deviceId: 'DOOR-1' }), 'AK1');

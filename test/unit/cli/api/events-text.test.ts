@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  formatEvent,
-  formatLocalTime,
-  tellingPart,
-  parseSince,
-} from '../../../../src/cli/api/events-text.ts';
+import { formatEvent, formatLocalTime, summaryOf, parseSince } from '../../../../src/cli/api/events-text.ts';
 import type { WireEvent } from '../../../../src/gateways/admin/event-query.ts';
 import { InvalidArgumentError } from 'commander';
 import { encodeCursor } from '../../../support/event-cursors.ts';
@@ -23,14 +18,14 @@ function wireEvent(overrides: Partial<WireEvent>): WireEvent {
   };
 }
 
-test('the time is that of the reader, to the millisecond', () => {
+test("the time is in the reader's time zone, to the millisecond", () => {
   const ms = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
   const said = formatLocalTime(ms);
   assert.match(said, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.006$/);
   assert.equal(new Date(said.replace(' ', 'T')).getTime(), ms);
 });
 
-test('a line has time, type, device and what tells most', () => {
+test('a line has time, type, device and a summary', () => {
   const line = formatEvent(
     wireEvent({ data: { session: 's', node: 'node-1', reason: 'heartbeat_timeout' } }),
   );
@@ -40,9 +35,9 @@ test('a line has time, type, device and what tells most', () => {
   );
 });
 
-test('each kind of event tells its own', () => {
+test('each type of event has its own summary', () => {
   const told: [type: string, data: WireEvent['data'], said: string][] = [
-    ['device.signal.online', { node: 'n', replaced: true }, 'replaced the session before, epoch 3, on n'],
+    ['device.signal.online', { node: 'n', replaced: true }, 'replaced the previous session, epoch 3, on n'],
     ['device.sleep.login', { node: 'n', replaced: false }, 'epoch 3, on n'],
     ['device.wakeup.accepted', { request_id: 'r', custom_data: null }, 'request r, epoch 3'],
     ['device.wakeup.accepted', { request_id: 'r', custom_data: '0x12ab' }, '0x12ab, request r, epoch 3'],
@@ -54,16 +49,16 @@ test('each kind of event tells its own', () => {
     ],
     ['device.wakeup.expired', { request_id: 'r' }, 'request r, epoch 3'],
   ];
-  for (const [type, data, said] of told) assert.equal(tellingPart(wireEvent({ type, data })), said);
+  for (const [type, data, said] of told) assert.equal(summaryOf(wireEvent({ type, data })), said);
   const call = wireEvent({
     type: 'call.ended',
     epoch: null,
     data: { session: 's', state: 'ended', reason: 'lost' },
   });
-  assert.equal(tellingPart(call), 'ended, lost, session s');
+  assert.equal(summaryOf(call), 'ended, lost, session s');
 });
 
-test('what a terminal would obey is shown escaped', () => {
+test('control characters are escaped', () => {
   const line = formatEvent(wireEvent({ device_id: '\u001b[31mX', data: { request_id: '\u0007' } }));
   assert.doesNotMatch(line, /\p{Cc}/u);
 });
@@ -71,7 +66,7 @@ test('what a terminal would obey is shown escaped', () => {
 const nowMs = 1_800_000_000_500;
 const id = '01a2b3c4-0000-7000-8000-000000000003';
 
-test('a span, a moment, an id and a cursor each become where to begin', () => {
+test('an age, a moment, an id and a cursor each become a starting place', () => {
   const cases: [text: string, query: readonly [string, string]][] = [
     ['10m', ['since', String(nowMs - 600_000)]],
     ['90', ['since', String(nowMs - 90_000)]],
@@ -84,7 +79,7 @@ test('a span, a moment, an id and a cursor each become where to begin', () => {
   for (const [text, query] of cases) assert.deepEqual(parseSince(text)(nowMs), query, text);
 });
 
-test('anything else is a usage error that says what may be given', () => {
+test('any other text is a usage error that names the valid forms', () => {
   for (const text of ['', 'yesterday', '10 m', '-5m', `${id}0`, 'AAAAAAAAAAAA'])
     assert.throws(() => parseSince(text), InvalidArgumentError, text);
 });

@@ -1,4 +1,4 @@
-/** What the command says of a message's answer. */
+/** The command's description of an answer to a message. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeMessage } from '../../../../src/cli/api/message-command.ts';
@@ -31,22 +31,22 @@ function refused(code: MessageCode, woken?: MessageWakeupData): string {
   return describeMessage('DOOR-1', failure);
 }
 
-test('an acknowledged message says when, and what waking took if the device slept', () => {
-  assert.equal(received(), 'DOOR-1 has it: acknowledged at 2026-11-20T08:30:01.204+00:00');
+test('an acknowledged message shows the time and, for a sleeping device, the wake time', () => {
+  assert.equal(received(), 'DOOR-1 acknowledged it at 2026-11-20T08:30:01.204+00:00');
   assert.equal(received(null), received());
   assert.equal(received(wakeup), `${received()}, woken in 925 ms`);
 });
 
-test('a refusal says code, status and request id; of a device that is not online, how to wake it', () => {
+test('a refusal shows code, status and request id, and how to wake a device that is not online', () => {
   assert.match(
     refused(42901),
-    /^DOOR-1 was not told: as the server says \(42901, HTTP 429\)\n {2}request id r-1$/,
+    /^DOOR-1 did not get the message: as the server says \(42901, HTTP 429\)\n {2}request id r-1$/,
   );
-  assert.match(refused(40412), /--wake wakes one that sleeps$/);
+  assert.match(refused(40412), /--wake wakes a sleeping device$/);
 });
 
-test('a device that did not wake in time: where to ask what becomes of its wakeup', () => {
+test('if a device did not wake in time, the answer says how to query its wakeup', () => {
   const open = refused(50402, { ...wakeup, status: 'accepted', woke_after_ms: null });
-  assert.match(open, /the wakeup is accepted; it may come yet: .*request_id=w-1/);
+  assert.match(open, /the wakeup is accepted; it may still wake: .*request_id=w-1/);
   assert.match(refused(50402, { ...wakeup, status: 'failed' }), /the wakeup is failed: /);
 });

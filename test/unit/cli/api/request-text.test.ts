@@ -11,19 +11,19 @@ import {
   type RequestTarget,
 } from '../../../../src/cli/api/request-text.ts';
 
-/** As a command line is parsed. */
+/** Parsed as in a command line. */
 function parsed(method: string, target: string): unknown[] {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   return addRequestOptions(command).parse([method, target], { from: 'user' }).processedArgs;
 }
 
-test('a target is path and raw query, and nothing in it is changed', () => {
+test('a target is split into path and raw query, unchanged', () => {
   for (const text of ['/v1/x', '/v1/x?a=%20+&b', '/v1//x/?a?b'])
     assert.equal(formatTarget(parsed('GET', text)[1] as RequestTarget), text);
   assert.deepEqual(parsed('post', '/p?a=1?2'), ['POST', { path: '/p', rawQuery: 'a=1?2' }]);
 });
 
-test('a method or a target that HTTP cannot carry is refused', () => {
+test('a method or a target that is invalid in HTTP is refused', () => {
   for (const wrong of ['', 'v1', '/a b', '/a#b', '/门', '/a\r\nX: y'])
     assert.throws(() => parsed('GET', wrong), CommanderError, wrong);
   for (const wrong of ['', 'GE T', 'G3']) assert.throws(() => parsed(wrong, '/'), CommanderError, wrong);
@@ -35,7 +35,7 @@ test('a body is the text itself, and a GET has none', () => {
   assert.throws(() => readRequestBody('GET', '{}'), CommandError);
 });
 
-test('the permission follows from method and path, with or without its trailing slash', () => {
+test('the permission follows from method and path, with or without a trailing slash', () => {
   for (const [method, path, permission] of [
     ['GET', '/v1/device/connectivity', 'connectivity:read'],
     ['POST', '/v1/device/wakeup-request/', 'wakeup:write'],
@@ -53,7 +53,7 @@ test('a GET has its headers and no body', () => {
   );
 });
 
-test('a body is quoted for the shell, and curl counts it', () => {
+test('a body is quoted for the shell, and curl sets its length', () => {
   const line = curlLine(
     'POST',
     'http://h/p',

@@ -47,7 +47,7 @@ function statusOf(overrides: Partial<DeviceStatus> = {}): DeviceStatus {
   };
 }
 
-test('each time is told as ISO and in words', () => {
+test('each time is shown in ISO 8601 and in words', () => {
   const text = statusText(statusOf());
   assert.match(text, /^device +DOOR-1$/m);
   assert.match(text, /^expires +never$/m);
@@ -58,12 +58,12 @@ test('each time is told as ISO and in words', () => {
   assert.match(text, /^sleep +never logged in$/m);
 });
 
-test('a heartbeat ahead of the clock is said to be so', () => {
+test('a heartbeat ahead of the clock is marked', () => {
   const signal = { ...online, last_heartbeat_at: nowS + 5 };
   assert.match(statusText(statusOf({ signal })), /last heartbeat .* in 5 s \(clock stepped\?\)$/m);
 });
 
-test('an ended session says since when and why, one left open says what becomes of it', () => {
+test('an ended session shows since when and why, one left open shows what will end it', () => {
   const closed = {
     ...online,
     state: 'closed',
@@ -76,7 +76,7 @@ test('an ended session says since when and why, one left open says what becomes 
   assert.match(text, /^sleep +left open .*node_lost/m);
 });
 
-test('an expired or disabled device says what that means', () => {
+test('an expired or disabled device shows the consequences', () => {
   const device = { ...statusOf().device, disabled: true, expires_at: nowS - 86_400, expired: true };
   const text = statusText(statusOf({ device }));
   assert.match(text, /^expires +2026-11-19T08:30:00Z {2}24 hours ago: it is refused$/m);
@@ -85,7 +85,7 @@ test('an expired or disabled device says what that means', () => {
   assert.match(statusText(statusOf({ device: later })), /^expires .* in 3 days$/m);
 });
 
-test('refused logins stand with their number, addresses and cause', () => {
+test('refused logins have count, addresses and cause', () => {
   const refused: RefusedLoginJson = {
     device_id: 'DOOR-1' as DeviceId,
     app_id: null,
@@ -102,13 +102,13 @@ test('refused logins stand with their number, addresses and cause', () => {
     text?.split('\n').map((line) => line.replace(/ {2,}/g, '|')),
     [
       'refused logins, latest first',
-      '|2026-11-20T08:29:00.500Z|59 seconds ago|sleep|wrong_mac|12 times from 198.51.100.2, 192.0.2.1|the device does not have the secret that the registry has for it',
+      '|2026-11-20T08:29:00.500Z|59 seconds ago|sleep|wrong_mac|12 times from 198.51.100.2, 192.0.2.1|the secret of the device differs from the one in the registry',
       '|2026-11-20T08:29:00.500Z|59 seconds ago|signal|disabled|1 time|the device is disabled in the registry',
     ],
   );
 });
 
-test('transitions stand newest first, each with time, age, what and why', () => {
+test('transitions are listed newest first, each with time, age, event and reason', () => {
   const offline = {
     id: 'e',
     type: 'device.signal.offline',
@@ -129,10 +129,10 @@ test('transitions stand newest first, each with time, age, what and why', () => 
     '  2026-11-20T08:29:00.500Z  59 seconds ago  signal offline    heartbeat_timeout, epoch 6, on node-1',
     '  2026-11-20T08:28:00.000Z  2 minutes ago   wakeup completed  online after 812 ms, request r, epoch 6',
   ]);
-  assert.match(statusText(statusOf()), /no transitions are kept$/);
+  assert.match(statusText(statusOf()), /no transitions are recorded$/);
 });
 
-test('several devices are told of in a line each, with what is wrong with one in its place', () => {
+test('several devices have one line each, with errors in place of a state', () => {
   const times = { last_login_at: nowS - 180, last_heartbeat_at: nowS - 12, last_offline_at: nowS - 3600 };
   const none = { last_login_at: null, last_heartbeat_at: null, last_offline_at: null };
   const entry = (

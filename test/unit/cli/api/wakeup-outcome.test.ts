@@ -9,7 +9,7 @@ function refused(code: WakeupCode, retryAfterS: number | null = null): ApiFailur
   return { ok: false, status: 200, requestId: 'r', code, message, retryAfterS, data: null };
 }
 
-test('a wakeup that was accepted says when the packet left', () => {
+test('an accepted wakeup shows the time of its packet', () => {
   const data = {
     device_id: 'DOOR-1',
     status: 'accepted',
@@ -19,7 +19,7 @@ test('a wakeup that was accepted says when the packet left', () => {
   assert.match(describeWakeup('DOOR-1', wakeup), /being woken.*2026-11-20T08:30:00\.123/);
 });
 
-test('every code that a wakeup can answer has its hint, save the one for our own faults', () => {
+test('every code of a wakeup has advice, except the one for internal errors', () => {
   for (const code of endpointCodes.wakeup) {
     const said = describeWakeup('DOOR-1', refused(code));
     assert.match(said, new RegExp(`DOOR-1 was not woken: as the server says \\(${code}`));
@@ -27,7 +27,7 @@ test('every code that a wakeup can answer has its hint, save the one for our own
   }
 });
 
-test('a limit says when to come back', () => {
+test('a limit shows when to retry', () => {
   assert.match(describeWakeup('DOOR-1', refused(42901, 7)), /come back in 7 s/);
 });
 
@@ -42,7 +42,7 @@ const completed: WakeupOutcomeData = {
   cause: null,
 };
 
-test('every outcome has its words', () => {
+test('every outcome has a description', () => {
   const said = (change: Partial<WakeupOutcomeData>): string => describeOutcome({ ...completed, ...change });
   assert.equal(said({}), 'online again after 812 ms');
   assert.equal(said({ cause: 'remote' }), 'online again after 812 ms (cause: remote)');
@@ -50,5 +50,5 @@ test('every outcome has its words', () => {
   assert.match(said({ status: 'failed' }), /^failed: .*reset/);
   assert.match(said({ status: 'expired' }), /^expired: .*60 s/);
   assert.match(said({ status: 'accepted' }), /^not online yet$/);
-  assert.match(said({ status: 'unknown' }), /^not online yet; .*nobody knows/);
+  assert.match(said({ status: 'unknown' }), /^not online yet; it is unknown/);
 });

@@ -26,12 +26,12 @@ async function sceneWithStore(t: Ending): Promise<Scene> {
   return { ...scene, file: join(temporaryDirectory(t), 'store.backup') };
 }
 
-test('a backup says what is in it, its checksum, and that it is secret', async (t) => {
+test('a backup reports its content and checksum, and that it is secret', async (t) => {
   const { run, output, file, dataDirectory } = await sceneWithStore(t);
   await run('backup', file);
   assert.match(
     output.text,
-    /^backed up .* in 0\.0 s: \d+ bytes, 0 devices, 0 events, \d+ rows?, 0 files, of .*, release .*, store format \d+\nsha256 [0-9a-f]{64}; it is as secret as the directory$/,
+    /^backed up .* in 0\.0 s: \d+ bytes, 0 devices, 0 events, \d+ rows?, 0 files, of .*, release .*, store format \d+\nsha256 [0-9a-f]{64}; keep it as secret as the directory$/,
   );
   assert.ok(output.text.includes(dataDirectory));
   const { bytes, store_format } = output.json as Record<string, unknown>;
@@ -39,7 +39,7 @@ test('a backup says what is in it, its checksum, and that it is secret', async (
   assert.equal(typeof store_format, 'number');
 });
 
-test('a backup is verified, and restored where nothing is', async (t) => {
+test('a backup is verified, and restored into an empty directory', async (t) => {
   const { run, output, file } = await sceneWithStore(t);
   await run('backup', file);
   await run('verify', file);
@@ -53,7 +53,7 @@ test('a backup is verified, and restored where nothing is', async (t) => {
   await assert.rejects(empty.run('restore', file), /is not empty/);
 });
 
-test('what is no backup, is missing or a folder is refused by its name', async (t) => {
+test('a missing file, a folder or a file that is not a backup is refused by name', async (t) => {
   const { run, file, dataDirectory } = await sceneWithStore(t);
   const advice = 'name a file that reveille backup wrote, or - for a pipe';
   for (const command of ['verify', 'restore']) {
@@ -79,12 +79,12 @@ test('a backup does not overwrite a file without --force', async (t) => {
   await assert.rejects(run('backup', file), /exists already/);
 });
 
-test('a store that is not there cannot be backed up', async (t) => {
+test('a missing store cannot be backed up', async (t) => {
   const { run } = commandScene(t, addAll);
   await assert.rejects(run('backup', 'file'), /no store at/);
 });
 
-test('progress says how far it is, and how long it takes once it can know', () => {
+test('progress shows the share, and the remaining time once it can be estimated', () => {
   let nowMs = 0;
   const pace = new Pace({ monotonicMs: () => nowMs });
   assert.equal(rowsInWords(pace, 'copying', 10, 1000), 'copying: 1 %, 10 of 1000 rows');
@@ -93,7 +93,7 @@ test('progress says how far it is, and how long it takes once it can know', () =
   assert.equal(rowsInWords(pace, 'copying', 0, 0), 'copying: 100 %, 0 of 0 rows, 0 seconds left');
 });
 
-test('content is in words', () => {
+test('the content is described in words', () => {
   const rows = (file: 'registry' | 'state', name: string, count: number) => ({ file, name, rows: count });
   const manifest = {
     release: '1.2.0',

@@ -1,4 +1,4 @@
-/** The completion scripts of the whole program, in the shells themselves. */
+/** The completion scripts of the whole program, run in the shells. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { temporaryDirectory } from '../../../support/temporary-store.ts';
 const commands = completedCommands(await buildProgram());
 type Shell = (typeof shells)[number];
 
-/** Why the tests of a shell are left out here; false: they are not. In CI it has to be there. */
+/** The reason to skip the tests of a shell; false: none. CI must have every shell. */
 function missing(shell: Shell): string | false {
   return spawnSync(shell, ['--version']).status === 0 ? false : `no ${shell} here: apt-get install ${shell}`;
 }
 
-/** What a shell answers each line with. `lines` of shell code are run behind the completion script. */
+/** Runs `lines` of shell code after the completion script, and returns the completions of each. */
 function answers(t: TestContext, shell: Shell, lines: readonly string[]): readonly string[][] {
   const file = join(temporaryDirectory(t), 'script');
   writeFileSync(file, completionScript(shell, commands));
@@ -31,9 +31,9 @@ function answers(t: TestContext, shell: Shell, lines: readonly string[]): readon
   return said.map((answer) => answer.split('\n').map((word) => word.trim()));
 }
 
-/** The function of the script, called as the shell calls it. */
+/** Calls the completion function as the shell does. */
 const called = `try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _reveille; printf '%s\\n' "\${COMPREPLY[@]}"; echo END; }`;
-/** In place of the program, which is asked for nothing but the names of profiles. */
+/** Replaces the program, which the script runs only to list profiles. */
 const profiles = `reveille() { printf '%s\n' 'NAME  OPS' 'lab   -' 'prod  -'; }`;
 
 test('bash completes commands, options, choices and profiles', { skip: missing('bash') }, (t) => {
@@ -56,7 +56,7 @@ test('bash completes commands, options, choices and profiles', { skip: missing('
 });
 
 test(
-  'zsh completes the first time, too, when it has the script of its fpath',
+  'zsh completes at the first attempt, even when it loads the script from its fpath',
   { skip: missing('zsh') },
   (t) => {
     const folder = temporaryDirectory(t);
@@ -93,7 +93,7 @@ test('fish completes commands, options and choices', { skip: missing('fish') }, 
   );
 });
 
-test('every command and every option is in every script', () => {
+test('every script contains every command and every option', () => {
   assert.ok(commands.length > 40);
   for (const shell of shells) {
     const script = completionScript(shell, commands);

@@ -21,7 +21,7 @@ function inBrief(findings: readonly Finding[]): string[] {
   return findings.map(({ check, state }) => `${check} ${state}`);
 }
 
-test('a data directory: not there yet, ours, open to others, and with a damaged store', async (t) => {
+test('the doctor checks a data directory that is absent, valid, readable by others, or has a damaged store', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   assert.deepEqual(inBrief(await checkDirectory(directory)).slice(0, 1), ['data directory warn']);
   await openStore(directory).close();
@@ -75,7 +75,7 @@ test('a running server that is not ready fails, with its reasons in words', asyn
   assert.match(String(store.advice), /the store refuses writes/);
 });
 
-test('only the listeners that this server would have are looked at', async (t) => {
+test('the doctor checks only the listeners that this server would open', async (t) => {
   const looked = async (media: string): Promise<string[]> => {
     const set = [...freeListens, `media.process=${media}`];
     return inBrief(await checkListeners(new CommandContext({ dataDir: temporaryDirectory(t), set }, {})));
@@ -85,7 +85,7 @@ test('only the listeners that this server would have are looked at', async (t) =
   assert.deepEqual(await looked('none'), [...others, 'ops listener ok']);
 });
 
-test('NATS is looked at where nodes share one; one that does not answer fails, and no secret is shown', async () => {
+test('the doctor checks NATS in a cluster; an unreachable server fails, and no secret is shown', async () => {
   assert.deepEqual(await checkCluster(new CommandContext({}, {})), []);
   const set = ['cluster.nats_url=nats://reveille:s3cret@127.0.0.1:1', 'cluster.node_name=a'];
   const [nats, ...more] = await checkCluster(new CommandContext({ set }, {}));

@@ -22,7 +22,7 @@ const well: Machine = {
   addressSpaceMax: Infinity,
 };
 
-/** The doctor's findings of a machine that is well but for this. */
+/** The findings about a machine that is healthy except for the given values. */
 async function found(
   check: string,
   machine: Partial<Machine>,
@@ -50,7 +50,7 @@ for (const [nodeVersion, state] of [
     assert.deepEqual(await states('node', { nodeVersion }), [state]);
   });
 
-test('too few open files for the sessions that were asked for are a warning, none at all a failure', async () => {
+test('too few open files for the configured sessions are a warning, none at all a failure', async () => {
   const set = ['sleep.max_sessions=19000'];
   for (const openFilesMax of [20_024, Infinity])
     assert.deepEqual(await states('open files', { openFilesMax }, set), ['ok']);
@@ -61,7 +61,7 @@ test('too few open files for the sessions that were asked for are a warning, non
   assert.deepEqual(await states('open files', { openFilesMax: 1024 }, set), ['fail']);
 });
 
-test('the library of WebRTC is tried where the media process would load it', async () => {
+test('the WebRTC library is loaded if the media process would load it', async () => {
   const library = async (set: string): Promise<string[]> =>
     (await found('webrtc', {}, [set])).map((finding) => `${finding.state} ${finding.found}`);
   assert.deepEqual(await library('media.webrtc=true'), ['ok its library loads']);
@@ -69,7 +69,7 @@ test('the library of WebRTC is tried where the media process would load it', asy
   assert.deepEqual(await library('media.process=none'), ['ok not needed here: media.process is none']);
 });
 
-test('receive buffers that fill a read of the front end are a warning, where strangers reach it', async () => {
+test('receive buffers as large as a read of the front end are a warning if strangers can reach it', async () => {
   for (const [host, receiveBufferMax, said] of [
     ['0.0.0.0', 6_291_456, ['warn']],
     ['0.0.0.0', 524_288, ['warn']],
@@ -83,7 +83,7 @@ test('receive buffers that fill a read of the front end are a warning, where str
     );
 });
 
-test('an accept queue that a storm of modules overflows is a warning, unless several sockets share the port', async () => {
+test('an accept queue too short for a storm of modules is a warning, unless several sockets share the port', async () => {
   for (const [nodeVersion, host, acceptQueueMax, said] of [
     ['20.20.2', '0.0.0.0', 4096, ['warn the kernel holds 4096 modules that have just come']],
     ['20.20.2', '0.0.0.0', 32_768, ['ok the kernel holds 32768 modules that have just come']],
@@ -102,7 +102,7 @@ test('an accept queue that a storm of modules overflows is a warning, unless sev
   }
 });
 
-test('a kernel that migrates no connections is a warning, where cores or fronts share the port of the API', async () => {
+test('a kernel that does not migrate connections is a warning if cores or fronts share the API port', async () => {
   for (const [host, edges, migratesConnections, said] of [
     ['0.0.0.0', 2, false, ['warn']],
     ['0.0.0.0', 2, true, ['ok']],
@@ -136,7 +136,7 @@ function credentialUntil(notAfter: number | null): Credential {
   };
 }
 
-/** Without the store itself, which opens. No finding shows a secret. */
+/** Judges counts and a credential without a store. No finding contains a secret. */
 async function judged(counts: typeof one, credential: Credential | null, newestMs = 0): Promise<string[]> {
   const context = new CommandContext({}, {}, { clock: new DrivenClock() });
   const [store, ...findings] = await checkRegistry(context, async () => ({
@@ -161,7 +161,7 @@ for (const [name, counts, credential, said] of [
     assert.deepEqual(await judged(counts, credential), said);
   });
 
-test('an event that is still to come says that the clock was set back', async () => {
+test('an event in the future means that the clock was set back', async () => {
   const nowMs = new DrivenClock().wallMs();
   const valid = credentialUntil(null);
   assert.deepEqual(await judged(one, valid, nowMs + 30_000), ['registry ok', 'credential ok']);
@@ -172,7 +172,7 @@ test('an event that is still to come says that the clock was set back', async ()
   ]);
 });
 
-test('a clock of a year before this release fails', async () => {
+test('a clock in a year before this release fails', async () => {
   for (const [wallMs, state] of [
     [Date.UTC(2026, 5), 'ok'],
     [Date.UTC(1970, 0, 2), 'fail'],
@@ -180,7 +180,7 @@ test('a clock of a year before this release fails', async () => {
     assert.deepEqual(await states('clock', {}, [], new DrivenClock(wallMs)), [state]);
 });
 
-test('a registry file that others can write is a warning that says what to do', (t) => {
+test('a registry file that others can write is a warning with advice', (t) => {
   const directory = temporaryDirectory(t);
   const file = join(directory, 'registry.json');
   writeFileSync(file, '{}');
@@ -204,11 +204,11 @@ test('a registry file that others can write is a warning that says what to do', 
   ]);
 });
 
-test('where no setting names a file there is nothing to find', () => {
+test('without a setting that names a file, there is no finding', () => {
   assert.deepEqual(checkFiles(new CommandContext({}, {}).settings, undefined, 0), []);
 });
 
-test('a limit of the address space is a warning, since it is one of the store', async () => {
+test('a limit of the address space is a warning, since it also limits the store', async () => {
   assert.deepEqual(await states('address space', {}), []);
   assert.deepEqual(await states('address space', { addressSpaceMax: 4_000_000_000 }), ['warn']);
 });

@@ -1,10 +1,10 @@
-/** `reveille init` with options, and by a dialogue: what it makes, what it refuses, and what is left when it fails. */
+/** `reveille init` with options and by a dialogue: the files it creates, its refusals, and its clean-up after a failure. */
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
+import { withRegistry } from '../../../../src/cli/admin/local-registry.ts';
 import { addInitCommand } from '../../../../src/cli/init/init-command.ts';
 import type { Dialogue } from '../../../../src/cli/shell/dialogue.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
@@ -15,9 +15,8 @@ import { noOpenssl, TestCertificate } from '../../../support/test-certificate.ts
 
 interface InitScene extends CommandScene {
   readonly folder: string;
-  /** The settings file. */
   readonly file: string;
-  /** With `--yes`, on free ports. */
+  /** Runs with `--yes` on free ports. */
   readonly begin: (...options: readonly string[]) => Promise<void>;
 }
 
@@ -35,7 +34,7 @@ interface InitAnswer {
   readonly next: readonly string[];
 }
 
-/** Answers in their order; what is asked is kept. The input ends with them. */
+/** Gives the answers in order and records the questions. The input ends after the last answer. */
 function dialogueOf(...answers: readonly string[]): { open: () => Dialogue; asked: string[] } {
   const asked: string[] = [];
   const left = [...answers];
@@ -51,7 +50,7 @@ function assertNothingMade({ file, dataDirectory }: InitScene): void {
   assert.deepEqual(readdirSync(dataDirectory), []);
 }
 
-test('init writes a file that only its owner reads, and a store with an application, a product and an access key', async (t) => {
+test('init writes a file that only its owner can read, and a store with an application, a product and an access key', async (t) => {
   const { begin, file, dataDirectory, output } = initScene(t);
   await begin('--app', 'acme', '--product', 'bell', '--device', 'DOOR-1');
   if (process.platform !== 'win32') assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -59,7 +58,7 @@ test('init writes a file that only its owner reads, and a store with an applicat
   assert.deepEqual([api.listen.host, api.tls_cert_file, ops.listen.host], ['127.0.0.1', null, '127.0.0.1']);
   assert.equal(data.dir, dataDirectory);
   const { secrets, next } = output.json as InitAnswer;
-  await lookIntoRegistry(dataDirectory, async (registry) => {
+  await withRegistry(dataDirectory, async (registry) => {
     assert.deepEqual(await registry.find('application', 'acme'), { app_id: 'acme', name: 'acme' });
     assert.deepEqual(await registry.find('product', 'bell'), { product_id: 'bell', app_ids: ['acme'] });
     const credential = await registry.find('credential', secrets.access_key_id);
@@ -80,7 +79,7 @@ test('init writes a file that only its owner reads, and a store with an applicat
   assert.ok(output.text.endsWith(next.map((line) => `  ${line}`).join('\n')));
 });
 
-test('without a device the next commands make one', async (t) => {
+test('without a device, the next commands add one', async (t) => {
   const { begin, output } = initScene(t);
   await begin();
   const { next } = output.json as InitAnswer;
@@ -88,7 +87,7 @@ test('without a device the next commands make one', async (t) => {
   assert.match(next[2] ?? '', /simulate --devices 1 --wake-every 5 /);
 });
 
-test('secrets for a file are there for its owner, and nowhere else', async (t) => {
+test('secrets written to a file are readable by its owner only, and appear nowhere else', async (t) => {
   const { begin, folder, output } = initScene(t);
   const secrets = join(folder, 'key.json');
   await begin('--secrets', secrets, '--device', 'D');
@@ -103,7 +102,7 @@ test('secrets for a file are there for its owner, and nowhere else', async (t) =
   assert.ok(!said.includes(key) && !said.includes(device.secret));
 });
 
-test('ports follow that of the API, devices elsewhere are told the name, and options for settings go into the file', async (t) => {
+test('ports follow the API port, devices elsewhere receive the advertised name, and options for settings go into the file', async (t) => {
   const { run, file, output } = initScene(t, {
     set: ['calls.require_bridge=true', 'ops.listen=127.0.0.1:0'],
   });
@@ -114,26 +113,26 @@ test('ports follow that of the API, devices elsewhere are told the name, and opt
   assert.deepEqual(sleep.advertise, ['reveille.example:28472']);
   assert.equal(media.advertise, 'reveille.example:28474');
   assert.equal(calls.require_bridge, true);
-  assert.match(output.remarks.join('\n'), /^without TLS, whoever is on the way can read/);
+  assert.match(output.remarks.join('\n'), /^without TLS, anyone on the network path can read/);
 });
 
-test('nothing is written over: not the settings, not a store, not what else is in the directory, not a file of secrets', async (t) => {
+test('init overwrites nothing: no settings, no store, no other files in the directory, no file of secrets', async (t) => {
   const scene = initScene(t);
   const { begin, file, folder, dataDirectory } = scene;
   const secrets = join(folder, 'key.json');
   writeFileSync(secrets, 'mine');
   await assert.rejects(begin('--secrets', secrets), {
-    message: `${secrets} is there already, and nothing is written over`,
+    message: `${secrets} exists already and is not overwritten`,
   });
   assertNothingMade(scene);
   writeFileSync(join(dataDirectory, 'mine'), '');
-  await assert.rejects(begin(), { message: `${dataDirectory} has other files in it` });
+  await assert.rejects(begin(), { message: `${dataDirectory} contains other files` });
   assert.equal(existsSync(file), false);
   const other = initScene(t);
   await other.begin();
   const text = readFileSync(other.file, 'utf8');
   await assert.rejects(other.begin(), {
-    message: `${other.file} is there already, and nothing is written over`,
+    message: `${other.file} exists already and is not overwritten`,
   });
   assert.equal(readFileSync(other.file, 'utf8'), text);
   rmSync(other.file);
@@ -141,7 +140,7 @@ test('nothing is written over: not the settings, not a store, not what else is i
   assert.equal(existsSync(other.file), false);
 });
 
-test('what fails half way leaves nothing behind', async (t) => {
+test('a failure half way leaves nothing behind', async (t) => {
   const scene = initScene(t);
   await assert.rejects(scene.begin('--secrets', join(scene.folder, 'nowhere', 'key.json')), {
     message: /key\.json cannot be written: /,
@@ -154,16 +153,16 @@ test('what fails half way leaves nothing behind', async (t) => {
   assert.equal(existsSync(scene.file), false);
 });
 
-test('a variable that a server would take in place of the file is refused', async (t) => {
+test('a variable that would override the file is refused', async (t) => {
   const scene = initScene(t, { env: { REVEILLE_API_LISTEN: '127.0.0.1:9' } });
   await assert.rejects(scene.begin(), {
-    message: 'REVEILLE_API_LISTEN is set and would go before api.listen of the file',
+    message: 'REVEILLE_API_LISTEN is set and would override api.listen in the file',
     exitCode: 2,
   });
   assertNothingMade(scene);
 });
 
-test('options that cannot be are refused, each by its name', async (t) => {
+test('invalid options are refused, each by its name', async (t) => {
   const scene = initScene(t);
   const taken = createServer().listen(0, '127.0.0.1');
   t.after(() => taken.close());
@@ -180,33 +179,40 @@ test('options that cannot be are refused, each by its name', async (t) => {
     ['--app', 'a\nb', /^an id is 1-255 bytes/],
   ];
   for (const [option, value, message] of refusals)
-    await assert.rejects(scene.begin(option, value), { message, advice: `give another with ${option}` });
-  await assert.rejects(scene.begin('--sleep-tls'), { message: 'modules that speak TLS need a certificate' });
+    await assert.rejects(scene.begin(option, value), {
+      message,
+      advice: `give another value with ${option}`,
+    });
+  await assert.rejects(scene.begin('--sleep-tls'), { message: 'modules that use TLS need a certificate' });
   await assert.rejects(scene.begin('--host', '0.0.0.0'), { message: /by which devices reach this machine/ });
-  await assert.rejects(scene.run('init'), { message: 'nobody is there who could be asked', exitCode: 2 });
-  assertNothingMade(scene);
-});
-
-test('a certificate is read, has to have its key, and to be good today', { skip: noOpenssl }, async (t) => {
-  const clock = new DrivenClock(Date.now() + 3_600_000);
-  const scene = initScene(t, { clock });
-  const certificate = new TestCertificate(scene.folder);
-  const withTls = (...more: readonly string[]): Promise<void> =>
-    scene.begin('--tls-cert', certificate.certFile, '--tls-key', certificate.keyFile, ...more);
-  certificate.use('door.example');
-  certificate.mix('door.example', 'another.example');
-  await assert.rejects(withTls(), { message: /not the key of the certificate in/ });
-  certificate.use('door.example');
-  await assert.rejects(scene.begin('--tls-cert', certificate.certFile), {
-    message: 'a certificate needs its private key: a PEM file',
-  });
-  clock.advance(3 * 86_400_000);
-  await assert.rejects(withTls(), { message: /the certificate has expired on 20\d\d-/ });
+  await assert.rejects(scene.run('init'), { message: 'there is no terminal to ask at', exitCode: 2 });
   assertNothingMade(scene);
 });
 
 test(
-  'a certificate is for API, signal and media, and for sleep when modules speak TLS',
+  'a certificate is parsed, must match its key, and must be valid today',
+  { skip: noOpenssl },
+  async (t) => {
+    const clock = new DrivenClock(Date.now() + 3_600_000);
+    const scene = initScene(t, { clock });
+    const certificate = new TestCertificate(scene.folder);
+    const withTls = (...more: readonly string[]): Promise<void> =>
+      scene.begin('--tls-cert', certificate.certFile, '--tls-key', certificate.keyFile, ...more);
+    certificate.use('door.example');
+    certificate.mix('door.example', 'another.example');
+    await assert.rejects(withTls(), { message: /not the key of the certificate in/ });
+    certificate.use('door.example');
+    await assert.rejects(scene.begin('--tls-cert', certificate.certFile), {
+      message: 'a certificate needs its private key: a PEM file',
+    });
+    clock.advance(3 * 86_400_000);
+    await assert.rejects(withTls(), { message: /the certificate has expired on 20\d\d-/ });
+    assertNothingMade(scene);
+  },
+);
+
+test(
+  'a certificate is for API, signal and media, and for sleep if modules use TLS',
   { skip: noOpenssl },
   async (t) => {
     const choose = async (...more: readonly string[]) => {
@@ -229,7 +235,7 @@ test(
   },
 );
 
-test('a person is asked for what no option says, and again where an answer cannot be', async (t) => {
+test('init asks only for missing options, and repeats a question after an invalid answer', async (t) => {
   const { open, asked } = dialogueOf('nowhere', '', '99999', '0', '', 'acme', 'DOOR-1', '', 'yes');
   const { run, dataDirectory, output, file } = initScene(t, { openDialogue: open });
   await run('init', '--product', 'bell');
@@ -238,17 +244,17 @@ test('a person is asked for what no option says, and again where an answer canno
     '99999: expected a port from 0 to 65525',
   ]);
   assert.match(asked[0] ?? '', /^Address to listen on .* \[127\.0\.0\.1\]:$/);
-  assert.equal(asked.at(-1), `Write ${file}, and make a store in ${dataDirectory} [yes]:`);
+  assert.equal(asked.at(-1), `Write ${file}, and create a store in ${dataDirectory} [yes]:`);
   assert.ok(!asked.some((question) => question.includes('product')), 'an option says it');
-  await lookIntoRegistry(dataDirectory, async (registry) => {
+  await withRegistry(dataDirectory, async (registry) => {
     assert.ok(await registry.find('application', 'acme'));
     assert.ok(await registry.find('product', 'bell'));
     assert.ok(await registry.find('device', 'DOOR-1'));
   });
 });
 
-test('a no at the end, an input that ends and Ctrl-C write nothing', async (t) => {
-  const refused = { message: 'not begun: nothing was written' };
+test('the answer no, the end of the input and Ctrl-C write nothing', async (t) => {
+  const refused = { message: 'cancelled: nothing was written' };
   const answers = ['', '0', '', '', '', '', ''];
   for (const last of [['no'], []]) {
     const scene = initScene(t, { openDialogue: dialogueOf(...answers, ...last).open });

@@ -18,14 +18,14 @@ import { temporaryDirectory, type Ending } from '../../../support/temporary-stor
 const prod = { ops: 'https://ops.example:8090', token: 'the-token-of-prod' };
 const lab = { ops: 'http://127.0.0.1:8090', token: 'the-token-of-lab' };
 
-/** An environment whose profiles are these. */
+/** An environment with these profiles. */
 function environment(t: Ending): Record<string, string> {
   const env = { XDG_CONFIG_HOME: temporaryDirectory(t) };
   writeProfiles(profilesPath(env), { prod, lab });
   return env;
 }
 
-test('options go before the environment, and without either this machine is meant', (t) => {
+test('options take precedence over the environment, and without either the command addresses this machine', (t) => {
   const env = environment(t);
   const chosen = (given: object, more: Record<string, string> = {}): unknown =>
     chooseProfile(given, { ...env, ...more })?.name ?? null;
@@ -40,22 +40,22 @@ test('options go before the environment, and without either this machine is mean
     assert.throws(() => chosen({ profile: name }), { exitCode: 2, message: `there is no profile "${name}"` });
 });
 
-test('the store and the settings of this machine are out of reach of a command for a server elsewhere', (t) => {
+test('a command for a remote server cannot access the store and the settings of this machine', (t) => {
   const context = new CommandContext({ profile: 'prod' }, environment(t));
   assert.throws(() => context.dataDirectory, /this machine only, and the profile prod/);
   assert.throws(() => context.settings, CommandError);
 });
 
-test('the file is its owner’s alone, and one that others can read is refused', (t) => {
+test('the file is readable by its owner only, and one that others can read is refused', (t) => {
   const path = profilesPath(environment(t));
   assert.equal(statSync(path).mode & 0o777, 0o600);
   chmodSync(path, 0o640);
-  assert.throws(() => readProfiles(path), { advice: `close it to them: chmod 600 ${path}` });
+  assert.throws(() => readProfiles(path), { advice: `restrict it: chmod 600 ${path}` });
   writeProfiles(path, { lab });
   assert.deepEqual(readProfiles(path), { lab });
 });
 
-test('a file that holds no profiles is named, and nothing of it is shown', (t) => {
+test('a file without valid profiles is named, and its content is not shown', (t) => {
   const path = profilesPath({ XDG_CONFIG_HOME: temporaryDirectory(t) });
   mkdirSync(dirname(path));
   for (const spoiled of [
@@ -73,7 +73,7 @@ test('a file that holds no profiles is named, and nothing of it is shown', (t) =
   }
 });
 
-test('a token goes over TLS, or stays on this machine', () => {
+test('a token is sent over TLS only, or stays on this machine', () => {
   for (const good of [
     'https://ops.example',
     'http://127.0.0.1:8090',
@@ -82,7 +82,7 @@ test('a token goes over TLS, or stays on this machine', () => {
   ])
     refuseInClear(good);
   for (const clear of ['http://ops.example:8090', 'http://10.0.0.5', 'http://127.0.0.1.example'])
-    assert.throws(() => refuseInClear(clear), /in the clear/, clear);
+    assert.throws(() => refuseInClear(clear), /unencrypted/, clear);
   const advice = /ssh -L 8090:127\.0\.0\.1:8090 fd00::5$/;
   assert.throws(() => refuseInClear('http://[fd00::5]:8090'), { advice }, 'ssh takes no brackets');
 });
@@ -98,7 +98,7 @@ test('profiles are added, listed, chosen and removed, and their secrets are not 
   const api = ['--url', 'https://reveille.example', '--credential', keyFile];
   const added = ['profile', 'add', 'prod', '--ops', prod.ops, '--token-file', tokenFile, ...api];
   await run(...added);
-  await assert.rejects(run(...added), /there is a profile prod already/);
+  await assert.rejects(run(...added), /the profile prod exists already/);
   const former = added.map((word) =>
     word.replace('--url', '--api').replace('--credential', '--credential-file'),
   );

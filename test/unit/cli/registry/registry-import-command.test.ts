@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { entriesOf, lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
+import { entriesOf, withRegistry } from '../../../../src/cli/admin/local-registry.ts';
 import { addRegistryCommand } from '../../../../src/cli/registry/registry-command.ts';
 import { auditPath } from '../../../../src/storage/audit/audit-files.ts';
 import { AuditRefusal } from '../../../../src/storage/audit/audit-log.ts';
@@ -25,7 +25,7 @@ interface ImportScene extends CommandScene {
   readonly devices: () => Promise<string[]>;
 }
 
-/** `answer`: of the person at the terminal; left out: nobody is there. */
+/** `answer`: of the person at the terminal. Default: no terminal. */
 function importScene(t: Ending, answer?: (question: string) => boolean): ImportScene {
   const file = join(temporaryDirectory(t), 'registry.json');
   const openDialogue =
@@ -39,7 +39,7 @@ function importScene(t: Ending, answer?: (question: string) => boolean): ImportS
       await scene.run('registry', 'import', file, ...options);
     },
     devices: () =>
-      lookIntoRegistry(scene.dataDirectory, async (registry) => {
+      withRegistry(scene.dataDirectory, async (registry) => {
         const ids: string[] = [];
         for await (const { deviceId } of entriesOf(registry, 'device')) ids.push(deviceId);
         return ids;
@@ -47,7 +47,7 @@ function importScene(t: Ending, answer?: (question: string) => boolean): ImportS
   };
 }
 
-test('an import says how many entries it added, changed, deleted and left', async (t) => {
+test('an import reports how many entries it added, changed, deleted and left', async (t) => {
   const { importing, output } = importScene(t);
   await importing(withDevices('A', 'B'));
   await importing({
@@ -62,7 +62,7 @@ test('an import says how many entries it added, changed, deleted and left', asyn
   assert.deepEqual(changes.device, { added: 1, changed: 1, deleted: 0, unchanged: 0 });
 });
 
-test('a person is told what a replacing import deletes, and it happens after a yes', async (t) => {
+test('a replacing import shows its deletions, and deletes after a yes', async (t) => {
   const asked: string[] = [];
   let answer = false;
   const { importing, output, devices } = importScene(t, (question) => {
@@ -84,7 +84,7 @@ test('a person is told what a replacing import deletes, and it happens after a y
   assert.deepEqual(asked, ['Delete them? [y/N]', 'Delete them? [y/N]']);
 });
 
-test('what a person has confirmed holds: more than that is not deleted', async (t) => {
+test('a confirmation covers only the number of deletions shown', async (t) => {
   const scene = importScene(t, () => {
     writeFileSync(file, JSON.stringify(withDevices()));
     return true;
@@ -99,7 +99,7 @@ test('what a person has confirmed holds: more than that is not deleted', async (
   assert.deepEqual(await scene.devices(), ['A', 'B']);
 });
 
-test('where nobody can be asked, more than a tenth of a kind is deleted only with --yes', async (t) => {
+test('without a terminal, deleting more than a tenth of a kind needs --yes', async (t) => {
   const { importing, devices } = importScene(t);
   await importing(withDevices('A', 'B'));
   await assert.rejects(importing(withDevices('B'), '--replace'), /would delete 1 of 2 devices.*\(--yes\)/);
@@ -108,14 +108,14 @@ test('where nobody can be asked, more than a tenth of a kind is deleted only wit
   assert.deepEqual(await devices(), ['B']);
 });
 
-test('a dry run says what would change and writes nothing, not even a store', async (t) => {
+test('a dry run reports the changes and writes nothing, not even a store', async (t) => {
   const { importing, devices, output, dataDirectory } = importScene(t);
   await importing(withDevices('A'), '--dry-run');
-  assert.match(output.text, /^a dry run, nothing is written.*\n.*\n(?:.*\n)*devices +1 +0 +0 +0/);
+  assert.match(output.text, /^dry run: importing.*\n.*\n(?:.*\n)*devices +1 +0 +0 +0/);
   assert.deepEqual(readdirSync(dataDirectory), []);
   await importing(withDevices('A'));
   await importing(withDevices('B'), '--replace', '--dry-run');
-  assert.match(output.text, /devices +1 +0 +1 +0\n(?:.*\n)*deleted would be 1 device \(A\)$/);
+  assert.match(output.text, /devices +1 +0 +1 +0\n(?:.*\n)*it would delete 1 device \(A\)$/);
   assert.equal((output.json as { dry_run: boolean }).dry_run, true);
   assert.deepEqual(await devices(), ['A']);
 });
@@ -142,7 +142,7 @@ test('Ctrl-C cancels an import into a store at rest', async (t) => {
     message: `${pipe}: the import was cancelled`,
     advice: 'nothing was changed',
   });
-  // Opened when the import opens it, too.
+  // Opening blocks until the import opens the pipe too.
   const file = await open(pipe, 'w');
   await file.write(`${JSON.stringify({ ...device, device_id: 'B' })}\n`);
   process.emit('SIGINT');
@@ -152,7 +152,7 @@ test('Ctrl-C cancels an import into a store at rest', async (t) => {
   assert.deepEqual(output.remarks, ['cancelling the import']);
 });
 
-test('Ctrl-C behind the commit is told that it is too late', async (t) => {
+test('Ctrl-C after the commit reports that it is too late', async (t) => {
   const { importing, devices, output } = importScene(t);
   const answer = output.answer.bind(output);
   output.answer = (json, text) => {
@@ -160,11 +160,11 @@ test('Ctrl-C behind the commit is told that it is too late', async (t) => {
     process.emit('SIGINT');
   };
   await importing(withDevices('A'));
-  assert.deepEqual(output.remarks, ['too late to cancel: it was committed already, and is in']);
+  assert.deepEqual(output.remarks, ['too late to cancel: the import was committed already']);
   assert.deepEqual(await devices(), ['A']);
 });
 
-test('an import into a store at rest has its line in the audit log, under the user of the system, and is refused without', async (t) => {
+test('an import into a store at rest is recorded in the audit log, under the system user, and refused without it', async (t) => {
   const { importing, dataDirectory } = importScene(t);
   await importing(withDevices('A'));
   const [line] = linesInFile(dataDirectory);

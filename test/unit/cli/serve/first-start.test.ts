@@ -23,7 +23,7 @@ test('a start with nothing configured fills an empty store', () => {
   assert.equal(isConfiguredBy({}), false);
 });
 
-test('other ports of loopback listeners and settings that give no place configure nothing', () => {
+test('other loopback ports, and settings that name no place, do not count as configured', () => {
   assert.equal(
     isConfiguredBy({ env: { REVEILLE_API_LISTEN: '127.0.0.1:0', REVEILLE_LOG_LEVEL: 'debug' } }),
     false,
@@ -44,22 +44,22 @@ const configured: Readonly<Record<string, Partial<SettingsSources>>> = {
   ),
 };
 for (const [how, sources] of Object.entries(configured))
-  test(`an empty store stays empty where something is configured: ${how}`, () => {
+  test(`an empty store stays empty if something is configured: ${how}`, () => {
     assert.equal(isConfiguredBy(sources), true);
   });
 
-test('a settings file configures, whatever it holds', (t) => {
+test('a settings file counts as configured, whatever it contains', (t) => {
   for (const held of [{}, { log: { level: 'debug' } }, { sleep: { listen: '0.0.0.0:0' } }])
     assert.equal(isConfiguredBy({ file: settingsFile(t, held) }), true);
 });
 
-test('--demo is refused where the registry comes from a file or from other nodes', async (t) => {
+test('--demo is refused if the registry comes from a file or from other nodes', async (t) => {
   const dataDir = temporaryDirectory(t);
   for (const setting of ['registry.file=registry.json', 'cluster.nats_url=nats://127.0.0.1:4222']) {
     const context = new CommandContext({ dataDir, set: [setting] }, {});
     await assert.rejects(seedFirstStart(context, true, new FakeLog()), {
       exitCode: 2,
-      message: /^--demo is not/,
+      message: /^--demo needs its own registry/,
     });
   }
 });

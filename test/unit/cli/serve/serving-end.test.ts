@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { logConsole } from '../../../../src/cli/serve/serving-end.ts';
 import type { Log } from '../../../../src/lib/log.ts';
 
-test('what a library prints with its stack is one line of the log', (t) => {
+test("a library's message with its stack becomes one line of the log", (t) => {
   const { error, warn } = console;
   t.after(() => Object.assign(console, { error, warn }));
   const lines: [object, string][] = [];

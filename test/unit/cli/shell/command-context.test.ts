@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { interruptUnread, untilInterrupted } from '../../../../src/cli/shell/command-context.ts';
 
-/** Resolves when the work is aborted; `end` is called once it is under way. */
+/** Calls `end` once the work has started; resolves when the work is aborted. */
 async function interrupted(end: () => void): Promise<void> {
   await untilInterrupted(async (signal) => {
     const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -12,7 +12,7 @@ async function interrupted(end: () => void): Promise<void> {
   });
 }
 
-test('work that has something to undo is ended by Ctrl-C, by a terminal that is closed, and where nobody reads', async (t) => {
+test('Ctrl-C, a closed terminal and an output without a reader abort work that can be undone', async (t) => {
   const { isTTY } = process.stdout;
   t.after(() => Object.assign(process.stdout, { isTTY }));
   process.stdout.isTTY = true;
@@ -22,7 +22,7 @@ test('work that has something to undo is ended by Ctrl-C, by a terminal that is 
   assert.equal(interruptUnread(), false, 'nothing is under way');
 });
 
-test('what runs without a terminal leaves SIGHUP alone, which nohup may have it ignore', async (t) => {
+test('without a terminal the program does not handle SIGHUP, which nohup may ignore', async (t) => {
   const { isTTY } = process.stdout;
   t.after(() => Object.assign(process.stdout, { isTTY }));
   process.stdout.isTTY = false;

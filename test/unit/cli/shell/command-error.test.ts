@@ -8,7 +8,7 @@ import {
   shellWord,
 } from '../../../../src/cli/shell/command-error.ts';
 
-test('advice repeats which server or store is meant, as a shell reads it', (t) => {
+test('advice repeats the selected server or store, quoted for a shell', (t) => {
   t.after(() => repeatInAdvice([]));
   const plain = reveilleCommand('doctor');
   repeatInAdvice([
@@ -19,13 +19,13 @@ test('advice repeats which server or store is meant, as a shell reads it', (t) =
   assert.equal(reveilleCommand('doctor'), `${plain} ${options}`);
 });
 
-test('a shell reads a word back as it was', () => {
+test('a shell reads a quoted word unchanged', () => {
   const words = ['a b', "it's", '$HOME', '', '*', 'x=1;rm', '-a', '\\'];
   const script = `printf '%s\\n' ${words.map(shellWord).join(' ')}`;
   assert.deepEqual(execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n').slice(0, -1), words);
 });
 
-test('advice calls the program as it was called: by its name, by npx where it is installed, by its file where it has no name', () => {
+test('advice calls the program as it was called: by name, by npx if installed, else by file', () => {
   const folder = '/srv/doors';
   const called = {
     '/usr/local/bin/reveille': 'reveille',

@@ -5,7 +5,7 @@ import {
   explainConnectionFailure,
 } from '../../../../src/cli/shell/connection-failure.ts';
 
-/** As Node has them; `advice`: what is in it. */
+/** Errors of Node; `advice`: a part of the advice. */
 const failures = [
   {
     code: 'ECONNREFUSED',
@@ -30,7 +30,7 @@ const failures = [
     code: 'EPROTO',
     message:
       'write EPROTO 80CC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/x.c:350:\n',
-    reason: /^no TLS is spoken there$/,
+    reason: /^the server does not use TLS$/,
     advice: /ws:/,
   },
   {
@@ -46,13 +46,13 @@ const failures = [
 ];
 
 for (const { code, message, reason, advice } of failures)
-  test(`a connection that fails with ${code} is told in words: ${reason.source}`, () => {
+  test(`a connection error ${code} is explained: ${reason.source}`, () => {
     const told = explainConnectionFailure(Object.assign(new Error(message), { code }), 'elsewhere');
     assert.match(told.reason, reason);
     assert.match(told.advice, advice);
   });
 
-test('a server that could not be connected to is named', () => {
+test('an unreachable server is named', () => {
   const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   assert.equal(new ConnectionFailedError('wss://lab:1', cause).message, 'wss://lab:1: nothing listens there');
 });

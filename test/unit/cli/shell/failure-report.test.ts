@@ -33,11 +33,11 @@ for (const [what, error, exitCode, lines] of [
   ['the front end has no binary', new MissingBinaryError('none', 'add it'), 1, ['none: add it']],
   ['the store does not open', new StoreOpenError('in use'), 1, ['in use']],
 ] as const)
-  test(`where ${what} the exit code is ${exitCode}, with its sentences and no stack`, () => {
+  test(`if ${what}, the exit code is ${exitCode}, with sentences and no stack`, () => {
     assert.deepEqual(describeFailure(error, false), { exitCode, lines });
   });
 
-test('for machines a failure is one JSON object', () => {
+test('with --json a failure is one JSON object', () => {
   const { exitCode, lines } = describeFailure(new CommandError('no server runs', 'start one'), true);
   assert.equal(exitCode, 1);
   assert.deepEqual(
@@ -46,13 +46,13 @@ test('for machines a failure is one JSON object', () => {
   );
 });
 
-test('words that commander does not know are reported like any other failure', () => {
+test('an unknown command or option is reported like any other failure', () => {
   const error = new CommanderError(
     1,
     'commander.unknownOption',
     "error: unknown option '--a'\n(Did you mean --b?)",
   );
-  const advice = ['(Did you mean --b?)', '--help, behind the command, shows what may be given'];
+  const advice = ['(Did you mean --b?)', 'add --help to the command for its options'];
   assert.deepEqual(describeFailure(error, false), {
     exitCode: 2,
     lines: ["unknown option '--a'", ...advice.map((line) => `  ${line}`)],
@@ -62,7 +62,7 @@ test('words that commander does not know are reported like any other failure', (
   assert.deepEqual(JSON.parse(lines[0] ?? ''), { error: "unknown option '--a'", advice });
 });
 
-test('a refusal of the system is a sentence without a stack', () => {
+test('an error of the operating system is a sentence without a stack', () => {
   const missing = '/nowhere/at/all';
   try {
     statSync(missing);
@@ -74,13 +74,13 @@ test('a refusal of the system is a sentence without a stack', () => {
   }
 });
 
-test('a mistake of ours keeps its stack', () => {
+test('a programming error keeps its stack', () => {
   const { exitCode, lines } = describeFailure(new TypeError('of ours'), false);
   assert.equal(exitCode, 1);
   assert.match(lines.join('\n'), /TypeError: of ours\n {4}at /);
 });
 
-test('a library without its binary, or one that does not load, is a sentence and the command that mends it', () => {
+test('a missing or broken native library is a sentence with the command that repairs it', () => {
   const missing = new Error(
     'No native build was found for platform=linux arch=x64\n  attempted loading from: x',
   );

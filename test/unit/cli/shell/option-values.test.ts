@@ -19,19 +19,19 @@ test('a moment is Unix seconds or ISO 8601', () => {
     assert.throws(() => parseMoment(wrong), InvalidArgumentError, wrong);
 });
 
-test('a moment in milliseconds, after the year 9999, is refused with that guess', () => {
+test('a moment after the year 9999 is refused as probable milliseconds', () => {
   assert.equal(parseMoment('253402300799'), 253_402_300_799);
   assert.equal(parseMoment('9999-12-31T23:59:59Z'), 253_402_300_799);
   for (const wrong of ['253402300800', '1795163400000', '9999-12-31T23:59:59-01:00'])
     assert.throws(() => parseMoment(wrong), /year 9999; are these milliseconds/, wrong);
 });
 
-test('a moment is shown in UTC, and none as what never means', () => {
+test('a moment is shown in UTC, and null by its word', () => {
   assert.equal(formatMoment(1_795_163_400, 'never'), '2026-11-20T08:30:00Z');
   assert.equal(formatMoment(null, 'never'), 'never');
 });
 
-test('one is one, any other number is several', () => {
+test('one is singular, any other number plural', () => {
   assert.deepEqual(
     [0, 1, 2].map((count) => counted(count, 'device')),
     ['0 devices', '1 device', '2 devices'],
@@ -45,7 +45,7 @@ test('a span has a unit, or is in seconds', () => {
     assert.throws(() => parseSpan(wrong), InvalidArgumentError, wrong);
 });
 
-test('a whole number keeps its bounds', () => {
+test('an integer stays within its bounds', () => {
   const parse = wholeNumberOption(5, 3600);
   assert.deepEqual(['5', '3600'].map(parse), [5, 3600]);
   for (const wrong of ['4', '3601', '', '5.0', '1e2', '-5', ' 5'])
@@ -56,7 +56,7 @@ const nowMs = Date.UTC(2026, 10, 20, 8, 30, 0);
 const minute = 60_000;
 const hour = 60 * minute;
 
-test('an age is told in its largest unit, cut and never rounded up', () => {
+test('an age is shown in its largest unit, rounded down', () => {
   const words: [ageMs: number, said: string][] = [
     [0, 'just now'],
     [999, 'just now'],
@@ -73,7 +73,7 @@ test('an age is told in its largest unit, cut and never rounded up', () => {
   for (const [ageMs, said] of words) assert.equal(ageInWords(nowMs - ageMs, nowMs), said);
 });
 
-test('what was observed in the future tells of a clock that stepped', () => {
+test('an observation in the future means that a clock was stepped', () => {
   assert.equal(ageInWords(nowMs + 5000, nowMs), 'in 5 s (clock stepped?)');
   assert.equal(ageInWords(nowMs + 61 * minute, nowMs), 'in 1 h (clock stepped?)');
   assert.equal(ageInWords(nowMs + 3 * minute, nowMs), 'in 3 min (clock stepped?)');
@@ -85,11 +85,11 @@ test('what was observed in the future tells of a clock that stepped', () => {
   );
 });
 
-test('a moment that may lie ahead blames no clock', () => {
+test('a moment that may lie in the future blames no clock', () => {
   assert.equal(momentInWords(nowMs + 50 * hour, nowMs), 'in 2 days');
   assert.equal(momentInWords(nowMs - 50 * hour, nowMs), '2 days ago');
 });
 
-test('a span below a second is none', () => {
+test('a span below a second is zero', () => {
   assert.equal(momentInWords(nowMs + 400, nowMs), 'in 0 seconds');
 });

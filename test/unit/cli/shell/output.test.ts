@@ -1,4 +1,4 @@
-/** What strangers name is printed without doing anything to the terminal. */
+/** Untrusted text is printed without any effect on the terminal. */
 import { colourStates } from '../../../../src/cli/shell/state-colours.ts';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
@@ -9,7 +9,7 @@ import { DrivenClock } from '../../../support/driven-clock.ts';
 
 const clearScreen = '\u001b[2J';
 
-test('a cell of a table is one line, whatever is in it, and columns stay aligned', () => {
+test('a table cell stays on one line, and columns stay aligned', () => {
   const lines = alignColumns([
     ['ID', 'STATE'],
     [`a\n${clearScreen}`, 'on'],
@@ -17,7 +17,7 @@ test('a cell of a table is one line, whatever is in it, and columns stay aligned
   assert.deepEqual(lines, ['ID                STATE', 'a\\u000a\\u001b[2J  on']);
 });
 
-test('a body that a terminal would obey is quoted so that a shell reads what is printed escaped', () => {
+test('control characters in a body are quoted so that a shell reads them', () => {
   const line = curlLine('POST', 'http://127.0.0.1/v1', { 'Content-Length': '1' }, "it's \u202e\\");
   assert.match(showableLines(line), /--data-binary \$'it\\'s \\u202e\\\\'$/);
 });
@@ -39,7 +39,7 @@ class Screen {
 
 const clear = '\r\u001b[K';
 
-test('a terminal has one line that is written over', () => {
+test('a terminal has one line that is overwritten', () => {
   const [screen, clock] = [new Screen(true), new DrivenClock()];
   const line = new ProgressLine(screen, clock);
   line.show('one');
@@ -50,7 +50,7 @@ test('a terminal has one line that is written over', () => {
   assert.equal(screen.written, `${clear}one${clear}two${clear}`);
 });
 
-test('whole lines go above the line, which is there again below them', () => {
+test('whole lines are printed above the progress line, which is redrawn', () => {
   const screen = new Screen(true);
   const line = new ProgressLine(screen, new DrivenClock());
   line.show('half way');
@@ -69,7 +69,7 @@ test('a file gets a plain line every five seconds, and nothing to clear', () => 
   assert.equal(screen.written, 'one\nwoken\n');
 });
 
-test('a line that the terminal would break is cut, unless its width is unknown', () => {
+test('a line too long for the terminal is cut, unless its width is unknown', () => {
   for (const [columns, shown] of [
     [10, '012345678'],
     [0, '0123456789abc'],
@@ -80,7 +80,7 @@ test('a line that the terminal would break is cut, unless its width is unknown',
   }
 });
 
-test('a terminal shows states in colours, where a cell or the type of an event has one, and nothing else', () => {
+test('a terminal colours states at the start of a cell or in the type of an event, and nothing else', () => {
   const [green, red, end] = ['\u001b[32m', '\u001b[31m', '\u001b[39m'];
   assert.equal(
     colourStates('signal  online since 12:00\ncore  up    1'),

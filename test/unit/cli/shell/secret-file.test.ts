@@ -1,4 +1,4 @@
-/** The file of `--output`: for its owner alone, made before the secret is, and never instead of another file. */
+/** The file of `--output`: mode 0600, created before the secret, and never overwritten. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ function secretScene(t: Ending, make: () => Promise<typeof made>) {
   return { ...commandScene(t, add), file: join(temporaryDirectory(t), 'key.json') };
 }
 
-test('a secret is shown, or with --output is in a file that only its owner can read', async (t) => {
+test('a secret is shown, or with --output written to a file that only its owner can read', async (t) => {
   const { run, output, file } = secretScene(t, async () => made);
   await run('make');
   assert.deepEqual([output.json, output.text], made);
@@ -30,18 +30,18 @@ test('a secret is shown, or with --output is in a file that only its owner can r
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), made[0]);
   assert.deepEqual(
     [output.json, output.text],
-    [{ file }, `the secret is in ${file}, which only its owner can read`],
+    [{ file }, `the secret is in ${file}, readable by its owner only`],
   );
 });
 
-test('a file that is there is not replaced, and no secret is made', async (t) => {
+test('an existing file is not replaced, and no secret is created', async (t) => {
   const { run, file } = secretScene(t, () => assert.fail('a secret was made'));
   writeFileSync(file, 'another');
   await assert.rejects(run('make', '--output', file), /key\.json cannot be written: EEXIST/);
   assert.equal(readFileSync(file, 'utf8'), 'another');
 });
 
-test('a refusal of the server leaves no file', async (t) => {
+test('a refusal by the server leaves no file', async (t) => {
   const { run, file } = secretScene(t, () => Promise.reject(new Error('refused')));
   await assert.rejects(run('make', '--output', file), /refused/);
   assert.equal(existsSync(file), false);

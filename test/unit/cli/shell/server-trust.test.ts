@@ -11,11 +11,11 @@ import { noOpenssl, TestCertificate } from '../../../support/test-certificate.ts
 
 const context = new CommandContext({}, {});
 
-test('without a word of the user, whom Node trusts is trusted', () => {
+test("without options the command trusts Node's certificate authorities", () => {
   assert.equal(findTrust(context, {}), undefined);
 });
 
-test('--insecure trusts anybody, and warns people and machines beside the answer', (t) => {
+test('--insecure trusts any certificate, and warns people and machines apart from the answer', (t) => {
   const { mock } = t.mock.method(process.stderr, 'write', () => true);
   for (const json of [false, true])
     assert.deepEqual(findTrust(new CommandContext({ json }, {}), { insecure: true }), {
@@ -45,7 +45,7 @@ test('a file without a certificate is refused by its name', (t) => {
     );
 });
 
-test('to trust somebody and anybody at once is asked for wrongly', () => {
+test('--ca and --insecure together are a usage error', () => {
   const command = addTrustOptions(
     new Command().exitOverride().configureOutput({ writeErr: () => undefined }),
   );

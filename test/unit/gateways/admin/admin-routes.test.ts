@@ -1,4 +1,4 @@
-/** Every route of the ops listener: what the line of a change in the audit log has of it, and what a wrong request is answered. */
+/** Every route of the ops listener: its audit terms, and its answer to an invalid request. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ import { begunLine, endedLine } from '../../../../src/storage/audit/audit-files.
 import { askRoute } from '../../../support/ask-route.ts';
 import { checkout } from '../../../support/checkout.ts';
 
-/** Nothing is asked of it: routes are only looked at. */
+/** Never called: the tests only read the routes' declarations. */
 const nobody = {} as never;
 
 const routes: readonly (AdminRoute | UploadRoute)[] = [
@@ -47,7 +47,7 @@ const routes: readonly (AdminRoute | UploadRoute)[] = [
 
 const changes = routes.flatMap((route) => ('audit' in route ? [route] : []));
 
-test('every route that is no question is looked at here, and says what the audit log has of it', () => {
+test('every route that changes something is covered here, and declares its audit terms', () => {
   const folder = new URL('src/', checkout);
   const source = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.startsWith('gateways/api/'))
@@ -63,21 +63,21 @@ test('every route that is no question is looked at here, and says what the audit
   assert.deepEqual(new Set(questions.map(({ method }) => method)), new Set(['GET']));
 });
 
-test('no two changes are called the same', () => {
+test('no two changes have the same action', () => {
   const actions = changes.map(({ audit }) => audit.action);
   assert.equal(new Set(actions).size, actions.length);
 });
 
-/** Whatever field has it, and however deep, a value in it is a secret. */
+/** A secret in any field, at any depth. */
 const secret = 'hunter2';
 const secretNames = ['secret', 'secret_key', 'key', 'token', 'ticket', 'msg_session_token', 'authorization'];
 const secrets = Object.fromEntries(secretNames.map((name) => [name, secret]));
 const url = `https://user:${secret}@backend.example/hook?key=${secret}`;
 const named = Object.fromEntries(auditIds.map((name) => [name, `id-${name}`]));
 const asked = { ...secrets, ...named, url, body: secrets };
-const caller = { operator: localOperator, from: '127.0.0.1', holds: () => true };
+const caller = { operator: localOperator, from: '127.0.0.1', isAdmitted: () => true };
 
-/** Its answer has at each of its places an id, and beside it secrets. */
+/** An answer with an id at each of its places, next to secrets. */
 function answerTo({ answered = {} }: AuditTerms): object {
   const answer: Record<string, unknown> = { ...secrets, url };
   for (const place of Object.values(answered)) {
@@ -91,7 +91,7 @@ function answerTo({ answered = {} }: AuditTerms): object {
 }
 
 for (const { path, audit } of changes)
-  test(`the line of ${path} has the ids and no secret, of the body or of the answer`, () => {
+  test(`the audit line of ${path} has ids and no secret, from the body or from the answer`, () => {
     const begun = begunLine(intentOf(caller, audit, asked), 0);
     for (const answer of [answerTo(audit), refuse(404, 'no such thing')]) {
       const line = endedLine(begun, outcomeOf(answer, audit));
@@ -104,7 +104,7 @@ for (const { path, audit } of changes)
     }
   });
 
-test('an answer tells the end: refused for the asker to mend, failed for the server', () => {
+test('an answer determines the result: refused if the request is wrong, failed if the server is', () => {
   const terms: AuditTerms = { action: 'device.kick' };
   assert.deepEqual(outcomeOf(refuse(404, 'why'), terms), { result: 'refused', reason: 'why' });
   assert.deepEqual(outcomeOf(refuse(503, 'why'), terms), { result: 'failed', reason: 'why' });
@@ -154,7 +154,7 @@ const mistakes: readonly (readonly [path: string, asked: unknown, field: string]
   ['/v1/bridge/add', { ...bridge, key: 'chosen' }, 'key'],
 ];
 
-test('a wrong request is 400, names the field, and nothing is asked or changed', async () => {
+test('an invalid request is 400 and names the field, and nothing is read or changed', async () => {
   const answering = routes.flatMap((route) => ('upload' in route ? [] : [route]));
   for (const [path, asked, field] of mistakes) {
     const method = typeof asked === 'string' ? 'GET' : 'POST';

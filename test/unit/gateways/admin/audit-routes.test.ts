@@ -1,4 +1,4 @@
-/** The audit log as operators read and follow it. */
+/** Reading and following the audit log. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { auditRoutes, type AuditAnswer } from '../../../../src/gateways/admin/audit-routes.ts';
@@ -9,7 +9,7 @@ import { anIntent, openAudit } from '../../../support/audit-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
-/** A log of files that have room for a line or two, and its route. */
+/** A log whose files have room for a line or two, and its route. */
 function scene(t: Ending) {
   const directory = temporaryDirectory(t);
   const clock = new DrivenClock();
@@ -27,7 +27,7 @@ function scene(t: Ending) {
 
 const idsOf = (lines: readonly AuditLine[]): unknown[] => lines.map(({ ids }) => ids.device_id);
 
-test('each reading goes on behind the last one, also over rotations and from nothing', async (t) => {
+test('each read continues after the previous one, across rotations and from an empty log', async (t) => {
   const { ask, change } = scene(t);
   let { next, lines } = await ask({});
   assert.deepEqual(lines, []);
@@ -44,7 +44,7 @@ test('each reading goes on behind the last one, also over rotations and from not
   assert.deepEqual((await ask({ after: next })).lines, []);
 });
 
-test('the newest lines are chosen by number, age, action and operator', async (t) => {
+test('the newest lines are filtered by number, age, action and operator', async (t) => {
   const { clock, audit, ask } = scene(t);
   const record = (operator: string, action: AuditAction): Promise<void> =>
     audit.record(
@@ -71,7 +71,7 @@ test('the newest lines are chosen by number, age, action and operator', async (t
   ]);
 });
 
-test('a change is told once, with its result; one without end as it is, after a minute', async (t) => {
+test('a change is shown once, with its result; one without a result is shown after a minute', async (t) => {
   const { clock, ask, change } = scene(t);
   await change('first');
   const { next } = await ask({ limit: '1' });
@@ -90,7 +90,7 @@ test('a change is told once, with its result; one without end as it is, after a 
   assert.equal(ended?.result, 'ok');
 });
 
-test('a place that no file has is before all that is kept', async (t) => {
+test('an unknown place sorts before all lines kept', async (t) => {
   const { ask, change } = scene(t);
   await change('one');
   const { next } = await ask({});

@@ -51,7 +51,7 @@ class Scene {
   }
 }
 
-test('a bridge gets a key of 256 bits, of which the hash alone is kept', async (t) => {
+test('a bridge gets a key of 256 bits, of which only the hash is stored', async (t) => {
   const scene = new Scene(t);
   const { bridge, key } = await scene.add();
   assert.match(key, /^[\w-]{43}$/);
@@ -66,7 +66,7 @@ test('a bridge gets a key of 256 bits, of which the hash alone is kept', async (
   assert.notEqual((await scene.add('bridge-2')).key, key);
 });
 
-test('a bridge is revoked and taken again, and each time the connected ones are checked again', async (t) => {
+test('a bridge is revoked and restored, and each time the connected ones are checked again', async (t) => {
   const scene = new Scene(t);
   await scene.add();
   assert.equal(scene.changes, 1);
@@ -77,7 +77,7 @@ test('a bridge is revoked and taken again, and each time the connected ones are 
   assert.deepEqual([scene.bridges[0]?.revoked, scene.changes], [false, 3]);
 });
 
-test('a bridge that is removed is forgotten, and the connected ones are checked again', async (t) => {
+test('a removed bridge is deleted, and the connected ones are checked again', async (t) => {
   const scene = new Scene(t);
   await scene.add();
   const { status } = await scene.ask('/v1/bridge/remove', { bridge_id: 'bridge-1' });
@@ -85,7 +85,7 @@ test('a bridge that is removed is forgotten, and the connected ones are checked 
   assert.equal((await scene.ask('/v1/bridge/remove', { bridge_id: 'bridge-1' })).status, 404);
 });
 
-test('what a change names must be there: otherwise it is 404 and nothing changes', async (t) => {
+test('a change of a missing entry is 404 and changes nothing', async (t) => {
   const scene = new Scene(t);
   await scene.addApplication();
   const ofNobody = { bridge_id: 'bridge-1', app_ids: [testApp, 'nobody'] };

@@ -11,7 +11,7 @@ async function ask(scene: WatchScene, path: string, session: string): Promise<Ro
   return askRoute(callMediaRoutes(scene), isQuery ? 'GET' : 'POST', path, asked);
 }
 
-test('machines read the figures of the pictures of a call', async () => {
+test("a program can read the figures of a call's pictures", async () => {
   const scene = new WatchScene();
   const { status, body } = await ask(scene, '/v1/calls/media', scene.add({ state: 'connected' }));
   assert.equal(status, 200);
@@ -49,7 +49,7 @@ test('machines read the figures of the pictures of a call', async () => {
   });
 });
 
-test('a call that the media process knows nothing of has no view; without a media process it is 503', async () => {
+test('a call unknown to the media process has no view; without a media process the answer is 503', async () => {
   const scene = new WatchScene();
   const session = scene.add();
   scene.view = null;
@@ -59,7 +59,7 @@ test('a call that the media process knows nothing of has no view; without a medi
   assert.equal((await ask(scene, '/v1/calls/media', session)).status, 503);
 });
 
-test('a page has an address that opens it once, within a minute', async () => {
+test('the address of a page opens it once, within a minute', async () => {
   const scene = new WatchScene();
   const { status, body } = await ask(scene, '/v1/calls/watch', scene.add());
   assert.equal(status, 200);
@@ -71,7 +71,7 @@ test('a page has an address that opens it once, within a minute', async () => {
   assert.equal(scene.pageTickets.redeem(ticket), 'session-1');
 });
 
-test('a session that does not live is 404, full tickets are 503', async () => {
+test('an unknown session is 404, too many tickets are 503', async () => {
   const scene = new WatchScene();
   for (const path of ['/v1/calls/watch', '/v1/calls/media'])
     assert.deepEqual(await ask(scene, path, 'nobody'), {

@@ -94,7 +94,7 @@ class Scene implements CallDeps {
   }
 }
 
-test('a live session is listed with its legs and its media, and nothing that lets anybody in', async () => {
+test('a live session is listed with its legs and its media, and without any secret', async () => {
   const scene = new Scene();
   const connectedTokens = ['planted-token-id' as TokenId];
   scene.add('with-device', { state: 'establishing', connectedTokens });
@@ -134,7 +134,7 @@ test('a live session is listed with its legs and its media, and nothing that let
   for (const secret of secrets) assert.ok(!text.includes(secret), secret);
 });
 
-test('the capacity of the media processes is told for each, and in all', async () => {
+test('the capacity is listed for each media process, and summed up', async () => {
   const { status, body } = await new Scene().ask('GET', '/v1/calls/capacity');
   const { room, processes } = body as { room: number; processes: { process: number; room: number }[] };
   assert.deepEqual([status, room], [200, 18]);
@@ -147,7 +147,7 @@ test('the capacity of the media processes is told for each, and in all', async (
   );
 });
 
-test('sessions are listed of all devices or of one, up to a limit that says whether there are more', async () => {
+test('sessions are listed for all devices or one, up to a limit, with a mark if there are more', async () => {
   const scene = new Scene();
   for (const id of ['1', '2', '3']) scene.add(id);
   scene.add('4', { deviceId: 'OTHER' as DeviceId });
@@ -159,7 +159,7 @@ test('sessions are listed of all devices or of one, up to a limit that says whet
   assert.deepEqual(await scene.list('device_id=NOBODY'), { sessions: [], more: false });
 });
 
-test('a session of audio only has no screen', async () => {
+test('an audio-only session has no screen', async () => {
   const scene = new Scene();
   scene.add('1', { media: { ...callMedia, noVideo: true, screen: null } });
   const { body } = await scene.ask('GET', '/v1/calls');
@@ -170,7 +170,7 @@ test('a session of audio only has no screen', async () => {
   );
 });
 
-test('an operator ends a session, as cancelled or as told, once', async () => {
+test('an operator ends a session once, as cancelled or with the given reason', async () => {
   const scene = new Scene();
   scene.add('1');
   scene.add('2');
@@ -190,7 +190,7 @@ test('an operator ends a session, as cancelled or as told, once', async () => {
   });
 });
 
-test('an end is told when it is committed; a store that does not take it within 2 s is told instead', async () => {
+test('an end is answered when it is committed, or after 2 s with the fact that it is not', async () => {
   const scene = new Scene();
   scene.add('1');
   let commit: () => void = () => undefined;
@@ -208,12 +208,12 @@ test('an end is told when it is committed; a store that does not take it within 
   scene.clock.advance(2000);
   assert.deepEqual(await stuck, {
     status: 503,
-    body: { error: 'the call has ended, and the store has not taken that yet' },
+    body: { error: 'the call has ended, but the store has not committed that yet' },
   });
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('a list waits for what is on its way to the store, though not for ever', async () => {
+test('a list waits for pending commits, within a limit', async () => {
   const scene = new Scene();
   scene.add('1');
   scene.outstanding = new Promise(() => undefined);
@@ -223,7 +223,7 @@ test('a list waits for what is on its way to the store, though not for ever', as
   assert.deepEqual(await listing, { sessions: ['1'], more: false });
 });
 
-test('a ticket comes with the link that is opened by it', async () => {
+test('a ticket comes with its link', async () => {
   const scene = new Scene();
   scene.add('1');
   assert.deepEqual(await scene.ask('POST', '/v1/calls/ticket', { session: '1' }), {

@@ -1,4 +1,4 @@
-/** Pages of devices with the states of their connections, alone and among several members. */
+/** Pages of devices with the states of their connections, on a single server and in a cluster. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
@@ -38,7 +38,7 @@ const slots = [{ member: 'm', session: 's' as SessionId, epoch: 1 }] as unknown 
 
 type Found = ReturnType<Peers['ask']>;
 
-/** Several members; `ask`: the answers of the others. */
+/** A cluster; `ask` gives the answers of the other members. */
 function cluster(
   locator: object,
   ask: (member: string, question: PeerQuestion) => unknown = () => ({ ok: true, value: [] }),
@@ -113,7 +113,7 @@ function many(count: number): Device[] {
   return Array.from({ length: count }, (_, at) => device(`D-${String(at).padStart(6, '0')}`));
 }
 
-test('alone a device is what its sockets here and its records say', async () => {
+test('on a single server the state comes from its sockets and records', async () => {
   const held = { find: (id: DeviceId) => (id === 'A' || id === 'B' ? actor(id) : null) };
   const actor = (id: DeviceId) => ({
     epoch: (kind: string) => Number(kind === (id === 'A' ? 'signal' : 'sleep')),
@@ -145,7 +145,7 @@ test('alone a device is what its sockets here and its records say', async () => 
   );
 });
 
-test('among several members a device is what its shared row says', async () => {
+test('in a cluster the state comes from the shared row', async () => {
   const rows: Readonly<Record<string, DeviceRow>> = {
     A: { sleep: nobody, signal: { ...nobody, epoch: 1, slots } },
     B: { sleep: { ...nobody, epoch: 4, slots, lastHeartbeatAt: 77 }, signal: nobody },
@@ -171,7 +171,7 @@ test('among several members a device is what its shared row says', async () => {
   );
 });
 
-test('where the shared rows cannot be read the list is refused, not made up', async () => {
+test('while the shared rows are unavailable the list is refused, not invented', async () => {
   const locator = { find: () => Promise.reject(new SharedStateUnavailable('planted')) };
   const { route } = scene({
     devices: [device('A')],
@@ -181,7 +181,7 @@ test('where the shared rows cannot be read the list is refused, not made up', as
   assert.equal(reply.status, 503);
 });
 
-test('pages follow one another without a gap, by the next of each', async () => {
+test('pages follow one another without a gap, by their next', async () => {
   const { list } = scene({ devices: many(123) });
   const first = await list();
   const second = await list({ after: first.next ?? '' });
@@ -195,7 +195,7 @@ test('pages follow one another without a gap, by the next of each', async () => 
   assert.deepEqual((await list({ prefix: 'D-00012' })).devices.length, 3);
 });
 
-test('a search that finds nothing ends with the last device, after 500 that no member holds, with the place to go on', async () => {
+test('a search without matches ends at the last device, or after 500 that no member holds, with a place to continue', async () => {
   const devices = many(12_000);
   const { list } = scene({ devices });
   const none = { devices: [], next: null, silent: [] };
@@ -207,7 +207,7 @@ test('a search that finds nothing ends with the last device, after 500 that no m
   assert.deepEqual(await shared.list({ label: 'none' }), none);
 });
 
-test('a search answers for all devices, by a part of the id, a label, the product and the state', async () => {
+test('a search covers all devices, by part of the id, label, product and state', async () => {
   const fleet = many(12_000);
   fleet[11_900] = device('D-011900', { labels: { flat: '7', floor: '2' } });
   fleet[11_950] = device('D-011950', { labels: { flat: '77' }, productId: 'bell' as ProductId });
@@ -229,7 +229,7 @@ test('a search answers for all devices, by a part of the id, a label, the produc
   assert.deepEqual(await found({ contains: '[.*' }), [], 'a part is no pattern');
 });
 
-test('pages of a search follow each other without a gap', async () => {
+test('pages of a search follow one another without a gap', async () => {
   const { list } = scene({ devices: many(600) });
   const seen: string[] = [];
   for (let after: string | null = ''; after !== null;) {
@@ -249,7 +249,7 @@ test('pages of a search follow each other without a gap', async () => {
   );
 });
 
-test('a search sees a device that was added, changed or removed, and one that has logged in, behind the event', async () => {
+test('a search sees a device that was added, changed, removed or logged in, after the event', async () => {
   const devices = many(700);
   const logins = new Set<string>();
   const { list, told } = scene({
@@ -270,7 +270,7 @@ test('a search sees a device that was added, changed or removed, and one that ha
   assert.deepEqual(await found({ label: 'new=yes' }), ['E']);
 });
 
-test('every device is read behind the first list, a block at a time, and a changed block by the next search', async () => {
+test('the first list starts reading all devices, one block at a time; the next search reads a changed block', async () => {
   const { list, told, clock, reads } = scene({ devices: many(600) });
   clock.advance(1000);
   assert.equal(reads(), 0);
@@ -287,7 +287,7 @@ test('every device is read behind the first list, a block at a time, and a chang
   assert.equal(reads(), read + 1);
 });
 
-test('an import makes every device to be read again', async () => {
+test('an import invalidates all devices', async () => {
   const devices = many(600);
   const { list, registry } = scene({ devices });
   assert.equal((await list({ contains: 'E' })).devices.length, 0);
@@ -296,7 +296,7 @@ test('an import makes every device to be read again', async () => {
   assert.equal((await list({ contains: 'E' })).devices.length, 1);
 });
 
-test('ids are found in the order of their bytes, those with characters beyond U+FFFF last', async () => {
+test('ids sort by their bytes, characters beyond U+FFFF last', async () => {
   const { list } = scene({ devices: [device('D\uffee'), device('D\u{1f514}')] });
   const first = await list({ contains: 'd', limit: '1' });
   assert.deepEqual(
@@ -310,7 +310,7 @@ test('ids are found in the order of their bytes, those with characters beyond U+
   );
 });
 
-test('devices that are asleep are found by the members that hold them, and a member that is silent is named', async () => {
+test('the members that hold sleeping devices find them, and a silent member is named', async () => {
   const asleep: DeviceRow = { sleep: { ...nobody, epoch: 1, slots }, signal: nobody };
   const rows: Readonly<Record<string, DeviceRow>> = { B: asleep, C: asleep };
   const locator = { find: (id: DeviceId) => rows[id] ?? { sleep: nobody, signal: nobody } };

@@ -60,7 +60,7 @@ class Scene {
   }
 }
 
-test('a device with a session is told with its latest heartbeat, and again when it has gone', async () => {
+test('a device with a session is described with its latest heartbeat, and again after its end', async () => {
   const scene = new Scene();
   const connection = scene.logIn();
   const nowS = Math.floor(scene.clock.wallMs() / 1000);
@@ -89,7 +89,7 @@ test('a device with a session is told with its latest heartbeat, and again when 
   );
 });
 
-test('what is on its way to the store is waited for, though not for ever', async () => {
+test('a description waits for pending commits, within a limit', async () => {
   const scene = new Scene();
   scene.logIn();
   scene.sleepRecords.outstanding = new Promise(() => undefined);
@@ -116,7 +116,7 @@ test('an unknown device is 404 and named, a missing or too long id is 400', asyn
     assert.equal((await scene.ask(query)).status, 400);
 });
 
-test('a device whose logins were refused has them in its status', async () => {
+test('the status of a device lists its refused logins', async () => {
   const scene = new Scene();
   const refused = { connection: 'sleep', deviceId: testDevice, address: '192.0.2.1' } as const;
   scene.refusedLogins.record({ ...refused, reason: 'wrong_mac' }, scene.registry.findDevice(testDevice));
@@ -135,7 +135,7 @@ test('a device whose logins were refused has them in its status', async () => {
   ]);
 });
 
-test('an unknown device that has logged in all the same is 404, with the trace of its login', async () => {
+test('an unknown device that tried to log in is 404, with a trace of its login', async () => {
   const scene = new Scene();
   const refused = { connection: 'sleep', deviceId: 'NOBODY' as DeviceId, reason: 'unknown' } as const;
   const at = formatTimestamp(scene.clock.wallMs());
@@ -156,12 +156,12 @@ const openRecord: ConnectionRecord = {
 };
 const closedRecord: ConnectionRecord = { ...openRecord, openSession: null, lastOfflineAt: 990 };
 
-test('a device that never came is nowhere', async () => {
+test('a device without a login has no connections', async () => {
   const { signal, sleep, transitions } = await new Scene().status();
   assert.deepEqual([signal.state, sleep.state, signal.epoch, transitions], ['never', 'never', 0, []]);
 });
 
-test('a session that a killed server left open is lost, on the node its login told', async () => {
+test('a session left open by a killed server is lost, on the node of its login', async () => {
   const scene = new Scene();
   scene.events.append(sleepLogin({ epoch: 3 }), sleepLogin({ epoch: 4 }));
   scene.sleepRecords.records.set(testDevice, openRecord);
@@ -178,7 +178,7 @@ test('a session that a killed server left open is lost, on the node its login to
   });
 });
 
-test('an ended session tells why, if that is still known', async () => {
+test('an ended session has its reason, if still known', async () => {
   const scene = new Scene();
   scene.events.append(signalOffline({ epoch: 4 }), sleepLogin({ epoch: 4 }));
   scene.signalRecords.records.set(testDevice, closedRecord);
@@ -189,7 +189,7 @@ test('an ended session tells why, if that is still known', async () => {
   assert.deepEqual([later.reason, later.node], [null, null], 'an older epoch tells nothing');
 });
 
-test('transitions are as backends read them, newest first, and expiry is judged at that moment', async () => {
+test('transitions have the form that backends receive, newest first, and expiry is judged at the time of the answer', async () => {
   const scene = new Scene();
   scene.events.append(sleepLogin(), signalOffline());
   scene.registry.addDevice({ expiresAt: 1000 });

@@ -20,7 +20,7 @@ function sequences(events: readonly LoggedEvent[]): number[] {
   return events.map(({ sequence }) => sequence);
 }
 
-/** Logins of common devices, and an offline event wherever `offlineAt` says, both by sequence. */
+/** Logins of other devices, and an offline event at each sequence of `offlineAt`. */
 function filledLog(count: number, offlineAt: readonly number[] = []): DraftedEventLog {
   const log = new DraftedEventLog();
   const place = { deviceId: 'COMMON' as DeviceId };
@@ -31,7 +31,7 @@ function filledLog(count: number, offlineAt: readonly number[] = []): DraftedEve
   return log;
 }
 
-test('pages forward join without a gap or a repeat, whatever their size', async () => {
+test('forward pages join without a gap or a repeat, whatever their size', async () => {
   const log = filledLog(700);
   for (const limit of [1, 255, 256, 257, 1000]) {
     const seen: number[] = [];
@@ -49,13 +49,13 @@ test('pages forward join without a gap or a repeat, whatever their size', async 
   }
 });
 
-test('what is not wanted is passed over, and next stands behind it', async () => {
+test('unwanted events are skipped, and next points after them', async () => {
   const log = filledLog(600, [100, 300]);
   const page = await readForward(log, onlyOffline, 0, 10);
   assert.deepEqual([sequences(page.events), page.next], [[100, 300], 600]);
 });
 
-test('a full page stops at its last event, so that nothing behind it is skipped', async () => {
+test('a full page stops at its last event, so that none is skipped', async () => {
   const log = filledLog(600, [100, 300, 301]);
   const first = await readForward(log, onlyOffline, 0, 2);
   assert.deepEqual(sequences(first.events), [100, 300]);
@@ -63,7 +63,7 @@ test('a full page stops at its last event, so that nothing behind it is skipped'
   assert.deepEqual(sequences((await readForward(log, onlyOffline, first.next, 2)).events), [301]);
 });
 
-test('a search that finds nothing gives the loop its turns, and stops after a bounded number of events', async () => {
+test('a search without matches yields to the event loop, and stops after a limited number of events', async () => {
   const log = filledLog(eventsScannedMax + 1000);
   let turns = 0;
   let isOver = false;
@@ -79,7 +79,7 @@ test('a search that finds nothing gives the loop its turns, and stops after a bo
   assert.ok(turns >= log.reads - 1, `${turns} turns for ${log.reads} slices`);
 });
 
-test('the newest are found back from the end, in the order of the log', async () => {
+test('the newest events are found backwards, and returned in the order of the log', async () => {
   const log = filledLog(1000);
   const newest = await readNewest(log, everything, 300, null);
   assert.deepEqual(
@@ -89,12 +89,12 @@ test('the newest are found back from the end, in the order of the log', async ()
   assert.deepEqual([newest.next, newest.before], [1000, null]);
 });
 
-test('none of the newest is where to begin now', async () => {
+test('zero newest events only return the place to begin', async () => {
   const { events, next, before } = await readNewest(filledLog(10), everything, 0, null);
   assert.deepEqual([events, next, before], [[], 10, null]);
 });
 
-test('a look back goes on where it stopped, until there is nothing older', async () => {
+test('a backward search continues where it stopped, until there is nothing older', async () => {
   const log = filledLog(eventsScannedMax + 2000, [5, 10]);
   const first = await readNewest(log, onlyOffline, 3, null);
   assert.deepEqual(first.events, []);
@@ -103,7 +103,7 @@ test('a look back goes on where it stopped, until there is nothing older', async
   assert.deepEqual([sequences(second.events), second.before], [[5, 10], null]);
 });
 
-test('what is forgotten during a look back neither repeats nor hides anything', async () => {
+test('events deleted during a backward search cause no repeat and hide nothing', async () => {
   const log = filledLog(2000);
   const looking = readNewest(log, everything, 2000, null);
   log.forget(1500);
@@ -114,7 +114,7 @@ test('what is forgotten during a look back neither repeats nor hides anything', 
   );
 });
 
-test("a device's latest events need no walk through the log", async () => {
+test("a device's latest events need no scan of the log", async () => {
   const log = filledLog(500);
   log.append(sleepLogin({ deviceId: rare }), signalOffline({ deviceId: rare }));
   const newest = await readNewest(log, onlyRare, 20, null);
@@ -122,7 +122,7 @@ test("a device's latest events need no walk through the log", async () => {
   assert.equal(log.reads, 0);
 });
 
-test('more of a device than is known of it at once are looked for', async () => {
+test('more events of a device than its index holds are found by a scan', async () => {
   const log = new DraftedEventLog();
   for (let i = 0; i < 20; i++) log.append(sleepLogin({ deviceId: rare, epoch: i + 1 }));
   assert.equal((await readNewest(log, onlyRare, 18, null)).events.length, 18);
@@ -141,7 +141,7 @@ test('a moment is found by the order of ids, its own events included', () => {
   assert.equal(findPlace(log, 0), 50, 'the oldest kept');
 });
 
-test('the place of an event is behind it', () => {
+test('the place of an event is after it', () => {
   const log = filledLog(9);
   const [fourth] = log.read(3, 1);
   assert.equal(findPlace(log, String(fourth?.id)), 4);

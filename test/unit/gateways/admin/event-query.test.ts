@@ -12,12 +12,12 @@ async function parse(query: string): Promise<Partial<EventsRequest> & { readonly
   return body as Partial<EventsRequest> & { readonly error?: string };
 }
 
-test('an empty query is everything from the oldest, a page of a hundred, without waiting', async () => {
+test('an empty query reads from the oldest event, a hundred per page, without waiting', async () => {
   const whole = { start: {}, filter: { deviceId: null, types: null }, limit: 100, waitMs: 0 };
   assert.deepEqual(await parse(''), whole);
 });
 
-test('each way to begin is understood', async () => {
+test('each way to begin is parsed', async () => {
   const cases: [query: string, start: object][] = [
     ['after=7', { after: 7 }],
     ['since=1800000000000', { since: 1_800_000_000_000 }],
@@ -29,7 +29,7 @@ test('each way to begin is understood', async () => {
   for (const [query, start] of cases) assert.deepEqual((await parse(query)).start, start, query);
 });
 
-test('types are given by name and by their beginning, together', async () => {
+test('types are given by name and by prefix, together', async () => {
   const { filter, waitMs, limit } = await parse(
     'type=device.wakeup.*&type=device.sleep.login&device_id=a%20b&wait=30&limit=1000',
   );
@@ -43,7 +43,7 @@ test('types are given by name and by their beginning, together', async () => {
   assert.deepEqual([filter?.deviceId, waitMs, limit], ['a b', 30_000, 1000]);
 });
 
-test('a wrong value is refused and its field is named', async () => {
+test('an invalid value is refused and its field is named', async () => {
   const cases: [query: string, said: RegExp][] = [
     ['after=-1', /^after:/],
     ['after=x', /^after:/],

@@ -31,14 +31,14 @@ class Scene {
   }
 }
 
-/** Everything that can run without the clock has run. */
-function settled(): Promise<void> {
+/** Runs everything that does not need the clock. */
+function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(() => setImmediate(resolve));
   });
 }
 
-test('an event is answered as backends get it', async () => {
+test('an event has the form that backends receive', async () => {
   const scene = new Scene();
   scene.events.append(sleepLogin());
   const { events, next, head } = await scene.ask('after=0');
@@ -56,14 +56,14 @@ test('an event is answered as backends get it', async () => {
   assert.deepEqual([next, head], [1, 1]);
 });
 
-test('a follower is answered when an event of its own is committed, and not by another', async () => {
+test('a follower is answered when a matching event is committed, and not by another', async () => {
   const scene = new Scene();
   const answer = scene.ask('after=0&wait=30&type=device.signal.*');
-  await settled();
+  await nextTurn();
   let isAnswered = false;
   void answer.then(() => (isAnswered = true));
   scene.events.append(sleepLogin());
-  await settled();
+  await nextTurn();
   assert.equal(isAnswered, false);
   scene.events.append(signalOffline());
   const { events, next } = await answer;
@@ -71,18 +71,18 @@ test('a follower is answered when an event of its own is committed, and not by a
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('an event that comes between reading and waiting is not missed', async () => {
+test('an event between reading and waiting is not missed', async () => {
   const scene = new Scene();
   const answer = scene.ask('after=0&wait=30');
   scene.events.append(sleepLogin());
   assert.equal((await answer).events.length, 1);
 });
 
-test('a wait that brings nothing ends in time with what to pass back', async () => {
+test('a wait without events times out with the place to pass back', async () => {
   const scene = new Scene();
   scene.events.append(sleepLogin());
   const answer = scene.ask('after=1&wait=30&device_id=OTHER');
-  await settled();
+  await nextTurn();
   scene.events.append(sleepLogin());
   scene.clock.advance(30_000);
   const { events, next } = await answer;
@@ -90,13 +90,13 @@ test('a wait that brings nothing ends in time with what to pass back', async () 
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('the reads of one operator and of all are bounded; an answer makes room for another', async () => {
+test('concurrent reads are limited per operator and in total; an answer frees a slot', async () => {
   const scene = new Scene();
   const operators = Array.from({ length: operatorsReadingMax / operatorReadingMax }, (_, at) => `op-${at}`);
   const waiting: Promise<Answer>[] = [];
   for (const operator of operators) {
     for (let at = 0; at < operatorReadingMax; at++) waiting.push(scene.ask('after=0&wait=30', operator));
-    await settled();
+    await nextTurn();
     assert.equal((await scene.reply('after=0', operator)).status, 503, 'one operator has its share');
     const isFull = waiting.length === operatorsReadingMax;
     assert.equal((await scene.reply('after=0')).status, isFull ? 503 : 200);
@@ -106,13 +106,13 @@ test('the reads of one operator and of all are bounded; an answer makes room for
   assert.equal((await scene.reply('after=0')).status, 200);
 });
 
-test('an operator who hangs up while waiting makes room at once', async () => {
+test('an operator who hangs up frees the slot at once', async () => {
   const scene = new Scene();
   const hangUp = new AbortController();
   const waiting = Array.from({ length: operatorReadingMax }, () =>
     scene.reply('after=0&wait=30', 'alice', hangUp.signal),
   );
-  await settled();
+  await nextTurn();
   assert.equal((await scene.reply('after=0')).status, 503);
   hangUp.abort();
   assert.equal((await scene.reply('after=0')).status, 200);
@@ -120,10 +120,10 @@ test('an operator who hangs up while waiting makes room at once', async () => {
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('a drain answers who waits and says so; reading goes on without waiting', async () => {
+test('a drain answers the waiting requests and says so; later reads do not wait', async () => {
   const scene = new Scene();
   const answer = scene.ask('after=0&wait=30');
-  await settled();
+  await nextTurn();
   scene.service.endWaits();
   assert.deepEqual(await answer, {
     events: [],
@@ -140,7 +140,7 @@ test('a drain answers who waits and says so; reading goes on without waiting', a
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('a cursor behind what is kept, or beyond the log, goes on with what there is and says so', async () => {
+test('a cursor that is too old, or beyond the log, continues with the events kept and says so', async () => {
   const scene = new Scene();
   scene.events.append(sleepLogin(), sleepLogin(), sleepLogin());
   scene.events.forget(2);
@@ -154,7 +154,7 @@ test('a cursor behind what is kept, or beyond the log, goes on with what there i
   assert.deepEqual([oldest.truncated, oldest.events.length], [false, 1]);
 });
 
-test('a moment or an event before what is kept begins at the oldest and says so', async () => {
+test('a moment or an event older than the log begins at the oldest event and says so', async () => {
   const scene = new Scene();
   scene.events.append(sleepLogin({ atMs: 1000 }), sleepLogin({ atMs: 2000 }), sleepLogin({ atMs: 3000 }));
   const [first] = scene.events.read(0, 1);
@@ -167,7 +167,7 @@ test('a moment or an event before what is kept begins at the oldest and says so'
   assert.equal((await scene.ask('since=3001')).truncated, false);
 });
 
-test('events that are forgotten while they are being read are said to be missing', async () => {
+test('events deleted while they are read are reported as missing', async () => {
   const scene = new Scene();
   scene.events.append(...Array.from({ length: 600 }, () => sleepLogin()));
   const answer = scene.ask('after=0&limit=1000');
@@ -176,11 +176,11 @@ test('events that are forgotten while they are being read are said to be missing
   assert.deepEqual([truncated, events.length], [true, 256 + 300]);
 });
 
-test('a wait keeps to where it began', async () => {
+test('a wait keeps its starting place', async () => {
   const scene = new Scene();
   scene.events.append(sleepLogin());
   const answer = scene.ask('last=0&wait=30');
-  await settled();
+  await nextTurn();
   scene.events.append(sleepLogin({ deviceId: 'NEW' as DeviceId }));
   assert.deepEqual(
     (await answer).events.map(({ device_id }) => device_id),
@@ -188,7 +188,7 @@ test('a wait keeps to where it began', async () => {
   );
 });
 
-test('a log that cannot be read gives its place back', async () => {
+test('a failed read of the log frees its slot', async () => {
   const scene = new Scene();
   scene.events.append(sleepLogin());
   scene.events.failure = new Error('planted');

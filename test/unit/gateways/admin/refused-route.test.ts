@@ -16,7 +16,7 @@ async function listed(scene: SessionScene, query = ''): Promise<RefusedAnswer> {
   return body as RefusedAnswer;
 }
 
-test('refused logins are listed by device, port and reason, and an answer that is cut says so', async () => {
+test('refused logins are listed by device, port and reason, and a truncated answer says so', async () => {
   const scene = new SessionScene();
   scene.sleep.admit({ secret: 'wrong' });
   scene.clock.advance(1000);
@@ -32,7 +32,7 @@ test('refused logins are listed by device, port and reason, and an answer that i
   assert.deepEqual(await reasons('reason=busy'), [[], false]);
 });
 
-test('rows that had no room are counted', async () => {
+test('dropped rows are counted', async () => {
   const scene = new SessionScene();
   for (let login = 0; login < unknownLoginsPerAddressMax + 7; login += 1)
     scene.sleep.admit({ deviceId: `made-up-${login}` as DeviceId });
@@ -40,7 +40,7 @@ test('rows that had no room are counted', async () => {
   assert.deepEqual([refused.length, forgotten], [unknownLoginsPerAddressMax, 7]);
 });
 
-test('a query with a mistake is 400 and names the field', async () => {
+test('an invalid query is 400 and names the field', async () => {
   const scene = new SessionScene();
   for (const query of ['limit=0', 'limit=1001', 'connection=media', 'reason=wrong', 'device_id=']) {
     const { status, body } = await ask(scene, query);

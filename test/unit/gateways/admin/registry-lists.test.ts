@@ -1,4 +1,4 @@
-/** The registry page by page, as operators read it. */
+/** The registry page by page, for operators. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { registryListRoutes, type RegistryPage } from '../../../../src/gateways/admin/registry-lists.ts';
@@ -8,7 +8,7 @@ import { RegistryStore } from '../../../../src/storage/registry/registry-store.t
 import { askRoute } from '../../../support/ask-route.ts';
 import { temporaryStore, writeBeside, type Ending } from '../../../support/temporary-store.ts';
 
-/** Asks the route for a page of this registry. */
+/** Returns a function that reads a page of this registry. */
 function pagesOf(t: Ending, registry: object): (query: Record<string, string>) => Promise<RegistryPage> {
   const store = temporaryStore(t);
   const file = writeBeside(store, 'registry.json', JSON.stringify(registry));
@@ -22,7 +22,7 @@ function pagesOf(t: Ending, registry: object): (query: Record<string, string>) =
   };
 }
 
-test('a page goes on behind its webhook, also where the application has blanks in its id', async (t) => {
+test("a page continues after its webhook, even if the application's id contains spaces", async (t) => {
   const app_id = 'two words';
   const urls = ['https://a.example/hook', 'https://b.example/hook'];
   const webhooks = urls.map((url) => ({ app_id, url, secret: `whsec_${'ab'.repeat(24)}`, types: ['*'] }));
@@ -37,7 +37,7 @@ test('a page goes on behind its webhook, also where the application has blanks i
   assert.deepEqual(seen, urls);
 });
 
-test('a long page is whole, and others are served while it is read', async (t) => {
+test('a long page is complete, and other requests are served while it is read', async (t) => {
   const app_ids = ['a'];
   const products = Array.from({ length: 500 }, (_, i) => ({ product_id: `P${1000 + i}`, app_ids }));
   const ask = pagesOf(t, { applications: [{ app_id: 'a', name: 'x' }], products });

@@ -61,13 +61,13 @@ const nowS = Math.floor(new DrivenClock().wallMs() / 1000);
 const rotatePath = '/v1/token-keys/rotate';
 const retirePath = '/v1/token-keys/retire';
 
-test('the list has the keys, the one that signs first, and no secret', async (t) => {
+test('the list has the keys, the signing one first, and no secret', async (t) => {
   const scene = await Scene.open(t);
   const [key] = scene.live.stored;
   assert.deepEqual(await scene.list(), [{ kid: key?.kid, created_at: nowS, signs: true }]);
 });
 
-test('after a rotation the new key signs and tokens of both are good, in the process and in the file', async (t) => {
+test('after a rotation the new key signs and tokens of both are valid, in the process and in the file', async (t) => {
   const scene = await Scene.open(t);
   const [former] = await scene.list();
   const before = scene.sign();
@@ -99,7 +99,7 @@ test('a second rotation drops the oldest key, and says so', async (t) => {
   assert.equal(await scene.isGood(old), false);
 });
 
-test('rotations asked for at once are made one after the other', async (t) => {
+test('concurrent rotations run one after the other', async (t) => {
   const scene = await Scene.open(t);
   await Promise.all([1, 2, 3].map(() => scene.ask('POST', rotatePath)));
   const stored = (await scene.file.find())?.keys;
@@ -107,7 +107,7 @@ test('rotations asked for at once are made one after the other', async (t) => {
   assert.equal(scene.live.keys.first.kid, stored?.[0]?.kid);
 });
 
-test('a retired key is gone at once; the last one, and one that is not there, are refused', async (t) => {
+test('a retired key is removed at once; the last one and an unknown one are refused', async (t) => {
   const scene = await Scene.open(t);
   const [former] = await scene.list();
   const before = scene.sign();
@@ -127,7 +127,7 @@ test('a retired key is gone at once; the last one, and one that is not there, ar
   assert.equal((await scene.list()).length, 1);
 });
 
-test('a file that cannot be changed is the reason of a failure, and live keys stay', async (t) => {
+test('a file that cannot be changed fails the change with its reason, and live keys stay', async (t) => {
   const scene = await Scene.open(t);
   const token = scene.sign();
   writeFileSync(scene.path, '{}');
@@ -137,7 +137,7 @@ test('a file that cannot be changed is the reason of a failure, and live keys st
   await assert.rejects(scene.ask('POST', retirePath, { kid: 'a1' }), reason);
 });
 
-test('SIGHUP takes the keys that another node has made, and says so in one line', async (t) => {
+test('SIGHUP reads the keys that another node created, and logs one line', async (t) => {
   const scene = await Scene.open(t);
   const former = scene.sign();
   await fileIn(dirname(scene.path)).rotate(nowS);
@@ -154,7 +154,7 @@ test('SIGHUP takes the keys that another node has made, and says so in one line'
   ]);
 });
 
-test('SIGHUP with a file that is wrong, or gone, is logged and leaves what is live', async (t) => {
+test('SIGHUP with an invalid or missing file is logged and keeps the live keys', async (t) => {
   const scene = await Scene.open(t);
   const token = scene.sign();
   writeFileSync(scene.path, '{"keys":[]}');
@@ -182,7 +182,7 @@ test('a file that others can read is warned about, at the start and at SIGHUP', 
   assert.deepEqual([scene.log.lines[0], again.lines[0]], [warning, warning]);
 });
 
-test('a start with a file that is wrong is refused with its name', async (t) => {
+test('a start with an invalid file is refused with its name', async (t) => {
   const file = fileIn(temporaryDirectory(t));
   writeFileSync(file.path, '[]', { mode: 0o600 });
   const parts = { file, clock: new DrivenClock(), log: new FakeLog() };
@@ -192,7 +192,7 @@ test('a start with a file that is wrong is refused with its name', async (t) => 
   });
 });
 
-test('the keys are where the settings say, else in the data directory', () => {
+test('the keys are in the configured file, else in the data directory', () => {
   const data = { dir: '/srv/reveille' };
   const settings = (file: string | null): Parameters<typeof tokenKeyFileOf>[0] => ({
     data,

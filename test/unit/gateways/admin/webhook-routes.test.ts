@@ -20,7 +20,7 @@ const status: WebhookJson = {
   switched_off_at: '2027-01-15T08:00:01.000+00:00',
 };
 
-/** Asks one route, whose thread answers so; what it was asked. */
+/** Calls one route, whose thread gives this answer; returns what the thread was asked. */
 async function ask(
   method: 'GET' | 'POST',
   path: string,
@@ -39,13 +39,13 @@ async function ask(
   return { ...answered, questions };
 }
 
-test('the list is of all webhooks', async () => {
+test('the list has all webhooks', async () => {
   const listed = await ask('GET', '/v1/webhook/list', {}, { ok: true, value: [status] });
   assert.deepEqual(listed.questions, [{ kind: 'list' }]);
   assert.deepEqual([listed.status, listed.body], [200, { webhooks: [status] }]);
 });
 
-test('the list of one has its parked events', async () => {
+test('the list of one webhook has its parked events', async () => {
   const query = { url, app_id: '2818153', after: '5', limit: '10' };
   const value = { webhook: status, parked: [] };
   const listed = await ask('GET', '/v1/webhook/list', { query }, { ok: true, value });
@@ -55,14 +55,14 @@ test('the list of one has its parked events', async () => {
   assert.deepEqual(listed.body, { webhooks: [status], parked: [] });
 });
 
-test('a test says how it was answered', async () => {
+test('a test reports its answer', async () => {
   const value = { delivered: false, status: 500, reason: 'answered 500', took_ms: 12 };
   const tested = await ask('POST', '/v1/webhook/test', { body: { url } }, { ok: true, value });
   assert.deepEqual(tested.questions, [{ kind: 'test', name: { url, appId: null } }]);
   assert.deepEqual(tested.body, value);
 });
 
-test('a replay is of all or of one', async () => {
+test('a replay is for all parked events or one', async () => {
   const reply = { ok: true, value: { replayed: 2, parked: 0 } } as const;
   const all = await ask('POST', '/v1/webhook/replay', { body: { url } }, reply);
   assert.deepEqual(all.questions, [{ kind: 'replay', name: { url, appId: null }, eventId: null }]);
@@ -71,7 +71,7 @@ test('a replay is of all or of one', async () => {
   assert.deepEqual(one.questions, [{ kind: 'replay', name: { url, appId: '1' }, eventId: 'e' }]);
 });
 
-test('enabling answers what it is now', async () => {
+test('enabling returns the new state', async () => {
   const enabled = await ask('POST', '/v1/webhook/enable', { body: { url } }, { ok: true, value: status });
   assert.deepEqual(enabled.questions, [{ kind: 'enable', name: { url, appId: null } }]);
   assert.deepEqual(enabled.body, { webhook: status });
@@ -85,7 +85,7 @@ const refusals: Readonly<Record<WebhookAdminRefusal['kind'], number>> = {
 };
 
 for (const [kind, code] of Object.entries(refusals) as [WebhookAdminRefusal['kind'], number][])
-  test(`what is ${kind} is answered ${code} by every route`, async () => {
+  test(`every route answers ${code} for a webhook that is ${kind}`, async () => {
     const reply: WebhookReply = { ok: false, error: { kind, message: 'why' } };
     for (const [method, path, asked] of [
       ['GET', '/v1/webhook/list', {}],

@@ -8,15 +8,15 @@ import { FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
 interface Scene {
   readonly response: FakeResponse;
   readonly request: ApiRequest;
-  readonly gone: () => number;
+  readonly hangUps: () => number;
   readonly ended: () => number;
-  /** To give to `onGone`. */
+  /** The listener for `onGone`. */
   readonly listener: () => void;
 }
 
 function scene(): Scene {
   const response = new FakeResponse();
-  let gone = 0;
+  let hangUps = 0;
   let ended = 0;
   const request = new ApiRequest(response, fakeRequest('GET', '/', {}), {
     clock: new DrivenClock(),
@@ -29,10 +29,10 @@ function scene(): Scene {
   return {
     response,
     request,
-    gone: () => gone,
+    hangUps: () => hangUps,
     ended: () => ended,
     listener: () => {
-      gone += 1;
+      hangUps += 1;
     },
   };
 }
@@ -43,51 +43,51 @@ const answer: Answer = {
   closeConnection: false,
 };
 
-test('a peer that hangs up before the answer is told of once, and its exchange is over', () => {
-  const { response, request, listener, gone, ended } = scene();
+test('a hang-up before the answer notifies the listener once and ends the exchange', () => {
+  const { response, request, listener, hangUps, ended } = scene();
   request.onGone(listener);
   request.detach();
   response.hangUp();
-  assert.deepEqual([gone(), ended(), request.isOpen], [1, 1, false]);
+  assert.deepEqual([hangUps(), ended(), request.isOpen], [1, 1, false]);
   request.answer(answer);
   request.abandon();
-  assert.deepEqual([gone(), ended(), response.body], [1, 1, null]);
+  assert.deepEqual([hangUps(), ended(), response.body], [1, 1, null]);
 });
 
-test('it is all the same whether one listens before or after the exchange is detached', () => {
-  const { response, request, listener, gone } = scene();
+test('the listener may be set before or after the exchange is detached', () => {
+  const { response, request, listener, hangUps } = scene();
   request.detach();
   request.onGone(listener);
   response.hangUp();
-  assert.equal(gone(), 1);
+  assert.equal(hangUps(), 1);
 });
 
-test('who listens only after the peer hung up is told at once', () => {
-  const { response, request, listener, gone } = scene();
+test('a listener set after the hang-up is notified at once', () => {
+  const { response, request, listener, hangUps } = scene();
   request.detach();
   response.hangUp();
   request.onGone(listener);
-  assert.equal(gone(), 1);
+  assert.equal(hangUps(), 1);
 });
 
-test('an abort after the answer is nobody going', () => {
-  const { response, request, listener, gone, ended } = scene();
+test('an abort after the answer is not a hang-up', () => {
+  const { response, request, listener, hangUps, ended } = scene();
   request.detach();
   request.onGone(listener);
   request.answer(answer);
   response.hangUp();
-  assert.deepEqual([gone(), ended()], [0, 1]);
+  assert.deepEqual([hangUps(), ended()], [0, 1]);
 });
 
-test('who listens after the answer is not told', () => {
-  const { request, listener, gone } = scene();
+test('a listener set after the answer is not notified', () => {
+  const { request, listener, hangUps } = scene();
   request.detach();
   request.answer(answer);
   request.onGone(listener);
-  assert.equal(gone(), 0);
+  assert.equal(hangUps(), 0);
 });
 
-test('one listener is all there may be', () => {
+test('only one listener can be set', () => {
   const { request, listener } = scene();
   request.onGone(listener);
   assert.throws(() => request.onGone(listener), /one listener/);

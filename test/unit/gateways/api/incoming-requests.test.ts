@@ -6,7 +6,7 @@ import { bodyBytesMax, heldBytesMax, heldRequestsMax } from '../../../../src/mod
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
 
-/** A response whose request has a body that the test sends. */
+/** A response to a request whose body the test sends. */
 class BodyResponse extends FakeResponse {
   #listener: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined;
 
@@ -22,7 +22,7 @@ class BodyResponse extends FakeResponse {
 
 class HeldScene {
   readonly requests = new IncomingRequests(new DrivenClock());
-  /** Requests that were handled: method, path, query, headers and body. */
+  /** Handled requests: method, path, query, headers and body. */
   readonly handled: string[] = [];
 
   ask(path: string, headers: Readonly<Record<string, string>> = {}): BodyResponse {
@@ -48,7 +48,7 @@ class HeldScene {
   }
 }
 
-test('held requests are handled as they came, in their order, and later ones at once', () => {
+test('queued requests are handled in the order of arrival, and later ones at once', () => {
   const scene = new HeldScene();
   const held = [scene.ask('/one', { host: 'api' }), scene.ask('/two')];
   assert.deepEqual(scene.handled, []);
@@ -58,7 +58,7 @@ test('held requests are handled as they came, in their order, and later ones at 
   for (const response of held) assert.equal(response.body, '{}');
 });
 
-test('a body is held, too, and a request whose body is still coming is handled when that is whole', () => {
+test('a body is queued too, and a request with an incomplete body is handled when it is complete', () => {
   const scene = new HeldScene();
   const headers = { 'content-length': '4' };
   const [whole, half] = [scene.ask('/whole', headers), scene.ask('/half', headers)];
@@ -78,7 +78,7 @@ test('a request whose caller has hung up is not handled', () => {
   assert.deepEqual(scene.handled, []);
 });
 
-test('a request beyond the limit is answered 503 with its code, and one that hangs up makes room', async () => {
+test('a request beyond the limit is answered 503 with its code, and a hang-up frees a slot', async () => {
   const scene = new HeldScene();
   const first = scene.ask('/0');
   for (let number = 1; number < heldRequestsMax; number++) scene.ask(`/${number}`);
@@ -94,7 +94,7 @@ test('a request beyond the limit is answered 503 with its code, and one that han
   assert.equal(scene.handled.length, heldRequestsMax);
 });
 
-test('as many bodies are held as their lengths leave room for; the next is answered 503', async () => {
+test('bodies are queued up to their total length; the next one is answered 503', async () => {
   const scene = new HeldScene();
   const headers = { 'content-length': String(bodyBytesMax) };
   const asked = Array.from({ length: Math.ceil(heldBytesMax / bodyBytesMax) }, (_, number) =>
@@ -108,7 +108,7 @@ test('as many bodies are held as their lengths leave room for; the next is answe
   assert.equal(scene.handled.length, kept.length);
 });
 
-test('a body that its headers forbid is left to the handler', () => {
+test('a body that the headers rule out is left to the handler', () => {
   for (const length of [String(bodyBytesMax + 1), 'abc', '-1']) {
     const scene = new HeldScene();
     scene.ask('/one', { 'content-length': length });

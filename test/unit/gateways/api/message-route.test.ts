@@ -41,7 +41,7 @@ class MessageScene {
   }
 }
 
-test('only a message that may wake needs the permission to wake, and is told which it lacks', async () => {
+test('only a message that may wake needs the permission to wake, and the refusal names it', async () => {
   const scene = new MessageScene();
   const credential: Credential = { ...demoCredential, grants: ['message:send'] };
   const asked = (wake: boolean): Promise<Reply> => scene.send({ ...good, wake }, credential);
@@ -52,7 +52,7 @@ test('only a message that may wake needs the permission to wake, and is told whi
   assert.equal((await asked(false)).code, 0);
 });
 
-test('a message that found its device asleep, and nobody to wake it in time, tells of its wakeup', async () => {
+test('a message whose device did not wake in time returns its wakeup', async () => {
   const scene = new MessageScene();
   const { session } = scene.member.connectController();
   scene.member.end('signal', session);

@@ -97,14 +97,14 @@ class Scene {
 /** The wakeup path: a POST whose caller chooses the request id, and a GET whose caller does not. */
 function wakeupPath(): Scene {
   return new Scene(
-    route({ name: 'wakeup', method: 'POST', takesRequestId: true }),
+    route({ name: 'wakeup', method: 'POST', acceptsRequestId: true }),
     route({ name: 'outcome' }),
   );
 }
 
 const header = { 'X-Request-ID': callersId };
 
-test('on a path of two methods each request is identified by the route of its own', () => {
+test('on a path with two methods each request is identified by the rules of its own route', () => {
   const scene = wakeupPath();
   const post = scene.send('POST', { ...header, 'Content-Type': 'application/json' });
   assert.equal(post.headers.get('x-tg-request-id'), callersId);
@@ -114,13 +114,13 @@ test('on a path of two methods each request is identified by the route of its ow
   assert.equal(get.json['request_id'], get.headers.get('x-tg-request-id'));
 });
 
-test('an X-Request-ID that would be invalid on POST is nothing to GET', () => {
+test('an X-Request-ID that is invalid for POST is ignored by GET', () => {
   const ids: Call['requestId'][] = [];
   const handle = (_: unknown, call: Call): Reply => {
     ids.push(call.requestId);
     return done;
   };
-  const scene = new Scene(route({ method: 'POST', takesRequestId: true }), route({ handle }));
+  const scene = new Scene(route({ method: 'POST', acceptsRequestId: true }), route({ handle }));
   scene.send('GET', { 'X-Request-ID': 'x'.repeat(129) });
   assert.deepEqual(
     ids.map(({ origin }) => origin),
@@ -128,7 +128,7 @@ test('an X-Request-ID that would be invalid on POST is nothing to GET', () => {
   );
 });
 
-test('a method that the path has not is 405 in the envelope of the path, which names those it has', async () => {
+test('an unsupported method is 405 in the envelope of the path, and names the supported ones', async () => {
   const response = wakeupPath().send('DELETE', header);
   await response.finished;
   assert.equal(response.status, '405 Method Not Allowed');
@@ -143,7 +143,7 @@ test('a body beyond the limit of its route is 413 before it is read', async () =
   assert.deepEqual([response.status, response.json['code']], ['413 Content Too Large', 41300]);
 });
 
-test('a route that waits learns that its caller hung up, and its answer goes nowhere', async () => {
+test('a waiting route learns of a hang-up, and its answer is dropped', async () => {
   const gone: string[] = [];
   let settle: (reply: Reply) => void = () => undefined;
   const answer = new Promise<Reply>((resolve) => {
@@ -168,7 +168,7 @@ test('a route that waits learns that its caller hung up, and its answer goes now
 });
 
 for (const statusFromCode of [true, false]) {
-  test(`Retry-After ${statusFromCode ? 'goes with a status that says why' : 'does not go with a 200'}`, () => {
+  test(`Retry-After ${statusFromCode ? 'accompanies an error status' : 'does not accompany a 200'}`, () => {
     const handle = (): Reply => refuse({ ...refusal(42901), retryAfterS: 7 });
     const response = new Scene(route({ statusFromCode, handle })).send('GET');
     assert.equal(response.json['code'], 42901);
@@ -177,7 +177,7 @@ for (const statusFromCode of [true, false]) {
   });
 }
 
-/** One call in 2.5 s, and the calls that came through. */
+/** One call per 2.5 s, and the calls that were handled. */
 function limited(overrides: Partial<Route>): { scene: Scene; handled: () => number } {
   let count = 0;
   const handle = (): Reply => {
@@ -188,7 +188,7 @@ function limited(overrides: Partial<Route>): { scene: Scene; handled: () => numb
 }
 
 for (const statusFromCode of [true, false])
-  test(`an application over its limit is told when to come again, ${statusFromCode ? 'by a 429' : 'in a 200'}`, () => {
+  test(`an application over its limit learns when to retry, ${statusFromCode ? 'by a 429' : 'in a 200'}`, () => {
     const { scene, handled } = limited({ statusFromCode });
     scene.send('GET');
     const { status, json, headers } = scene.send('GET');
@@ -216,7 +216,7 @@ function linesOf({ log }: Scene): unknown[] {
   });
 }
 
-test('a refused request leaves a line with its route, status, code, milliseconds and application', () => {
+test('a refused request logs its route, status, code, milliseconds and application', () => {
   const scene = new Scene();
   const handle = (): Reply => {
     scene.clock.advance(12.34);
@@ -232,7 +232,7 @@ test('a refused request leaves a line with its route, status, code, milliseconds
   });
 });
 
-test('what nobody signed leaves a line that names the application it claims, and never the path', async () => {
+test('an unsigned request logs the application it claims, and never the path', async () => {
   const scene = new Scene(route({}));
   await scene.send('GET', { 'X-Tg-Content-Sha256': '0'.repeat(64) }).finished;
   await scene.send('GET', {}, { at: '/v1/device/DOOR-1' }).finished;
@@ -248,7 +248,7 @@ test('what nobody signed leaves a line that names the application it claims, and
   assert.doesNotMatch(JSON.stringify(scene.log.lines), /DOOR-1/);
 });
 
-test('successes leave a line only where all are asked for, refused ones none where none is', () => {
+test('successes are logged only with log.requests all, refusals unless it is none', () => {
   const lines = (logged: LoggedRequests): unknown[] => {
     const scene = new Scene();
     const routes = [route({}), route({ method: 'DELETE', handle: refusing })];
@@ -262,7 +262,7 @@ test('successes leave a line only where all are asked for, refused ones none whe
   assert.deepEqual(lines('all'), ['request answered', 'request refused']);
 });
 
-test('a refused wakeup goes to the account of wakeups, and has no second line', () => {
+test('a refused wakeup is recorded as a wakeup, and logged only once', () => {
   const told: unknown[] = [];
   const scene = new Scene(
     route({ handle: refusing, answered: ({ reply, http }) => told.push([reply.code, http]) }),
@@ -272,7 +272,7 @@ test('a refused wakeup goes to the account of wakeups, and has no second line', 
   assert.deepEqual(scene.log.lines, []);
 });
 
-test('a request that asked to wait is counted apart from the others', () => {
+test('a request that asked to wait is counted separately', () => {
   const handle = (_: unknown, call: Call): Reply => {
     call.isLongPoll = true;
     return done;

@@ -11,7 +11,7 @@ function headersOf(...fields: readonly (readonly [name: string, value: string])[
   return new RequestHeaders(request);
 }
 
-test('a header without a value is there, and one that did not come is not', () => {
+test('an empty header is present, and a missing one is not', () => {
   const headers = headersOf(['x-tg-date', ''], ['host', 'a']);
 
   assert.deepEqual(
@@ -20,7 +20,7 @@ test('a header without a value is there, and one that did not come is not', () =
   );
 });
 
-test('of a repeated header the last counts', () => {
+test('the last value of a repeated header counts', () => {
   assert.equal(headersOf(['accept', '1'], ['host', 'a'], ['accept', '2']).get('accept'), '2');
 });
 
@@ -41,7 +41,7 @@ for (const [name, expected] of Object.entries(marks))
     ['', '1'],
     ['1', ''],
   ] as const)
-    test(`${name} that comes as "${first}" and again as "${second}" is seen to be repeated where that matters`, () => {
+    test(`${name} with the values "${first}" and "${second}" is detected as repeated if that matters`, () => {
       const once = headersOf([name, first], ['accept', ''], ['via', '']);
       const twice = headersOf([name, first], ['accept', ''], [name, second]);
 

@@ -25,14 +25,14 @@ class Scene {
   }
 }
 
-test('a body that is read whole is verified at once while there is room', () => {
+test('a complete body is verified at once while there is room', () => {
   const scene = new Scene(100, 20);
   scene.wait('a', '192.0.2.1');
   scene.wait('b', '192.0.2.1');
   assert.deepEqual(scene.verified, ['a', 'b']);
 });
 
-test('beyond what may be verified at the same time addresses take turns', async () => {
+test('beyond the limit of concurrent verifications addresses take turns', async () => {
   const scene = new Scene(100, 10);
   const first = scene.wait('a1', '192.0.2.1');
   for (const name of ['a2', 'a3']) scene.wait(name, '192.0.2.1');
@@ -46,7 +46,7 @@ test('beyond what may be verified at the same time addresses take turns', async 
   assert.deepEqual(scene.verified, ['a1', 'a2'], 'one that has left is not verified');
 });
 
-test('each verdict lets the next one be verified, of another address first', async () => {
+test('each verdict starts the next verification, of another address first', async () => {
   const scene = new Scene(100, 10);
   const started: UnprovedBody[] = [scene.wait('a1', '192.0.2.1')];
   started.push(scene.wait('a2', '192.0.2.1'), scene.wait('a3', '192.0.2.1'), scene.wait('b1', '192.0.2.2'));
@@ -58,7 +58,7 @@ test('each verdict lets the next one be verified, of another address first', asy
   assert.deepEqual(scene.verified, ['a1', 'a2', 'b1', 'a3']);
 });
 
-test('in a full pool the oldest of the address with the most is refused, whether it is read or waits', async () => {
+test('a full pool refuses the oldest body of the address with the most, whether it is being read or waiting', async () => {
   const scene = new Scene(50, 10);
   scene.wait('verified', '192.0.2.1');
   scene.wait('waits', '192.0.2.1');
@@ -72,7 +72,7 @@ test('in a full pool the oldest of the address with the most is refused, whether
   assert.deepEqual(scene.verified, ['verified']);
 });
 
-test('one that is being verified does not yield', () => {
+test('a body being verified is not evicted', () => {
   const scene = new Scene(100, 100);
   scene.wait('verified', '192.0.2.1');
   assert.equal(scene.bodies.evict(), false);
@@ -80,7 +80,7 @@ test('one that is being verified does not yield', () => {
   assert.equal(scene.bodies.evict(), true);
 });
 
-test('one that was refused while it was read is not verified afterwards', () => {
+test('a body refused while it was read is not verified afterwards', () => {
   const scene = new Scene(100, 100);
   const body = scene.read('a', '192.0.2.1');
   scene.bodies.evict();

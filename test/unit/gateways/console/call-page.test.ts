@@ -1,4 +1,4 @@
-/** The page of a call: the ticket that opens it, its key, and what it may ask by that. */
+/** The page of a call: the ticket that opens it, its key, and the requests that the key permits. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { fastify } from 'fastify';
@@ -18,7 +18,7 @@ interface OpenedScene {
   readonly scene: WatchScene;
   readonly ask: Ask;
   readonly session: SessionId;
-  /** The key of a page that was opened by a new ticket. */
+  /** The key of a page opened by a new ticket. */
   readonly open: () => Promise<string>;
 }
 
@@ -53,7 +53,7 @@ function ticketIn(link: unknown): string {
   return new URL(String(link)).searchParams.get('ticket') ?? '';
 }
 
-test('a ticket opens a call once; a wrong one is refused and reported', async (t) => {
+test('a ticket opens a call once; an invalid one is refused and reported', async (t) => {
   const { scene, ask, session } = await openScene(t);
   const ticket = ticketOf(scene, session);
   const opened = await ask('POST', '/watch/open', undefined, { ticket });
@@ -66,7 +66,7 @@ test('a ticket opens a call once; a wrong one is refused and reported', async (t
     assert.equal((await ask('POST', '/watch/open', undefined, body)).status, 400);
 });
 
-test('the ticket of a picture opens no call, one is too old after a minute, and an ended call is 404', async (t) => {
+test('a ticket for a picture opens no call, one expires after a minute, and an ended call is 404', async (t) => {
   const { scene, ask, session } = await openScene(t);
   const open = async (ticket: string): Promise<number> =>
     (await ask('POST', '/watch/open', undefined, { ticket })).status;
@@ -79,7 +79,7 @@ test('the ticket of a picture opens no call, one is too old after a minute, and 
   assert.equal(await open(late), 404);
 });
 
-test('the page runs its own script alone, and loads only its icon besides pictures and sound of the media listeners', async (t) => {
+test('the page runs only its own script, and loads only its icon, and pictures and sound of the media listeners', async (t) => {
   const { ask } = await openScene(t);
   const { status, policy } = await ask('GET', '/watch?ticket=x');
   assert.equal(status, 200);
@@ -92,7 +92,7 @@ test('the page runs its own script alone, and loads only its icon besides pictur
   );
 });
 
-test('an open page reads the state of its call, and why it ended', async (t) => {
+test('an open page reads the state of its call, and the reason of its end', async (t) => {
   const { scene, ask, session, open } = await openScene(t);
   const key = await open();
   const { status, json } = await ask('GET', '/watch/view', key);
@@ -115,7 +115,7 @@ test('an open page reads the state of its call, and why it ended', async (t) => 
   assert.equal((await ask('POST', '/watch/links', key)).status, 404);
 });
 
-test('an open page gets links to its media, as often as it asks, while there are tickets', async (t) => {
+test('an open page gets links to its media whenever it asks, while there are tickets', async (t) => {
   const { scene, ask, session, open } = await openScene(t);
   const key = await open();
   const seen = new Set<unknown>();
@@ -137,7 +137,7 @@ test('an open page gets links to its media, as often as it asks, while there are
   assert.equal((await ask('POST', '/watch/links', key)).status, 503);
 });
 
-test('a page that asks for links again replaces its own tickets, and none of another page', async (t) => {
+test('a page that requests links again replaces its own tickets, and none of another page', async (t) => {
   const { scene, ask, session, open } = await openScene(t);
   const linksOf = async (key: string): Promise<unknown[]> =>
     Object.values((await ask('POST', '/watch/links', key)).json);
@@ -150,7 +150,7 @@ test('a page that asks for links again replaces its own tickets, and none of ano
   assert.deepEqual(taken([...kept, ...last]), Array(6).fill(session));
 });
 
-test('without the key of an open page nothing is answered, and a key is good for half an hour', async (t) => {
+test('without the key of an open page every request is refused, and a key is valid for half an hour', async (t) => {
   const { scene, ask, session, open } = await openScene(t);
   const key = await open();
   for (const [method, path] of [

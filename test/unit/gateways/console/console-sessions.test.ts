@@ -1,4 +1,4 @@
-/** Sessions of the console: what begins and ends one, and what a request by its cookie has to bear. */
+/** Sessions of the console: their start and end, and the proof that a request by cookie needs. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ function asking(secret: string | null, at = host): { host: string; cookies: Reco
   return { host: at, cookies: { theme: 'dark', [cookieName(at)]: secret ?? '' } };
 }
 
-test('a token begins a session, whose cookie stands for its operator with the proof that the page has read', async (t) => {
+test("a token begins a session, whose cookie with the page's CSRF proof stands for its operator", async (t) => {
   const { sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   const session = sessions.find(asking(secret));
@@ -46,7 +46,7 @@ test('a token begins a session, whose cookie stands for its operator with the pr
   assert.deepEqual(sessions.admit({ ...asking(secret), csrf: session?.csrf ?? '' }), alice);
 });
 
-test('a token that is not valid begins none, and another cookie finds none', async (t) => {
+test('an invalid token begins no session, and an unknown cookie finds none', async (t) => {
   const { sessions } = await scene(t);
   assert.equal(sessions.begin('token-x'), null);
   const secret = sessions.begin('token-a');
@@ -55,7 +55,7 @@ test('a token that is not valid begins none, and another cookie finds none', asy
   assert.equal(sessions.find({ host, cookies: {} }), null);
 });
 
-test('the cookie alone is not enough: without the proof, or with that of another session, a request is refused', async (t) => {
+test("the cookie alone is not enough: without the proof, or with another session's, a request is refused", async (t) => {
   const { sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   const other = sessions.find(asking(sessions.begin('token-v')));
@@ -63,7 +63,7 @@ test('the cookie alone is not enough: without the proof, or with that of another
     assert.equal(sessions.admit({ ...asking(secret), csrf }), null);
 });
 
-test('a cookie is of the port it was given at: consoles behind several ports of one host do not share it', async (t) => {
+test('a cookie belongs to the port that set it: consoles behind several ports of one host do not share it', async (t) => {
   const { sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   const { cookies } = asking(secret);
@@ -72,7 +72,7 @@ test('a cookie is of the port it was given at: consoles behind several ports of 
   assert.equal(cookieName('[::1]:8090'), 'reveille_console_8090');
 });
 
-test('a session ends with a logout, and no other with it', async (t) => {
+test('a logout ends its session and no other', async (t) => {
   const { sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   const kept = sessions.begin('token-a');
@@ -81,7 +81,7 @@ test('a session ends with a logout, and no other with it', async (t) => {
   assert.notEqual(sessions.find(asking(kept)), null);
 });
 
-test('a session ends half a day after its login, whatever is done with it', async (t) => {
+test('a session ends half a day after its login, even if it is in use', async (t) => {
   const { clock, sessions } = await scene(t);
   const secret = sessions.begin('token-a');
   clock.advance(consoleSessionMsMax - 1);
@@ -90,7 +90,7 @@ test('a session ends half a day after its login, whatever is done with it', asyn
   assert.equal(sessions.find(asking(secret)), null);
 });
 
-test('a session ends with its token, and does not come back with a token of the same name', async (t) => {
+test('a session ends with its token, and does not return with a token of the same name', async (t) => {
   const { sessions, tokens } = await scene(t);
   const secret = sessions.begin('token-a');
   const hash = hashOpsToken('token-a').toString('hex');
@@ -110,7 +110,7 @@ test('a session survives a restart, and a logout does', async (t) => {
   assert.equal(later.find(asking(ended)), null);
 });
 
-test('without the file of its key every session has ended, and the file is for its owner alone', async (t) => {
+test('without the file of its key every session has ended, and the file is readable by its owner only', async (t) => {
   const { sessions, open, directory } = await scene(t);
   const secret = sessions.begin('token-a');
   const path = join(directory, 'console-key.json');
@@ -119,7 +119,7 @@ test('without the file of its key every session has ended, and the file is for i
   assert.equal((await open()).find(asking(secret)), null);
 });
 
-test('a cookie that was changed in any part is of no session', async (t) => {
+test('a cookie that was changed in any part belongs to no session', async (t) => {
   const { sessions } = await scene(t);
   const parts = (sessions.begin('token-v') ?? '').split('.');
   const others = (sessions.begin('token-a') ?? '').split('.');
@@ -129,7 +129,7 @@ test('a cookie that was changed in any part is of no session', async (t) => {
   assert.equal(sessions.find(asking(replaced(parts, 1, `${Number(parts[1]) + 1000}`))), null);
 });
 
-test('two logouts at once both survive a restart', async (t) => {
+test('two concurrent logouts both survive a restart', async (t) => {
   const { sessions, open } = await scene(t);
   const secrets = [sessions.begin('token-a'), sessions.begin('token-a')];
   await Promise.all(secrets.map((secret) => sessions.end(asking(secret))));
@@ -137,7 +137,7 @@ test('two logouts at once both survive a restart', async (t) => {
   for (const secret of secrets) assert.equal(later.find(asking(secret)), null);
 });
 
-test('a logout that cannot be written is refused with a sentence, and its session lives on', async (t) => {
+test('a logout that cannot be written is refused with a sentence, and its session stays valid', async (t) => {
   const { sessions, directory } = await scene(t);
   const secret = sessions.begin('token-a');
   rmSync(directory, { recursive: true });
@@ -148,7 +148,7 @@ test('a logout that cannot be written is refused with a sentence, and its sessio
   assert.notEqual(sessions.find(asking(secret)), null);
 });
 
-test('with more logouts than are kept every session ends', async (t) => {
+test('more logouts than the file can hold end every session', async (t) => {
   const { clock, sessions, open, directory } = await scene(t);
   const secret = sessions.begin('token-a');
   const path = join(directory, 'console-key.json');

@@ -32,7 +32,7 @@ const lookMs = 500;
 
 class FakeThread implements FrontThread {
   readonly posted: ToFront[] = [];
-  /** True: it is stuck where nothing ends it. */
+  /** True: it is stuck and cannot be ended. */
   isStuck = false;
   endings = 0;
   utilization = 0;
@@ -59,8 +59,8 @@ class FakeThread implements FrontThread {
     return !this.isStuck;
   }
 
-  /** Resolves when the core has seen it. */
-  async says(message: FromFront): Promise<void> {
+  /** Posts a message to the core; resolves when the core has handled it. */
+  async emit(message: FromFront): Promise<void> {
     this.#listener(message);
     await turn();
   }
@@ -75,7 +75,7 @@ class FakeThread implements FrontThread {
     await turn();
   }
 
-  /** Its loop turns. */
+  /** Its event loop turns. */
   progresses(): void {
     Atomics.add(this.#counters, frontCounters.progress, 1);
   }
@@ -83,11 +83,11 @@ class FakeThread implements FrontThread {
   answered(kind: ToFront['kind'], error: string | null = null): Promise<void> {
     const asked = this.posted.findLast((message) => message.kind === kind);
     assert.ok(asked !== undefined && 'ask' in asked, `it was asked for ${kind}`);
-    return this.says({ kind: 'done', ask: asked.ask, error });
+    return this.emit({ kind: 'done', ask: asked.ask, error });
   }
 
-  /** The last credentials that it was given in this way. */
-  given(kind: 'serve' | 'credentials'): readonly Credential[] | undefined {
+  /** The last credentials sent by a message of this kind. */
+  lastCredentials(kind: 'serve' | 'credentials'): readonly Credential[] | undefined {
     const message = this.posted.findLast((each) => each.kind === kind);
     if (message?.kind === 'credentials') return message.set;
     return message?.kind === 'serve' ? message.credentials : undefined;
@@ -97,7 +97,7 @@ class FakeThread implements FrontThread {
     return this.posted.flatMap((each) => (each.kind === 'replies' ? each.rows : []));
   }
 
-  /** Calls of route 0, with these request ids. */
+  /** Sends calls of route 0 with these request ids. */
   calls(ids: readonly string[]): Promise<void> {
     const rows = ids.map((name, id): CallRow => [
       0,
@@ -116,7 +116,7 @@ class FakeThread implements FrontThread {
   }
 
   orders(rows: readonly OrderRow[]): Promise<void> {
-    return this.says({ kind: 'orders', rows });
+    return this.emit({ kind: 'orders', rows });
   }
 }
 
@@ -126,7 +126,7 @@ class Scene {
   readonly telemetry = new FakeTelemetry();
   readonly registry = new FakeRegistry();
   readonly threads: FakeThread[] = [];
-  /** Request ids in the order in which their calls are handled. */
+  /** Request ids in the order of handling. */
   readonly handled: string[] = [];
   stuck = 0;
   handle: (call: Call) => Reply | Promise<Reply> = () => done;
@@ -157,7 +157,7 @@ class Scene {
     });
   }
 
-  /** Fronts that serve. */
+  /** A scene with serving fronts. */
   static async open(count = 2): Promise<Scene> {
     const scene = new Scene(count);
     const listening = scene.fronts.listen();
@@ -186,7 +186,7 @@ class Scene {
     return thread;
   }
 
-  /** With another secret from now on. Resolves when the change may be answered. */
+  /** Gives the credential a new secret. Resolves when the change may be answered. */
   change(): Promise<void> {
     this.registry.credentials.set(accessKeyId, { ...demoCredential, secretKey: 'changed' });
     return this.fronts.credentialsChanged([accessKeyId]);
@@ -218,7 +218,7 @@ class Scene {
 const names = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
-test('a call is carried out with its credential at the core, and its reply comes back with the batch', async () => {
+test('a call runs with its credential at the core, and its reply returns with the batch', async () => {
   const scene = await Scene.open();
   await scene.thread(0).calls(['a']);
   assert.deepEqual(scene.handled, ['a']);
@@ -243,7 +243,7 @@ test('calls beyond the budget of a turn wait for the next turn', async () => {
   assert.equal(scene.handled.length, answersPerTurnMax + 1);
 });
 
-test('fronts take turns: one with more calls than a turn holds delays the other one by a turn', async () => {
+test('fronts take turns: one with more calls than a turn holds delays another by one turn', async () => {
   const scene = await Scene.open();
   const [busy, other] = [scene.thread(0), scene.thread(1)];
   void busy.calls(names('busy', answersPerTurnMax * 3));
@@ -258,7 +258,7 @@ test('fronts take turns: one with more calls than a turn holds delays the other 
   assert.equal(scene.handled.length, answersPerTurnMax * 2);
 });
 
-test('a refusal that counts for many is counted so often, and logged once', async () => {
+test('a refusal that counts for several is counted as often, and logged once', async () => {
   const scene = await Scene.open();
   const reply: Reply = { code: 40105, message: 'no', data: null };
   await scene
@@ -277,7 +277,9 @@ test('a changed credential is in force when every front has acknowledged it', as
   assert.equal(isInForce, false);
   await scene.thread(1).answered('credentials');
   assert.equal(isInForce, true);
-  assert.deepEqual(scene.thread(0).given('credentials'), [scene.registry.credentials.get(accessKeyId)]);
+  assert.deepEqual(scene.thread(0).lastCredentials('credentials'), [
+    scene.registry.credentials.get(accessKeyId),
+  ]);
 });
 
 test('a front that does not acknowledge a credential within 1 s is replaced, and the change is answered', async () => {
@@ -293,20 +295,20 @@ test('a front that does not acknowledge a credential within 1 s is replaced, and
     { front: 'front-1', reason: 'a changed credential: it did not answer within 1000 ms', restart_ms: 0 },
   ]);
   await scene.thread(2).listens();
-  assert.deepEqual(scene.thread(2).given('serve'), [...scene.registry.credentials.values()]);
+  assert.deepEqual(scene.thread(2).lastCredentials('serve'), [...scene.registry.credentials.values()]);
 });
 
-test('a front that starts during a change delays it by nothing, and serves with the changed credential', async () => {
+test('a front that starts during a change does not delay it, and serves with the changed credential', async () => {
   const scene = await Scene.open(1);
   await scene.thread(0).dies('a fault');
   await scene.change();
   const started = scene.thread(1);
-  assert.equal(started.given('serve') ?? started.given('credentials'), undefined);
+  assert.equal(started.lastCredentials('serve') ?? started.lastCredentials('credentials'), undefined);
   await started.listens();
-  assert.deepEqual(started.given('serve'), [...scene.registry.credentials.values()]);
+  assert.deepEqual(started.lastCredentials('serve'), [...scene.registry.credentials.values()]);
 });
 
-test('a front that has just begun to serve gets a change behind the credentials before it', async () => {
+test('a front that just began to serve gets the change after the initial credentials', async () => {
   const scene = await Scene.open(1);
   await scene.thread(0).dies('a fault');
   await scene.thread(1).listens();
@@ -319,14 +321,14 @@ test('a front that has just begun to serve gets a change behind the credentials 
   await changed;
 });
 
-test('changed credentials that cannot be read are logged, and the change is answered', async () => {
+test('unreadable credentials are logged, and the change is answered', async () => {
   const scene = await Scene.open();
   scene.registry.failure = new Error('the page is damaged');
   await scene.fronts.credentialsChanged([accessKeyId]);
   assert.match(scene.log.lines.at(-1)?.message ?? '', /^API fronts: changed credentials cannot be read/);
 });
 
-test('a front whose progress stands for 5 s is ended once, and the other one stays', async () => {
+test('a front without progress for 5 s is ended once, and the other one stays', async () => {
   const scene = await Scene.open();
   scene.clock.every(lookMs, () => scene.thread(1).progresses());
   scene.clock.advance(frontStuckMsMax);
@@ -342,7 +344,7 @@ test('a front whose progress stands for 5 s is ended once, and the other one sta
   assert.equal(scene.stuck, 0);
 });
 
-test('a front that nothing ends is reported as stuck', async () => {
+test('a front that cannot be ended is reported as stuck', async () => {
   const scene = await Scene.open(1);
   scene.thread(0).isStuck = true;
   scene.clock.advance(frontStuckMsMax + lookMs + frontAskMsMax);

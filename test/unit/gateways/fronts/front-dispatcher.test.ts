@@ -39,7 +39,7 @@ function route(overrides: Partial<Route>): Route {
 
 const done: Reply = { code: 0, message: 'success', data: null };
 const query = route({});
-const wakeup = route({ ...coded, path: '/v1/wakeup', notesAddress: true });
+const wakeup = route({ ...coded, path: '/v1/wakeup', recordsAddress: true });
 
 class FakeCall implements AdmittedCall {
   readonly credential;
@@ -89,7 +89,7 @@ class Scene {
     return Object.assign(call, { reply: this.dispatcher.dispatch(query, succeed(null), call) });
   }
 
-  /** Until the queue is full for this application. */
+  /** Fills the queue for this application. */
   fill(count: number, appId?: ApplicationId): void {
     for (let i = 0; i < count; i++) assert.ok(this.dispatch(`filling ${i}`, appId).reply instanceof Promise);
   }
@@ -103,12 +103,12 @@ class Scene {
       );
   }
 
-  /** The core is through with a batch and has answered nothing. */
-  taken(count = 1): void {
+  /** Acknowledges a batch as completed, without replies. */
+  acknowledge(count = 1): void {
     this.dispatcher.replied(count, []);
   }
 
-  /** The id of the first call that went to the core. */
+  /** The id of the first call sent to the core. */
   get firstId(): number {
     const row = this.batches.flat().find(isCall);
     assert.ok(row !== undefined, 'a call went to the core');
@@ -125,7 +125,7 @@ const isCall = (row: OrderRow): row is CallRow => row[0] === 0;
 const isRefusal = (row: OrderRow): row is RefusedRow => row[0] === 2;
 const names = (rows: readonly OrderRow[] = []): string[] => rows.filter(isCall).map((row) => row[4]);
 
-test('the calls of a turn go to the core in one batch, behind the turn', async () => {
+test('the calls of a turn go to the core in one batch, after the turn', async () => {
   const scene = new Scene();
   scene.dispatch('a');
   await Promise.resolve();
@@ -135,7 +135,7 @@ test('the calls of a turn go to the core in one batch, behind the turn', async (
   assert.deepEqual(scene.batches.map(names), [['a', 'b']]);
 });
 
-test('a call crosses with its credential, its identity, its parameters, and an address where its route notes it', async () => {
+test('a call carries its credential, identity, parameters, and an address if its route records it', async () => {
   const scene = new Scene();
   scene.dispatcher.dispatch(wakeup, fail('no device'), new FakeCall('ring-1'));
   scene.dispatch('query-1');
@@ -160,18 +160,18 @@ test('each call is answered by its own reply', async () => {
   assert.deepEqual([(await first.reply).data, (await second.reply).data], ['"a"', '"b"']);
 });
 
-test('two batches are under way; calls behind them wait, and go as one when a batch is taken', async () => {
+test('two batches are in flight; later calls wait, and go as one when a batch is acknowledged', async () => {
   const scene = new Scene();
   for (const name of ['a', 'b', 'c', 'd']) {
     scene.dispatch(name);
     await turn();
   }
   assert.deepEqual(scene.batches.map(names), [['a'], ['b']]);
-  scene.taken();
+  scene.acknowledge();
   assert.deepEqual(scene.batches.map(names), [['a'], ['b'], ['c', 'd']]);
 });
 
-test('a batch has a bound in rows, and one in bytes that a single body may exceed', async () => {
+test('a batch is limited in rows, and in bytes, which a single body may exceed', async () => {
   const scene = new Scene();
   scene.fill(frontBatchRowsMax + 1);
   await turn();
@@ -179,18 +179,23 @@ test('a batch has a bound in rows, and one in bytes that a single body may excee
     scene.batches.map((rows) => rows.length),
     [frontBatchRowsMax, 1],
   );
-  scene.taken(2);
+  scene.acknowledge(2);
   scene.dispatch('a', testApp, frontBatchBytesMax + 1);
   scene.dispatch('b', testApp, 1);
   await turn();
   assert.deepEqual(scene.batches.slice(2).map(names), [['a'], ['b']]);
 });
 
-test('an application that has its share of the queue is refused with 50301, another one is accepted', () => {
+test('an application that has used its share of the queue is refused with 50301, another one is accepted', () => {
   const scene = new Scene();
   scene.fill(frontCallsPerApplicationMax);
   const reply = scene.dispatch('one too many').reply;
-  const full = { code: 50301, message: 'too many requests wait for the server', data: null, retryAfterS: 1 };
+  const full = {
+    code: 50301,
+    message: 'too many requests are waiting for the server',
+    data: null,
+    retryAfterS: 1,
+  };
   assert.deepEqual(reply, full);
   assert.ok(scene.dispatch('another', otherApp).reply instanceof Promise);
 });
@@ -203,24 +208,24 @@ test('a share of the queue is free again when its calls have gone to the core', 
   assert.ok(scene.dispatch('a').reply instanceof Promise);
 });
 
-test('a full queue refuses every application, and gives account of it', async () => {
+test('a full queue refuses every application, and reports it', async () => {
   const scene = new Scene();
   const applications = frontCallsMax / frontCallsPerApplicationMax;
   for (let i = 0; i < applications; i++) scene.fill(frontCallsPerApplicationMax, `app ${i}` as ApplicationId);
   const refused = scene.dispatcher.dispatch(wakeup, succeed(null), new FakeCall('one too many', otherApp));
   assert.deepEqual(refused, {
     code: 50301,
-    message: 'too many requests wait for the server',
+    message: 'too many requests are waiting for the server',
     data: null,
     retryAfterS: 1,
   });
   await turn();
-  while (!scene.batches.flat().some(isRefusal)) scene.taken();
+  while (!scene.batches.flat().some(isRefusal)) scene.acknowledge();
   const row = scene.batches.flat().find(isRefusal);
   assert.deepEqual([row?.[1], row?.[2], row?.[3].code, row?.[4]], [1, 503, 50301, 'one too many']);
 });
 
-test('bodies that wait have a bound in bytes', async () => {
+test('waiting bodies are limited in bytes', async () => {
   const scene = new Scene();
   const half = frontCallBytesMax / 2;
   assert.ok(scene.dispatch('a', testApp, half).reply instanceof Promise);
@@ -230,14 +235,14 @@ test('bodies that wait have a bound in bytes', async () => {
   assert.ok(scene.dispatch('d', testApp, 1).reply instanceof Promise);
 });
 
-test('a caller that is gone is reported behind its call, once, and its reply is ignored', async () => {
+test('a hang-up is reported once, after its call, and the reply is ignored', async () => {
   const scene = new Scene();
   scene.fill(frontBatchRowsMax * 2);
   const gone = scene.dispatch('gone');
   gone.hangUp();
   gone.hangUp();
   await turn();
-  scene.taken();
+  scene.acknowledge();
   const [, , last] = scene.batches;
   assert.deepEqual(
     last?.map(([kind]) => kind),
@@ -249,7 +254,7 @@ test('a caller that is gone is reported behind its call, once, and its reply is 
   assert.equal(await Promise.race([gone.reply, Promise.resolve('no reply')]), 'no reply');
 });
 
-test('a caller that is gone is reported while calls of others wait', async () => {
+test('a hang-up is reported while calls of others wait', async () => {
   const scene = new Scene();
   const gone = scene.dispatch('gone');
   await turn();
@@ -259,7 +264,7 @@ test('a caller that is gone is reported while calls of others wait', async () =>
   assert.deepEqual(scene.batches[1]?.at(-1), [1, scene.firstId]);
 });
 
-test('a caller that hangs up behind its reply is not reported', async () => {
+test('a hang-up after the reply is not reported', async () => {
   const scene = new Scene();
   const call = scene.dispatch('a');
   await turn();
@@ -269,7 +274,7 @@ test('a caller that hangs up behind its reply is not reported', async () => {
   assert.equal(scene.batches.length, 1, 'it was answered: nobody waits at the core');
 });
 
-test('refusals cross without their data, behind the calls', async () => {
+test('refusals are sent without their data, after the calls', async () => {
   const scene = new Scene();
   scene.refuse(1);
   scene.dispatch('a');
@@ -283,12 +288,12 @@ test('refusals cross without their data, behind the calls', async () => {
   assert.deepEqual(row?.slice(9), ['signature_mismatch', 1]);
 });
 
-test('refusals beyond the bound are counted, one row for all that the metrics do not tell apart', async () => {
+test('refusals beyond the limit are counted, in one row per metric label', async () => {
   const scene = new Scene();
   scene.refuse(frontRefusalsMax + 3);
   scene.refuse(2, 200);
   await turn();
-  for (let sent = 0; sent < scene.batches.length; sent++) scene.taken();
+  for (let sent = 0; sent < scene.batches.length; sent++) scene.acknowledge();
   const rows = scene.batches.flat().filter(isRefusal);
   assert.equal(rows.length, frontRefusalsMax + 2);
   assert.deepEqual(
@@ -300,7 +305,7 @@ test('refusals beyond the bound are counted, one row for all that the metrics do
   );
 });
 
-test('calls that wait at a front are counted, and so are those that are refused for a full queue', () => {
+test('calls waiting at a front are counted, and so are those refused because of a full queue', () => {
   const scene = new Scene();
   scene.dispatch('first');
   scene.fill(frontCallsPerApplicationMax - 1);

@@ -1,4 +1,4 @@
-/** The figures of fronts, as operators see them. */
+/** The figures of fronts, for operators. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiFronts } from '../../../../src/gateways/fronts/api-fronts.ts';
@@ -15,7 +15,7 @@ import type { AccessKeyId } from '../../../../src/model/ids.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 
-/** The thread of a front that does as the test says. It acknowledges orders, unless it is silent. */
+/** The thread of a scripted front. It acknowledges orders unless it is silent. */
 class ScriptedThread implements FrontThread {
   readonly counters: Int32Array;
   readonly ended: Promise<string>;
@@ -104,7 +104,7 @@ class Scene {
     return this.threads[number] ?? assert.fail(`no front was started as number ${number}`);
   }
 
-  /** Moves the clock, while the loops of `turning` turn. */
+  /** Advances the clock while the event loops of `turning` turn. */
   async pass(ms: number, turning: readonly number[]): Promise<void> {
     for (let passedMs = 0; passedMs < ms; passedMs += 100) {
       for (const number of turning) this.thread(number).turn();
@@ -123,7 +123,7 @@ class Scene {
   }
 }
 
-test('each front is shown by its figures', async () => {
+test('each front is shown with its figures', async () => {
   const scene = new Scene(2);
   await scene.serve();
   scene.thread(1).count('connections', 3);
@@ -138,7 +138,7 @@ test('each front is shown by its figures', async () => {
   await scene.fronts.close();
 });
 
-test('a front that ends is replaced, and the counts of the ended one stay', async () => {
+test('an ended front is replaced, and its counts stay', async () => {
   const scene = new Scene(2);
   await scene.serve();
   for (const counter of ['refused', 'evicted', 'refusedCalls'] as const) scene.thread(0).count(counter, 7);
@@ -160,7 +160,7 @@ test('a front that ends is replaced, and the counts of the ended one stay', asyn
   await scene.fronts.close();
 });
 
-test('a server without a front that serves is not ready, and names each', async () => {
+test('a server without a serving front is not ready, and names each', async () => {
   const scene = new Scene(2);
   await scene.serve();
   await scene.fail(0, 1);
@@ -175,7 +175,7 @@ test('a server without a front that serves is not ready, and names each', async 
   await scene.fronts.close();
 });
 
-test('a front whose loop does not turn is shown as stuck, and counted as that when it is replaced', async () => {
+test('a front with a stuck event loop is shown as stuck, and counted as that when it is replaced', async () => {
   const scene = new Scene(2);
   await scene.serve();
   await scene.pass(1000, [0, 1]);

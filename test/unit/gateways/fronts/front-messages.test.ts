@@ -1,4 +1,4 @@
-/** Parameters of every route cross to the core as the route has read them. */
+/** Parameters of every route reach the core unchanged. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestId } from '../../../../src/model/ids.ts';
@@ -8,7 +8,7 @@ import { encodeCursor } from '../../../support/event-cursors.ts';
 import { callBody, callBodyFields } from '../../../support/call-bodies.ts';
 
 const rules: ParseRules = { mixedFormats: 'allow', secretRules: { allowShortSecrets: true } };
-/** JSON: letters of several bytes, a control character and a name that is special to objects. */
+/** JSON with multi-byte letters, a control character and a name that is special to objects. */
 const oddText = '\\u00e9 \\ud83d\\ude00 \\u0001 __proto__';
 
 const ofQuery = (query: string): Partial<UnreadCall> => ({ query });
@@ -100,13 +100,13 @@ const requests: Readonly<Record<(typeof apiRoutes)[number]['name'], readonly Par
   'device-remove': [ofQuery('device_id=DOOR-1'), ofQuery('id=DOOR-1')],
 };
 
-/** As deep as a body holds: it would overflow the stack of a thread that posts it. */
+/** The deepest nesting that fits in a body: it would overflow the stack of a thread that posts it. */
 const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
 
 const requestId: RequestIdentity = { id: 'ring-1' as RequestId, origin: 'caller' };
 
 for (const route of apiRoutes)
-  test(`the parameters of ${route.name}, and refusals of them, cross to the core unchanged`, () => {
+  test(`the parameters of ${route.name}, and refusals of them, reach the core unchanged`, () => {
     const results = requests[route.name].map((request) =>
       route.parse({ query: '', body: Buffer.alloc(0), requestId, ...request }, rules),
     );
@@ -117,7 +117,7 @@ for (const route of apiRoutes)
   });
 
 for (const route of apiRoutes.filter(({ method }) => method !== 'GET' && method !== 'DELETE'))
-  test(`a body of ${route.name} that is nested without end crosses to the core, or is refused`, () => {
+  test(`a body of ${route.name} with endless nesting reaches the core, or is refused`, () => {
     for (const field of [
       'unlisted',
       'device_id',

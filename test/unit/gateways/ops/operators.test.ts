@@ -27,7 +27,7 @@ async function made({ operators }: { readonly operators: Operators }): Promise<s
   return created.value.token;
 }
 
-test('the token of ops.token is local, an operator; a named one is who it was made for, until it is revoked', async (t) => {
+test('the token of ops.token is local, an operator; a named one belongs to its name until it is revoked', async (t) => {
   const { operators } = await scene(t);
   assert.deepEqual(operators.identify('the-local-token'), { name: 'local', role: 'operator' });
   const token = await made({ operators });
@@ -39,7 +39,7 @@ test('the token of ops.token is local, an operator; a named one is who it was ma
   assert.equal(operators.identify(token), null);
 });
 
-test('another server on the same file knows the same tokens, and SIGHUP reads it again', async (t) => {
+test('another server on the same file accepts the same tokens, and SIGHUP reads it again', async (t) => {
   const { file, clock, log, operators } = await scene(t);
   const token = await made({ operators });
   const other = new Operators({ file, localToken: 'x', clock, log });
@@ -51,7 +51,7 @@ test('another server on the same file knows the same tokens, and SIGHUP reads it
   assert.equal(other.identify(token), null);
 });
 
-test('a file that cannot be used leaves who is known, and is said', async (t) => {
+test('an invalid file keeps the valid tokens, and is logged', async (t) => {
   const { directory, log, operators } = await scene(t);
   const token = await made({ operators });
   writeFileSync(join(directory, 'ops-tokens.json'), '{');
@@ -65,7 +65,7 @@ test('a file that cannot be used leaves who is known, and is said', async (t) =>
   rmSync(join(directory, 'ops-tokens.json'));
 });
 
-test('the last use is known at once, and written once a minute at most', async (t) => {
+test('the last use is known at once, and written at most once a minute', async (t) => {
   const { file, clock, operators } = await scene(t);
   const token = await made({ operators });
   const lastUsed = async (): Promise<unknown> => (await file.read())[0]?.lastUsedAtS;
@@ -93,7 +93,7 @@ test('the last use is known at once, and written once a minute at most', async (
 const operators = { identify: (token: string) => (token === 'the-token' ? localOperator : null) };
 const check = new CallerCheck(operators, ['10.0.0.7', 'Ops.Example', '2001:db8::7']);
 
-/** The status it is refused with; null: it may go on. */
+/** The status of the refusal; null: admitted. */
 function refusedAs(change: Partial<Caller>): number | null {
   const own = {
     host: 'localhost:8090',
@@ -107,7 +107,7 @@ function refusedAs(change: Partial<Caller>): number | null {
   return admitted.ok ? null : admitted.error.status;
 }
 
-test('loopback names, the host listened on and the configured names are known, any case, with and without a port', () => {
+test('loopback names, the host listened on and the configured names are known, in any case, with and without a port', () => {
   for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1:8090', '[::1]:8090', '[::1]', '10.0.0.7:8090'])
     assert.equal(refusedAs({ host }), null, host);
   for (const host of ['ops.example', 'OPS.example:443', '[2001:db8::7]:8090'])
@@ -127,7 +127,7 @@ test('another name for this address is refused, whatever the token', () => {
     assert.equal(refusedAs({ host }), 403, host);
 });
 
-test('a page of the same host and port may ask, every other is refused', () => {
+test('a page of the same host and port is admitted, every other is refused', () => {
   assert.equal(refusedAs({ origin: 'http://localhost:8090' }), null);
   assert.equal(refusedAs({ origin: 'https://LOCALHOST:8090' }), null);
   for (const origin of [
@@ -140,12 +140,12 @@ test('a page of the same host and port may ask, every other is refused', () => {
     assert.equal(refusedAs({ origin }), 403, origin);
 });
 
-test('the scheme may be written in any case, with spaces behind it', () => {
+test('the scheme is accepted in any case, with spaces after it', () => {
   for (const scheme of ['bearer', 'BEARER', 'bEaReR', 'Bearer  '])
     assert.equal(refusedAs({ authorization: `${scheme} the-token` }), null, scheme);
 });
 
-test('nothing but the whole token opens', () => {
+test('only the whole token is accepted', () => {
   for (const authorization of [
     '',
     'Bearer',

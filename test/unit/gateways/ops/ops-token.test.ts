@@ -12,7 +12,7 @@ function emptyDirectory(): string {
   return mkdtempSync(join(root, 'd-'));
 }
 
-test('the first start makes a token of 32 random bytes that only its owner can read', () => {
+test('the first start creates a token of 32 random bytes that only its owner can read', () => {
   const directory = emptyDirectory();
   assert.equal(findOpsToken(directory), null);
   const token = ensureOpsToken(directory);
@@ -29,7 +29,7 @@ test('later starts and the command line read the same token', () => {
   assert.notEqual(ensureOpsToken(emptyDirectory()), token);
 });
 
-test('a file that holds no token is named, never taken for one', () => {
+test('a file without a valid token is named, and never used', () => {
   const directory = emptyDirectory();
   for (const text of ['', 'short', 'x'.repeat(44)]) {
     writeFileSync(join(directory, 'ops.token'), text);

@@ -1,4 +1,4 @@
-/** Wrong credentials at the ops listener, as the log and the metric have them. */
+/** Wrong credentials at the ops listener in the log and the metric. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RefusedCredentials } from '../../../../src/gateways/ops/refused-credentials.ts';
@@ -6,7 +6,7 @@ import { refusalLogMs } from '../../../../src/model/limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 
-test('a flood of wrong tokens is counted whole, and logged once a minute with its count', () => {
+test('a flood of wrong tokens is counted in full, and logged once a minute with its count', () => {
   const [clock, log, telemetry] = [new DrivenClock(), new FakeLog(), new FakeTelemetry()];
   const refusals = new RefusedCredentials({ clock, log, telemetry });
   refusals.record('login', '192.0.2.1');

@@ -18,7 +18,7 @@ function message(id: string): DeviceMessage {
   return { id: id as MessageId, name: 'hello', payload: {} };
 }
 
-test('16 wait and the next is busy, until one of them is answered', async () => {
+test('16 messages wait and the next is busy, until one of them is answered', async () => {
   deliveries.open();
   const waiting = Array.from({ length: 16 }, (_, i) => deliveries.deliver(message(`m-${i}`)));
   assert.equal(await deliveries.deliver(message('m-16')), 'busy');
@@ -29,7 +29,7 @@ test('16 wait and the next is busy, until one of them is answered', async () => 
   assert.equal(sent.at(-1), 'm-17');
 });
 
-test('each has 5 s of its own', async () => {
+test('each message has its own 5 s', async () => {
   deliveries.open();
   const first = deliveries.deliver(message('first'));
   clock.advance(3000);
@@ -41,7 +41,7 @@ test('each has 5 s of its own', async () => {
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('what waits for the welcome is sent behind it, in order, but for what nobody waits for any more', async () => {
+test('messages queued before the welcome are sent after it in order, except expired ones', async () => {
   const first = deliveries.deliver(message('first'));
   clock.advance(4000);
   void deliveries.deliver(message('second'));
@@ -54,7 +54,7 @@ test('what waits for the welcome is sent behind it, in order, but for what nobod
   assert.deepEqual(sent, ['second', 'third']);
 });
 
-test('an end answers all that wait, and leaves no timer', async () => {
+test('an end answers all waiting messages, and leaves no timer', async () => {
   deliveries.open();
   const waiting = ['a', 'b'].map((id) => deliveries.deliver(message(id)));
   deliveries.abandon();

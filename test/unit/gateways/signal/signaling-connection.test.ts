@@ -11,7 +11,7 @@ import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeSignalSessions } from '../../../support/fake-device-sessions.ts';
 import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
 
-/** As the library's: it must not be touched once it is closed, and says so. */
+/** Like the library's socket, it must not be used after its end, and asserts that. */
 class FakeFrameSocket implements FrameSocket {
   owner: SocketOwner | null = null;
   readonly address = '';
@@ -76,19 +76,19 @@ beforeEach(() => {
     mediaUrl: () => null,
     reportFailure: (error) => failures.push(error),
   });
-  // The library tells of every close before the call that closes returns.
-  socket.onClosed = () => connection.gone('reset');
+  // The library reports a close before the call that closes returns.
+  socket.onClosed = () => connection.onClosed('reset');
 });
 
 function reasons(): string[] {
   return sessions.ends.map(({ reason }) => reason);
 }
 
-test('an end is told and counted once, whatever comes after it', () => {
+test('an end is reported and counted once, whatever follows', () => {
   connection.enter(ticket);
   connection.received(heartbeat, false);
-  connection.gone('peer_closed');
-  connection.gone('reset');
+  connection.onClosed('peer_closed');
+  connection.onClosed('reset');
   connection.expire();
   connection.close('kicked');
   connection.received(heartbeat, false);
@@ -101,7 +101,7 @@ test('an end is told and counted once, whatever comes after it', () => {
   assert.equal(openConnections.size, 0);
 });
 
-test('an end of our own tells the server once, though the socket tells us of it too', () => {
+test('an end by the server is reported once, although the socket reports it too', () => {
   connection.enter(ticket);
   connection.end('drain');
   assert.deepEqual(reasons(), ['drain']);
@@ -120,7 +120,7 @@ const closed: readonly (readonly [SignalEndReason, readonly string[]])[] = [
   ['node_lost', []],
 ];
 for (const [reason, words] of closed)
-  test(`what the server closes as ${reason} it is not told of, but it is counted`, () => {
+  test(`an end that the server ordered as ${reason} is counted, but not reported back`, () => {
     connection.enter(ticket);
     connection.close(reason);
     assert.deepEqual(reasons(), []);
@@ -129,14 +129,14 @@ for (const [reason, words] of closed)
     assert.equal(socket.isClosed, true);
   });
 
-test('a drop tells nobody and counts nothing', () => {
+test('a drop reports nothing and counts nothing', () => {
   connection.enter(ticket);
   connection.drop();
   assert.deepEqual(reasons(), []);
   assert.equal(telemetry.counts.size, 0);
 });
 
-test('a connection closed by the server while it logs in gets no session', () => {
+test('a connection closed by the server during its login gets no session', () => {
   connection.close('kicked');
   connection.enter(ticket);
   assert.deepEqual(socket.said, ['{"type":"bye","reason":"kicked"}', '4410 kicked']);
@@ -171,7 +171,7 @@ test('timed out first, replaced second is one end', () => {
   assert.equal(telemetry.count('signal end replaced'), 0);
 });
 
-test('a session whose login is never committed hears nothing, and times out like any other', async () => {
+test('a session whose login is never committed receives nothing, and times out like any other', async () => {
   sessions.commit = new Promise(() => undefined);
   connection.enter(ticket);
   const result = connection.deliver(message);
@@ -197,7 +197,7 @@ test('a device may report and leave before its welcome', async () => {
   assert.deepEqual(socket.said, ['{"type":"bye","reason":"bye"}', '1000 bye']);
 });
 
-test('a commit that fails is reported, unless the session is over by then', async () => {
+test('a failed commit is reported, unless the session has already ended', async () => {
   sessions.commit = Promise.reject(new Error('no store'));
   connection.enter(ticket);
   connection.close('kicked');
@@ -205,7 +205,7 @@ test('a commit that fails is reported, unless the session is over by then', asyn
   assert.deepEqual(failures, []);
 });
 
-test('a peer that takes no more is reset, without words, and what it was sent is unknown', async () => {
+test('a peer that reads nothing is reset without a close frame, and its messages are unknown', async () => {
   connection.enter(ticket);
   socket.takes = false;
   const result = connection.deliver(message);
@@ -215,7 +215,7 @@ test('a peer that takes no more is reset, without words, and what it was sent is
   assert.equal(socket.said.length, 1);
 });
 
-test('a peer that pings on and reads nothing is reset', () => {
+test('a peer that keeps pinging and reads nothing is reset', () => {
   connection.enter(ticket);
   socket.bufferedBytes = 256 * 1024;
   connection.pinged();
@@ -225,14 +225,14 @@ test('a peer that pings on and reads nothing is reset', () => {
   assert.deepEqual(reasons(), ['reset']);
 });
 
-test('a goodbye that does not fit is not said, and the close still is', () => {
+test('a bye that does not fit is skipped, and the close frame is still sent', () => {
   connection.enter(ticket);
   socket.takes = false;
   connection.close('kicked');
   assert.deepEqual(socket.said.slice(1), ['4410 kicked']);
 });
 
-test('a connection at rest has no timer of its own', async () => {
+test('an idle connection has no timer of its own', async () => {
   connection.enter(ticket);
   const result = connection.deliver(message);
   connection.received(Buffer.from('{"type":"ack","id":"m"}'), false);

@@ -13,7 +13,7 @@ function add(batch: HmacBatch, index: number): boolean {
   return batch.add(jobs[index] ?? assert.fail());
 }
 
-test('verdicts put on one side of the memory are read on the other', () => {
+test('verdicts written on one side of the memory are read on the other', () => {
   const memory = allocateHmacBatch(8, 64 * 1024);
   const here = new HmacBatch(memory);
   const there = new HmacBatch(memory);
@@ -31,14 +31,14 @@ test('verdicts put on one side of the memory are read on the other', () => {
   );
 });
 
-test('a batch takes no more jobs than it has rows', () => {
+test('a batch accepts no more jobs than it has rows', () => {
   const batch = new HmacBatch(allocateHmacBatch(2, 64 * 1024));
 
   assert.deepEqual([add(batch, 0), add(batch, 1), add(batch, 2)], [true, true, false]);
   assert.equal(batch.jobs, 2);
 });
 
-test('a batch takes no job for whose bytes there is no room, and is then as it was', () => {
+test('a batch rejects a job whose bytes do not fit, and is unchanged', () => {
   const batch = new HmacBatch(allocateHmacBatch(8, 4096));
   assert.ok(add(batch, 0));
   const { bytes } = batch;
@@ -49,7 +49,7 @@ test('a batch takes no job for whose bytes there is no room, and is then as it w
   assert.equal(batch.verdict(0), 'valid');
 });
 
-test('a cleared batch has its room again, and nothing of the old jobs', () => {
+test('a cleared batch is empty, and keeps nothing of the old jobs', () => {
   const batch = new HmacBatch(allocateHmacBatch(1, 4096));
   add(batch, 0);
   batch.clear();
@@ -59,7 +59,7 @@ test('a cleared batch has its room again, and nothing of the old jobs', () => {
   assert.ok(add(batch, 1));
 });
 
-test('a job fits a batch when its hashes have the length of a hash and the rest has room', () => {
+test('a job fits a batch if its hashes have the right length and the rest has room', () => {
   const job = jobOf(signed({ method: 'POST', body: Buffer.alloc(1000) }));
 
   assert.ok(fitsHmacBatch(job, 4096));

@@ -18,7 +18,7 @@ import { moduleBeside } from '../../../../src/lib/module-worker.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
 
-/** Rejects with what the verifier throws. */
+/** Rejects if the verifier throws. */
 function verdictOf(verifier: SignatureVerifier, job: SignatureJob): Promise<SignatureVerdict> {
   return new Promise((resolve) => {
     const verdict = verifier.verify(job, resolve);
@@ -91,7 +91,7 @@ async function untilFaults(count: number): Promise<void> {
   }
 }
 
-/** A job spoiled by its index in one of the ways that make each verdict. */
+/** A job spoiled by its index in a way that yields each verdict. */
 function spoiled(job: SignatureJob, index: number): SignatureJob {
   switch (index % 7) {
     case 0:
@@ -109,7 +109,7 @@ function spoiled(job: SignatureJob, index: number): SignatureJob {
   }
 }
 
-test('workers and the main loop come to the same verdicts', async () => {
+test('workers and the main thread compute the same verdicts', async () => {
   await startPool({ threads: 2, batchJobsMax: 64 });
   const body = Buffer.alloc(64 * 1024, 'x');
   const asked = [
@@ -125,7 +125,7 @@ test('workers and the main loop come to the same verdicts', async () => {
   assert.deepEqual(faults, []);
 });
 
-test('what one turn asks for is one task', async () => {
+test('the jobs of one turn are one task', async () => {
   await startGated();
   const verdicts = ask(0, 20);
   await gate.untilHeld(1);
@@ -135,7 +135,7 @@ test('what one turn asks for is one task', async () => {
   assert.equal(gate.batchesHeld, 1);
 });
 
-test('while every thread has its tasks, the turns that follow are collected in one more', async () => {
+test('while every thread is busy, the following turns are collected in one task', async () => {
   await startGated();
   const first = ask(0, 1);
   await gate.untilHeld(1);
@@ -156,14 +156,14 @@ test('while every thread has its tasks, the turns that follow are collected in o
   assert.equal(gate.batchesHeld, 3);
 });
 
-test('a batch too small to be worth a message is verified on the main loop', async () => {
+test('a batch too small to be worth a message is verified on the main thread', async () => {
   await startGated({ crossingJobsMin: 4 });
 
   assert.deepEqual(await ask(0, 3), allValid(3));
   assert.equal(gate.batchesHeld, 0);
 });
 
-test('a batch of one job crosses over when its body is large', async () => {
+test('a batch with one job goes to a worker if its body is large', async () => {
   await startGated({ crossingJobsMin: 4, crossingBytesMin: 1024 });
   const body = Buffer.alloc(1024, 'x');
   const verdict = verdictOf(pool, jobOf(signed({ method: 'POST', body })));
@@ -180,7 +180,7 @@ test('a job larger than a batch is verified at once', async () => {
   assert.equal(pool.verify(jobOf(signed({ method: 'POST', body })), assert.fail), 'valid');
 });
 
-test('when every batch is on its way the next job is refused as full, and taken again after', async () => {
+test('while every batch is in flight the next job is refused as full, and accepted again afterwards', async () => {
   await startGated({ batches: 2, batchJobsMax: 2 });
   const accepted = ask(0, 4);
   await assert.rejects(ask(4, 1), (error) => error instanceof VerifierUnavailable && error.reason === 'full');
@@ -194,7 +194,7 @@ test('when every batch is on its way the next job is refused as full, and taken 
   assert.deepEqual(await after, ['valid']);
 });
 
-test('closing waits for what was accepted, sent or not, and refuses the rest', async () => {
+test('closing waits for accepted jobs, sent or not, and refuses further ones', async () => {
   await startGated();
   const sent = ask(0, 20);
   await gate.untilHeld(1);
@@ -213,7 +213,7 @@ test('closing waits for what was accepted, sent or not, and refuses the rest', a
 });
 
 for (const order of ['die', 'throw'] as const) {
-  test(`a worker that is told to ${order} over a batch loses nobody a verdict, and the pool goes on`, async () => {
+  test(`after a worker is made to ${order} during a batch, every job gets its verdict, and the pool continues`, async () => {
     await startGated();
     const verdicts = ask(0, 20);
     await gate.untilHeld(1);
@@ -229,7 +229,7 @@ for (const order of ['die', 'throw'] as const) {
   });
 }
 
-test('when no worker can be started any more, the main loop verifies', async () => {
+test('if no worker can be started any more, the main thread verifies', async () => {
   await startGated();
   const held = ask(0, 20);
   await gate.untilHeld(1);
@@ -242,7 +242,7 @@ test('when no worker can be started any more, the main loop verifies', async () 
   assert.equal(gate.batchesHeld, 1);
 });
 
-test('what waits for a worker that then cannot be started is verified on the main loop', async () => {
+test('jobs queued for a worker that then cannot be started are verified on the main thread', async () => {
   await startGated();
   const held = ask(0, 20);
   await gate.untilHeld(1);

@@ -34,7 +34,7 @@ test('a token is returned once and stored as its hash, in a file for its owner a
 test('a name is unique, not reserved, and free again after a revocation', async (t) => {
   const { file } = scene(t);
   assert.ok((await file.create(alice, nowS)).ok);
-  assert.deepEqual(await file.create({ ...alice, role: 'viewer' }, nowS), fail('taken'));
+  assert.deepEqual(await file.create({ ...alice, role: 'viewer' }, nowS), fail('exists'));
   for (const name of ['', 'local', 'cli', 'signal', 'start', 'a b', '-a', 'x'.repeat(65), 'a\n'])
     assert.deepEqual(await file.create({ ...alice, name }, nowS), fail('name'), name);
   assert.equal(await file.revoke('bob'), null);
