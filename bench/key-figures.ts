@@ -1,12 +1,12 @@
 /**
- * The figures that people ask for first, from the stored results: on top of the page of the benchmarks, and three of them in
- * README. Each is a median as its table under Details shows it, or the quotient by the one in brackets behind it.
+ * The key figures, from the stored results: at the top of the benchmarks page, and three of them in README. Each is a median of
+ * the tables under Details, or the quotient with the one in parentheses.
  */
 import { benchmarks } from './benchmarks.ts';
 import { formatNumber, table } from './harness/tables.ts';
 import { readResult } from './results.ts';
 
-/** The cells of one benchmark's table. */
+/** Reads cells of one benchmark's table. */
 class Cells {
   readonly #name: string;
 
@@ -14,12 +14,12 @@ class Cells {
     this.#name = name;
   }
 
-  /** Throws where nothing is stored, or the row or its column is gone. */
+  /** Throws without a stored result, row or column. */
   number(row: string, metric: string): number {
     return Number(this.text(row, metric).replaceAll(',', ''));
   }
 
-  /** As the table shows it. Throws like `number`. */
+  /** Formats like the table. Throws like `number`. */
   text(row: string, metric: string): string {
     const median = readResult(this.#name)?.samples.spread(row, metric)?.median;
     const digits = benchmarks[this.#name]?.columns.find((column) => column.metric === metric)?.digits;
@@ -28,7 +28,7 @@ class Cells {
     return formatNumber(median, digits);
   }
 
-  /** The number of them in `whole`, with the size of one: `1,234 (5.6 B each)`. */
+  /** The number of items in `whole`, with the size of one: `1,234 (5.6 B each)`. */
   countIn(whole: number, row: string, metric: string, unit: string): string {
     return `${formatNumber(Math.floor(whole / this.number(row, metric)), 0)} (${this.text(row, metric)} ${unit})`;
   }
@@ -36,7 +36,6 @@ class Cells {
 
 interface KeyFigure {
   readonly title: string;
-  /** The name of the benchmark that measures it. */
   readonly benchmark: string;
   readonly ours: (cells: Cells) => string;
   readonly others: (cells: Cells) => string;
@@ -119,7 +118,7 @@ export function describeKeyFigures(): string {
   return table(head, rows);
 }
 
-/** The three of README. */
+/** The three figures of README. */
 export function describeFrontFigures(): string {
   const [memory, wakeups, queries] = [new Cells('memory'), new Cells('wakeups'), new Cells('queries')];
   return table(head, [

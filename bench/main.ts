@@ -1,4 +1,4 @@
-/** Measures benchmarks: `npm run bench -- --help`. */
+/** Runs benchmarks: `npm run bench -- --help`. */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -27,13 +27,12 @@ ${Object.entries(benchmarks)
   .map(([name, { title }]) => `  ${name.padEnd(12)} ${title}`)
   .join('\n')}`;
 
-/** Whatever hangs, the benchmark ends, and its processes with it. */
+/** Timeout of a run; ends the benchmark and its processes. */
 const minutesPerRunMax = 15;
 const smokeMinutesMax = 4;
 
 interface Options {
   readonly names: readonly string[];
-  /** Null: the benchmark's own number. */
   readonly runs: number | null;
   readonly mode: 'help' | 'page' | 'print' | 'save' | 'smoke';
 }
@@ -52,9 +51,10 @@ function readOptions(): Options {
   const modes = (['help', 'page', 'save', 'smoke'] as const).filter((mode) => values[mode]);
   if (modes.length > 1) throw new Error(`--${modes.join(' and --')} exclude each other`);
   const unknown = positionals.find((name) => !Object.hasOwn(benchmarks, name));
-  if (unknown !== undefined) throw new Error(`no benchmark is called ${unknown}`);
+  if (unknown !== undefined) throw new Error(`unknown benchmark: ${unknown}`);
   const runs = values.runs === undefined ? null : Number(values.runs);
-  if (runs !== null && !(Number.isInteger(runs) && runs > 0)) throw new Error('--runs is a number from 1');
+  if (runs !== null && !(Number.isInteger(runs) && runs > 0))
+    throw new Error('--runs must be an integer of at least 1');
   const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
   return { names, runs, mode: modes[0] ?? 'print' };
 }
@@ -71,13 +71,13 @@ function git(...parameters: string[]): string {
   return execFileSync('git', parameters, { encoding: 'utf8', cwd: checkout }).trim();
 }
 
-/** Results belong to a commit. */
+/** Refuses uncommitted changes, because results belong to a commit. */
 function refuseChanges(): void {
   const changed = git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs', ':!README.md');
   if (changed !== '') throw new Error(`--save measures a commit; there are changes:\n${changed}`);
 }
 
-/** False: its numbers mean nothing, because something went wrong. */
+/** False: an error made the numbers invalid. */
 async function measureOne(
   name: string,
   benchmark: Benchmark,

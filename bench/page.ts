@@ -1,6 +1,6 @@
 /**
- * The pages with figures of the benchmarks: the text between two marks is made of the stored results, the rest is written by
- * hand. `npm run bench -- --page` writes them; a test compares them.
+ * The pages with benchmark figures: the text between two marks is generated from the stored results, the rest is handwritten.
+ * `npm run bench -- --page` writes the pages; a test compares them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ export const madePages: readonly string[] = [pagePath, 'README.md'];
 
 const marked = /(<!-- made: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 
-/** `page`: one of `madePages`. Throws for a mark of an unknown part. */
+/** `page`: one of `madePages`. Throws on a mark of an unknown part. */
 export async function makePage(page: string): Promise<string> {
   const path = fileURLToPath(new URL(page, checkout));
   const filled = readFileSync(path, 'utf8').replaceAll(
@@ -43,7 +43,6 @@ function describePart(part: string): string {
   return describe();
 }
 
-/** The count of targets, and a row for each. */
 function describeTargets(): string {
   const rows = Object.entries(benchmarks).flatMap(([name, benchmark]) => {
     const result = readResult(name);

@@ -1,4 +1,4 @@
-/** Stored measurements: a file for each benchmark. */
+/** Stored results: one file per benchmark. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { checkout } from '../test/support/checkout.ts';
 import { Samples, type SamplesJson } from './harness/samples.ts';
@@ -17,7 +17,6 @@ function fileOf(name: string): URL {
   return new URL(`bench/results/${name}.json`, checkout);
 }
 
-/** Null: never stored. */
 export function readResult(name: string): Result | null {
   const file = fileOf(name);
   if (!existsSync(file)) return null;
@@ -25,7 +24,7 @@ export function readResult(name: string): Result | null {
   return { ...stored, samples: new Samples(stored.samples) };
 }
 
-/** A line for each row. */
+/** Writes one line per row. */
 export function writeResult(name: string, { samples, ...about }: Result): void {
   const shorter = (_: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(digits)) : value;

@@ -1,4 +1,4 @@
-/** The cost of a call at the media process, the latency of its pictures, and how many calls one core carries. */
+/** The CPU cost of a call in the media process, the latency of its pictures, and the number of calls per core. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ofLandscape } from '../../test/pictures/expectations.ts';
 import {
@@ -25,7 +25,7 @@ const kinds = [
 ] as const;
 type Kind = (typeof kinds)[number];
 
-/** `callsPerLevel`: begun at a time to find how many a core carries, measured for `levelSeconds`. */
+/** `callsPerLevel`: calls added per level to find the maximum of a core; each level is measured for `levelSeconds`. */
 const plans = {
   full: {
     kinds,
@@ -51,14 +51,14 @@ const plans = {
 const source = { width: 640, height: 480 };
 const [, expectation] = ofLandscape;
 const stepsPasses = 4;
-/** A picture that is not there when the next frame is due is late. */
+/** A picture is late if it has not arrived when the next frame is due. */
 const frameMsMax = 66;
 
 const rows = {
   steps: ({ name }: Kind) => `${name}: decode, scale, encode alone`,
   calls: ({ name }: Kind, count: number) => `${name}: ${count} call${count === 1 ? '' : 's'}`,
   work: (kind: Kind, count: number) => `${rows.calls(kind, count)}, the worker alone`,
-  held: ({ name }: Kind) => `${name}: the most calls held`,
+  most: ({ name }: Kind) => `${name}: the most calls held`,
 };
 
 async function measure(measurement: Measurement): Promise<void> {
@@ -79,7 +79,7 @@ async function measureKind(kind: Kind, clip: Clip, measurement: Measurement): Pr
   const legs = new Player<LegsProtocol>(new URL('../media/legs-process.ts', import.meta.url));
   let server: ReveilleServer | null = null;
   try {
-    // A load of 1 admits every call that can still be carried.
+    // A load limit of 1 admits every call that the media process can still carry.
     const env = {
       REVEILLE_MEDIA_PROCESS: 'child',
       REVEILLE_MEDIA_BRIDGE_KEYS: bridgeKey,
@@ -94,7 +94,7 @@ async function measureKind(kind: Kind, clip: Clip, measurement: Measurement): Pr
   }
 }
 
-/** The share of a core that the pictures of a call take on one thread, without the call. */
+/** CPU share of transcoding one call's pictures on one thread, without the call. */
 async function measureSteps(clip: Clip, { trouble }: Measurement): Promise<number> {
   const entry = new URL('../media/transcoder-process.ts', import.meta.url);
   const { service, child } = new Player<TranscoderProtocol>(entry, { core: serverCore });
@@ -129,10 +129,9 @@ async function measureCalls(
     samples.add(row, { ...share, p50: latency.p50Ms, p99: latency.p99Ms });
     samples.add(rows.work(kind, count), await load.workTimes());
   }
-  samples.add(rows.held(kind), await findMost(load, plan));
+  samples.add(rows.most(kind), await findMost(load, plan));
 }
 
-/** Adds calls until a picture is late or missing. */
 async function findMost(
   load: CallLoad,
   { callsPerLevel, levelSeconds, calls, callsMax }: (typeof plans)['full' | 'smoke'],
@@ -154,7 +153,7 @@ function targetsOf(kind: Kind): Target[] {
   const held: Target[] = [
     {
       what: `Calls held on one core, ${kind.name}`,
-      row: rows.held(kind),
+      row: rows.most(kind),
       metric: 'held',
       unit: '',
       compared: { kind: 'alone' },

@@ -1,4 +1,4 @@
-/** A core that is killed while edges hold a crowd of sleeping devices: logins, wakeups, and the first wakeup of the next core. */
+/** Kills a core while its edges hold many sleeping devices: logins, wakeups, and the first wakeup of the next core. */
 import { atMost, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 import { monotonicMs } from '../harness/latency.ts';
 import { startReveille, type ServerUnderTest } from '../harness/servers.ts';
@@ -24,14 +24,13 @@ const plans = {
   smoke: { woken: 20, seconds: 2 },
 };
 
-/** A process has 20 000 descriptors. */
+/** Below the 20 000 descriptors of a process. */
 const devicesPerPlayerMax = 18_750;
-/** A full edge may refuse a module before it has left its port to the others. */
+/** A full edge may refuse a module before it stops accepting on the shared port. */
 const loginAttempts = 20;
-/** Longer than the rest of a measurement, at the rate of known modules. */
+/** Longer than the rest of a measurement, at the interval of known modules. */
 const heartbeats = { seconds: 600, everySeconds: 45 };
 const wakeConnections = 64;
-/** Wakeups that are sent until one is good; beyond it something is wrong. */
 const attemptsMax = 500;
 /** Never reached. */
 const raisedLimits = {
@@ -61,7 +60,7 @@ async function measureCrowd(crowd: Crowd, measurement: Measurement): Promise<voi
   }
 }
 
-/** Seconds until the last one is in. Each has its heartbeats from then on. */
+/** Returns the seconds until the last login, and starts the heartbeats. */
 async function logInAll(
   server: ServerUnderTest,
   players: readonly Players[],
@@ -74,7 +73,7 @@ async function logInAll(
     players.map(async (one, place) => {
       const from = place * share;
       const reading = await logIn(one, { ...plan, from, count: Math.min(share, devices - from) }, trouble);
-      // They end with their process.
+      // The heartbeats end with their process.
       one.service.ask('heartbeats', heartbeats).catch(() => undefined);
       return reading;
     }),
@@ -83,7 +82,7 @@ async function logInAll(
   return (Math.max(...readings.map((reading) => reading.endedMs)) - startedMs) / 1000;
 }
 
-/** One wakeup a second for each of some devices, before and after. */
+/** One wakeup per second for each of some devices, before and after the kill. */
 async function killCore(
   server: ServerUnderTest,
   { service }: Players,

@@ -11,7 +11,7 @@ import { startReveille, type Verification } from '../harness/servers.ts';
 import { closedMetrics, QueryBackend, queryConnections } from '../load/query-backend.ts';
 import type { AskedKind } from '../load/signed-requests.ts';
 
-/** `dates`: also the rooms of a device; a device has at most four sessions. */
+/** `dates`: also the number of rooms per device, which may have at most four sessions. */
 const plans = {
   full: { devices: 18_000, dates: 4, warmUpSeconds: 1, seconds: 4 },
   smoke: { devices: 300, dates: 4, warmUpSeconds: 0.1, seconds: 0.3 },

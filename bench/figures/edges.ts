@@ -1,4 +1,4 @@
-/** The price of edges: each kind of work with sleep connections in process, and through edges on the same core. */
+/** The cost of edges: each kind of work with sleep connections in process, and through edges on the same core. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   atMost,
@@ -15,7 +15,7 @@ import { expectNoneLost, logIn, startPlayers, type Players } from '../load/playe
 import { QueryBackend } from '../load/query-backend.ts';
 import { devicesOfBatch, type AskedKind } from '../load/signed-requests.ts';
 
-/** `restSeconds`: as in memory.ts. `dates`: also the rooms of a device, which has at most four sessions. */
+/** `restSeconds`: as in memory.ts. `dates`: also the number of rooms per device, which may have at most four sessions. */
 const plans = {
   full: {
     edges: [0, 1, 2, 4, 8],
@@ -44,7 +44,6 @@ type Plan = (typeof plans)['full'];
 
 const warmUpShare = 0.2;
 const wakeConnections = 64;
-/** Never reached. */
 const raisedLimits = {
   REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
   REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
@@ -111,7 +110,7 @@ async function measureLogins({ server, processes, players, plan, trouble }: Site
   return { loginUs: (cpuSeconds / sessions) * 1e6, loginCoreUs: (coreCpuSeconds / sessions) * 1e6, bytes };
 }
 
-/** One of each device a second, beyond the cost of the same time without any. */
+/** One heartbeat per device and second, less the cost of the same time without any. */
 async function measureHeartbeats({ processes, players, plan }: Site): Promise<Metrics> {
   const { sessions, heartbeatSeconds: seconds } = plan;
   const readIdle = processes.measure();
@@ -174,7 +173,7 @@ async function measureAnswers(
 
 const { sessions, heartbeatSeconds, oneByOne, ratePerSecond, wakeSeconds, querySeconds } = plans.full;
 
-/** With 2 edges, as docs/edges.md advises, against none. */
+/** Compares 2 edges, as docs/edges.md recommends, with none. */
 const target = (what: string, metric: string, unit: string, most: number) => ({
   what: `${what}, through 2 edges, against none`,
   row: rowOf(2),

@@ -1,4 +1,4 @@
-/** The price of API fronts: the core's thread, the fronts' and all together, for each kind of request, on the same cores. */
+/** The cost of API fronts: CPU of the core's thread, of the fronts and in total, for each kind of request, on the same cores. */
 import {
   atMost,
   differenceFrom,
@@ -18,7 +18,7 @@ import type { LoadReading } from '../load/http-load.ts';
 import { QueryBackend, queryConnections } from '../load/query-backend.ts';
 import { devicesOfBatch } from '../load/signed-requests.ts';
 
-/** `dates`: also the rooms of a device, which has at most four sessions. */
+/** `dates`: also the number of rooms per device, which may have at most four sessions. */
 const plans = {
   full: { devices: 6000, dates: 4, warmUpSeconds: 2, rounds: 5, seconds: 0.8, ratePerSecond: 2000 },
   smoke: { devices: 200, dates: 4, warmUpSeconds: 0.1, rounds: 1, seconds: 0.2, ratePerSecond: 200 },
@@ -46,13 +46,12 @@ const contenders = {
   smoke: [{ row: none, fronts: 0, verification: 'pool' }, withFronts(2)],
 } satisfies Record<string, readonly Contender[]>;
 
-/** Never reached. */
 const raisedLimits = {
   REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
   REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
 };
 
-/** Longer than a run, at the rate of known modules. */
+/** Longer than a run, at the interval of known modules. */
 const heartbeats = { seconds: 600, everySeconds: 45 };
 
 interface Site extends Contender {
@@ -74,7 +73,7 @@ async function measure(measurement: Measurement): Promise<void> {
   }
 }
 
-/** All servers are there at once, so that they can take turns. */
+/** All servers run concurrently, so that they can take turns. */
 async function measureRun(
   listed: readonly Contender[],
   { scale, samples, trouble }: Measurement,
@@ -107,7 +106,7 @@ async function openSite(contender: Contender, scale: Scale, trouble: Trouble): P
   const server = await startReveille({ devices, fronts, verification, isBuilt, env: raisedLimits });
   const players = startPlayers();
   await logIn(players, { port: server.devicePort, dialect: 'reveille', count: devices }, trouble);
-  // They end with their process.
+  // The heartbeats end with their process.
   players.service.ask('heartbeats', heartbeats).catch(() => undefined);
   return { ...contender, server, threads: new ServerThreads(server.child), players };
 }
@@ -177,7 +176,7 @@ class FrontFigures {
     return this.#backend.load(row, server, { seconds: forSeconds, ...(connections && { connections }) });
   }
 
-  /** Each site is warmed up, and then loaded for a short while in each round. `pieces`: in an answer. */
+  /** Warms up each site, then loads it for a short time in each round. `pieces`: number per response. */
   async #inTurns(
     name: string,
     load: (site: Site, forSeconds: number) => Promise<LoadReading>,
@@ -197,7 +196,6 @@ class FrontFigures {
   }
 }
 
-/** CPU of one, in microseconds. */
 function perPiece(name: string, { all, core, fronts }: ThreadsSpent, count: number): Metrics {
   const us = (seconds: number): number => (seconds / count) * 1e6;
   return { [`${name}CoreUs`]: us(core), [`${name}FrontsUs`]: us(fronts), [`${name}Us`]: us(all) };
@@ -205,7 +203,7 @@ function perPiece(name: string, { all, core, fronts }: ThreadsSpent, count: numb
 
 const { devices, dates, rounds, seconds, ratePerSecond } = plans.full;
 
-/** Through 2 fronts, as docs/fronts.md advises. */
+/** Compares 2 fronts, as docs/fronts.md recommends, with none. */
 const target = (
   what: string,
   metric: string,

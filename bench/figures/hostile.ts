@@ -1,4 +1,4 @@
-/** The cost of one kind of flood after the other for a caller on another connection and for sleeping devices. */
+/** The effect of each kind of flood on a backend on another connection and on sleeping devices. */
 import { floodKinds } from '../../test/support/floods.ts';
 import { atMost, differenceFrom, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 import { Player } from '../harness/child.ts';
@@ -22,10 +22,10 @@ async function measure(measurement: Measurement): Promise<void> {
   for (let run = 0; run < measurement.runs; run += 1) await measureRun(measurement);
 }
 
-/** One server for all kinds: the remains of one of them show in the next. */
+/** One server for all kinds, so that after-effects of one show in the next. */
 async function measureRun({ scale, samples, trouble }: Measurement): Promise<void> {
   const { sessions, warmUpSeconds, ratePerSecond, seconds } = plans[scale];
-  // The last device is the one that floods.
+  // The last device floods.
   const server = await startReveille({ devices: sessions + 1 });
   const [fleet, backend] = [startPlayers(), startPlayers()];
   const flooder = new Player<FloodProtocol>(new URL('../load/flood-process.ts', import.meta.url));

@@ -43,7 +43,7 @@ async function measureOne(
   try {
     await fleet.service.ask('lost', null);
     await server.child.probe.ask('reset', null);
-    // A silent server confirms no login: its own count says when all have come.
+    // A silent server confirms no login: use its own count.
     const allConnected = dialect === 'silent' ? server.connected?.(count) : null;
     const reading = await logIn(fleet, { port: server.devicePort, dialect, count }, trouble);
     const endedMs = Math.max(reading.endedMs, (await allConnected) ?? 0);

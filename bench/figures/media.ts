@@ -1,4 +1,4 @@
-/** Pictures that a core makes of a clip, through the worker path, against FFmpeg at equal likeness. */
+/** Pictures per second and core, through the worker path, against FFmpeg at equal similarity. */
 import type { Size } from '../../src/model/call.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
@@ -8,7 +8,7 @@ import { compareLikeness, timeFfmpeg } from '../media/ffmpeg.ts';
 import { NaturalClips, type ClipFormat } from '../media/natural-clips.ts';
 import type { TranscoderProtocol } from '../media/transcoder-process.ts';
 
-/** `framesPerPhotograph`: of five; `repeats`: how often a contender plays the clip, a multiple of `sessions`. */
+/** `framesPerPhotograph`: of five; `repeats`: repetitions of the clip per contender, a multiple of `sessions`. */
 const plans = {
   full: { framesPerPhotograph: 30, repeats: 18, sessions: 2 },
   smoke: { framesPerPhotograph: 2, repeats: 2, sessions: 2 },
@@ -21,7 +21,7 @@ const shapes = [
   { size: { width: 640, height: 480 }, expectations: ofLandscape.slice(1) },
   { size: { width: 240, height: 320 }, expectations: ofPortrait.slice(1, 2) },
 ] as const;
-/** A session's passes before it is measured: the runtime compiles its hot code. */
+/** Unmeasured passes per session, in which the runtime compiles hot code. */
 const warmUpPasses = 4;
 
 async function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {

@@ -7,8 +7,8 @@ import type { DialectName } from '../load/dialects.ts';
 import { expectNoneLost, logIn, startPlayers } from '../load/players.ts';
 
 /**
- * 18 900: the usual limit of 20 000 descriptors less the 1 024 that the sleep port leaves to the rest. `awakeBefore`: signal
- * sessions before the memory of further ones is measured. `restSeconds`: V8 gives back the growth of a storm after a calm of 5 s.
+ * 18 900: the usual limit of 20 000 descriptors less the 1 024 that the sleep port reserves for the rest. `awakeBefore`: signal
+ * sessions before the measured ones. `restSeconds`: V8 returns the memory of a storm after 5 s without load.
  */
 const plans = {
   full: { asleep: 18_900, awakeBefore: 6000, awake: 12_000, restSeconds: 6 },

@@ -50,7 +50,7 @@ async function measureLevel(
   }
 }
 
-/** As a server imports: on a thread, while the main thread has its turns. */
+/** Imports like a server: on a thread, while the main thread keeps running. */
 async function measureImport(
   state: string,
   file: string,
@@ -72,7 +72,6 @@ async function measureImport(
   return { importSeconds, gapMs };
 }
 
-/** Random devices, none from a cache. */
 async function measureLookups(state: string, devices: number, lookups: number): Promise<number> {
   const store = openStore(state);
   const registry = new RegistryStore(store.registry);
@@ -96,12 +95,11 @@ async function measureStart(state: string): Promise<Record<string, number>> {
   }
 }
 
-/** A multiplication modulo 2^32 spreads the ids, so that neighbours in the file are none in the store. */
+/** Multiplication modulo 2^32 spreads the ids, so that neighbours in the file are not neighbours in the store. */
 function deviceIdAt(number: number): DeviceId {
   return `DEV-${Math.imul(number, 0x9e3779b1) >>> 0}-${number}` as DeviceId;
 }
 
-/** One device a line. */
 function writeRegistry(file: string, devices: number): void {
   const line = (entry: object): string => `${JSON.stringify(entry)}\n`;
   const descriptor = openSync(file, 'w');

@@ -1,4 +1,4 @@
-/** Searches among all devices of a registry, as the console and the ops API ask for them; the floor is a scan of their ids alone. */
+/** Searches over all devices of a registry, as in the console and the ops API; the floor is a scan of the ids alone. */
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,6 @@ import type { Trouble } from '../harness/trouble.ts';
 import { logIn, startPlayers } from '../load/players.ts';
 import { deviceIdentity, deviceIdOf } from '../load/population.ts';
 
-/** `times`: searches of each kind. */
 const plans = {
   full: { devices: 1_000_000, asleep: 20_000, times: 20 },
   smoke: { devices: 2000, asleep: 50, times: 2 },
@@ -27,13 +26,12 @@ const floor = 'plain scan of the ids';
 const atStart = 'first of all';
 const afterwards = 'first, the list open before';
 const mebibyte = 1024 * 1024;
-/** The index is read when the server is as idle as this: reading takes 0.4, and the probe 0.04. */
+/** CPU share below which the index counts as read: reading takes 0.4, the probe 0.04. */
 const idleShare = 0.1;
 const idleMs = 1000;
 
 interface Search {
   readonly query: Readonly<Record<string, string>>;
-  /** Devices that match, each the last of all. */
   readonly count: number;
 }
 
@@ -48,10 +46,9 @@ function first({ devices }: Plan): Search {
   };
 }
 
-/** As the console asks that opens its list. */
+/** The query of the console when it opens its list. */
 const everyDevice: Search = { query: {}, count: 50 };
 
-/** Each has to look at all devices. */
 function searchesOf(plan: Plan): Readonly<Record<string, Search>> {
   return {
     'by id': first(plan),
@@ -109,7 +106,6 @@ async function withServer(
   }
 }
 
-/** A server with a single device, in bytes. */
 async function measureBare(): Promise<number> {
   const server = await startReveille({ devices: 1 });
   try {
@@ -136,7 +132,6 @@ async function measureSearches(server: ReveilleServer, rows: Rows, bareBytes: nu
   }
 }
 
-/** So many times, one at a time. */
 async function ask(
   { child: { probe }, opsPort, dataDirectory }: ReveilleServer,
   { query, count }: Search,
@@ -167,7 +162,6 @@ async function untilIdle({ child: { probe } }: ReveilleServer): Promise<void> {
   }
 }
 
-/** The same strings in memory, in this process. */
 function scan({ devices, times }: Plan): Metrics {
   const ids = Array.from({ length: devices }, (_, number) => deviceIdOf(number));
   const part = ids.at(-1)?.slice(1).toLowerCase() ?? '';
@@ -182,7 +176,6 @@ function scan({ devices, times }: Plan): Metrics {
   return { p50: p50Ms, max: maxMs };
 }
 
-/** Every device was connected before, but the last one. */
 async function fillStore(state: string, { devices }: Plan, trouble: Trouble): Promise<void> {
   const store = openStore(state);
   const file = `${state}.ndjson`;
@@ -234,14 +227,14 @@ export const searches: Benchmark = {
   notes: [
     `${devices.toLocaleString('en-US')} devices with two labels each, in an LMDB registry, ${asleep.toLocaleString('en-US')} of them asleep. Each search looks at all ` +
       `devices and finds the last one, or none; ${times} of each kind, one at a time. Floor: the ids alone, in an array of this process.`,
-    'First: of a server that has not been asked for devices before; and of one whose list of devices was opened, and which has read them since.',
-    'Event loop: the longest time between two turns of a 1 ms timer in the server meanwhile, about 1.1 ms where nothing is done. Memory: of ' +
-      'V8’s heap and buffers once all devices are read, beyond a server with a single device.',
+    'First: on a server without earlier device queries; and on one whose device list was opened, and which has read the devices since.',
+    'Event loop: the longest time between two turns of a 1 ms timer in the server, about 1.1 ms when idle. Memory: of ' +
+      'V8’s heap and buffers once all devices are read, in excess of a server with a single device.',
   ],
   columns: [
     { metric: 'p50', title: 'p50 ms', digits: 1 },
     { metric: 'max', title: 'longest ms', digits: 1 },
-    { metric: 'stall', title: 'event loop stands still ms', digits: 1 },
+    { metric: 'stall', title: 'event loop stall ms', digits: 1 },
     { metric: 'memory', title: 'memory MiB', digits: 0 },
   ],
   targets: [
@@ -256,9 +249,9 @@ export const searches: Benchmark = {
       compared: ratioTo(floor),
       bound: atMost(2),
     },
-    ...['that is the first', ''].map((when) => ({
-      what: `Event loop stands still in a search ${when}`.trim(),
-      row: when === '' ? 'by all of them' : atStart,
+    ...[true, false].map((isFirst) => ({
+      what: `Event loop stall in ${isFirst ? 'the first search' : 'a search'}`,
+      row: isFirst ? atStart : 'by all of them',
       metric: 'stall',
       unit: 'ms',
       compared: { kind: 'alone' } as const,

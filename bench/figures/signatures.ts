@@ -8,7 +8,7 @@ import { stringToSign } from '../../src/protocol/tgv1/signature.ts';
 import { checking, distinctRequest, jobOf } from '../../test/support/signed-requests.ts';
 import { atMost, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 
-/** One request that comes again and again would measure a cache. */
+/** Distinct requests, because a repeated one would measure a cache. */
 const requestCount = 4096;
 const plans = {
   full: { time: 400, warmupTime: 100 },

@@ -1,4 +1,4 @@
-/** A storm: every module comes back after a restart, with and without the advice of the welcome and the ramp of the listener. */
+/** A reconnect storm of all modules after a restart, with and without the advice of the welcome and the ramp of the listener. */
 import { constants, setPriority } from 'node:os';
 import { interleave, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 import { Player } from '../harness/child.ts';
@@ -7,7 +7,7 @@ import { startReveille } from '../harness/servers.ts';
 import { startPlayers } from '../load/players.ts';
 import type { StormProtocol } from '../load/storm-process.ts';
 
-/** `secondsMax`: a module that is not back by then is lost. */
+/** `secondsMax`: a module that is not back by then counts as lost. */
 const plans = {
   full: { sessions: 18_900, rampSeconds: 30, secondsMax: 240, querySeconds: 20, ratePerSecond: 200 },
   smoke: { sessions: 200, rampSeconds: 1, secondsMax: 60, querySeconds: 1, ratePerSecond: 50 },
@@ -17,7 +17,6 @@ const queryConnections = 8;
 const signedDevicesMax = 10_000;
 
 const everySecond = { min_s: 1, max_s: 1, jitter: 0 };
-/** The welcome's. */
 const advised = { min_s: 2, max_s: 300, jitter: 0.5 };
 
 const comebacks = [
@@ -32,7 +31,6 @@ function measure(measurement: Measurement): Promise<void> {
   return interleave(comebacks, measurement.runs, (comeback) => measureRestart(comeback, measurement));
 }
 
-/** The server is killed, and all of its modules come back to the one that is started in its place. */
 async function measureRestart(
   { row, retry, hasRamp }: Comeback,
   { scale, samples, trouble }: Measurement,
@@ -44,7 +42,7 @@ async function measureRestart(
   const fleet = new Player<StormProtocol>(new URL('../load/storm-process.ts', import.meta.url));
   const backend = startPlayers();
   try {
-    // The backend shares a core with the modules: it is to wait for answers, and not for its turn.
+    // The backend shares a core with the modules; lower their priority, so that it waits only for responses.
     if (fleet.child.process.pid !== undefined)
       setPriority(fleet.child.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
     await fleet.service.ask('start', { sleepPort: server.devicePort, count: sessions, retry, calmPerSecond });
@@ -63,7 +61,7 @@ async function measureRestart(
     if (back.present < sessions)
       trouble.add(`${row}: ${back.present} of ${sessions} modules are back; ${back.reasons.join(', ')}`);
     const refused = `${row}: ${wrong} queries failed, the first: ${firstWrong}`;
-    // A full storm is an overload, in which a server may refuse; a small one is not.
+    // A full storm is an overload, in which the server may refuse requests; a small one is not.
     if (wrong > 0 && scale === 'smoke') trouble.add(refused);
     else if (wrong > 0) console.error(refused);
     samples.add(row, {

@@ -1,4 +1,4 @@
-/** From a signed POST to 8 bytes at the device, against the least that can do it. */
+/** From a signed POST to 8 bytes at the device, against a minimal implementation. */
 import { atMost, interleave, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 import { startPeer, startReveille, type ServerUnderTest, type Verification } from '../harness/servers.ts';
 import type { Trouble } from '../harness/trouble.ts';
@@ -9,7 +9,6 @@ const plans = {
   smoke: { sessions: 300, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
 };
 const connections = 64;
-/** Never reached. */
 const raisedLimits = {
   REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
   REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',

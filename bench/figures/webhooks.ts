@@ -57,7 +57,6 @@ async function measureOne(
     source = await start(await receiver.service.ask('listen', null), devices);
     const { child } = source;
     const writer = new ChildService<EventSourceProtocol>(child.process, 'own');
-    /** Resolves when everything that was ever written has come, or will not. */
     const deliver = async (forSeconds: number): Promise<ReceiverReading> => {
       await writer.ask('write', { devices, ratePerSecond });
       await sleep(forSeconds * 1000);

@@ -1,8 +1,8 @@
-/** A benchmark as it is declared: its rows are measured a run at a time, its targets are read from the samples of all runs. */
+/** Declaration of a benchmark: rows, measured once per run, and targets, evaluated over the samples of all runs. */
 import type { Samples } from './samples.ts';
 import type { Trouble } from './trouble.ts';
 
-/** `smoke`: a small load, to see whether every answer is right; its numbers mean nothing. */
+/** `smoke`: a small load that only checks the answers; its numbers are meaningless. */
 export type Scale = 'full' | 'smoke';
 
 export interface Measurement {
@@ -18,7 +18,7 @@ export interface Column {
   readonly digits: number;
 }
 
-/** A peer, a floor, or another figure of ours, measured in the same run. `metric`: the target's own unless given. */
+/** A peer, a floor or another figure of ours, measured in the same run. Default `metric`: that of the target. */
 type Comparison =
   | { readonly kind: 'ratio to' | 'difference from'; readonly row: string; readonly metric?: string }
   | { readonly kind: 'alone' };
@@ -29,7 +29,6 @@ export interface Target {
   readonly metric: string;
   readonly unit: string;
   readonly compared: Comparison;
-  /** Null: shown without a target. */
   readonly bound: Bound | null;
 }
 
@@ -39,12 +38,11 @@ export interface Bound {
 }
 
 export interface Benchmark {
-  /** Its servers are those of `dist`, which is built first. A smoke runs the sources. */
+  /** Measures the servers of `dist`, which is built first. A smoke runs the sources. */
   readonly measuresBuild?: true;
   readonly title: string;
-  /** Runs whose median is stored. */
   readonly runs: number;
-  /** The method, a sentence or two each. */
+  /** Description of the method, one or two sentences each. */
   readonly notes: readonly string[];
   readonly columns: readonly Column[];
   readonly targets: readonly Target[];
@@ -60,7 +58,7 @@ export const differenceFrom = (row: string): Comparison => ({ kind: 'difference 
 export const atMost = (value: number): Bound => ({ kind: 'at most', value });
 export const atLeast = (value: number): Bound => ({ kind: 'at least', value });
 
-/** Every round measures each contender once, each round beginning with another one. */
+/** Measures each contender once per round, starting each round with another one. */
 export async function interleave<Contender>(
   contenders: readonly Contender[],
   rounds: number,
@@ -70,7 +68,6 @@ export async function interleave<Contender>(
     for (const contender of inTurn(contenders, round)) await measure(contender, round);
 }
 
-/** All of them, beginning with another one each round. */
 export function inTurn<Item>(items: readonly Item[], round: number): Item[] {
   const first = round % items.length;
   return [...items.slice(first), ...items.slice(0, first)];

@@ -1,4 +1,4 @@
-/** The processes of a benchmark: each is pinned where the machine has `taskset`, carries the probe, and is ended by its id. */
+/** Processes of a benchmark: pinned to a core with `taskset`, preloaded with the probe, and ended by pid. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -6,19 +6,18 @@ import { fileURLToPath } from 'node:url';
 import { ChildService, type Protocol } from './ipc.ts';
 import type { ProbeProtocol } from './probe.ts';
 
-/** Servers under test have one core, everything that loads them the other. */
+/** One core for servers under test, the other for the load. */
 export const serverCore = 0;
 export const loadCore = 1;
 
-/** One core cannot be split, and without `taskset` (util-linux) there is no pinning. */
+/** Pinning requires two cores and `taskset` (util-linux). */
 export const pinning = availableParallelism() > 1 && hasTaskset();
 
 export interface ChildPlan {
   readonly entry: URL;
-  /** Null: any core. */
   readonly core: number | null;
   readonly parameters?: readonly string[];
-  /** It runs as its users run it: without a loader of TypeScript, and without the probe. */
+  /** Runs as in production: without the TypeScript loader and the probe. */
   readonly isBare?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -48,7 +47,6 @@ export class Child {
     this.probe = new ChildService(this.process, 'probe');
   }
 
-  /** Resolves when the process is gone. */
   async stop(): Promise<void> {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     const gone = once(this.process, 'exit');
@@ -57,7 +55,7 @@ export class Child {
   }
 }
 
-/** A child of the benchmarks' own, on the load's core unless said otherwise, and the service that it answers. */
+/** A child process of the benchmarks and its service. Default core: the load's. */
 export class Player<Asked extends Protocol> {
   readonly child: Child;
   readonly service: ChildService<Asked>;
@@ -73,12 +71,11 @@ export class Player<Asked extends Protocol> {
   }
 }
 
-/** The words before a command that pin it. */
 export function pinnedTo(core: number | null): string[] {
   return pinning && core !== null ? ['taskset', '-c', String(core)] : [];
 }
 
-/** Worker threads inherit what is preloaded, and the server's cannot all load TypeScript: theirs is nothing. */
+/** Preloads in main threads only: worker threads inherit preloads, and not all of the server's can load TypeScript. */
 const preload =
   'data:text/javascript,' +
   encodeURIComponent(
@@ -86,7 +83,7 @@ const preload =
     if (isMainThread) await import(${JSON.stringify(new URL('./probe.ts', import.meta.url).href)});`,
   );
 
-/** A benchmark measures default settings: this shell's settings of a server are not for its servers. */
+/** The environment without server settings, because benchmarks measure the defaults. */
 export function outsideSettings(): NodeJS.ProcessEnv {
   const outside = Object.entries(process.env);
   return Object.fromEntries(outside.filter(([name]) => !name.startsWith('REVEILLE_')));

@@ -1,10 +1,10 @@
 /**
- * Questions and answers between a benchmark and its child processes, over IPC. A child answers one service of its own and
- * the probe's. The type of a service is declared where it is answered; the benchmark imports the type only.
+ * Requests and responses between a benchmark and its child processes, over IPC. A child has one service of its own and the
+ * probe's. The type of a service is declared in the child; the benchmark imports only the type.
  */
 import type { ChildProcess } from 'node:child_process';
 
-/** By the question's name: what it takes and what it gives. Both cross as JSON. */
+/** Input and output of each request, by name. Both are sent as JSON. */
 export type Protocol = Record<string, { take: unknown; give: unknown }>;
 
 type Answers<Asked extends Protocol> = {
@@ -25,11 +25,10 @@ interface Question {
 type Answer = Pick<Question, 'service' | 'number'> &
   ({ readonly give: unknown } | { readonly error: string });
 
-/** The services of this process, and the questions that came before their service: the probe's is preloaded. */
+/** Services of this process, and requests that arrived before their service; the probe's is preloaded. */
 const services = new Map<ServiceName, (question: Question) => void>();
 const early: Question[] = [];
 
-/** The child's side. */
 export function answerQuestions<Asked extends Protocol>(
   answers: Answers<Asked>,
   service: ServiceName = 'own',
@@ -62,7 +61,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** The benchmark's side. A child that dies rejects every open question. */
+/** Client of a child's service. The death of the child rejects all pending requests. */
 export class ChildService<Asked extends Protocol> {
   readonly #child: ChildProcess;
   readonly #name: ServiceName;
@@ -72,7 +71,7 @@ export class ChildService<Asked extends Protocol> {
   constructor(child: ChildProcess, name: ServiceName) {
     this.#child = child;
     this.#name = name;
-    child.on('message', (answer: Answer) => this.#settle(answer));
+    child.on('message', (answer: Answer) => this.#complete(answer));
     child.once('exit', (code, signal) => {
       for (const { reject } of this.#waiting.values())
         reject(new Error(`${child.spawnargs.join(' ')}: ended (${code ?? signal})`));
@@ -93,7 +92,7 @@ export class ChildService<Asked extends Protocol> {
     });
   }
 
-  #settle(answer: Answer): void {
+  #complete(answer: Answer): void {
     if (answer.service !== this.#name) return;
     const asked = this.#waiting.get(answer.number);
     this.#waiting.delete(answer.number);

@@ -1,6 +1,6 @@
 /**
- * Preloaded into every process of a benchmark, ours and the peers' alike, so that all carry the same instruments. Ends its process
- * when the benchmark is gone.
+ * Preloaded into every process of a benchmark, ours and the peers', so that all are measured alike. Ends its process when the
+ * benchmark ends.
  */
 import cluster from 'node:cluster';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -13,33 +13,30 @@ const settleMs = 200;
 const nanosecondsPerMs = 1e6;
 const microsecondsPerSecond = 1e6;
 
-/** Time that a process spent since the last `reset`. */
+/** Measurements of a process since the last `reset`. */
 export interface ProbeReading {
   readonly wallSeconds: number;
-  /** All threads, user and system. */
   readonly cpuSeconds: number;
   readonly mainCpuSeconds: number;
-  /** Between two turns of a 1 ms timer, in milliseconds: about 1.1 in an idle process. */
+  /** Milliseconds between two turns of a 1 ms timer; about 1.1 in an idle process. */
   readonly loopDelayMs: { readonly p99: number; readonly max: number };
 }
 
 export interface MemoryReading {
-  /** Resident memory that no file backs. */
   readonly rssAnonBytes: number;
-  /** Alive in V8's heap and in the buffers it owns: without the free memory that an allocator keeps. */
+  /** Live memory of V8's heap and its buffers, without the allocator's reserves. */
   readonly liveBytes: number;
 }
 
 export type ProbeProtocol = {
   reset: { take: null; give: null };
   read: { take: null; give: ProbeReading };
-  /** After two forced collections. */
   memory: { take: null; give: MemoryReading };
 };
 
-// In a site with edges the supervisor has the probe: its core has no channel, and that of an edge is node:cluster's.
+// With edges only the supervisor has the probe: the core has no IPC channel, and that of an edge belongs to node:cluster.
 if (process.send !== undefined && !cluster.isWorker) startProbe();
-// Each of its processes is made to collect its garbage.
+// Lets the benchmark force a garbage collection in every process.
 process.on('SIGUSR1', () => globalThis.gc?.());
 
 function startProbe(): void {

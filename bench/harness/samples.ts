@@ -1,4 +1,4 @@
-/** The numbers of a benchmark by row and metric, one for each run; medians, spreads and comparisons of the same runs. */
+/** Samples of a benchmark by row and metric, one per run, with medians, spreads and comparisons per run. */
 
 export interface Spread {
   readonly median: number;
@@ -6,7 +6,6 @@ export interface Spread {
   readonly max: number;
 }
 
-/** A metric of a row. */
 export interface Measured {
   readonly row: string;
   readonly metric: string;
@@ -30,18 +29,17 @@ export class Samples {
     return Object.keys(this.#rows);
   }
 
-  /** Null: the row has no such metric. */
+  /** Null: the row does not have the metric. */
   spread(row: string, metric: string): Spread | null {
     return spreadOf(this.#valuesOf(row, metric));
   }
 
-  /** By metric. */
   medians(row: string): Record<string, number> {
     const metrics = Object.entries(this.#rows[row] ?? {});
     return Object.fromEntries(metrics.map(([metric, values]) => [metric, spreadOf(values)?.median ?? NaN]));
   }
 
-  /** Run by run. Null: a row has no such metric. */
+  /** Compares run by run. Null: a row does not have the metric. */
   compare(
     ours: Measured,
     theirs: Measured,

@@ -1,13 +1,11 @@
-/** The threads of a server that is one process: the core's is its main one, a front's is one that queries keep busy. */
+/** CPU of the threads of a single-process server: the main thread is the core's; fronts are identified by their load. */
 import { readdirSync } from 'node:fs';
 import { threadSecondsOf } from '../../test/support/process-samples.ts';
 import type { Child } from './child.ts';
 
-/** CPU seconds since the measurement began. */
 export interface ThreadsSpent {
   readonly all: number;
   readonly core: number;
-  /** The sum of all fronts. */
   readonly fronts: number;
 }
 
@@ -15,7 +13,7 @@ type SecondsByThread = ReadonlyMap<number, number>;
 
 export class ServerThreads {
   readonly #pid: number;
-  /** Node.js 20 names no threads, so the fronts' are found by what they spend. */
+  /** Thread ids of the fronts, found by CPU use because Node.js 20 does not name threads. */
   #fronts: readonly number[] = [];
 
   constructor({ process: { pid } }: Child) {
@@ -23,7 +21,7 @@ export class ServerThreads {
     this.#pid = pid;
   }
 
-  /** `load`: keeps every front busier than any other thread beside the core's. */
+  /** `load`: keeps every front busier than any thread except the core's. */
   async findFronts<Result>(count: number, load: () => Promise<Result>): Promise<Result> {
     const before = this.#read();
     const result = await load();
@@ -33,7 +31,6 @@ export class ServerThreads {
     return result;
   }
 
-  /** Begins a measurement; the function returned reads it. */
   measure(): () => ThreadsSpent {
     const before = this.#read();
     return () => {

@@ -1,4 +1,4 @@
-/** Starts the servers under test, ours and peers: ports, a probe and an end. */
+/** Starts the servers under test, ours and peers, with ports, probe and stop function. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,11 +13,9 @@ import { Child, outsideSettings, Player, serverCore } from './child.ts';
 
 export interface ServerUnderTest {
   readonly child: Child;
-  /** 0: it serves no HTTP. */
   readonly httpPort: number;
-  /** 0: it has no devices. */
   readonly devicePort: number;
-  /** Resolves when so many devices are connected, to that moment on the clock that all processes share. Null: a login says so. */
+  /** Resolves when this many devices are connected, with the time on the shared clock. Null: the login confirms it. */
   readonly connected: ((devices: number) => Promise<number>) | null;
   stop(): Promise<void>;
 }
@@ -27,7 +25,7 @@ export interface ReveilleServer extends ServerUnderTest {
   readonly mediaPort: number;
   readonly opsPort: number;
   readonly dataDirectory: string;
-  /** Kills it and starts another one at the same addresses and with the same store, which takes its place. */
+  /** Kills the server and starts another one with the same addresses and store. */
   restart(): Promise<ReveilleServer>;
 }
 
@@ -50,23 +48,19 @@ export type Verification = 'inline' | 'pool';
 export interface ReveilleOptions {
   readonly devices: number;
   readonly verification?: Verification;
-  /** Gets every event. */
   readonly webhookUrl?: string;
-  /** Left out: the command line. */
+  /** Default: the command line. */
   readonly entry?: URL;
-  /** True: the command line as `npm run build` made it, where a start is measured; it has no probe. */
+  /** True: uses the build of `npm run build`, without the probe, to measure a start. */
   readonly isBuilt?: boolean;
-  /** Null: not pinned. Left out: the servers' core. */
+  /** Null: not pinned. Default: the servers' core. */
   readonly core?: number | null;
-  /** Processes that hold the sleep connections; absent: 0. */
   readonly edges?: number;
-  /** Threads that carry HTTP; absent: 0. */
   readonly fronts?: number;
-  /** Settings of this benchmark, by variable. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** With a data directory and a registry of its own, and without media; else every setting is at its default. */
+/** Starts a server with its own data directory and registry, and without media; other settings have their defaults. */
 export async function startReveille(options: ReveilleOptions): Promise<ReveilleServer> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
   const remove = (): void => rmSync(directory, { recursive: true, force: true });
@@ -128,8 +122,8 @@ async function serve(options: ReveilleOptions, place: ServedPlace): Promise<Reve
 }
 
 /**
- * Into the store at rest: a server that imports as it starts keeps memory free, which its first sessions would take without
- * any growth.
+ * Imports into the store of a stopped server: an import during the start leaves free memory, which the first sessions would use
+ * without measurable growth.
  */
 async function importRegistry(file: string, dataDirectory: string): Promise<void> {
   const command = ['--import', 'tsx', fileURLToPath(commandLine), 'registry', 'import', file];
@@ -137,12 +131,12 @@ async function importRegistry(file: string, dataDirectory: string): Promise<void
   await promisify(execFile)(process.execPath, command, { env });
 }
 
-/** It ends by itself, but later than its directory is removed. */
+/** Kills a child that would otherwise outlive its directory. */
 function endChild(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // Already ended.
   }
 }
 
@@ -157,7 +151,7 @@ interface ReadyLine {
   readonly listeners?: Readonly<Record<string, string>>;
 }
 
-/** Keeps reading after the line it waits for, so that the server never waits for a full pipe. */
+/** Continues to read after the awaited line, so that a full pipe never blocks the server. */
 function readListeners({ process: { stdout }, process: child }: Child): Promise<Record<string, string>> {
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`the server ended (${code}) before it was ready`)));
@@ -169,7 +163,6 @@ function readListeners({ process: { stdout }, process: child }: Child): Promise<
   });
 }
 
-/** Lines that are no JSON are for people. */
 function parseLine(line: string): ReadyLine {
   return line.startsWith('{') ? (JSON.parse(line) as ReadyLine) : {};
 }

@@ -1,24 +1,21 @@
-/** All processes of a server: its core, its edges and their supervisor. A server without edges is its own core. */
+/** All processes of a server: core, edges and supervisor. Without edges the server is its own core. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { coreFlag } from '../../src/cli/serve/serve-flags.ts';
 import { childrenOf, cpuSecondsOf, pssBytesOf } from '../../test/support/process-samples.ts';
 import type { Child } from './child.ts';
 
-/** Since the measurement began. */
 export interface SiteSpent {
   readonly cpuSeconds: number;
   readonly coreCpuSeconds: number;
 }
 
-/** From a forced collection to the next, and to the reading. */
 const settleMs = 500;
 
 export class SiteProcesses {
   readonly core: number;
   readonly #pids: readonly number[];
 
-  /** `child`: the process that was started first; it is ready. */
   constructor({ process: { pid } }: Child) {
     if (pid === undefined) throw new Error('the server has no process');
     const children = childrenOf(pid);
@@ -26,7 +23,6 @@ export class SiteProcesses {
     this.core = children.find((child) => commandOf(child).includes(coreFlag)) ?? pid;
   }
 
-  /** Begins a measurement; the function returned reads it. */
   measure(): () => SiteSpent {
     const before = this.#cpuSeconds();
     return () => {
@@ -35,10 +31,10 @@ export class SiteProcesses {
     };
   }
 
-  /** Proportional set size of all processes together, after two forced collections in each. */
+  /** Total proportional set size of all processes, after two forced garbage collections in each. */
   async pssBytes(): Promise<number> {
     for (let collection = 0; collection < 2; collection += 1) {
-      // See probe.ts.
+      // Forces a garbage collection: see probe.ts.
       for (const pid of this.#pids) process.kill(pid, 'SIGUSR1');
       await sleep(settleMs);
     }

@@ -1,8 +1,8 @@
-/** Samples and targets as Markdown tables. */
+/** Formats samples and targets as Markdown tables. */
 import type { Benchmark, Target } from './benchmark.ts';
 import type { Measured, Samples, Spread } from './samples.ts';
 
-/** The medians of a benchmark's rows; a column without any value is omitted. */
+/** Medians of a benchmark's rows; columns without values are omitted. */
 export function describeRows({ columns }: Benchmark, samples: Samples): string {
   const shown = columns.filter(({ metric }) => samples.rows.some((row) => samples.spread(row, metric)));
   const rows = samples.rows.map((row) => [
@@ -17,12 +17,12 @@ export const targetHead = [
   'ours',
   'peer or floor',
   'ratio or difference',
-  'of single runs',
+  'range of single runs',
   'target',
   '',
 ] as const;
 
-/** A row for each target that was measured; the ratio and the verdict follow from the cells before them. */
+/** A row per measured target; ratio and verdict follow from the cells before them. */
 export function targetRows({ targets }: Benchmark, samples: Samples): string[][] {
   return targets.flatMap((target) => {
     const { what, unit, compared, bound } = target;
@@ -60,7 +60,6 @@ function subtract(ours: number, theirs: number): number {
   return ours - theirs;
 }
 
-/** The bound, and its outcome. */
 function describeVerdict(measured: number, bound: Target['bound']): [bound: string, outcome: string] {
   if (bound === null) return ['', ''];
   const { kind, value } = bound;
@@ -68,13 +67,13 @@ function describeVerdict(measured: number, bound: Target['bound']): [bound: stri
   return [`${kind === 'at most' ? '≤' : '≥'} ${value}`, isMet ? 'met' : '**missed**'];
 }
 
-/** The least and the most of the runs; empty for a single one. */
+/** Minimum and maximum of the runs; empty for a single run. */
 function formatRange(spread: Spread | null, digits: number): string {
   if (spread === null || spread.min === spread.max) return '';
   return `${formatNumber(spread.min, digits)}–${formatNumber(spread.max, digits)}`;
 }
 
-/** A median rounded as it is shown: quotients of cells are computed from what the reader sees. */
+/** A rounded median; quotients are computed from rounded values, as the reader sees them. */
 interface Shown {
   readonly value: number;
   readonly digits: number;
@@ -82,7 +81,7 @@ interface Shown {
 
 const digitsShown = 3;
 
-/** Three digits, and all digits before the point. Null: the row has no such metric. */
+/** Three significant digits, and all digits before the point. Null: the row does not have the metric. */
 function findShown(samples: Samples, { row, metric }: Measured): Shown | null {
   const spread = samples.spread(row, metric);
   if (spread === null) return null;

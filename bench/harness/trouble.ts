@@ -1,4 +1,4 @@
-/** Wrong answers, lost sessions and missing events of a benchmark: with any of them its numbers mean nothing, and it fails. */
+/** Wrong answers, lost sessions and missing events of a benchmark: any of them invalidates its numbers and fails it. */
 import type { LoadReading } from '../load/http-load.ts';
 import type { WakeReading } from '../load/wake-watch.ts';
 

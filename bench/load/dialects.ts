@@ -1,4 +1,4 @@
-/** The login of a device to each server that can hold it, from the first byte to the confirmation. */
+/** The login protocol of each server with devices, from the first byte to the confirmation. */
 import mqtt from 'mqtt-packet';
 import { assert } from '../../src/lib/assert.ts';
 import { sessionKeyLength } from '../../src/lib/session-key.ts';
@@ -6,20 +6,20 @@ import { computeSignalMac } from '../../src/protocol/signal/controller-message.t
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import type { DeviceIdentity } from './population.ts';
 
-/** `in`: its session is open. Bytes: to be sent; the login goes on. */
+/** `in`: logged in. Bytes: send them, and continue the login. */
 export type LoginStep = 'wait' | 'in' | 'refused' | Buffer;
 
 export interface Dialogue {
-  /** Sent when connected; null: the server speaks first. */
+  /** Sent after connecting; null: the server sends first. */
   readonly opening: Buffer | null;
-  /** After the opening nothing is waited for. */
+  /** True: logged in after the opening, without a response. */
   readonly isInAtOnce: boolean;
   received(chunk: Buffer): LoginStep;
 }
 
 export type DialectName = 'reveille' | 'signal' | 'silent' | 'named' | 'mqtt' | 'mqtt-subscribed';
 
-/** As known modules do; the MQTT clients keep alive at the same interval. */
+/** The interval of known modules; also the keep-alive of the MQTT clients. */
 const heartbeatSeconds = 50;
 
 const dialects: Readonly<Record<DialectName, (device: DeviceIdentity) => Dialogue>> = {
@@ -39,7 +39,7 @@ function refuse(): LoginStep {
   return 'refused';
 }
 
-/** With reply `1`: in when the server has said OK. Source: sleep-wire.md, Exchange. */
+/** With reply `1`: logged in on OK. Source: sleep-wire.md, Exchange. */
 class ReveilleDialogue implements Dialogue {
   readonly opening = null;
   readonly isInAtOnce = false;
@@ -75,13 +75,13 @@ const upgradeRequest = Buffer.from(
 );
 const upgraded = 'HTTP/1.1 101 ';
 const headEnd = '\r\n\r\n';
-/** The first byte of a frame that is a whole message of text. */
+/** First byte of a final text frame. */
 const wholeText = 0x81;
-/** Lengths from here on stand in two bytes of their own. */
+/** Lengths from here on have two extra bytes. */
 const longFrameBytes = 126;
 const challengeForm = new RegExp(`^{"type":"challenge","session_key":"(.{${sessionKeyLength}})"}$`);
 
-/** In when the server has said welcome. As much of WebSocket as this takes. Source: signal-wire.md. */
+/** Logged in on the welcome; a minimal WebSocket. Source: signal-wire.md. */
 class SignalDialogue implements Dialogue {
   readonly opening = upgradeRequest;
   readonly isInAtOnce = false;
@@ -130,7 +130,7 @@ class SignalDialogue implements Dialogue {
   }
 }
 
-/** Masked with zeros: the server unmasks as always, and the load saves the work. */
+/** Masked with zeros: the server unmasks as usual, while the load generator saves the work. */
 function maskedText(text: string): Buffer {
   assert(text.length < longFrameBytes, 'the message fits a frame of the short form');
   return Buffer.from(`\x81${String.fromCharCode(0x80 | text.length)}\0\0\0\0${text}`, 'latin1');
@@ -139,7 +139,7 @@ function maskedText(text: string): Buffer {
 const accepted = '20020000';
 const subscribed = '9003000100';
 
-/** In when the broker has said CONNACK, or, with a subscription, SUBACK. */
+/** Logged in on CONNACK, or, with a subscription, on SUBACK. */
 class MqttDialogue implements Dialogue {
   readonly opening: Buffer;
   readonly isInAtOnce = false;

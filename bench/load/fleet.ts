@@ -1,6 +1,6 @@
 /**
- * Devices by the ten thousand in one process, asleep or awake: they log in, hold their connections, send heartbeats and
- * report what arrives. They come from many loopback addresses, because each address has its bounds.
+ * Tens of thousands of devices in one process, asleep or awake: they log in, keep their connections, send heartbeats and report
+ * received data. They use many loopback source addresses, because connections per address are limited.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,9 +12,9 @@ export interface LoginPlan {
   readonly port: number;
   readonly dialect: DialectName;
   readonly count: number;
-  /** The number of the first device; default: 0. */
+  /** Number of the first device. Default: 0. */
   readonly from?: number;
-  /** For each device, a second apart; default: 1. */
+  /** Attempts per device, a second apart. Default: 1. */
   readonly attempts?: number;
 }
 
@@ -22,21 +22,21 @@ export interface LoginReading {
   readonly loggedIn: number;
   readonly failed: number;
   readonly firstTrouble: string | null;
-  /** On the clock that all processes share. */
+  /** On the shared clock. */
   readonly startedMs: number;
   readonly endedMs: number;
 }
 
-/** Gets the bytes that the server sends to a device after its login. Valid during the call only. */
+/** Receives the server's bytes to a device after its login. `chunk` is only valid during the call. */
 export type PacketTaker = (device: number, chunk: Buffer) => void;
 
-/** Half of the bounds and backlogs of every server: a burst without losses in the kernel. */
+/** Half of the limits and backlogs of every server, so that the kernel drops no connection. */
 export const loginConcurrency = 500;
 export const sourceAddresses = 40;
 const sliceMs = 10;
 const attemptPauseMs = 1000;
 const heartbeat = Buffer.alloc(64, 0x2e);
-/** All sockets read into the same memory: what has arrived is read at once. */
+/** Shared by all sockets, because data is processed at once. */
 const readBuffer = Buffer.alloc(16 * 1024);
 
 export class Fleet {
@@ -62,7 +62,7 @@ export class Fleet {
     return { loggedIn: plan.count - failed, failed, firstTrouble, startedMs, endedMs: monotonicMs() };
   }
 
-  /** For so long, one heartbeat of each device every `everySeconds`, evenly spread. */
+  /** For `seconds`, sends a heartbeat of each device every `everySeconds`, evenly spread. */
   heartbeats(seconds: number, everySeconds: number): Promise<null> {
     const count = this.#sockets.length;
     const startMs = performance.now();

@@ -1,4 +1,4 @@
-/** The process that floods: as fast as the server reads, on connections that are opened again when it closes one. */
+/** The flooding process: sends as fast as the server reads, and reopens closed connections. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { flood, floodKinds, type FloodKind, type FloodTargets } from '../../test/support/floods.ts';
 import { answerQuestions } from '../harness/ipc.ts';
@@ -6,12 +6,12 @@ import { answerQuestions } from '../harness/ipc.ts';
 interface FloodPlan {
   readonly name: FloodKind['name'];
   readonly targets: FloodTargets;
-  /** At once. */
+  /** Concurrent connections. */
   readonly connections: number;
   readonly seconds: number;
 }
 
-/** `closed`: connections that the server closed. */
+/** `closed`: number of connections closed by the server. */
 interface FloodReading {
   readonly bytes: number;
   readonly closed: number;
@@ -19,7 +19,7 @@ interface FloodReading {
 
 export type FloodProtocol = { flood: { take: FloodPlan; give: FloodReading } };
 
-/** After a connection that could not be made: ports run out, and the flood is to last. */
+/** Pause after a failed connection, because local ports run out. */
 const afterRefusalMs = 5;
 
 async function floodFor({ name, targets, connections, seconds }: FloodPlan): Promise<FloodReading> {

@@ -1,6 +1,6 @@
 /**
- * One keep-alive connection of the load generator: sends bytes, finds where the answer ends by its Content-Length,
- * and no more: the generator must cost less than what it measures. One request at a time, no pipelining.
+ * One keep-alive connection of the load generator. It only sends bytes and finds the end of the response by its
+ * Content-Length, because the generator must cost less than the server. One request at a time, no pipelining.
  */
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** Every answer is read into the same memory and looked at at once. */
+/** Shared by all connections, because responses are processed at once. */
 const readBuffer = Buffer.alloc(64 * 1024);
 const statusStart = 'HTTP/1.1 '.length;
 const contentLength = /\r\ncontent-length: (\d+)/i;
@@ -49,7 +49,7 @@ export class HttpConnection {
     return Promise.all(Array.from({ length: count }, () => HttpConnection.open(port)));
   }
 
-  /** From now on, answers and the end of the connection go here. */
+  /** Sets the callbacks of responses and of the connection's end. */
   listen(answered: (answer: HttpAnswer) => void, failed: (error: Error) => void): void {
     this.#answered = answered;
     this.#failed = failed;

@@ -1,8 +1,7 @@
 /**
- * Sends signed requests over keep-alive connections and looks at every answer. Closed loop: each connection asks
- * again as soon as it is answered, which finds the highest rate. Open loop: requests are due at a fixed rate, and
- * their latency counts from when they were due, so that a server that stalls cannot hide the requests it kept
- * from being sent.
+ * Sends signed requests over keep-alive connections and checks every response. Closed loop: each connection sends its next
+ * request after a response, which finds the maximum rate. Open loop: requests are due at a fixed rate, and latency counts from
+ * the due time, so that a stalling server cannot hide delayed requests (coordinated omission).
  */
 import { HttpConnection, type HttpAnswer } from './http-connection.ts';
 import { LatencyRecorder, type LatencyReading } from '../harness/latency.ts';
@@ -12,9 +11,8 @@ export interface LoadShape {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Null: closed loop. */
   readonly ratePerSecond: number | null;
-  /** An open loop that looks once a millisecond only, and leaves its core to other load. */
+  /** An open loop that polls once a millisecond, and leaves its core to other load. */
   readonly isCalm?: boolean;
 }
 
@@ -22,25 +20,23 @@ export interface LoadReading {
   readonly seconds: number;
   readonly ratePerSecond: number;
   readonly latency: LatencyReading;
-  /** Not the answer it should have been, or none at all. */
   readonly wrong: number;
   readonly firstWrong: string | null;
 }
 
-/** After the last request an open loop waits this long for answers that are due. */
+/** Time that an open loop waits for missing responses after the last request. */
 const patienceMs = 5000;
 const excerptLength = 400;
 
 interface Slot {
   readonly connection: HttpConnection;
-  /** The request under way: its place in the set, and since when it is due. */
+  /** Index of the pending request in the set, and its due time. */
   index: number;
   dueMs: number;
 }
 
 export class HttpLoad {
   readonly #requests: RequestSet;
-  /** Told of each request as it is sent. */
   readonly #sent: (device: number, dueMs: number) => void;
   #cursor = 0;
 
@@ -100,14 +96,14 @@ class LoadRun {
       const slot: Slot = { connection, index: 0, dueMs: 0 };
       connection.listen(
         (answer) => this.#answer(slot, answer),
-        (error) => this.#note(error.message),
+        (error) => this.#countFailure(error.message),
       );
       return slot;
     });
     this.#turn();
   }
 
-  /** Turns without a pause, unless it is to be calm: a timer sends in bursts of its own resolution. */
+  /** Polls without a pause unless `isCalm`, because a timer would send in bursts of its resolution. */
   #turn(): void {
     const nowMs = performance.now();
     if (this.#shape.ratePerSecond === null) this.#fillSlots(nowMs);
@@ -127,7 +123,7 @@ class LoadRun {
   #sendDue(nowMs: number, ratePerSecond: number): void {
     const due = this.#dueBy(nowMs, ratePerSecond);
     while (this.#sent < due) {
-      // In turn, so that none is idle for the 10 s after which the front end closes it.
+      // Round robin, so that no connection reaches the front's idle timeout of 10 s.
       const slot = this.#free.shift();
       if (slot === undefined) return;
       this.#start(slot, this.#startMs + ((this.#sent + 1) * 1000) / ratePerSecond);
@@ -155,12 +151,12 @@ class LoadRun {
     this.#latency.add(nowMs - slot.dueMs);
     const mark = this.#requests.marks[slot.index] ?? '';
     const isGood = status === this.#requests.goodStatus && text.includes('"code":0') && text.includes(mark);
-    if (!isGood) this.#note(text);
+    if (!isGood) this.#countFailure(text);
     if (this.#shape.ratePerSecond === null && nowMs < this.#endMs) this.#start(slot, nowMs);
     else this.#free.push(slot);
   }
 
-  #note(trouble: string): void {
+  #countFailure(trouble: string): void {
     this.#wrong += 1;
     this.#firstWrong ??= trouble.slice(0, excerptLength);
   }

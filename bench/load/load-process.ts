@@ -1,4 +1,4 @@
-/** The process that plays backends and devices: everything that loads a server runs here, away from its core. */
+/** The load process: plays backends and devices on another core than the server. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestions } from '../harness/ipc.ts';
 import { LatencyRecorder, monotonicMs } from '../harness/latency.ts';
@@ -10,18 +10,16 @@ import { WakeWatch, type WakeReading } from './wake-watch.ts';
 
 export type LoadProtocol = {
   login: { take: LoginPlan; give: LoginReading };
-  /** For so many seconds, one of each device every so often, evenly spread. */
+  /** For `seconds`, a heartbeat of each device every `everySeconds`, evenly spread. */
   heartbeats: { take: { seconds: number; everySeconds: number }; give: null };
-  /** Connections that ended after their login. */
   lost: { take: null; give: number };
-  /** Devices times dates distinct requests are made and kept. */
+  /** Signs `devices` × `dates` distinct requests in advance. */
   sign: { take: { kind: AskedKind | 'batches'; devices: number; dates: number }; give: null };
-  /** Sends the requests that were signed last. */
   query: { take: LoadShape; give: LoadReading };
   signWakeups: { take: { devices: number; count: number }; give: null };
   wakeAtRate: { take: LoadShape & { ratePerSecond: number }; give: WakeReading };
   wakeOneByOne: { take: { port: number; count: number }; give: WakeReading };
-  /** Wakes until one packet has come, to that moment on the clock that all processes share. */
+  /** Sends wakeups until a packet arrives; returns its time on the shared clock. */
   wakeUntilGood: { take: { port: number }; give: number };
 };
 
@@ -37,12 +35,11 @@ async function wakeAtRate(shape: LoadProtocol['wakeAtRate']['take']): Promise<Wa
   return watch.read(await load.run(shape));
 }
 
-/** A packet that has not come by then is missing, and the next wakeup is sent. */
+/** Timeout of a packet, after which the next wakeup is sent. */
 const packetMsMax = 2000;
-/** Between attempts at a server that comes back. */
 const attemptPauseMs = 5;
 
-/** Each is sent when the one before has been answered and its packet has come. */
+/** Sends each wakeup after the response and the packet of the one before. */
 async function wakeOneByOne({ port, count }: LoadProtocol['wakeOneByOne']['take']): Promise<WakeReading> {
   const watch = new WakeWatch(fleet);
   const { bytes, devices, goodStatus } = nextWakeups(count);
@@ -71,7 +68,7 @@ async function wakeOneByOne({ port, count }: LoadProtocol['wakeOneByOne']['take'
   return watch.read({ seconds, ratePerSecond: count / seconds, latency: answers.read(), wrong, firstWrong });
 }
 
-/** At a server that comes back: each attempt is over a connection of its own. */
+/** For a restarting server: each attempt uses a new connection. */
 async function wakeUntilGood({ port }: { readonly port: number }): Promise<number> {
   const watch = new WakeWatch(fleet);
   for (;;) {
@@ -84,7 +81,7 @@ async function wakeUntilGood({ port }: { readonly port: number }): Promise<numbe
   }
 }
 
-/** Resolves to the status; 0: there was no answer. */
+/** Resolves with the status; 0: no response. */
 async function wakeOnce(connection: HttpConnection, watch: WakeWatch): Promise<number> {
   const { bytes, devices } = nextWakeups(1);
   const answered = new Promise<number>((resolve) =>
@@ -100,7 +97,7 @@ async function wakeOnce(connection: HttpConnection, watch: WakeWatch): Promise<n
   return status;
 }
 
-/** Each is used once: a request that was sent before is a repeat, which wakes no device. */
+/** Returns unused wakeups: a request that was sent before is a repeat, which wakes no device. */
 function nextWakeups(count: number): RequestSet {
   const from = wakeupsUsed;
   wakeupsUsed += count;

@@ -1,4 +1,4 @@
-/** Does something at a fixed rate: every millisecond as much as has come due since, so that a stall is made up for. */
+/** Calls a function at a fixed rate: every millisecond as often as is due, so that a stall is caught up. */
 
 const sliceMs = 1;
 

@@ -1,4 +1,4 @@
-/** Starts the process that plays backends and devices; a failed login and a lost session are trouble. */
+/** Starts the load process; failed logins and lost sessions count as trouble. */
 import { Player } from '../harness/child.ts';
 import type { Trouble } from '../harness/trouble.ts';
 import type { LoginPlan, LoginReading } from './fleet.ts';

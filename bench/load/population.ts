@@ -1,4 +1,4 @@
-/** The devices, the backend and its registry of every benchmark: all follow from a device's number. */
+/** Devices, backend and registry of all benchmarks, derived from a device's number. */
 
 export interface DeviceIdentity {
   readonly deviceId: string;
@@ -23,10 +23,10 @@ export function deviceIdentity(index: number): DeviceIdentity {
   return { deviceId, secret: `the secret of ${deviceId}` };
 }
 
-/** `whsec_` and Base64, as the library asks. */
+/** `whsec_` and Base64, as the library requires. */
 const webhookSecret = `whsec_${Buffer.from('a secret of benchmarks, for hooks').toString('base64')}`;
 
-/** One application; with `webhookUrl`, one hook for all of its events. */
+/** A registry with one application; with `webhookUrl`, one hook for all of its events. */
 export function registryText(devices: number, webhookUrl?: string): string {
   const { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id } = backendCredential;
   return JSON.stringify({

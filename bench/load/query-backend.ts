@@ -1,4 +1,4 @@
-/** The backend that queries connectivity and calls, at servers whose devices sleep. */
+/** A backend that queries connectivity and calls of sleeping devices. */
 import type { ProbeReading } from '../harness/probe.ts';
 import type { ServerUnderTest } from '../harness/servers.ts';
 import type { Trouble } from '../harness/trouble.ts';
@@ -7,7 +7,6 @@ import { expectNoneLost, logIn, startPlayers } from './players.ts';
 import type { AskedKind } from './signed-requests.ts';
 
 export const queryConnections = 64;
-/** Fewer than the batches that one application may have under way. */
 export const batchConnections = 16;
 
 export interface QueryReading {
@@ -26,14 +25,14 @@ export class QueryBackend {
     this.#trouble = trouble;
   }
 
-  /** Shortly before they are sent: their dates are valid for some minutes. */
+  /** Call shortly before sending, because the dates are valid for a few minutes. */
   async sign(kind: AskedKind | 'batches'): Promise<void> {
     const { devices, dates } = this.#plan;
     this.#connections = kind === 'batches' ? batchConnections : queryConnections;
     await this.#players.service.ask('sign', { kind, devices, dates });
   }
 
-  /** Sends the requests that were signed last. `ratePerSecond` null: in a closed loop. */
+  /** Sends the latest signed requests. `ratePerSecond` null: a closed loop. */
   async ask(
     row: string,
     server: ServerUnderTest,
@@ -46,7 +45,7 @@ export class QueryBackend {
     return { load, spent };
   }
 
-  /** The same at a server without a probe. `connections` absent: as the kind that was signed has them. */
+  /** Like `ask`, at a server without a probe. Default `connections`: those of the signed kind. */
   async load(
     row: string,
     server: ServerUnderTest,
@@ -63,7 +62,7 @@ export class QueryBackend {
     return load;
   }
 
-  /** All devices sleep at the server while it is used; none may be lost. */
+  /** Calls `use` while all devices sleep at the server; none may be lost. */
   async withSleepingDevices<Result>(
     row: string,
     server: ServerUnderTest,
@@ -87,7 +86,6 @@ export class QueryBackend {
   }
 }
 
-/** `devices`: that each request asks about. */
 export function closedMetrics({ load, spent }: QueryReading, devices = 1): Record<string, number> {
   const answered = load.latency.count * devices;
   return {

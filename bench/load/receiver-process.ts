@@ -1,4 +1,4 @@
-/** The healthy endpoint of a webhook: node:http, which answers 200 as soon as it has the body, and measures its age. */
+/** A healthy webhook endpoint with node:http: answers 200 after the body, and measures the age of its event. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestions } from '../harness/ipc.ts';
@@ -6,24 +6,22 @@ import { LatencyRecorder, monotonicMs, type LatencyReading } from '../harness/la
 import { readMark } from './marked-events.ts';
 
 export type ReceiverProtocol = {
-  /** Gives the port. */
   listen: { take: null; give: number };
-  /** Latencies begin again; events that have come are still known. */
+  /** Resets the latencies, but not the received events. */
   reset: { take: null; give: null };
-  /** When so many different events have come, or after some seconds. */
+  /** Answers when this many distinct events have arrived, or after some seconds. */
   read: { take: number; give: ReceiverReading };
 };
 
 export interface ReceiverReading {
-  /** From an event's birth to its whole body here, first deliveries since `reset`. */
+  /** From an event's creation to its complete body, for first deliveries since `reset`. */
   readonly latency: LatencyReading;
-  /** Different events since the process began. */
+  /** Distinct events since the process started. */
   readonly received: number;
-  /** Bodies that are none of these events. */
   readonly strange: number;
 }
 
-/** Longer than the first retry of a webhook takes to come. */
+/** Longer than the delay of a webhook's first retry. */
 const patienceMs = 8000;
 const lookAgainMs = 10;
 

@@ -1,43 +1,40 @@
 /**
- * Signed requests as bytes, made before they are needed: nothing is signed or put together while the clock runs.
- * Every request is another one: no two have the same device and date, so no server can answer from a cache of
- * signatures. The very same bytes go to peers, which ignore what they do not know.
+ * Signed requests as bytes, prepared before the measurement. All requests are distinct: no two have the same device and date, so
+ * that no server can answer from a cache of signatures. Peers receive the same bytes, and ignore unknown headers.
  */
 import { batchDevicesMax } from '../../src/model/limits.ts';
 import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import { backendCredential, deviceIdOf } from './population.ts';
 
-/** Requests to be sent in their order, from the first again when all were sent. */
 export interface RequestSet {
   readonly bytes: readonly Buffer[];
-  /** The number of the device that the request of the same place is about. */
   readonly devices: readonly number[];
-  /** Text that a good answer contains, besides `"code":0`. */
+  /** Text that a correct response contains, in addition to `"code":0`. */
   readonly marks: readonly string[];
   readonly goodStatus: number;
 }
 
-/** Dates lie this far apart, from a little before now: all are within the window of 300 s while a run lasts. */
+/** Distance of the dates, which start shortly before now: all stay within the window of 300 s during a run. */
 const dateStepMs = 20_000;
 const firstDateMs = -10_000;
-/** Each set has a second of the steps to itself: no two of up to 20 share a date, and with it a signature. */
+/** Offset of the dates of each set, so that up to 20 sets share no date and no signature. */
 const setStepMs = 1000;
 let setsMade = 0;
 
-/** Kinds of requests about a device; each has its own mark of a good answer. */
+/** Kinds of requests about a device, each with its own mark of a correct response. */
 export type AskedKind = 'connectivity' | 'call-status' | 'credentials';
 
-/** Devices of each request of a batch set: as many as there may be. */
+/** Devices per batch request: the maximum. */
 export const devicesOfBatch = batchDevicesMax;
 
-/** One request of the kind for each device and date, all devices of a date first. */
+/** Signs one request per device and date, ordered by date. */
 export function signAsked(kind: AskedKind, devices: number, dates: number): RequestSet {
   return buildSet(range(devices), devices * dates, 200, askedBuilders[kind]);
 }
 
 /**
- * Batches of connectivity queries: as many for each date as it takes to ask for each device once; those of another date begin
- * at another device.
+ * Signs batches of connectivity queries: enough per date to query each device once; the batches of another date start at another
+ * device.
  */
 export function signBatches(devices: number, dates: number): RequestSet {
   const path = '/v1/devices/connectivity';
@@ -69,7 +66,7 @@ function queryBuilder(path: string, markOf: (device: number) => string): Builder
   };
 }
 
-/** A room of its own for each: every one of them begins a session. Lengths are those of real notifications. */
+/** A new room per request, so that each starts a session. Field lengths are those of real notifications. */
 function buildCredentialsRequest(device: number, atMs: number, index: number): RequestDeps {
   const deviceId = deviceIdOf(device);
   const path = '/v1/token/msgvoip';
@@ -98,7 +95,7 @@ function range(count: number): number[] {
 
 let wakeupsSigned = 0;
 
-/** `count` wakeups over the devices in turn, each with an X-Request-ID of its own. */
+/** Signs `count` wakeups for the devices in turn, each with its own X-Request-ID. */
 export function signWakeups(devices: number, count: number): RequestSet {
   const path = '/v1/device/wakeup-request';
   return buildSet(range(devices), count, 202, (device, atMs) => {

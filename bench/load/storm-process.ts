@@ -1,4 +1,4 @@
-/** Modules that come back together, in a process of their own: those of `reveille simulate`, with another wait before they retry. */
+/** A process of modules that reconnect together: those of `reveille simulate`, with another backoff. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeviceFleet } from '../../src/tools/simulator/device-fleet.ts';
 import { FleetTroubles } from '../../src/tools/simulator/fleet-tally.ts';
@@ -13,33 +13,30 @@ interface StormPlan {
   readonly sleepPort: number;
   readonly count: number;
   readonly retry: SleepRetry;
-  /** Logins a second before there is a storm. */
   readonly calmPerSecond: number;
 }
 
 export interface ReturnReading {
-  /** On the clock that all processes share: half of them are back, and all. */
+  /** Times on the shared clock at which 50 % and all of the modules are back. */
   readonly halfMs: number;
   readonly allMs: number;
-  /** Attempts that were refused or broke off. */
   readonly failed: number;
-  /** Modules that are back: fewer than all when that took too long. */
+  /** Modules that are back; fewer than all after a timeout. */
   readonly present: number;
-  /** Why attempts failed, the most frequent reason first. */
+  /** Reasons of failed attempts, in descending order of frequency. */
   readonly reasons: readonly string[];
 }
 
 export type StormProtocol = {
-  /** Answered when all are asleep. */
   start: { take: StormPlan; give: null };
-  /** Answered when all have lost their connections; from then on they come back. */
+  /** Answered when all connections are lost; the modules then reconnect. */
   lost: { take: null; give: null };
-  /** When all are back, or after so many seconds; failed attempts count from now on. */
+  /** Answers when all are back, or after this many seconds; counts failed attempts from now on. */
   returned: { take: number; give: ReturnReading };
 };
 
 const heartbeatSeconds = 50;
-/** No bound: only the server and their wait limit them. */
+/** Unlimited: only the server and the backoff limit logins. */
 const rampPerSecond = 1_000_000;
 const calmSecondsMax = 600;
 const lookMs = 20;
@@ -58,7 +55,7 @@ function failed(): number {
   return refused + errors;
 }
 
-/** `hasLost`: they begin as modules do that have just lost their connection, and not one after the other. */
+/** `hasLost`: the modules start as if they had just lost their connection, instead of one after another. */
 function open({ sleepPort, count, retry, calmPerSecond }: StormPlan, hasLost: boolean): DeviceFleet {
   const alone = moduleAlone(`127.0.0.1:${sleepPort}`, heartbeatSeconds, retry);
   const opened = openFleet({

@@ -1,19 +1,17 @@
 /**
- * Measures from a POST to the bytes at the device. Both ends are in this process, so that one clock sees both: its own turn of
- * the event loop is part of every latency, for us and for peers alike.
+ * Measures the time from a POST to the packet at the device. Both ends are in this process and share a clock; its own turn of
+ * the event loop is part of every latency, for us and for peers.
  */
 import { LatencyRecorder, type LatencyReading } from '../harness/latency.ts';
 import type { Fleet } from './fleet.ts';
 import type { LoadReading } from './http-load.ts';
 
 export interface WakeReading {
-  /** From when the POST was due to when its 8 bytes were read at the device. */
+  /** From the due time of the POST until the device reads the 8 bytes. */
   readonly wake: LatencyReading;
-  /** Answers to the POSTs. */
   readonly answers: LoadReading;
-  /** Wakeups whose packet did not come. */
   readonly missing: number;
-  /** Other bytes, and packets that were not asked for. */
+  /** Other bytes, and unexpected packets. */
   readonly strange: number;
 }
 
@@ -22,7 +20,7 @@ const settleMs = 200;
 
 export class WakeWatch {
   readonly #latency = new LatencyRecorder();
-  /** By device: since when its wakeup is due. */
+  /** Due time of the pending wakeup, by device. */
   readonly #due = new Map<number, number>();
   #strange = 0;
   #arrived: () => void = () => undefined;
@@ -35,7 +33,6 @@ export class WakeWatch {
     this.#due.set(device, dueMs);
   }
 
-  /** Resolves when the next packet has come. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#arrived = resolve;

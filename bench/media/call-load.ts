@@ -1,4 +1,4 @@
-/** Calls at one server, and the share of a core that its media process spends on them. */
+/** Calls at one server, and the CPU share of its media process. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
@@ -9,7 +9,7 @@ import type { LegsProtocol, LegsReading } from './legs-process.ts';
 
 interface Played {
   readonly reading: LegsReading;
-  /** Shares of a core: the media process, and the process of the legs. */
+  /** Shares of a core, of the media process and of the process of the legs. */
   readonly cpuShare: number;
   readonly loadShare: number;
 }
@@ -30,14 +30,12 @@ export class CallLoad {
     this.#legsPid = legs.child.process.pid ?? NaN;
   }
 
-  /** The share of a core without any call. */
   async idleShare(seconds: number): Promise<number> {
     const before = cpuSecondsOf(this.#mediaPid);
     await sleep(seconds * 1000);
     return (cpuSecondsOf(this.#mediaPid) - before) / seconds;
   }
 
-  /** Gives how many there are then. */
   async growTo(calls: number): Promise<number> {
     const { httpPort, mediaPort } = this.#server;
     const more = calls - this.#sessions.length;
@@ -56,7 +54,7 @@ export class CallLoad {
     };
   }
 
-  /** The worker's own time for a frame, of the median call. */
+  /** Worker time per frame, of the median call. */
   async workTimes(): Promise<{ p50: number; p99: number }> {
     const { opsPort, dataDirectory } = this.#server;
     const ops = new OpsClient(`http://127.0.0.1:${opsPort}`, findOpsToken(dataDirectory) ?? '');

@@ -1,4 +1,4 @@
-/** FFmpeg as a program on one thread: its pictures of a clip, what they cost from its start to its end, and how like the source they are. */
+/** Runs the FFmpeg program on one thread: its pictures of a clip, their CPU time, and their similarity to the source. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -14,22 +14,22 @@ interface FfmpegTask {
   readonly format: ClipFormat;
   readonly path: string;
   readonly expectation: Expectation;
-  /** The less the better, from 1. */
+  /** From 1, the best quality. */
   readonly qscale: number;
 }
 
-/** On the servers' core; CPU is user and system. */
+/** Runs on the servers' core; CPU includes user and system time. */
 export async function timeFfmpeg(task: FfmpegTask): Promise<{ cpuSeconds: number; wallSeconds: number }> {
   const command = [...pinnedTo(serverCore), 'ffmpeg', ...argumentsOf(task), '/dev/null'];
-  // A shell reports what a process of its own has spent, to the millisecond; Node does not.
+  // Bash reports a child's CPU time to the millisecond; Node does not.
   const child = spawn('bash', ['-c', 'TIMEFORMAT="%3U %3S %3R"; time "$@"', 'bash', ...command], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, LC_ALL: 'C' },
   });
-  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-  const [user, system, wall] = said.trim().split(' ').map(Number);
+  const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  const [user, system, wall] = output.trim().split(' ').map(Number);
   if (code !== 0 || user === undefined || system === undefined || wall === undefined || Number.isNaN(user))
-    throw new Error(`ffmpeg: exit code ${String(code)}: ${said.trim()}`);
+    throw new Error(`ffmpeg: exit code ${String(code)}: ${output.trim()}`);
   return { cpuSeconds: user + system, wallSeconds: wall };
 }
 
@@ -44,21 +44,20 @@ function argumentsOf({ format, path, expectation: { crop, output }, qscale }: Ff
   ].flat();
 }
 
-/** From the worst to the best. */
 const qscales = [4, 3, 2, 1];
-/** Two builds of one encoder differ by as much. */
+/** Difference between two builds of one encoder. */
 const ssimTolerance = 0.0005;
 const weights = { Y: 4 / 6, U: 1 / 6, V: 1 / 6 } as const;
 
 export interface Likeness {
-  /** Mean structural similarity to the source scaled and not coded again, the planes weighted by their samples. */
+  /** Mean structural similarity to the scaled, unencoded source; planes are weighted by their samples. */
   readonly ssim: number;
   readonly bytes: number;
 }
 
 /**
- * Ours, and FFmpeg's with the cheapest setting that is as like the source as ours, or else its best: without it a rate says
- * nothing.
+ * Compares our pictures with FFmpeg's at the cheapest setting with at least our similarity, or else its best one: rates are only
+ * comparable at equal quality.
  */
 export async function compareLikeness(
   directory: string,

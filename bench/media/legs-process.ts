@@ -1,4 +1,4 @@
-/** Plays the bridges and devices of calls, on the load's core, and times their pictures by its one clock. */
+/** Plays bridges and devices of calls on the load's core, and measures the latency of their pictures with one clock. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReveilleClient } from '../../src/client/reveille-client.ts';
 import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
@@ -13,32 +13,29 @@ import { framesPerSecond, PlayedCall } from './played-call.ts';
 
 export interface LegsReading {
   readonly frames: number;
-  /** Frames without a picture. */
   readonly missing: number;
-  /** From the frame's going out at the bridge leg to its picture at the device leg. */
+  /** From sending a frame on the bridge leg to its picture on the device leg. */
   readonly latency: LatencyReading;
 }
 
 export type LegsProtocol = {
-  /** The frames of every call; gives their number. */
+  /** Loads the frames of all calls; returns their number. */
   load: { take: ClipFile; give: number };
-  /** So many more calls, fewer when the media process has no room. Gives the sessions of all calls. */
+  /** Adds this many calls, or fewer if the media process is full. Returns the sessions of all calls. */
   connect: {
     take: { httpPort: number; mediaPort: number; calls: number; hasSound: boolean };
     give: readonly string[];
   };
-  /** All calls send for so many seconds, their frames evenly over the time. */
+  /** All calls send for this many seconds, with evenly spread frames. */
   play: { take: number; give: LegsReading };
 };
 
-/** The wait for the last pictures after the last frame. */
 const lastPicturesMsMax = 1000;
 const lookMs = 20;
 
 let frames: readonly Buffer[] = [];
 const calls: PlayedCall[] = [];
 
-/** False: the media process has no room for it. */
 async function begin(client: ReveilleClient, mediaPort: number, hasSound: boolean): Promise<boolean> {
   const deviceId = deviceIdOf(calls.length);
   const issued = await client.issueCallCredentials({

@@ -1,6 +1,6 @@
 /**
- * Clips of photographs that a camera pans over, coded by FFmpeg as phones do, for all contenders the same. They are made in a
- * directory that goes with the process.
+ * Clips of camera pans over photographs, encoded by FFmpeg as phones do, and equal for all contenders. They are generated in a
+ * directory that is removed with the process.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { filmPhotographs } from '../../test/support/natural-pictures.ts';
 
 export type ClipFormat = 'mjpeg' | 'h264';
 
-/** The place of a clip, for a process that reads it by itself. */
+/** Path and format of a clip, for a process that reads it. */
 export interface ClipFile extends Size {
   readonly format: ClipFormat;
   readonly path: string;
@@ -20,17 +20,15 @@ export interface ClipFile extends Size {
 
 export interface Clip extends Source {
   readonly file: ClipFile;
-  /** A file with the clip over and over. */
   readonly repeated: string;
 }
 
 interface ClipPlan {
   readonly framesPerPhotograph: number;
-  /** Times that the repeated clip contains the clip. */
   readonly repeats: number;
 }
 
-/** JPEGs of a good quality; H.264 of 0.8 Mbit/s for 640 x 480, without frames that look ahead. */
+/** JPEG of good quality; H.264 of 0.8 Mbit/s for 640 x 480, without B-frames. */
 const codings: Readonly<Record<ClipFormat, readonly string[]>> = {
   mjpeg: ['-c:v', 'mjpeg', '-q:v', '3'],
   h264: [
@@ -43,7 +41,7 @@ export class NaturalClips {
   readonly directory = mkdtempSync(join(tmpdir(), 'reveille-clips-'));
   readonly #plan: ClipPlan;
 
-  /** Throws, with what to do, where there is no FFmpeg. */
+  /** Throws, with advice, if FFmpeg is missing. */
   constructor(plan: ClipPlan) {
     this.#plan = plan;
     process.once('exit', this.remove);

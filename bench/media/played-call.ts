@@ -1,20 +1,18 @@
-/** A call played in software at a real server: a bridge that sends a clip, a device that takes pictures, and sound both ways. */
+/** A simulated call at a real server: a bridge that sends a clip, a device that receives pictures, and audio in both directions. */
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { LatencyRecorder } from '../harness/latency.ts';
 
-/** Each call sends so many. */
 export const framesPerSecond = 15;
 
-/** A development key, which every server of this benchmark has. */
+/** Development key of all servers of this benchmark. */
 export const bridgeKey = 'key-of-the-bridges-of-benchmarks';
 
-/** The place of the timestamp in a message. */
 const timestampOffset = 8;
 
 const packetMs = 20;
 const samplesPerPacket = 160;
-/** Silence costs as much to convert as speech. */
+/** Silence costs as much to transcode as speech. */
 const packets = {
   bridge: soundMessage('pcm', Buffer.alloc(2 * samplesPerPacket)),
   device: soundMessage('alaw', Buffer.alloc(samplesPerPacket, 0xd5)),
@@ -35,20 +33,19 @@ interface Playing {
 
 export class PlayedCall {
   readonly session: string;
-  /** Gets the latency of each picture. */
   latencies: LatencyRecorder | null = null;
   readonly #messages: readonly Buffer[];
   readonly #bridge: BridgeLeg;
   readonly #device: DeviceLeg;
-  /** When the frame of a timestamp went out; those whose picture has come are gone. */
+  /** Send times of frames without a picture so far, by timestamp. */
   readonly #sentAt: Map<number, number>;
   #sent = 0;
   readonly #hasSound: boolean;
   #soundSentMs = 0;
 
   /**
-   * `messages`: headers and payloads, the first of a key frame. With sound, the bridge sends and takes PCM, the device A-law.
-   * Rejects with LegRefused when the media process refuses it.
+   * `messages`: headers and payloads, starting with a key frame. With audio, the bridge uses PCM and the device A-law. Rejects
+   * with LegRefused if the media process refuses a leg.
    */
   static async connect(
     url: string,
@@ -68,7 +65,7 @@ export class PlayedCall {
     });
     const bridge = await BridgeLeg.connect({ url, key: bridgeKey, session });
     await bridge.next('start');
-    if (hasSound) bridge.take({ audio: { format: 'pcm', rate: 8000, channels: 1 } });
+    if (hasSound) bridge.requestUplink({ audio: { format: 'pcm', rate: 8000, channels: 1 } });
     bridge.report('connected');
     await device.next('state');
     return (call = new PlayedCall({ session, bridge, device, messages, hasSound, sentAt }));

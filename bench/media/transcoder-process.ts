@@ -1,6 +1,6 @@
 /**
- * Our worker path without the calls around it: the transcoder pool of the media process with one worker, and the same work on this
- * thread alone.
+ * The transcoder path without calls: the transcoder pool of the media process with one worker, and the same work on this thread
+ * alone.
  */
 import type { Transcoder } from '../../src/media/transcoding/transcoder-session.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
@@ -18,31 +18,27 @@ import type { ClipFile } from './natural-clips.ts';
 
 export interface PictureReading {
   readonly frames: number;
-  /** Frames without a picture, or with one of another size. */
+  /** Frames without a picture, or with a wrong size. */
   readonly wrong: number;
-  /** All threads of the process, user and system. */
   readonly cpuSeconds: number;
   readonly wallSeconds: number;
 }
 
 interface PicturesAsked {
   readonly expectation: Expectation;
-  /** Times that the clip is played. */
   readonly passes: number;
 }
 
 export type TranscoderProtocol = {
-  /** Gives the number of its frames. */
   load: { take: ClipFile; give: number };
-  /** Through one worker, by so many sessions at once, each the clip from its beginning. */
+  /** Transcodes the clip in this many concurrent sessions on one worker, each from the start. */
   pool: { take: PicturesAsked & { readonly sessions: number }; give: PictureReading };
-  /** One after the other on this thread, by the worker's own steps. */
+  /** Runs the worker's steps on this thread, one frame after another. */
   steps: { take: PicturesAsked; give: PictureReading };
 };
 
-/** A server's defaults. */
 const settings = { quality: 80, maxFps: 15, sourceMax: { width: 1920, height: 1080 } };
-/** So little that every session is admitted: the speed of a worker is measured, and not its admission. */
+/** Small enough to admit every session, because admission is not measured. */
 const need = { request: { width: 16, height: 16 }, maxFps: 1 };
 
 const ignore = (): void => undefined;
@@ -100,7 +96,7 @@ async function play(
 ): Promise<void> {
   for (let pass = 0; pass < passes; pass += 1)
     for (const frame of frames) {
-      // A payload is moved to the worker, so each frame needs one of its own, like one that has come from a socket.
+      // Payloads are transferred to the worker, so each frame needs a copy, like one received from a socket.
       const fresh = { ...frame, payload: new Uint8Array(frame.payload) };
       const { pictures } = await transcoder.transcode(fresh, [shape], describeFrame(frame));
       meter.count(pictures);

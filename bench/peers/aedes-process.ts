@@ -1,4 +1,4 @@
-/** aedes, an MQTT broker on Node, with its defaults: the usual way to keep sleeping devices connected. */
+/** aedes, an MQTT broker on Node, with default settings: the usual way to keep sleeping devices connected. */
 import { Aedes } from 'aedes';
 import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
 import { listenForDevices } from './device-listener.ts';

@@ -1,4 +1,4 @@
-/** The service that every peer answers. */
+/** The service of every peer. */
 import { answerQuestions } from '../harness/ipc.ts';
 import { monotonicMs } from '../harness/latency.ts';
 
@@ -9,11 +9,11 @@ export interface PeerPorts {
 
 export type PeerProtocol = {
   listen: { take: null; give: PeerPorts };
-  /** Answered when this many devices are connected, with that moment on the clock that all processes share. */
+  /** Answered when this many devices are connected, with the time on the shared clock. */
   connected: { take: number; give: number };
 };
 
-/** Counts the devices that a peer without a login protocol has accepted. */
+/** Counts accepted devices, for a peer without a login protocol. */
 export class Arrivals {
   #count = 0;
   #awaited = Infinity;

@@ -1,6 +1,6 @@
 /**
- * node:net with nothing around it: sockets are accepted and held, with the listeners that one of our sessions has,
- * shared by all of them. It says nothing, asks nothing, and throws away what arrives.
+ * Bare node:net: accepts and keeps sockets, with the event listeners of one of our sessions, shared by all. It sends nothing, and
+ * discards received data.
  */
 import type { Socket } from 'node:net';
 import { answerAsPeer, Arrivals, type PeerPorts } from './answer-as-peer.ts';

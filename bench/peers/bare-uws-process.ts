@@ -1,9 +1,9 @@
-/** uWebSockets.js with nothing around it: reads one query parameter and answers. No signatures, no store. */
+/** Bare uWebSockets.js: reads one query parameter and answers. No signatures, no store. */
 import { ListeningApps } from '../../src/lib/uws.ts';
 import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
 import { connectivityAnswer } from './connectivity-answer.ts';
 
-/** Made once, and cut where the device id stands: writing it by hand is the fastest such a handler can be. */
+/** The response is built once and split at the device id, the fastest form of such a handler. */
 const place = '<device>';
 const [before = '', after = ''] = JSON.stringify(connectivityAnswer(place)).split(place);
 

@@ -1,7 +1,7 @@
 /**
- * The least that can wake a device: a uWebSockets.js POST handler that reads the device's name from the body and
- * writes 8 bytes to its node:net socket, found in a Map. No signatures, no limits, no repeats, no records; it
- * answers without waiting for the write. A device says its name in a line, unproven.
+ * The minimum that can wake a device: a uWebSockets.js POST handler that reads the device's name from the body and writes 8 bytes
+ * to its node:net socket, found in a Map. No signatures, limits, repeats or records; it answers without waiting for the write.
+ * Devices send their name in a line, without proof.
  */
 import type { Socket } from 'node:net';
 import { ListeningApps, type HttpResponse } from '../../src/lib/uws.ts';

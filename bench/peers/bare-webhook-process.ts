@@ -1,7 +1,6 @@
 /**
- * The least that can deliver an event: one HTTP POST of the same body at the moment it happens, over
- * kept-alive connections of node:http. No log, no signature, no order, no second attempt. The receiver's port is its
- * argument.
+ * The minimum that can deliver an event: one immediate HTTP POST of the same body, over keep-alive connections of node:http. No
+ * log, signature, order or retry. Argument: the receiver's port.
  */
 import { Agent, request } from 'node:http';
 import type { LoggedEvent } from '../../src/model/events.ts';

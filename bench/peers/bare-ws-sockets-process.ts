@@ -1,6 +1,6 @@
 /**
- * The `ws` library on a plain HTTP server, holding WebSockets: a challenge and a welcome of the size of ours, and no proof,
- * no names, no store. It drops every other message.
+ * The `ws` library on a plain HTTP server: keeps WebSockets, with a challenge and a welcome of the size of ours. No proof, names or
+ * store; other messages are dropped.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -34,7 +34,7 @@ function sendWelcome(this: WebSocket): void {
 
 async function listen(): Promise<PeerPorts> {
   const server = createServer();
-  // It keeps its sockets in a Set of its own.
+  // The library keeps its sockets in a Set.
   new WebSocketServer({ server, maxPayload: signalMessageBytesMax, perMessageDeflate: false }).on(
     'connection',
     (socket) => {

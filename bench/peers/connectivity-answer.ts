@@ -1,4 +1,4 @@
-/** The answer of peers to a connectivity query: the same fields and bytes as ours. */
+/** The peers' response to a connectivity query: the same fields and bytes as ours. */
 
 const loggedInAt = 1_763_712_000;
 

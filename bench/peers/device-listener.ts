@@ -1,10 +1,9 @@
-/** The port where a peer's devices connect. */
+/** The device port of a peer. */
 import { createServer, type Socket } from 'node:net';
 
-/** As long as our sleep port's: no server is to lose connections in the kernel that another would have kept. */
+/** Equal to our sleep port's, so that the kernel drops connections of neither server earlier. */
 const acceptBacklog = 32_768;
 
-/** Resolves to the port. */
 export function listenForDevices(accept: (socket: Socket) => void): Promise<number> {
   const server = createServer({ noDelay: true }, accept);
   return new Promise((resolve, reject) => {

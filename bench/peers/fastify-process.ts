@@ -1,4 +1,4 @@
-/** Fastify as its documentation advises: one route, a response schema for its fast serializer, no logger. No signatures. */
+/** Fastify as its documentation recommends: one route, a response schema for the fast serializer, no logger. No signatures. */
 import Fastify, { type FastifyInstance } from 'fastify';
 import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
 import { connectivityAnswer } from './connectivity-answer.ts';

@@ -1,6 +1,6 @@
 /**
- * Our server as `reveille serve` starts it, in a process that also appends events to its log at a fixed rate: logins or calls
- * that cause as many events would cost more than the events, and are not measured here.
+ * The server of `reveille serve`, in a process that also appends events to its log at a fixed rate. Logins or calls that cause as
+ * many events would cost more than the events, which are what is measured.
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openLog } from '../../src/server/bootstrap/logging.ts';
@@ -25,7 +25,7 @@ function append(): void {
   written += 1;
 }
 
-/** The log is in order: when one more is committed, all before it are. */
+/** The log is ordered: when one more event is committed, all earlier ones are. */
 function appendAndAwait(): Promise<void> {
   return new Promise((resolve) => {
     const last = requestIdOf(written);

@@ -1,7 +1,6 @@
 /**
- * The result of a call as a value to look at before going on, and `data` of each endpoint’s success, named as on the
- * wire; and the one body that backends write themselves. Source: API doc, Response envelopes, Resources and their fields,
- * Endpoint 4, Body; events.md, Reading.
+ * Results of calls: success or failure, the `data` of each endpoint with its names on the wire, and the request body of call
+ * credentials. Source: API doc, Response envelopes, Resources and their fields, Endpoint 4, Body; events.md, Reading.
  */
 import type { EventBody } from '../model/events.ts';
 import type { WakeCause } from '../model/signal.ts';
@@ -24,43 +23,42 @@ export type ApiResult<Data, Code extends FailureCode> = ApiSuccess<Data> | ApiFa
 
 export interface ApiSuccess<Data> {
   readonly ok: true;
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
-  /** What the server's log has it under. */
+  /** Identifies the request in the server's log. */
   readonly requestId: string;
-  /** The request of this id had the same signature: this is its answer, or its outcome, and nothing was done again. */
+  /** Id of an earlier request with the same signature: this is its response or outcome, without a second effect. */
   readonly repeatOf?: string;
-  /** For people. */
+  /** Human-readable. */
   readonly message: string;
-  /** Fields are named as on the wire. */
   readonly data: Data;
 }
 
 export interface ApiFailure<Code extends FailureCode> {
   readonly ok: false;
-  /** Of HTTP: some endpoints refuse with 200. */
+  /** HTTP status; some endpoints refuse with 200. */
   readonly status: number;
   readonly requestId: string;
   readonly repeatOf?: string;
-  /** A later release may have codes that are not listed here. */
+  /** Later releases may add codes. */
   readonly code: Code | TransportCode;
-  /** For people, save the stable ones of the specification. */
+  /** Human-readable, except for the fixed messages of the specification. */
   readonly message: string;
-  /** Whole seconds after which the same may be asked again; null: the server does not say. */
+  /** Whole seconds to wait before a retry; null: the server sent none. */
   readonly retryAfterS: number | null;
   readonly data: FailureData | null;
 }
 
-/** What a failure says beside its code. */
+/** Details of a failure. */
 export interface FailureData {
-  /** Of a signature mismatch, as is the next: what the server computed, without a secret. */
+  /** Signature mismatch: the strings that the server computed, without a secret. */
   readonly canonical_request?: string;
   readonly string_to_sign?: string;
-  /** Of a message for which a wakeup was sent. */
+  /** The wakeup that the message caused. */
   readonly wakeup?: MessageWakeupData;
 }
 
-/** Null: the reply is no envelope. Issuance says `msg` where the others say `message`. */
+/** Null: not an envelope. Call credentials use `msg` instead of `message`. */
 export function decodeResult(reply: WireReply): ApiResult<unknown, FailureCode> | null {
   const body = decodeJsonObject(reply.body);
   if (!body.ok) return null;
@@ -89,13 +87,13 @@ function isObject(value: unknown): value is object {
 
 const wholeSeconds = /^\d{1,9}$/;
 
-/** Null: there is none, or it is a date, which the API never sends. */
+/** Null: absent, or a date, which the API never sends. */
 export function retryAfterOf({ headers }: WireReply): number | null {
   const value = headers['retry-after'];
   return value !== undefined && wholeSeconds.test(value) ? Number(value) : null;
 }
 
-/** Whole Unix seconds; null: none was observed. */
+/** Whole Unix seconds; null: not observed. */
 export interface ConnectionTimes {
   readonly last_login_at: number | null;
   readonly last_heartbeat_at: number | null;
@@ -108,7 +106,7 @@ export interface ConnectivityData {
   readonly sleep: ConnectionTimes;
 }
 
-/** One device of a batch: as its own query would be answered. */
+/** One device of a batch: the answer of its own query. */
 export type ConnectivityEntry =
   | {
       readonly device_id: string;
@@ -124,11 +122,11 @@ export type ConnectivityEntry =
     };
 
 export interface ConnectivityBatchData {
-  /** In the order asked. */
+  /** In the order of the request. */
   readonly devices: readonly ConnectivityEntry[];
 }
 
-/** Times like 2026-11-20T08:30:00.123+00:00, here and below. */
+/** Times are like 2026-11-20T08:30:00.123+00:00, here and below. */
 export interface WakeupData {
   readonly device_id: string;
   readonly status: 'accepted';
@@ -150,18 +148,18 @@ export interface MessageData {
   readonly device_id: string;
   readonly id: string;
   readonly acknowledged_at: string;
-  /** With `wake`: null when the device was online. */
+  /** With `wake`; null: the device was online. */
   readonly wakeup?: MessageWakeupData | null;
 }
 
-/** The wakeup that a message sent; its outcome can be asked for by its id. */
+/** The wakeup that a message caused; query its outcome by `request_id`. */
 export interface MessageWakeupData {
   readonly request_id: string;
   readonly status: WakeupStatus;
   readonly accepted_at: string | null;
   readonly woke_after_ms: number | null;
 }
-/** Order a device's events by `seq`, tell duplicates by `id`. A later release may have types that are not listed. */
+/** Order a device's events by `seq`, deduplicate by `id`. Later releases may add types. */
 export type ApiEvent = EventBody & {
   readonly id: string;
   readonly at: string;
@@ -172,17 +170,17 @@ export type ApiEvent = EventBody & {
 
 export interface EventsData {
   readonly events: readonly ApiEvent[];
-  /** Pass it back as `after`: nothing is missed and nothing repeated. */
+  /** Cursor of the next page: pass it as `after`. */
   readonly next: string;
-  /** The log no longer has what the cursor points behind. */
+  /** The log no longer has the events after the cursor. */
   readonly truncated: boolean;
 }
 
-/** A device as it is to be; what is left out is as usual. */
+/** A device to add; absent fields have their defaults. */
 export interface NewDevice {
   readonly device_id: string;
   readonly product_id: string;
-  /** 16 characters or more; one is made, and told once, when it is left out. */
+  /** At least 16 characters. Default: the server generates one and returns it once. */
   readonly secret?: string | undefined;
   /** Unix seconds, at most 253402300799; null: never. */
   readonly expires_at?: number | null | undefined;
@@ -198,15 +196,14 @@ export interface RegisteredDevice {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What became of one entry. */
 export interface AddedDevice {
   readonly device_id: string | null;
-  /** 0: it is there as the entry says. */
+  /** 0: the device exists as the entry describes it. */
   readonly code: number;
   readonly message: string;
-  /** With 0; false: it was there. */
+  /** With code 0; false: it existed before. */
   readonly created?: boolean;
-  /** One that was made. */
+  /** Only if the server generated it. */
   readonly secret?: string;
 }
 
@@ -215,19 +212,19 @@ export interface AddedDevicesData {
   readonly devices: readonly AddedDevice[];
 }
 
-/** What is left out stays. */
+/** Absent fields stay unchanged. */
 export interface DeviceChange {
   readonly device_id: string;
-  /** True: one is made, and told once. */
+  /** True: the server generates one and returns it once. */
   readonly secret?: string | true | undefined;
   readonly expires_at?: number | null | undefined;
   readonly disabled?: boolean | undefined;
-  /** Laid over those that are there; null takes one away. */
+  /** Merged into the present labels; null removes one. */
   readonly labels?: Readonly<Record<string, string | null>> | undefined;
 }
 
 export interface ChangedDeviceData extends RegisteredDevice {
-  /** One that was made. */
+  /** Only if the server generated it. */
   readonly secret?: string;
 }
 
@@ -238,7 +235,7 @@ export interface RemovedDeviceData {
 
 export interface DevicePageData {
   readonly devices: readonly RegisteredDevice[];
-  /** For `after`; null: there are no more. */
+  /** Cursor for `after`; null: the last page. */
   readonly next: string | null;
 }
 
@@ -246,7 +243,7 @@ export interface CallStatusData {
   readonly in_call: boolean;
 }
 
-/** How a call has ended, whoever ended it. */
+/** The end of a call, by any party. */
 export interface CallEndData {
   readonly device_id: string;
   readonly session: string;
@@ -255,16 +252,16 @@ export interface CallEndData {
   readonly ended_at: string;
 }
 
-/** A call by its session (`x_session` of `peer_id`, `session` of its events), or as the live one of a room. */
+/** Selects a call by its session (`x_session` of `peer_id`, `session` of its events), or the live call of a room. */
 export type CallToEnd =
   | { readonly session: string; readonly msg_room_id?: undefined }
   | { readonly msg_room_id: string; readonly session?: undefined };
 
-/** All of it goes to the device: `peer_id` and `token` are the arguments of its connect function. */
+/** Pass all of it to the device: `peer_id` and `token` are the arguments of its connect function. */
 export interface CallCredentialsData {
   readonly peer_id: string;
   readonly token: string;
-  /** Where the device connects for this call: `ws://host:port` or `wss://host:port`; left out: the server knows none. */
+  /** Media address of this call: `ws://host:port` or `wss://host:port`. Absent: the server has none configured. */
   readonly media_url?: string;
 }
 
@@ -276,11 +273,11 @@ export interface CallCredentialsBody {
   readonly device_id: string;
   readonly msg_model_id: string;
   readonly msg_payload?: string | undefined;
-  /** Seconds, above 0 and at most 3600, a fraction rounded up; 30 when left out. */
+  /** Seconds, above 0 and at most 3600; fractions are rounded up. Default: 30. */
   readonly calling_timeout_sec?: number | undefined;
   /** True: audio-only. */
   readonly no_video?: boolean | undefined;
-  /** Of both directions; not together with the two below. */
+  /** Video format of both directions; excludes the next two fields. */
   readonly video_mt?: DownlinkVideoFormat | undefined;
   readonly up_video_mt?: UplinkVideoFormat | undefined;
   readonly down_video_mt?: DownlinkVideoFormat | undefined;
@@ -290,7 +287,7 @@ export interface CallCredentialsBody {
   readonly screen_height?: number | undefined;
   readonly video_res_mode?: ResolutionMode | undefined;
   readonly down_audio_mt?: DownlinkAudioFormat | undefined;
-  /** Both may be left out where the device's product has a default, as may every field above from `calling_timeout_sec` on. */
+  /** Optional if the device's product has a default, like `audio_channels` and every field from `calling_timeout_sec` on. */
   readonly audio_rate?: AudioRate | undefined;
   readonly audio_channels?: AudioChannels | undefined;
 }

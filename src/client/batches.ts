@@ -1,11 +1,11 @@
-/** Batches of connectivity queries: a list of any length as requests of the size that the API takes, and their answers as one. */
+/** Splits a connectivity query of any length into requests that the API accepts, and joins their answers. */
 import type { ConnectivityBatchCode } from '../model/codes.ts';
 import { batchDevicesMax, bodyBytesMax } from '../model/limits.ts';
 import type { ApiResult, ConnectivityBatchData } from './answers.ts';
 
 type BatchResult = ApiResult<ConnectivityBatchData, ConnectivityBatchCode>;
 
-/** One request after the other; the first that is refused is the result. An empty list is one request of none. */
+/** Sends one request after another; the first refusal is the result. An empty list sends one empty request. */
 export async function askInBatches(
   deviceIds: readonly string[],
   ask: (deviceIds: readonly string[]) => Promise<BatchResult>,
@@ -21,10 +21,10 @@ export async function askInBatches(
   return result;
 }
 
-/** Room for the other characters of a batch's body. */
+/** Leaves room for the rest of the JSON body. */
 const batchIdsBytesMax = bodyBytesMax - 64;
 
-/** As many ids in each as one request takes, by number and by bytes. */
+/** Each batch is within the limits of one request, by count and bytes. */
 function splitBatch(deviceIds: readonly string[]): string[][] {
   const batches: string[][] = [];
   let bytesLeft = 0;

@@ -1,11 +1,11 @@
-/** The errors that a call can end in. None holds a secret, a signature or the text of an answer. */
+/** Errors thrown by calls. None contains a secret, a signature or the body of a response. */
 
-/** Nobody answered, or not in time. */
+/** The server did not respond, or not in time. */
 export class ReveilleUnreachableError extends Error {
   override readonly name = 'ReveilleUnreachableError';
   declare readonly cause: NodeJS.ErrnoException;
   readonly origin: string;
-  /** False: nothing of the request has left this machine. True: it may have been carried out. */
+  /** False: the request was not sent. True: the server may have processed it. */
   readonly mayHaveArrived: boolean;
 
   constructor(origin: string, mayHaveArrived: boolean, cause: NodeJS.ErrnoException) {
@@ -15,17 +15,17 @@ export class ReveilleUnreachableError extends Error {
   }
 }
 
-/** Several addresses that all fail make an error without words of its own. */
+/** Node's error for a host whose addresses all failed has an empty message. */
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   return code === 'ECONNREFUSED' ? 'nothing listens there' : message || (code ?? 'unknown');
 }
 
-/** Somebody answered, but not as the API does: another server, or one that stands in front of it. */
+/** The response is not one of the API: it comes from another server, or from a proxy in front. */
 export class ReveilleProtocolError extends Error {
   override readonly name = 'ReveilleProtocolError';
   readonly origin: string;
   readonly status: number;
-  /** Of a `Retry-After`; null: none. */
+  /** The value of `Retry-After`; null: absent. */
   readonly retryAfterS: number | null;
 
   constructor(origin: string, status: number, found: string, retryAfterS: number | null = null) {
@@ -35,13 +35,13 @@ export class ReveilleProtocolError extends Error {
     this.retryAfterS = retryAfterS;
   }
 
-  /** A gateway that did not get an answer itself: what it was asked may have been carried out. */
+  /** A proxy got no response from the server, which may have processed the request. */
   get isOfGateway(): boolean {
     return this.status >= 502 && this.status <= 504;
   }
 }
 
-/** Events cannot be followed, or devices listed, any further: the server refuses, and would again. */
+/** Following events or listing devices ended with a refusal that a retry cannot change. */
 export class ReveilleRefusedError extends Error {
   override readonly name = 'ReveilleRefusedError';
   readonly code: number;

@@ -1,7 +1,7 @@
 /**
- * The options of a client and of each call, and the retry policy. A request is sent again only when repeating it cannot do
- * anything twice: a query changes nothing, a wakeup is known by its signature, credentials are those of one session. A
- * message has no id of its caller, so it is sent again only when nothing of it has left.
+ * Options of the client and of each call, and the retry policy. A request is retried only if a repeat has no second effect:
+ * a query changes nothing, a wakeup is identified by its signature, credentials belong to one session. A message carries no
+ * id of its caller, so it is retried only if the first attempt was not sent.
  */
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
@@ -14,53 +14,52 @@ import type { ApiResult } from './answers.ts';
 import type { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
 
 export interface RetrySettings {
-  /** Requests sent for one call, the first included; 1: none is sent again. Default 3. */
+  /** Attempts per call, including the first; 1 disables retries. Default: 3. */
   readonly attemptsMax: number;
-  /** The first wait, about: each further one is twice as long, and by chance up to half shorter. Default 200. */
+  /** Initial backoff. Doubles with each attempt; jitter shortens it by up to half. Default: 200. */
   readonly delayMsMin: number;
-  /** The longest wait without a word from the server. Default 5000. */
+  /** Maximum backoff, unless the server sends `Retry-After`. Default: 5000. */
   readonly delayMsMax: number;
-  /** A server that says to come back later than this is not waited for: its answer is the result. Default 10 000. */
+  /** A response with a longer `Retry-After` is not retried but returned. Default: 10 000. */
   readonly retryAfterMsMax: number;
 }
 
-/** What is not given is as usual. */
 export function retrySettings(given: Partial<RetrySettings> = {}): RetrySettings {
   const { attemptsMax = 3, delayMsMin = 200, delayMsMax = 5000, retryAfterMsMax = 10_000 } = given;
-  assert(Number.isInteger(attemptsMax) && attemptsMax >= 1, 'attemptsMax is a whole number from 1');
+  assert(Number.isInteger(attemptsMax) && attemptsMax >= 1, 'attemptsMax must be an integer of at least 1');
   return { attemptsMax, delayMsMin, delayMsMax, retryAfterMsMax };
 }
 
 export type RequestKind =
   'query' | 'wakeup' | 'message' | 'call-credentials' | 'call-end' | 'provisioning' | 'made-secret';
 
-/** The end of one attempt; an error: nobody answered, or a gateway did. */
+/** The end of one attempt; an error: no response, or one of a proxy. */
 export type Attempt = ApiResult<unknown, FailureCode> | ReveilleUnreachableError | ReveilleProtocolError;
 
 interface RetryRule {
-  /** Though it may have arrived. */
+  /** Retry without a response, although the server may have processed the request. */
   readonly repeatsUnanswered: boolean;
-  /** Answers after which the same may succeed. */
+  /** Codes of temporary failures. */
   readonly codes: readonly FailureCode[];
-  /** The same, where the server says when to come again. */
+  /** Codes that are temporary only with a `Retry-After`. */
   readonly codesWithTime?: readonly FailureCode[];
 }
 
 const rules: Record<RequestKind, RetryRule> = {
   query: { repeatsUnanswered: true, codes: [42901, 50301] },
   wakeup: { repeatsUnanswered: true, codes: [42901, 50301, 50402] },
-  // 42901 without a time says that the device has as many calls as it may: asking again does not end one.
+  // 42901 without Retry-After: the device is at its limit of calls, and a retry does not end one.
   'call-credentials': { repeatsUnanswered: true, codes: [50301], codesWithTime: [42901] },
-  // A call ends once, and who asks again is told how it did.
+  // A call ends once; a repeat returns how it ended.
   'call-end': { repeatsUnanswered: true, codes: [42901, 50301] },
-  // An addition says what is to be there, so does a change that makes no secret; another removal finds nothing to do.
+  // Additions, removals, and changes that generate no secret are idempotent.
   provisioning: { repeatsUnanswered: true, codes: [42901, 50301, 50402] },
   message: { repeatsUnanswered: false, codes: [] },
-  // A secret that was made and not heard of is lost; a second one would hide that.
+  // A generated secret is lost with its response; a retry would generate another and hide that.
   'made-secret': { repeatsUnanswered: false, codes: [42901, 50301] },
 };
 
-/** Milliseconds before the next attempt after this one, the `attempts`th (from 1); null: it was the last. `random`: from 0 to 1. */
+/** Milliseconds before the next attempt after attempt number `attempts` (from 1); null: do not retry. `random`: from 0 to 1. */
 export function retryDelayMs(
   { attemptsMax, delayMsMin, delayMsMax, retryAfterMsMax }: RetrySettings,
   kind: RequestKind,
@@ -73,7 +72,7 @@ export function retryDelayMs(
   return waitMs > retryAfterMsMax ? null : waitMs + backoffMs(attempts, delayMsMin, delayMsMax, random);
 }
 
-/** After this many failures (from 1) in a row: doubles up to a bound; by chance up to half shorter. */
+/** Exponential backoff after this many consecutive failures (from 1); jitter shortens it by up to half. */
 export function backoffMs(failures: number, minMs: number, maxMs: number, random: number): number {
   const wholeMs = Math.min(maxMs, minMs * 2 ** Math.min(failures - 1, 30));
   return wholeMs * (1 - random / 2);
@@ -92,79 +91,79 @@ export interface ReveilleClientOptions {
   /** Scheme, host and port of the API, like `https://reveille.example`. */
   readonly origin: string;
   readonly credential: SigningCredential;
-  /** Of Node's TLS connections, for an origin with `https:`: `ca` for an API whose certificate no public authority signed. */
+  /** TLS options of Node, for an `https:` origin: `ca` for a certificate that no public authority signed. */
   readonly tls?: ConnectionOptions | undefined;
-  /** How long one attempt may take, beside what it asks the server to wait. Default 10 000. */
+  /** Maximum time of one attempt, in addition to the wait requested from the server. Default: 10 000. */
   readonly timeoutMs?: number | undefined;
-  /** Connections at once, and as many again for calls that wait. Default 50. */
+  /** Maximum number of connections, and as many again for long polls. Default: 50. */
   readonly socketsMax?: number | undefined;
-  /** What is not given is as usual; `{ attemptsMax: 1 }` sends nothing again. */
+  /** Overrides of the defaults; `{ attemptsMax: 1 }` disables retries. */
   readonly retry?: Partial<RetrySettings> | undefined;
   /** For tests. */
   readonly clock?: Clock | undefined;
-  /** For tests: draws from 0 to 1. */
+  /** For tests: returns numbers from 0 to 1. */
   readonly random?: (() => number) | undefined;
-  /** For tests: in place of HTTP. */
+  /** For tests: replaces HTTP. */
   readonly transport?: Transport | undefined;
 }
 
 export interface CallOptions {
-  /** Ends the call: it rejects with the signal's reason. What has been sent may be carried out all the same. */
+  /** Cancels the call, which rejects with the signal's reason. The server may still process a request that was sent. */
   readonly signal?: AbortSignal | undefined;
-  /** In place of the client's. */
+  /** Overrides the client's timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
 export interface EndCallOptions extends CallOptions {
-  /** What the device, the bridge and the events are told; `cancelled` when left out. */
+  /** The reason that the device, the bridge and the events receive. Default: `cancelled`. */
   readonly reason?: OrderedEndReason | undefined;
 }
 
 export interface WakeOptions extends CallOptions {
-  /** Two bytes for the device, like `0x12ab`; the fixed packet when left out. */
+  /** Two bytes for the device, like `0x12ab`. Default: the fixed wake packet. */
   readonly customData?: string | undefined;
-  /** 1-128 printable ASCII characters, by which its outcome is asked for; made when left out. Each call is a wakeup of its own. */
+  /** 1-128 printable ASCII characters; identifies the outcome. Default: generated. Each call is a wakeup of its own. */
   readonly requestId?: string | undefined;
 }
 
 export interface MessageOptions extends CallOptions {
-  /** Wakes the device if it sleeps, and waits for it. Needs `wakeup:write`, too. */
+  /** Wakes a sleeping device first, and waits for its login. Also requires `wakeup:write`. */
   readonly wake?: boolean | undefined;
-  /** 0-30, with `wake`: how long it may take to sign in. Default 20. */
+  /** With `wake`: seconds to wait for the login, 0-30. Default: 20. */
   readonly waitS?: number | undefined;
 }
 
 export interface DevicesOptions extends CallOptions {
-  /** Of this product only; left out, of all of the application's. */
+  /** Only devices of this product. Default: all of the application's. */
   readonly productId?: string | undefined;
-  /** Only ids that begin with it. */
+  /** Only ids with this prefix. */
   readonly prefix?: string | undefined;
-  /** Only those that are online, or are not. */
+  /** Only devices that are online, or only those that are not. */
   readonly online?: boolean | undefined;
-  /** The `next` of an earlier page; from the first when left out. */
+  /** The `next` of an earlier page. Default: the first page. */
   readonly after?: string | undefined;
-  /** 1-500, of one page. Default 100. */
+  /** Devices per page, 1-500. Default: 100. */
   readonly limit?: number | undefined;
 }
 
 export interface WaitOptions extends CallOptions {
-  /** 0-30: how long the server may wait for something to answer. Default 0. */
+  /** Long poll: seconds that the server may wait before it answers, 0-30. Default: 0. */
   readonly waitS?: number | undefined;
 }
 
 export interface OutcomeOptions extends WaitOptions {
-  /** Only a wakeup of this device: several may bear one request id, and the latest is told. */
+  /** Only wakeups of this device: if several have the request id, the latest is returned. */
   readonly deviceId?: string | undefined;
 }
 
 export interface EventsOptions extends WaitOptions {
-  /** The `next` of an earlier answer, or `latest`; the oldest when left out. */
+  /** The `next` of an earlier page, or `latest`. Default: the oldest event. */
   readonly after?: string | undefined;
-  /** 1-1000. Default 100. */
+  /** Events per page, 1-1000. Default: 100. */
   readonly limit?: number | undefined;
 }
 
 export interface FollowOptions extends Omit<EventsOptions, 'timeoutMs'> {
-  /** Told of what went wrong, each time before it is tried again. */
+  /** Called with the error before each retry. */
   readonly onTrouble?: ((error: Error) => void) | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The log of events as it grows, one after the other, whatever happens to the server or the way to it. Every event
- * comes at least once: going on from a cursor may repeat those of one page. Source: events.md, Reading.
+ * Follows the event log across server restarts and network failures. Delivery is at least once: resuming from a cursor may
+ * repeat the events of one page. Source: events.md, Reading.
  */
 import { pause, type Clock } from '../lib/clock.ts';
 import type { EventsCode, TransportCode } from '../model/codes.ts';
@@ -11,35 +11,34 @@ import { backoffMs } from './client-options.ts';
 export interface FollowedEvent {
   readonly event: ApiEvent;
   /**
-   * Where to go on when this event is done: behind it, or, within a page, where that page began; keep it and pass it as
-   * `after`. Null: at the oldest.
+   * Store it once the event is handled, and resume by passing it as `after`. Within a page it points to the start of that
+   * page. Null: resume at the oldest event.
    */
   readonly cursor: string | null;
-  /** Events before this one were lost to us, since the last: read the state anew. */
+  /** Events were lost before this one: reload the state. */
   readonly truncated: boolean;
 }
 
 export interface EventsPlace {
   readonly after: string | undefined;
   readonly limit: number | undefined;
-  /** 0: answers at once. */
+  /** 0: the server answers at once. */
   readonly waitS: number;
 }
 
 export interface FollowedLog {
   readonly clock: Clock;
-  /** Draws from 0 to 1. */
   readonly random: () => number;
   read(place: EventsPlace): Promise<ApiResult<EventsData, EventsCode>>;
-  /** Told each time before it is asked again. */
+  /** Called before each retry. */
   onTrouble(error: Error): void;
 }
 
-/** How long a log that does not answer is left alone: doubling from the first to the second. */
+/** Backoff while the log does not answer: doubles from the minimum to the maximum. */
 const pauseMsMin = 1000;
 const pauseMsMax = 30_000;
 
-/** Ends when the signal is aborted. Throws a ReveilleRefusedError when the server refuses and would again. */
+/** Ends when the signal is aborted. Throws a ReveilleRefusedError on a refusal that a retry cannot change. */
 export async function* followEvents(
   log: FollowedLog,
   { after: start, limit, waitS }: EventsPlace,
@@ -49,7 +48,7 @@ export async function* followEvents(
   let failures = 0;
   let truncated = false;
   while (!signal.aborted) {
-    // Now is fixed before anything is waited for, so that a lost answer loses no event.
+    // `latest` becomes a cursor before the first long poll, so that a lost answer loses no event.
     const place = { after, limit, waitS: after === 'latest' ? 0 : waitS };
     const askedMs = log.clock.monotonicMs();
     const page = await readPage(log, place);
@@ -67,17 +66,17 @@ export async function* followEvents(
       if (signal.aborted) return;
       truncated = false;
     }
-    // A server that is being stopped waits for nothing.
+    // A draining server answers long polls at once: do not spin.
     const isIdle = page.next === after && log.clock.monotonicMs() - askedMs < pauseMsMin;
     after = page.next;
     if (isIdle) await pause(log.clock, pauseMsMin, signal);
   }
 }
 
-/** Answers after which the same may succeed. */
+/** Codes of temporary failures. */
 const passing: ReadonlySet<EventsCode | TransportCode> = new Set([42901, 50000, 50301]);
 
-/** Or the trouble that may pass. */
+/** Returns a temporary failure as an Error; throws a permanent one. */
 async function readPage(log: FollowedLog, place: EventsPlace): Promise<EventsData | Error> {
   try {
     const result = await log.read(place);

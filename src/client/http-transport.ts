@@ -1,7 +1,7 @@
 /**
- * Requests over kept connections, each sent exactly as it was signed: no other library may tidy up its target or
- * headers. Connections and requests under way are bounded; a request waits for a connection within its deadline.
- * Long polls have connections of their own, so that they hold up nobody.
+ * Sends requests over keep-alive connections, byte for byte as signed: a library that normalizes the target or headers would
+ * break the signature. Connections and pending requests are bounded; a request waits for a connection within its deadline.
+ * Long polls use their own connections, so that they do not delay other requests.
  */
 import {
   Agent as HttpAgent,
@@ -18,13 +18,12 @@ import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors
 
 export interface WireRequest {
   readonly method: string;
-  /** Path and query, as they were signed. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
-  /** From now to the last byte of the reply. */
+  /** Maximum time until the last byte of the reply. */
   readonly deadlineMs: number;
-  /** It waits for something to happen: it must not stand in the way of others. */
+  /** Uses a connection of the long polls. */
   readonly isLongPoll: boolean;
   readonly signal: AbortSignal;
 }
@@ -37,21 +36,21 @@ export interface WireReply {
 
 export interface Transport {
   /**
-   * Sends it once. Rejects with a ReveilleUnreachableError when no reply came in time, with a ReveilleProtocolError
-   * when it is too large, and with the reason of the signal when that is aborted.
+   * Sends the request once. Rejects with a ReveilleUnreachableError without a reply in time, with a ReveilleProtocolError if
+   * the reply is too large, and with the signal's reason if aborted.
    */
   send(request: WireRequest): Promise<WireReply>;
-  /** Closes the connections that wait for a next request. */
+  /** Closes the idle connections. */
   close(): void;
 }
 
-/** Less than the 10 s after which the server closes an idle one: a request is not sent into a connection that is just closed. */
+/** Below the server's 10 s idle timeout, so that no request is sent into a connection that the server is closing. */
 const idleConnectionMs = 4000;
 
-/** Requests under way, those that wait for a connection included; beyond it nothing is sent, as if nobody were there. */
+/** Maximum pending requests, including those that wait for a connection; beyond it a request fails as unreachable. */
 const requestsUnderWayMax = 10_000;
 
-/** The largest page of events, at the four bytes that a character may have. */
+/** The largest page of events, at four bytes a character. */
 const replyBytesMax = 4 * eventsPageCharactersMax + 64 * 1024;
 
 export class HttpTransport implements Transport {
@@ -61,7 +60,7 @@ export class HttpTransport implements Transport {
   readonly #agents: { readonly brief: HttpAgent; readonly longPoll: HttpAgent };
   #underWay = 0;
 
-  /** `origin`: scheme, host and port. `socketsMax`: for brief requests, and as many again for long polls. */
+  /** `socketsMax`: maximum connections, and as many again for long polls. */
   constructor(origin: string, socketsMax: number, clock: Clock, tls: ConnectionOptions = {}) {
     this.#origin = origin;
     this.#clock = clock;
@@ -75,7 +74,7 @@ export class HttpTransport implements Transport {
   async send(request: WireRequest): Promise<WireReply> {
     request.signal.throwIfAborted();
     if (this.#underWay >= requestsUnderWayMax)
-      throw this.#unreachable(false, new Error(`${requestsUnderWayMax} requests are under way`));
+      throw this.#unreachable(false, new Error(`${requestsUnderWayMax} requests are pending`));
     this.#underWay += 1;
     try {
       return await this.#exchange(request);
@@ -141,7 +140,7 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** Whether its connection stands yet: before that, no byte of it has left. */
+/** Returns whether the connection is established; before that, no byte of the request has been sent. */
 function watchConnection(sent: ClientRequest, connected: 'connect' | 'secureConnect'): () => boolean {
   let stands = false;
   sent.once('socket', (socket) => {
@@ -157,12 +156,12 @@ function watchConnection(sent: ClientRequest, connected: 'connect' | 'secureConn
 function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     sent.on('response', resolve);
-    // Stays: what breaks later breaks the reading of the response, too.
+    // Stays attached: a later error also fails the reading of the response.
     sent.on('error', reject);
   });
 }
 
-/** Like `http://127.0.0.1:8080`, as URLs have it; null: it is no such origin. */
+/** Normalizes an origin like `http://127.0.0.1:8080`; null: invalid. */
 export function parseOrigin(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return null;

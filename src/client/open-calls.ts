@@ -1,9 +1,8 @@
-/** The calls that a client has under way: each ends when its caller aborts it, and all of them with the client. */
+/** The pending calls of a client: each is aborted by its caller's signal, and all by closing the client. */
 
 export interface OpenCall {
-  /** Aborted when the call is to end, whoever says so. */
+  /** Aborted by the caller or by closing the client. */
   readonly signal: AbortSignal;
-  /** To be called once, when it is over. */
   end(): void;
 }
 
@@ -11,7 +10,7 @@ export class OpenCalls {
   readonly #open = new Set<AbortController>();
   #isClosed = false;
 
-  /** One that has ended already, when the caller's signal is aborted or the client is closed. */
+  /** Returns an already aborted call if the caller's signal is aborted or the client is closed. */
   open(callers: AbortSignal | undefined): OpenCall {
     const call = new AbortController();
     const abort = (): void => call.abort(callers?.reason);

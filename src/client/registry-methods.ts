@@ -1,4 +1,4 @@
-/** The methods of the client that list and change devices of the registry. Source: docs/provisioning.md. */
+/** The methods of the client that list and change devices in the registry. Source: docs/provisioning.md. */
 import type { DeviceAdditionCode, DeviceChangeCode, DeviceListingCode, FailureCode } from '../model/codes.ts';
 import type {
   AddedDevicesData,
@@ -14,11 +14,11 @@ import { ReveilleRefusedError } from './client-errors.ts';
 import type { CallOptions, DevicesOptions } from './client-options.ts';
 import { queryOf, type ApiRequest } from './request-sender.ts';
 
-/** What a call of an endpoint adds to the usual. */
+/** The request of an endpoint; absent fields have their defaults. */
 export type Asked = Pick<ApiRequest, 'kind' | 'method' | 'path'> &
   Partial<Pick<ApiRequest, 'rawQuery' | 'body' | 'requestId' | 'waitMs'>>;
 
-/** Makes the call. The answer has the form that the endpoint documents: nobody checks it. */
+/** Sends the request. The type of the response is that of the documentation; it is not validated. */
 export type Ask = <Data, Code extends FailureCode>(
   asked: Asked,
   options: CallOptions,
@@ -33,24 +33,24 @@ export class RegistryMethods {
     this.#request = request;
   }
 
-  /** Adds up to 500 devices. Each has a code of its own; an entry that is there already changes nothing. */
+  /** Adds up to 500 devices, each with its own code. An entry that exists already changes nothing. */
   async addDevices(
     devices: readonly NewDevice[],
     options: CallOptions = {},
   ): Promise<ApiResult<AddedDevicesData, DeviceAdditionCode>> {
-    // Secrets that were made and not heard of would be lost.
+    // Generated secrets are lost with their response.
     const kind = devices.every(({ secret }) => secret !== undefined) ? 'provisioning' : 'made-secret';
     return this.#request({ kind, path: devicesPath, body: { devices } }, options);
   }
 
-  /** A page of the application's devices in the registry; it may be shorter than `limit` though there are more. */
+  /** Returns a page of the application's devices; it may be shorter than `limit` although more follow. */
   async listDevices(options: DevicesOptions = {}): Promise<ApiResult<DevicePageData, DeviceListingCode>> {
     const { productId, prefix, online, after, limit } = options;
     const rawQuery = queryOf({ product_id: productId, prefix, online: online?.toString(), after, limit });
     return this.#request({ kind: 'query', path: devicesPath, rawQuery }, options);
   }
 
-  /** All of them, a page at a time. Throws a ReveilleRefusedError when the server refuses a page. */
+  /** Iterates over all devices, page by page. Throws a ReveilleRefusedError when the server refuses a page. */
   async *devices(options: DevicesOptions = {}): AsyncGenerator<RegisteredDevice, void, undefined> {
     let { after } = options;
     for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Sends one call in as many attempts as its policy allows: each is signed anew, with this machine’s time corrected by the
- * time that the server named when it refused ours. A caller may also sign and send a raw request of any path.
+ * Sends a call, with the retries of its policy. Each attempt is signed with the local time, corrected by the server's time
+ * after a clock-skew refusal. Raw requests of any path are signed and sent once.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { pause, type Clock } from '../lib/clock.ts';
@@ -16,18 +16,17 @@ import type { HeaderSet } from '../protocol/tgv1/signing-headers.ts';
 import { serverTimeOf } from '../protocol/tgv1/auth-failure.ts';
 
 export interface RawRequest {
-  /** In upper case. */
   readonly method: string;
-  /** As it is signed and sent: percent-encoded. */
+  /** Percent-encoded, as signed and sent. */
   readonly path: string;
-  /** Without its question mark; none when left out. */
+  /** Without the question mark. Default: none. */
   readonly rawQuery?: string | undefined;
   readonly body?: Uint8Array | null | undefined;
-  /** Of a body; application/json when left out. */
+  /** Content type of the body. Default: application/json. */
   readonly contentType?: string | undefined;
-  /** Which headers are signed; `long` when left out. */
+  /** The set of signed headers. Default: `long`. */
   readonly headerSet?: HeaderSet | undefined;
-  /** Sent and not signed. */
+  /** Sent, but not signed. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -35,7 +34,7 @@ export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body; null when it is no JSON object. */
+  /** The body; null: not a JSON object. */
   readonly json: { readonly [key: string]: unknown } | null;
 }
 
@@ -46,18 +45,17 @@ export function rawAnswerOf({ status, headers, body }: WireReply): RawAnswer {
 
 export interface ApiRequest {
   readonly kind: RequestKind;
-  /** Left out: GET without a body, POST with one. */
+  /** Default: GET without a body, POST with one. */
   readonly method?: 'PATCH' | 'DELETE';
   readonly path: string;
-  /** Without its question mark; '' for none. */
+  /** Without the question mark; empty: none. */
   readonly rawQuery: string;
-  /** Null: none. */
   readonly body: object | null;
-  /** X-Request-ID; null: the server makes one. */
+  /** X-Request-ID; null: the server generates one. */
   readonly requestId: string | null;
-  /** How long the server may wait before it answers; 0: not at all. */
+  /** Long poll: time that the server may wait; 0: it answers at once. */
   readonly waitMs: number;
-  /** For each attempt, beside that wait. */
+  /** Per attempt, in addition to `waitMs`. */
   readonly timeoutMs: number;
 }
 
@@ -65,16 +63,14 @@ export interface SenderDeps {
   readonly origin: string;
   readonly credential: SigningCredential;
   readonly clock: Clock;
-  /** Draws from 0 to 1. */
   readonly random: () => number;
   readonly retry: RetrySettings;
   readonly transport: Transport;
 }
 
-/** The same of both make the same signature. */
+/** The inputs of a signature that change with time; equal inputs give equal signatures. */
 interface Signing {
   readonly atMs: number;
-  /** Null: none. */
   readonly nonce: string | null;
 }
 
@@ -88,16 +84,16 @@ export class RequestSender {
   }
 
   /**
-   * The answer to the last attempt. Rejects with a ReveilleUnreachableError or a ReveilleProtocolError when that had
-   * none, and with the reason of the signal when that is aborted.
+   * Resolves with the response to the last attempt. Rejects with a ReveilleUnreachableError or a ReveilleProtocolError if it
+   * had none, and with the signal's reason if aborted.
    */
   async send(request: ApiRequest, signal: AbortSignal): Promise<ApiResult<unknown, FailureCode>> {
     const { clock, random, retry } = this.#deps;
     let signing = this.#newSigning(request);
     for (let attempts = 1; ; attempts += 1) {
       let attempt = await this.#attempt(request, signing, signal);
-      // The server has refused our time and said its own.
-      if (!(attempt instanceof Error) && this.#serverClock.learn(attempt)) {
+      // Clock skew: the server has refused our time and named its own.
+      if (!(attempt instanceof Error) && this.#serverClock.correct(attempt)) {
         signing = this.#newSigning(request);
         attempt = await this.#attempt(request, signing, signal);
       }
@@ -107,18 +103,18 @@ export class RequestSender {
         return attempt;
       }
       await pause(clock, delayMs, signal);
-      // A repeated signature wakes or changes at most once; other requests are signed for the moment they are sent.
+      // The server deduplicates wakeups and changes by signature; other requests get a current timestamp.
       if (request.kind !== 'wakeup' && request.kind !== 'provisioning') signing = this.#newSigning(request);
     }
   }
 
-  /** Whatever comes back, after one attempt as it is. Rejects as `send` does. */
+  /** Sends one attempt and returns the response unparsed. Rejects as `send` does. */
   sendOnce(request: RawRequest, deadlineMs: number, signal: AbortSignal): Promise<WireReply> {
     const signing = { atMs: this.#serverClock.wallMs(), nonce: null };
     return this.#exchange(request, signing, { deadlineMs, isLongPoll: false, signal });
   }
 
-  /** Two calls of one second that say the same would have one signature, and the second be a repeat of the first. */
+  /** The nonce distinguishes equal calls of the same second, which would otherwise count as repeats. */
   #newSigning({ method, body }: ApiRequest): Signing {
     const isGet = method === undefined && body === null;
     return { atMs: this.#serverClock.wallMs(), nonce: isGet ? null : generateRequestId() };
@@ -175,19 +171,19 @@ export class RequestSender {
   }
 }
 
-/** A raw query; what is undefined is left out. */
+/** Encodes a raw query, without undefined parameters. */
 export function queryOf(parameters: Readonly<Record<string, string | number | undefined>>): string {
   return Object.entries(parameters)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
     .join('&');
 }
 
-/** An answer that claims more is not believed: nobody gets a signature of ours for a day that is far away. */
+/** Maximum accepted skew: a forged response cannot obtain signatures for a distant date. */
 const skewMsMax = 24 * 3600 * 1000;
 
 class ServerClock {
   readonly #clock: Clock;
-  /** Its lead over ours, as far as we know: 0 until it said so. */
+  /** The server's lead over the local clock; 0 until a response names the server's time. */
   #aheadMs = 0;
 
   constructor(clock: Clock) {
@@ -198,8 +194,8 @@ class ServerClock {
     return this.#clock.wallMs() + this.#aheadMs;
   }
 
-  /** True when the answer refuses our time and says its own: the same may be signed again. */
-  learn(result: ApiResult<unknown, FailureCode>): boolean {
+  /** Adopts the server's time from a clock-skew refusal. True: sign and send again. */
+  correct(result: ApiResult<unknown, FailureCode>): boolean {
     if (result.ok || result.code !== 40105) return false;
     const serverMs = serverTimeOf(result.message);
     if (serverMs === null) return false;

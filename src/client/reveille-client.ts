@@ -1,6 +1,6 @@
 /**
- * The signed API for backends: a method for each endpoint, typed in and out. It signs, keeps connections, corrects a
- * clock that is off and sends again what may be (client-options.ts). The package exports it as `reveille/client`.
+ * Client of the signed API for backends: one typed method per endpoint. It signs requests, keeps connections, corrects clock
+ * skew and retries by the policy in client-options.ts. The package exports it as `reveille/client`.
  * Source: API doc, Endpoints; events.md, Reading.
  */
 import type { Clock } from '../lib/clock.ts';
@@ -65,8 +65,8 @@ const usualTimeoutMs = 10_000;
 const usualSocketsMax = 50;
 
 /**
- * Every method resolves with what the server answers, refusals too. It rejects with a ReveilleUnreachableError when
- * nobody answered, a ReveilleProtocolError when it was not the API that did, and the reason of an aborted signal.
+ * Every method resolves with the server's response, also a refusal. It rejects with a ReveilleUnreachableError without a
+ * response, with a ReveilleProtocolError if the response is not one of the API, and with the reason of an aborted signal.
  */
 export class ReveilleClient extends RegistryMethods {
   readonly #clock: Clock;
@@ -76,14 +76,14 @@ export class ReveilleClient extends RegistryMethods {
   readonly #calls = new OpenCalls();
   readonly #closeTransport: () => void;
 
-  /** Throws a TypeError when the origin is none. */
+  /** Throws a TypeError on an invalid origin. */
   constructor(options: ReveilleClientOptions) {
     super((asked, callOptions) => this.#call(asked, callOptions));
     const { credential, timeoutMs = usualTimeoutMs, socketsMax = usualSocketsMax } = options;
     const { clock = new SystemClock(), random = Math.random } = options;
     const origin = parseOrigin(options.origin);
     if (origin === null)
-      throw new TypeError('an origin is scheme, host and port, like https://reveille.example');
+      throw new TypeError('invalid origin: expected scheme, host and port, like https://reveille.example');
     const transport = options.transport ?? new HttpTransport(origin, socketsMax, clock, options.tls);
     this.#clock = clock;
     this.#random = random;
@@ -93,7 +93,7 @@ export class ReveilleClient extends RegistryMethods {
     this.#sender = new RequestSender({ origin, credential, clock, random, retry, transport });
   }
 
-  /** What was last seen of a device's two connections. */
+  /** Queries the state of a device's signal and sleep connections. */
   async connectivity(
     deviceId: string,
     options: CallOptions = {},
@@ -103,8 +103,8 @@ export class ReveilleClient extends RegistryMethods {
   }
 
   /**
-   * The same of many devices, each with its own code, in the order asked. More than a request takes are asked for in
-   * several, one after the other: the first that is refused is the result.
+   * Queries many devices, each with its own code, in the given order. A list above the limit of one request is split into
+   * several, sent one after another; the first refusal is the result.
    */
   async connectivityOf(
     deviceIds: readonly string[],
@@ -115,15 +115,16 @@ export class ReveilleClient extends RegistryMethods {
     );
   }
 
-  /** Sends a sleeping device its packet. Rejects with a RangeError when the request id is none. */
+  /** Wakes a sleeping device. Rejects with a RangeError on an invalid request id. */
   async wake(deviceId: string, options: WakeOptions = {}): Promise<ApiResult<WakeupData, WakeupCode>> {
     const requestId = parseRequestId(options.requestId?.trim() ?? generateRequestId());
-    if (requestId === null) throw new RangeError('a request id is 1-128 printable ASCII characters');
+    if (requestId === null)
+      throw new RangeError('invalid request id: expected 1-128 printable ASCII characters');
     const body = { device_id: deviceId, custom_data: options.customData };
     return this.#call({ kind: 'wakeup', path: wakeupPath, body, requestId }, options);
   }
 
-  /** What became of the latest wakeup of that request id; with `waitS`, as soon as it is known. */
+  /** Queries the outcome of the latest wakeup with this request id; with `waitS`, waits for it. */
   async wakeupOutcome(
     requestId: string,
     options: OutcomeOptions = {},
@@ -133,8 +134,8 @@ export class ReveilleClient extends RegistryMethods {
   }
 
   /**
-   * Resolves when the device has acknowledged it, or did not; with `wake`, after it was woken for it if it slept. Its payload is
-   * at most 8 KiB of JSON.
+   * Sends a message and resolves with its acknowledgement or a failure; with `wake`, wakes a sleeping device first. The
+   * payload is at most 8 KiB of JSON.
    */
   async sendMessage(
     deviceId: string,
@@ -148,7 +149,7 @@ export class ReveilleClient extends RegistryMethods {
     return this.#call({ kind: 'message', path: '/v1/device/message', body, waitMs }, options);
   }
 
-  /** A page of the log; with `waitS`, as soon as there is something in it. */
+  /** Reads a page of the event log; with `waitS`, waits for the first event. */
   async events(options: EventsOptions = {}): Promise<ApiResult<EventsData, EventsCode>> {
     const { after, limit, waitS } = options;
     const rawQuery = queryOf({ after, limit, wait: waitS });
@@ -156,8 +157,8 @@ export class ReveilleClient extends RegistryMethods {
   }
 
   /**
-   * The log as it grows: waits for new events, and for a server that cannot be reached. Ends when its signal is aborted
-   * or the client is closed. Throws a ReveilleRefusedError when the server refuses and would again.
+   * Follows the event log: waits for new events, and retries while the server is unreachable. Ends when the signal is aborted
+   * or the client is closed. Throws a ReveilleRefusedError on a refusal that a retry cannot change.
    */
   async *followEvents(options: FollowOptions = {}): AsyncGenerator<FollowedEvent, void, undefined> {
     const { after, limit, waitS = longPollSecondsMax, onTrouble = () => undefined } = options;
@@ -178,7 +179,7 @@ export class ReveilleClient extends RegistryMethods {
     }
   }
 
-  /** Whether a device is in a call, or about to be; no reservation. */
+  /** Queries whether a device is in a call or about to be; reserves nothing. */
   async callStatus(
     deviceId: string,
     options: CallOptions = {},
@@ -187,7 +188,7 @@ export class ReveilleClient extends RegistryMethods {
     return this.#call({ kind: 'query', path: '/v1/device/msgvoip-call-status', rawQuery }, options);
   }
 
-  /** What a device needs to join a call; asked again for the same room, it is for the same session. */
+  /** Issues the credentials with which a device joins a call; the same room gives the same session. */
   async issueCallCredentials(
     body: CallCredentialsBody,
     options: CallOptions = {},
@@ -195,7 +196,7 @@ export class ReveilleClient extends RegistryMethods {
     return this.#call({ kind: 'call-credentials', path: '/v1/token/msgvoip', body }, options);
   }
 
-  /** Ends a call for both sides. One that has ended already resolves with the reason that it ended for. */
+  /** Ends a call for both sides. If it had ended before, resolves with the reason of that end. */
   async endCall(
     deviceId: string,
     call: CallToEnd,
@@ -205,14 +206,14 @@ export class ReveilleClient extends RegistryMethods {
     return this.#call({ kind: 'call-end', path: '/v1/device/msgvoip-call/end', body }, options);
   }
 
-  /** Signs and sends any request once, and answers whatever comes back. */
+  /** Signs and sends a request of any path once, without retries. */
   async request(request: RawRequest, options: CallOptions = {}): Promise<RawAnswer> {
     return this.#during(options.signal, async (signal) =>
       rawAnswerOf(await this.#sender.sendOnce(request, options.timeoutMs ?? this.#timeoutMs, signal)),
     );
   }
 
-  /** Ends every call that is under way, and closes the connections. Calls from now on are rejected. */
+  /** Aborts pending calls and closes the connections. Later calls are rejected. */
   close(): void {
     this.#calls.close();
     this.#closeTransport();
@@ -241,7 +242,6 @@ export class ReveilleClient extends RegistryMethods {
   }
 }
 
-/** Of a wakeup, and of the question what became of it. */
 const wakeupPath = '/v1/device/wakeup-request';
 
 function waitMsOf({ waitS = 0 }: WaitOptions): number {

@@ -1,11 +1,11 @@
-/** Checks that a webhook was sent by Reveille, and reads its event. Source: events.md, Webhooks; Standard Webhooks. */
+/** Verifies the signature of a webhook and parses its event. Source: events.md, Webhooks; Standard Webhooks. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { SystemClock } from '../lib/system-clock.ts';
 import { decodeJsonObject } from '../lib/utf8.ts';
 import type { ApiEvent } from './answers.ts';
 
-/** The message of `reveille webhook test`. */
+/** The message that `reveille webhook test` sends. */
 export interface WebhookTest {
   readonly id: string;
   readonly type: 'webhook.test';
@@ -17,21 +17,21 @@ export interface WebhookTest {
 }
 
 export interface WebhookOptions {
-  /** The age of a webhook may be so many seconds at most, as may its lead. Default 300. */
+  /** Maximum age and maximum lead of the timestamp, seconds. Default: 300. */
   readonly toleranceS?: number | undefined;
   /** For tests. */
   readonly clock?: Pick<Clock, 'wallMs'> | undefined;
 }
 
-/** By lower-case name, as Node's server has them. */
+/** Names in lower case, as in Node's `request.headers`. */
 export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const secretForm = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 const secondsForm = /^[0-9]{1,12}$/;
 
 /**
- * The event of a webhook; null: it is not signed with this secret, or its time is not now: answer 401. `body`: the bytes as
- * they came, before any parser. Throws a TypeError when the secret is none.
+ * Returns the event of a webhook; null: the signature is not of this secret, or the timestamp is out of tolerance: answer
+ * 401. `body`: the raw bytes, before any parser. Throws a TypeError on an invalid secret.
  */
 export function verifyWebhook(
   secret: string,
@@ -39,7 +39,8 @@ export function verifyWebhook(
   body: Uint8Array,
   { toleranceS = 300, clock = new SystemClock() }: WebhookOptions = {},
 ): ApiEvent | WebhookTest | null {
-  if (!secretForm.test(secret)) throw new TypeError('the secret of a webhook is whsec_ followed by Base64');
+  if (!secretForm.test(secret))
+    throw new TypeError('invalid webhook secret: expected whsec_ followed by Base64');
   const sent = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headers[name]);
   const [id, timestamp, signatures] = sent;
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signatures !== 'string') return null;
@@ -53,7 +54,6 @@ export function verifyWebhook(
   return event.ok ? (event.value as unknown as ApiEvent | WebhookTest) : null;
 }
 
-/** In constant time. */
 function isEqual(expected: Uint8Array, given: Uint8Array): boolean {
   return given.length === expected.length && timingSafeEqual(expected, given);
 }

@@ -11,9 +11,9 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 
 /** Expected output, in this order. */
 const steps: readonly RegExp[] = [
-  /server +no server runs on \S+, so one starts for this story/,
-  /server +device DEMO-\w+ and bridge DEMO-BRIDGE-\w+ added for this story/,
-  /controller +signed in as DEMO-\w+, epoch 1; told: a heartbeat every 30 s, sleep at 127\.0\.0\.1:\d+, media at ws:\/\/127\.0\.0\.1:\d+/,
+  /server +no server runs on \S+, so one starts for this demo/,
+  /server +device DEMO-\w+ and bridge DEMO-BRIDGE-\w+ added for this demo/,
+  /controller +signed in as DEMO-\w+, epoch 1; received: a heartbeat every 30 s, sleep at 127\.0\.0\.1:\d+, media at ws:\/\/127\.0\.0\.1:\d+/,
   /connectivity, online: HTTP 200, code 0\n +signal +\{"is_online":true,"last_login_at":\d+/,
   /module +logged in, while the controller is awake/,
   /controller +said bye and is off: the device is asleep/,
@@ -33,8 +33,8 @@ const steps: readonly RegExp[] = [
   /demo +picture saved: .*reveille-demo-picture\.jpg\n/,
   /device leg +closed with 1000 ended/,
   /call status, after the call: HTTP 200, code 0, in_call false/,
-  /server +device and bridge of the story are removed again/,
-  /demo +the story went as it should/,
+  /server +device and bridge of the demo are removed/,
+  /demo +the demo succeeded/,
 ];
 
 const engine = await openEngine();

@@ -140,12 +140,12 @@ test('a key that is not good, and a listener that is not there, say what to do',
   assert.match(nobody.stderr, /no media listener answers: nothing listens there.*\n {2}name it with --media/);
 });
 
-test('without the package that codes, it says that calls have sound only', async () => {
+test('without the package that codes, it reports that calls have audio only', async () => {
   const args = ['simulate', '--bridge', '--key', 'k', '--media', '127.0.0.1:1'];
   const { exitCode, stderr } = await runCli(args, withoutNodeAv);
   assert.equal(exitCode, 1);
   assert.match(
     stderr,
-    /node-av, .* is not installed \(npm ci .*: calls have sound only\n.*no media listener/s,
+    /node-av, .* is not installed \(npm ci .*: calls have audio only\n.*no media listener/s,
   );
 });

@@ -102,7 +102,7 @@ function openBridge(listener: LegListener, { session, calls = 1, answerAfterMs }
   const bridge = new SimulatedBridge(
     {
       clock,
-      say: (event, _json, text) => note(told, event === 'trouble' ? `trouble: ${text}` : event),
+      onEvent: (event, _json, text) => note(told, event === 'trouble' ? `trouble: ${text}` : event),
       uplink: { video: null, audio: null },
       answerAfterMs: answerAfterMs ?? null,
       url: listener.url,

@@ -271,7 +271,7 @@ test('nobody listening is a failure that says so', async (t) => {
 test('a secret that nothing can be signed with is a failure that says so, and not the secret', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const answer = await senderOf(t).send(hookAt(receiver.url, 'not base64!'), message);
-  assert.match(reasonOf(answer), /secret of the webhook is not whsec_ and Base64/);
+  assert.match(reasonOf(answer), /the webhook secret is not whsec_ followed by Base64/);
   assert.doesNotMatch(reasonOf(answer), /not base64!/);
   assert.equal(receiver.connections, 0);
 });

@@ -1,4 +1,4 @@
-/** The bridge kit of docs/examples/bridge as `npm run example:bridge` starts it: calls, and processes that die. */
+/** Tests the bridge kit of docs/examples/bridge, started as by `npm run example:bridge`: calls, and processes that die. */
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { after, before, test } from 'node:test';
@@ -37,30 +37,30 @@ class LauncherProcess extends ExampleProcess {
   }
 }
 
-/** A device in the call, and a wait for pictures of it. */
+/** Joins the call as a device; `morePictures` waits for pictures. */
 async function joinCall(token: string) {
   let pictures = 0;
-  let look = (): void => undefined;
+  let check = (): void => undefined;
   const device = await DeviceLeg.connect({
     url: mediaUrl(server),
     token,
     onFrame: (header) => {
       if (header.kind === 'video' && header.format === 'mjpeg') pictures += 1;
-      look();
+      check();
     },
   });
   device.accept();
   const morePictures = (count: number): Promise<void> =>
     new Promise((resolve) => {
       const wanted = pictures + count;
-      look = () => void (pictures >= wanted && resolve());
-      look();
+      check = () => void (pictures >= wanted && resolve());
+      check();
     });
   return { device, morePictures };
 }
 
 test(
-  'an idle bridge takes a call, another takes its place, and the device sees pictures',
+  'an idle bridge accepts a call, another takes its place, and the device receives pictures',
   { skip },
   async (t) => {
     const launcher = new LauncherProcess(t);
@@ -79,7 +79,7 @@ test(
   },
 );
 
-test('a bridge that dies in a call is replaced by one that comes back to it', { skip }, async (t) => {
+test('a bridge that dies in a call is replaced by one that rejoins it', { skip }, async (t) => {
   const launcher = new LauncherProcess(t);
   await launcher.step('bridge.idle');
   const { token } = await issueCall(server, { msg_room_id: 'room-kit-2' });
@@ -95,7 +95,7 @@ test('a bridge that dies in a call is replaced by one that comes back to it', { 
   await launcher.ended;
 });
 
-test('a key that is refused ends the launcher with a sentence, and so does a missing one', async (t) => {
+test('a refused or missing key ends the launcher with an error message', async (t) => {
   const refused = await new LauncherProcess(t, { BRIDGE_KEY: 'not-a-key' }).ended;
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /refuses the key of the bridges: BRIDGE_KEY/);

@@ -1,4 +1,4 @@
-/** A program of docs/examples as a process: what it says line by line, and how it ended. */
+/** Runs a program of docs/examples as a process, with its output lines and exit code. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ export class ExampleProcess {
   #stderr = '';
   #wake: () => void = () => undefined;
 
-  /** Killed when the test ends. `input`: its standard input. */
+  /** Killed at the end of the test. `input`: standard input. */
   constructor(
     t: Ending,
     command: readonly string[],
@@ -59,7 +59,7 @@ export class ExampleProcess {
     this.#child.kill(signal);
   }
 
-  /** The `which`th line, from 1, that `isWanted`; rejects when it ends before it says so. */
+  /** Resolves with matching line number `which`, from 1; rejects if the process ends before. */
   async line(isWanted: (line: string) => boolean, which = 1): Promise<string> {
     for (;;) {
       const found = this.lines.filter(isWanted)[which - 1];

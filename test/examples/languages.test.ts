@@ -1,4 +1,4 @@
-/** The one-file backends of docs/examples in five languages: against the signing vectors, and against a live server. */
+/** Tests the one-file backends of docs/examples in five languages against the signing vectors and a real server. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { examples, ExampleProcess, type ProgramEnd } from './example-process.ts'
 const built = mkdtempSync(join(tmpdir(), 'reveille-examples-'));
 after(() => rmSync(built, { recursive: true, force: true }));
 
-/** Compiled once, as a deployment would; the heads of the files say how they are run from source. */
+/** Compiled once, as for a deployment; the head of each file shows how to run it from source. */
 function build(program: string, ...args: string[]): void {
   const { status, stderr } = spawnSync(program, args, {
     cwd: examples,
@@ -52,12 +52,12 @@ const vectorAccess = {
 /** The examples sign the long set of headers. */
 const longVectors = vectors.filter(({ header_set }) => header_set === 'long');
 
-test('there are vectors of the set of headers that the examples sign', () => {
+test('the vectors include the header set of the examples', () => {
   assert.equal(longVectors.length, 9);
 });
 
 const date = '20261120T083000Z';
-/** Requests of every method, as long lists of headers; a nonce is signed where there is one. */
+/** Requests of every method with the long header set; a nonce is signed if present. */
 const ownCases = [
   { method: 'DELETE', rawQuery: 'device_id=a+b%20c', body: '', nonce: 'n-1' },
   { method: 'DELETE', rawQuery: 'device_id=a', body: '{"seen":true}', nonce: '' },
@@ -92,7 +92,7 @@ for (const [language, { source, command }] of Object.entries(languages)) {
     assert.ok(lines > 50 && lines < 165, String(lines));
   });
 
-  test(`${language}: signs as the vectors do`, async (t) => {
+  test(`${language}: signs like the vectors`, async (t) => {
     for (const { name, method, path, raw_query, body, headers } of longVectors) {
       const target = raw_query === '' ? path : `${path}?${raw_query}`;
       const args = ['sign', method, target, headers['X-Tg-Date'] ?? '', ...(body === '' ? [] : [body])];
@@ -124,7 +124,7 @@ for (const [language, { source, command }] of Object.entries(languages)) {
     }
   });
 
-  test(`${language}: asks for a device, also for one whose id must be encoded and one that is not there`, async (t) => {
+  test(`${language}: queries a device, also with an id that must be encoded, and an unknown one`, async (t) => {
     for (const deviceId of ['TESTDEVICE01', 'a b c+']) {
       const known = await run(t, ['status', deviceId]);
       assert.equal(known.code, 0, known.stderr);
@@ -136,7 +136,7 @@ for (const [language, { source, command }] of Object.entries(languages)) {
     assert.equal((JSON.parse(unknown.stdout) as { code: number }).code, 40403);
   });
 
-  test(`${language}: wakes a device with its custom data, also twice, and is told when it sleeps nowhere`, async (t) => {
+  test(`${language}: wakes a device with custom data, also twice, and reports a device that is not asleep`, async (t) => {
     const module = await server.module('SLEEPING01');
     t.after(() => void module.close());
     const twice = [start(t, ['wake', 'SLEEPING01', '0x12ab']), start(t, ['wake', 'SLEEPING01', '0x12ab'])];
@@ -150,7 +150,7 @@ for (const [language, { source, command }] of Object.entries(languages)) {
     assert.equal((JSON.parse(nowhere.stdout) as { code: number }).code, 40412);
   });
 
-  test(`${language}: follows the events from a cursor on`, async (t) => {
+  test(`${language}: follows the events from a cursor`, async (t) => {
     const latest = await server.api.call({ path: '/v1/events', query: 'after=latest' });
     const reader = start(t, ['events', String(latest.json.data?.['next'])]);
     for (const round of [1, 2]) {
@@ -164,7 +164,7 @@ for (const [language, { source, command }] of Object.entries(languages)) {
     await reader.ended;
   });
 
-  test(`${language}: tells a webhook of ours from one that was changed or is too old`, async (t) => {
+  test(`${language}: accepts an authentic webhook, and refuses a changed or old one`, async (t) => {
     const body = '{"type":"device.signal.online","device_id":"Tür 1"}';
     const now = new Date();
     const sign = (at: Date): string[] => {
@@ -178,7 +178,7 @@ for (const [language, { source, command }] of Object.entries(languages)) {
     assert.equal(old.code, 1, old.stdout);
   });
 
-  test(`${language}: exits with 2 when it is not told what to do`, async (t) => {
+  test(`${language}: exits with 2 without a command`, async (t) => {
     assert.equal((await run(t, [])).code, 2);
     assert.equal((await run(t, ['wake'])).code, 2);
   });

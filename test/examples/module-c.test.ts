@@ -1,4 +1,4 @@
-/** The firmware kit of docs/examples/module-c: compiled without a warning, and run as a device against a live server. */
+/** Tests the firmware kit of docs/examples/module-c: compiled without warnings, and run as a device against a real server. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -28,7 +28,7 @@ before(() => {
   make('clean');
 });
 
-test('it compiles as C99 without a warning, in less than 8 KB of code, and passes its own checks', () => {
+test('the kit compiles as C99 without warnings, in less than 8 KB of code, and passes its own checks', () => {
   assert.match(readFileSync(join(kit, 'Makefile'), 'utf8'), /-std=c99 -Wall -Wextra -Werror -pedantic -Os/);
   const sizes = make('device').matchAll(/^\s*(\d+)\s+\d+\s+\d+\s+\d+\s+\w+\s+(\w+\.o)$/gm);
   const bytes = new Map([...sizes].map(([, size, file]) => [file, Number(size)]));
@@ -38,7 +38,7 @@ test('it compiles as C99 without a warning, in less than 8 KB of code, and passe
   assert.match(make('check'), /all checks passed/);
 });
 
-test('nothing of the kit takes memory from a heap', () => {
+test('the kit allocates no heap memory', () => {
   const { stdout } = spawnSync('nm', ['-u', ...objects], { cwd: kit, encoding: 'utf8' });
   const taken = [...stdout.matchAll(/ U (\w+)/g)].map(([, name = '']) => name);
   assert.ok(taken.includes('rvl_hmac_start'));
@@ -60,7 +60,7 @@ function startDevice(t: Ending, server: TestServer, ...more: string[]): ExampleP
 const wake = { method: 'POST', path: '/v1/device/wakeup-request' } as const;
 const isWord = (word: string) => (line: string) => line === word;
 
-test('it logs in, sends 50 heartbeats, is woken, signs in, takes a message and sleeps on', async (t) => {
+test('the kit logs in, sends 50 heartbeats, is woken, logs in its controller, receives a message and sleeps again', async (t) => {
   const server = await startTestServer();
   t.after(() => server.stop());
   const device = startDevice(t, server, '--heartbeat-ms', '20', '--awake-s', '2');
@@ -93,7 +93,7 @@ test('it logs in, sends 50 heartbeats, is woken, signs in, takes a message and s
   await device.line(isWord('heartbeat'), heartbeats + 1);
 });
 
-test('a secret that is refused makes it wait and try again, as does a server that restarts', async (t) => {
+test('the kit retries with backoff after a refused secret and a server restart', async (t) => {
   const server = await startTestServer();
   const refused = startDevice(t, server, '--secret', 'another secret');
   await refused.line((line) => /^refused: denied; next attempt in \d+ ms$/.test(line), 2);
@@ -112,7 +112,7 @@ test('a secret that is refused makes it wait and try again, as does a server tha
   await device.line(isWord('asleep'), 2);
 });
 
-test('a module that says nothing back is logged in and woken as well', async (t) => {
+test('a module that requests no answer to its login is logged in and woken too', async (t) => {
   const server = await startTestServer();
   t.after(() => server.stop());
   const device = startDevice(t, server, '--reply', '0', '--wake', 'fixed');

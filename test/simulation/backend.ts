@@ -1,6 +1,6 @@
 /**
- * A backend: wakes devices, asks for them, reads the log by cursor, has calls issued and ended; at any process, and repeats
- * what it signed. What it is told is kept, and judged at once where nothing excuses a wrong word.
+ * A simulated backend: wakes and queries devices, reads the log by cursor, issues and ends calls at any process, and repeats
+ * signed requests. It records all responses, and checks a response at once if no fault can explain a wrong one.
  */
 import type { LoggedEvent, EventsStart } from '../../src/model/events.ts';
 import type { DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
@@ -14,10 +14,9 @@ import { troubleMs, type Life, type Place, type Site } from './site.ts';
 
 const onesMs = 1000;
 
-/** Wakeups of one device. */
 interface WakingCount {
   begun: number;
-  /** Not answered yet, nor given up. */
+  /** Requests without a response or a timeout. */
   open: number;
 }
 
@@ -26,11 +25,10 @@ export class Backend {
   readonly #requests: Requests;
   readonly #callers: Callers;
   #made = 0;
-  /** Its reading of the log. */
   #cursor: EventsStart = 'oldest';
   #isReading = false;
   readonly #waking = new Map<DeviceId, WakingCount>();
-  /** The last event of each device that it has read. */
+  /** The latest event read, by device. */
   readonly #last = new Map<DeviceId, Pick<LoggedEvent, 'seq' | 'sequence'>>();
 
   constructor(site: Site, requests: Requests, callers: Callers) {
@@ -43,7 +41,7 @@ export class Backend {
     return this.#cursor;
   }
 
-  /** Reads on and on, each time at another process. */
+  /** Follows the log, each time at another process. */
   follow(): void {
     this.#isReading = true;
     this.#readOn();
@@ -85,7 +83,7 @@ export class Backend {
       return () => {
         if (!answer.ok) return String(answer.error.code);
         if (forbidden !== null)
-          evidence.violated(11, `${deviceId} was ${forbidden.kind}, and ${life.name} wakes it`);
+          evidence.violated(11, `${deviceId} was ${forbidden.kind}, but ${life.name} wakes it`);
         this.#judgeWakeup(deviceId, begunMs, request);
         evidence.accepted(request, life);
         if (isRepeated) timeline.after(2000, null, () => this.#repeat(request));
@@ -104,7 +102,7 @@ export class Backend {
         if (!answer.ok) return String(answer.error.code);
         evidence.count('queries');
         if (forbidden !== null)
-          evidence.violated(11, `${deviceId} was ${forbidden.kind}, and ${life.name} speaks of it`);
+          evidence.violated(11, `${deviceId} was ${forbidden.kind}, but ${life.name} answers its query`);
         const { isOnline } = answer.value.signal;
         if (!isOnline) this.#judgeOffline(place, deviceId, begunMs);
         return isOnline ? 'online' : 'offline';
@@ -146,7 +144,7 @@ export class Backend {
     });
   }
 
-  /** Reads all that is there at this process. Resolves when it is at the end of its log. */
+  /** Reads the log of this process to its end. */
   async readAll(place: Place): Promise<void> {
     for (let more = true; more;) more = await this.#readAt(place, 0);
   }
@@ -177,7 +175,7 @@ export class Backend {
     });
   }
 
-  /** The same signature, elsewhere: it is answered the same, and nothing more is written. */
+  /** Repeats a signature at another process: the response is the same, and no second packet is written. */
   #repeat(request: WakeupRequest): void {
     const { evidence, weather } = this.#site;
     const place = this.#site.anyServing();
@@ -191,14 +189,14 @@ export class Backend {
     void this.#askToWake(place, waking, `repeat ${request.requestId}`, async (life) => {
       const answer = await life.member.wake(request);
       return () => {
-        // The write of another one may have come before its answer.
+        // Another wakeup may have been written before its response arrived.
         const isAlone = isFirst && waking.begun === begun;
         if (answer.ok) evidence.accepted(request, life);
-        // What tells the others of it is a message that may be lost.
+        // The other nodes learn of the wakeup from a message, which may be lost.
         if (isAlone && this.#site.isUntroubled() && weather.lossShare === 0) {
           evidence.count('repeats');
           if (writes() > written)
-            evidence.violated(6, `${request.requestId} was repeated, and written again`);
+            evidence.violated(6, `the repeat of ${request.requestId} was written again`);
         }
         return answer.ok ? '202' : String(answer.error.code);
       };
@@ -226,11 +224,10 @@ export class Backend {
     const { evidence } = this.#site;
     evidence.count('wakeups');
     const isWritten = evidence.writes.some((write) => write.deviceId === deviceId && write.atMs >= begunMs);
-    if (!isWritten)
-      evidence.violated(6, `${requestId} of ${deviceId} was answered 202, and nothing was written`);
+    if (!isWritten) evidence.violated(6, `${requestId} of ${deviceId} was answered 202 without a write`);
   }
 
-  /** A session that had been welcomed before, at a process that nothing has happened to, and that lives on. */
+  /** Violation: an offline answer although a welcomed session lives at a process without faults. */
   #judgeOffline(asked: Place, deviceId: DeviceId, begunMs: number): void {
     const { evidence } = this.#site;
     if (!this.#site.isUntroubled(asked)) return;
@@ -246,18 +243,18 @@ export class Backend {
     if (missed !== undefined)
       evidence.violated(
         4,
-        `${deviceId} was called offline while ${evidence.name('s', missed.session)} lives`,
+        `${deviceId} was reported offline while ${evidence.name('s', missed.session)} lives`,
       );
   }
 
-  /** A session ends as lost with its edge, or with the link of one elsewhere, and never with the core. */
+  /** A session may end as lost with its edge, or with the link of a remote one, but never with the core. */
   #judgeLost({ data, deviceId }: LoggedEvent): void {
     const { evidence, topology } = this.#site;
     if (topology !== 'edges' || !('reason' in data && 'session' in data) || data.reason !== 'node_lost')
       return;
     const fact = evidence.asleep(data.session);
     if (fact?.kind === 'sleep' && this.#site.isUntroubled(fact.holder.place))
-      evidence.violated(14, `${evidence.name('s', data.session)} of ${deviceId} is called lost, and lives`);
+      evidence.violated(14, `${evidence.name('s', data.session)} of ${deviceId} is reported lost, but lives`);
   }
 
   #readOn(): void {
@@ -269,7 +266,7 @@ export class Backend {
     void read.then(() => timeline.after(100 + chance.next() * 700, null, () => this.#readOn()));
   }
 
-  /** False: there was nothing, or no answer. */
+  /** False: no events, or no response. */
   async #readAt(place: Place, waitMs: number): Promise<boolean> {
     const { evidence } = this.#site;
     let isMore = false;
@@ -295,16 +292,17 @@ export class Backend {
     const { deviceId, seq, sequence } = event;
     const last = this.#last.get(deviceId) ?? { seq: 0, sequence: 0 };
     const log = new StoredEvents(life.store.state);
-    // What happened to a device that is not in the registry is nobody's to read.
+    // Events of devices that are not in the registry are readable by no application.
     const between = seq === last.seq + 1 ? [] : log.read(last.sequence, sequence - last.sequence - 1);
     const own = between.filter((other) => other.deviceId === deviceId && other.sequence < sequence);
     if (seq !== last.seq + own.length + 1 || own.some(({ productId }) => productId !== null))
-      evidence.violated(1, `at ${life.name} the event ${seq} of ${deviceId} came behind ${last.seq}`);
-    if (evidence.read.has(event.id)) evidence.violated(1, `an event of ${event.deviceId} was told twice`);
+      evidence.violated(1, `at ${life.name} event ${seq} of ${deviceId} followed ${last.seq}`);
+    if (evidence.read.has(event.id))
+      evidence.violated(1, `an event of ${event.deviceId} was delivered twice`);
     this.#last.set(deviceId, { seq, sequence });
     evidence.read.set(event.id, event);
     this.#judgeLost(event);
-    evidence.note(`read ${event.sequence}: ${describe(event, (kind, id) => evidence.name(kind, id))}`);
+    evidence.record(`read ${event.sequence}: ${describe(event, (kind, id) => evidence.name(kind, id))}`);
   }
 }
 
@@ -320,7 +318,6 @@ export function describe(
   return words.join(' ');
 }
 
-/** A token's session, as its device reads it. */
 function sessionOf(token: string): SessionId {
   const [, payload = ''] = token.split('.');
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly sid: SessionId };

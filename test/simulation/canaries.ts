@@ -1,6 +1,6 @@
 /**
- * Bugs that are put in on purpose, each at a seam of the code and none in it. A run that lets one of them live proves
- * little: `npm run simulate:faults -- --canaries` has each found.
+ * Planted bugs, each injected at an interface and none in the code itself. `npm run simulate:faults -- --canaries` must find
+ * each of them.
  */
 import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
@@ -14,28 +14,23 @@ import type { Life, Site, Topology } from './site.ts';
 
 export interface Canary {
   readonly name: string;
-  /** Where it can show; left out: anywhere. */
+  /** Topology in which the bug can show. Default: any. */
   readonly topology?: Topology;
-  /** Changes what a process has of its disk. */
   readonly store?: (store: Life['store'], site: Site) => void;
-  /** Changes what a process serves with. */
   readonly context?: (context: ServerContext, site: Site) => void;
-  /** Legs that are to be closed stay. */
+  /** The server's closing of legs is ignored. */
   readonly keepsLegs?: boolean;
-  /** A receiver's answer is taken for a failure, now and then. */
+  /** A receiver's success counts as a failure at random. */
   readonly mistakesAnswers?: boolean;
-  /** Changes a node's way to NATS. */
   readonly transport?: (transport: SimulatedTransport, site: Site) => void;
-  /** A write to a module's socket is called back, and the kernel has nothing of it. */
+  /** Writes to a module's socket succeed without sending. */
   readonly swallowsWakes?: boolean;
-  /** A controller whose session another has taken over is left connected. */
   readonly keepsReplaced?: boolean;
 }
 
-/** A row without a session. */
 const nowhere = { sleep: neverShared, signal: neverShared };
 
-/** Chance of a fault that shows now and then. */
+/** Probability of an occasional fault. */
 const nowAndThen = 0.1;
 
 export const canaries: readonly Canary[] = [
@@ -61,7 +56,7 @@ export const canaries: readonly Canary[] = [
     },
   },
   {
-    name: 'an event is put into the stream twice',
+    name: 'an event is published to the stream twice',
     topology: 'nodes',
     transport: (transport, site) =>
       putsOtherwise(transport, async (events, event, last) => {
@@ -72,7 +67,7 @@ export const canaries: readonly Canary[] = [
       }),
   },
   {
-    name: 'an event is taken for one that is there already',
+    name: 'an event is mistaken for a duplicate',
     topology: 'nodes',
     transport: (transport, site) =>
       putsOtherwise(transport, async (events, event, last) =>
@@ -86,16 +81,16 @@ export const canaries: readonly Canary[] = [
       wraps(transport, 'rows', (rows) => ({ compareAndSet: (key, value) => rows.put(key, value) })),
   },
   {
-    name: 'a sleep session that was replaced keeps its slot, as a fourth',
+    name: 'a replaced sleep session keeps its slot, as a fourth',
     topology: 'nodes',
     transport: (transport) => wraps(transport, 'rows', keepsReplacedSlots),
   },
   {
-    name: 'a member is called lost while its lease lives',
+    name: 'a member is reported lost before its lease expires',
     topology: 'nodes',
     transport: (transport) =>
       wraps(transport, 'members', (members) => ({
-        // It sees one renewal of another, and no later one.
+        // Passes on one renewal by another node, and no later one.
         watch: (onChange) => {
           const seen = new Map<string, number>();
           return members.watch((change) => {
@@ -112,11 +107,11 @@ export const canaries: readonly Canary[] = [
     topology: 'nodes',
     transport: (transport) => {
       const follow = transport.onChange.bind(transport);
-      transport.onChange = (told) => follow((isUnavailable) => isUnavailable && told(isUnavailable));
+      transport.onChange = (notify) => follow((isUnavailable) => isUnavailable && notify(isUnavailable));
     },
   },
   {
-    name: 'sessions that no edge has brought are not ended',
+    name: 'sessions that no edge has reported are not ended',
     topology: 'edges',
     context: ({ unclaimed }) => {
       unclaimed.begin = () => undefined;
@@ -134,7 +129,7 @@ export const canaries: readonly Canary[] = [
     },
   },
   {
-    name: 'sessions that edges bring are new ones for the core',
+    name: 'the core opens new sessions for those that edges report',
     topology: 'edges',
     context: ({ unclaimed }) => {
       const claiming = unclaimed.claiming.bind(unclaimed);
@@ -142,7 +137,7 @@ export const canaries: readonly Canary[] = [
     },
   },
   {
-    name: 'a controller whose session was taken over is not closed',
+    name: 'a replaced controller is not closed',
     keepsReplaced: true,
   },
   {
@@ -176,19 +171,19 @@ export const canaries: readonly Canary[] = [
     },
   },
   {
-    name: 'wakeups that a crash left open are not watched on',
+    name: 'wakeups that a crash left pending are not watched again',
     context: ({ watch }) => {
       watch.resume = () => 0;
     },
   },
   {
-    name: 'a device that may not be here any more is left connected',
+    name: 'a device without permission stays connected',
     context: ({ deviceReview }) => {
       deviceReview.begin = () => undefined;
     },
   },
   {
-    name: 'a device that is disabled logs in',
+    name: 'a disabled device logs in',
     context: ({ registry }) => {
       const peek = registry.peekDevice.bind(registry);
       registry.peekDevice = (deviceId) => {
@@ -198,7 +193,7 @@ export const canaries: readonly Canary[] = [
     },
   },
   {
-    name: 'a change of the registry that was told before a crash is told again',
+    name: 'a change of the registry published before a crash is published again',
     context: ({ records: { registryEvents } }) =>
       Object.defineProperty(registryEvents, 'newestPlace', { get: () => 0 }),
   },
@@ -209,7 +204,7 @@ export const canaries: readonly Canary[] = [
       cluster !== null && Object.assign(cluster, { locator: { find: () => nowhere } }),
   },
   {
-    name: 'events that a webhook has failed to take are not kept for who delivers next',
+    name: 'failed events of a webhook are not replicated to the next deliverer',
     topology: 'nodes',
     transport: (transport) =>
       wraps(transport, 'hooks', (hooks) => ({
@@ -217,11 +212,11 @@ export const canaries: readonly Canary[] = [
       })),
   },
   {
-    name: 'a delivery that succeeded is tried again',
+    name: 'a successful delivery is retried',
     mistakesAnswers: true,
   },
   {
-    name: 'a webhook begins anew behind a change of who delivers',
+    name: 'a change of the deliverer restarts a webhook at the head of the log',
     topology: 'nodes',
     transport: (transport) =>
       wraps(transport, 'hooks', (hooks) => ({
@@ -231,11 +226,11 @@ export const canaries: readonly Canary[] = [
       })),
   },
   {
-    name: 'a call that is over leaves its legs open',
+    name: 'an ended call leaves its legs open',
     keepsLegs: true,
   },
   {
-    name: 'deadlines go by the wall clock',
+    name: 'deadlines follow the wall clock',
     context: ({ clock }) => {
       clock.monotonicMs = () => clock.wallMs();
     },
@@ -260,7 +255,7 @@ function putsOtherwise(transport: SimulatedTransport, put: Put): void {
   };
 }
 
-/** Methods of one bucket are others. */
+/** Replaces methods of one bucket. */
 function wraps(
   transport: SimulatedTransport,
   bucket: string,
@@ -303,7 +298,7 @@ function keepsReplacedSlots(rows: KvStore): Partial<KvStore> {
   };
 }
 
-/** The lease is that of the node whose transport it is. */
+/** True: a lease of the transport's own node. */
 function isOwn(value: Uint8Array, transport: SimulatedTransport): boolean {
   return Buffer.from(value).includes(transport.node);
 }

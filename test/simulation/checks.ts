@@ -1,4 +1,4 @@
-/** What is judged when a run has come to rest, and when everything has stopped. The numbers are those of docs/simulation.md. */
+/** Checks of the invariants at rest and after the stop. Their numbers are those of docs/simulation.md. */
 import { connectionKinds } from '../../src/model/cluster.ts';
 import type { DeviceId, EventId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { EventBody } from '../../src/model/events.ts';
@@ -14,19 +14,18 @@ import { app } from './names.ts';
 import type { Life, Site } from './site.ts';
 import { Host } from './timeline.ts';
 
-/** An event as all logs have it. */
 export type FinalEvent = EventBody & {
   readonly id: EventId;
   readonly deviceId: DeviceId;
   readonly seq: number;
   readonly sequence: number;
-  /** Null: the device was not in the registry. */
+  /** Null: the device is not in the registry. */
   readonly productId: ProductId | null;
 };
 
 const sleepSlotsMax = 3;
 
-/** From now on: no row that nodes share has more holders than there may be. */
+/** Checks each write of a shared row for too many holders, from now on. */
 export function checkRows({ nats, evidence }: Site): void {
   nats.buckets.rows.followers.add(({ value, isRemoved }) => {
     const decoded = isRemoved ? null : decodeDeviceRow(value);
@@ -41,8 +40,8 @@ export function checkRows({ nats, evidence }: Site): void {
   });
 }
 
-/** From now on the trace says which node has calls. */
-export function noteCalls({ nats, evidence }: Site): void {
+/** Records in the trace which node owns calls, from now on. */
+export function recordCalls({ nats, evidence }: Site): void {
   nats.buckets.calls.followers.add(({ value, isRemoved }) => {
     const decoded = isRemoved ? null : decodeDeviceCalls(value);
     if (decoded?.ok !== true) return;
@@ -50,11 +49,13 @@ export function noteCalls({ nats, evidence }: Site): void {
     const namesOf = (calls: readonly { readonly sessionId: SessionId }[]): string =>
       calls.map(({ sessionId }) => evidence.name('c', sessionId)).join(', ') || 'none';
     const [node] = row.node.split('/');
-    evidence.note(`${node} has the calls of ${deviceId}: ${namesOf(row.calls)}; lost: ${namesOf(row.lost)}`);
+    evidence.record(
+      `${node} has the calls of ${deviceId}: ${namesOf(row.calls)}; lost: ${namesOf(row.lost)}`,
+    );
   });
 }
 
-/** The site is healed, and had time to settle. */
+/** Checks a site without faults after the convergence time. */
 export async function checkAtRest(site: Site, devices: readonly Device[], backend: Backend): Promise<void> {
   const { evidence, registry, timeline } = site;
   checkEdges(site);
@@ -67,7 +68,10 @@ export async function checkAtRest(site: Site, devices: readonly Device[], backen
       const expected = registry.isGone(deviceId) ? '40403' : controller.isOnline;
       evidence.count('queries');
       if (isOnline !== expected)
-        evidence.violated(4, `at rest ${place.name} says ${isOnline} of ${deviceId}, and not ${expected}`);
+        evidence.violated(
+          4,
+          `at rest ${place.name} reports ${isOnline} for ${deviceId} instead of ${expected}`,
+        );
     }),
   );
   await timeline.pass(3000);
@@ -79,11 +83,11 @@ export async function checkAtRest(site: Site, devices: readonly Device[], backen
     let isDone = false;
     void backend.readAll(place).then(() => (isDone = true));
     await timeline.pass(3000);
-    if (!isDone) evidence.violated(10, `${place.name} does not let the log be read`);
+    if (!isDone) evidence.violated(10, `the log cannot be read at ${place.name}`);
   }
 }
 
-/** All edges are linked again: their core has the sessions that they hold, and no other. */
+/** Checks that all edges are linked, and that the core has exactly their sessions. */
 function checkEdges({ evidence, edges, places }: Site): void {
   const held = edges.map(({ life }) => life?.end.sessionCount ?? 0);
   const gates = places.flatMap(({ life }) => life?.member.gateway.gate ?? []);
@@ -94,7 +98,7 @@ function checkEdges({ evidence, edges, places }: Site): void {
   }
 }
 
-/** Who holds a device's sessions is who it is connected to. */
+/** Checks that the recorded owner of each session is the process that the device is connected to. */
 function checkHolders({ evidence, registry }: Site, { deviceId, controller, modules }: Device): void {
   evidence.count('holders');
   const held = {
@@ -106,17 +110,16 @@ function checkHolders({ evidence, registry }: Site, { deviceId, controller, modu
     sleep: modules.filter(({ isAsleep }) => isAsleep).length,
   };
   const isGone = registry.isGone(deviceId);
-  if (controller.stays && !controller.isOnline && !isGone)
-    evidence.violated(10, `${deviceId} cannot come online`);
+  if (controller.stays && !controller.isOnline && !isGone) evidence.violated(10, `${deviceId} cannot log in`);
   if (expected.sleep === 0 && !isGone) evidence.violated(10, `${deviceId} cannot sleep anywhere`);
   if (isGone && held.sleep + held.signal > 0)
-    evidence.violated(11, `${deviceId} is not in service, and has a session`);
+    evidence.violated(11, `${deviceId} is not in service, but has a session`);
   for (const kind of connectionKinds)
     if (held[kind] !== expected[kind])
       evidence.violated(5, `${deviceId} has ${held[kind]} ${kind} sessions, and is in ${expected[kind]}`);
 }
 
-/** Whichever process is asked. */
+/** Checks that every process can wake every sleeping device. */
 async function checkWakeable(site: Site, devices: readonly Device[], backend: Backend): Promise<void> {
   const { evidence, registry, timeline } = site;
   const inService = devices.filter(({ deviceId }) => !registry.isGone(deviceId));
@@ -129,12 +132,11 @@ async function checkWakeable(site: Site, devices: readonly Device[], backend: Ba
   }
 }
 
-/** Every process has stopped in order. */
 export function checkStopped(site: Site, lives: readonly Life[]): void {
   const { evidence } = site;
   for (const { life } of site.edges)
     if (life !== null && life.clock.pendingTimers > 0)
-      evidence.violated(8, `${life.name} has stopped, and ${life.clock.pendingTimers} timers are left`);
+      evidence.violated(8, `${life.name} has stopped with ${life.clock.pendingTimers} timers left`);
   for (const { name, clock, store, nats, member } of lives) {
     evidence.count('timers');
     const left = {
@@ -150,13 +152,12 @@ export function checkStopped(site: Site, lives: readonly Life[]): void {
     };
     for (const [what, found] of Object.entries(left)) {
       const count = typeof found === 'number' ? found : (found.entryCount ?? 0);
-      if (count > 0)
-        evidence.violated(8, `${name} has stopped, and ${count} ${what} are left: ${clock.where()}`);
+      if (count > 0) evidence.violated(8, `${name} has stopped with ${count} ${what} left: ${clock.where()}`);
     }
   }
 }
 
-/** The log as it is in the end, against all that anybody was told. */
+/** Checks the final log against all recorded responses and events. */
 export function checkLog(site: Site): void {
   const events = finalLog(site);
   checkOrder(site, events);
@@ -209,7 +210,7 @@ function checkTold(site: Site, events: readonly FinalEvent[]): void {
   for (const { id, deviceId, seq, sequence, type } of evidence.read.values()) {
     const found = byId.get(id);
     if (found === undefined || found.seq !== seq || found.sequence !== sequence)
-      evidence.violated(2, `${type} ${seq} of ${deviceId} was read, and is not in the log`);
+      evidence.violated(2, `${type} ${seq} of ${deviceId} was read, but is not in the log`);
   }
   const missed = events.find(({ id, productId }) => productId !== null && !evidence.read.has(id));
   const last = Math.max(0, ...Array.from(evidence.read.values(), ({ sequence }) => sequence));
@@ -218,20 +219,20 @@ function checkTold(site: Site, events: readonly FinalEvent[]): void {
   const logged = new Set(events.flatMap(({ data }) => ('session' in data ? [data.session] : [])));
   for (const fact of evidence.sessions.values()) {
     const { session, welcomedMs, isProvisional, deviceId } = fact;
-    const isUntold = isProvisional || leftUntold(site, fact);
-    if (welcomedMs !== null && !isUntold && !logged.has(session))
+    const mayBeMissing = isProvisional || mayBeUnpublished(site, fact);
+    if (welcomedMs !== null && !mayBeMissing && !logged.has(session))
       evidence.violated(
         2,
-        `${deviceId} was welcomed as ${evidence.name('s', session)}, of which the log knows nothing`,
+        `${deviceId} was welcomed as ${evidence.name('s', session)}, which is not in the log`,
       );
   }
 }
 
-/** Milliseconds in which a node brings what it has committed to NATS, unless that is away. */
+/** Maximum milliseconds from a commit to its publication in NATS, while NATS is reachable. */
 const outboxMs = 15_000;
 
-/** Its node ended, was cut off or got no answer, with the login in its outbox: a later login elsewhere may have come before that is brought on. */
-function leftUntold({ weather }: Site, { holder, welcomedMs }: SessionFact): boolean {
+/** True: the login's event may be still in the outbox of a node that ended or was cut off, so that a later login elsewhere precedes it. */
+function mayBeUnpublished({ weather }: Site, { holder, welcomedMs }: SessionFact): boolean {
   const { host, place, nats } = holder;
   const ends = [...place.cutsMs, ...(host.endedMs === null ? [] : [host.endedMs])];
   const isSoon = (endMs: number): boolean =>
@@ -239,10 +240,10 @@ function leftUntold({ weather }: Site, { holder, welcomedMs }: SessionFact): boo
   return nats !== null && (weather.lossShare > 0 || ends.some(isSoon));
 }
 
-/** Milliseconds in which a process that was paused may have missed what a device has sent. */
+/** Milliseconds after a pause in which a process may have missed heartbeats. */
 const missedMs = 60_000;
 
-/** A session that ended for want of heartbeats had none: its connection was broken, or its process has slept. */
+/** Checks that a session ended as a timeout only after a broken connection or a pause of its process. */
 function checkTimeouts({ evidence }: Site, events: readonly FinalEvent[]): void {
   for (const { deviceId, data } of events) {
     if (!('reason' in data && 'session' in data) || data.reason !== 'heartbeat_timeout') continue;
@@ -256,12 +257,12 @@ function checkTimeouts({ evidence }: Site, events: readonly FinalEvent[]): void 
     if (!wire.isSilent && !hasSlept)
       evidence.violated(
         3,
-        `${evidence.name('s', fact.session)} of ${deviceId} was ended while its heartbeats came`,
+        `${evidence.name('s', fact.session)} of ${deviceId} timed out despite its heartbeats`,
       );
   }
 }
 
-/** L: a login, R: one that is recovered, E: an end, N: one as lost. */
+/** L: login, R: recovered session, E: end, N: end as lost. */
 function checkSessions({ evidence, devices, topology, nats }: Site, events: readonly FinalEvent[]): void {
   const words = new Map<SessionId, string>();
   for (const { type, data } of events) {
@@ -270,9 +271,9 @@ function checkSessions({ evidence, devices, topology, nats }: Site, events: read
     const word = isLogin ? ('recovered' in data ? 'R' : 'L') : data.reason === 'node_lost' ? 'N' : 'E';
     words.set(data.session, (words.get(data.session) ?? '') + word);
   }
-  for (const [session, told] of words)
-    if (!/^L?(?:N?R)*[NE]?$/.test(told))
-      evidence.violated(3, `the log says ${told} of ${evidence.name('s', session)}`);
+  for (const [session, history] of words)
+    if (!/^L?(?:N?R)*[NE]?$/.test(history))
+      evidence.violated(3, `the log has the history ${history} of ${evidence.name('s', session)}`);
   if (topology !== 'nodes') {
     const replay = new SharedReplay();
     const fault = replay.faultOf(events as never);
@@ -292,9 +293,9 @@ function checkSessions({ evidence, devices, topology, nats }: Site, events: read
   }
 }
 
-/** Milliseconds: an accepted wakeup may be forgotten by a crash that comes so soon, the time of a pause left out. */
+/** Milliseconds in which a crash may lose an accepted wakeup, not counting pauses. */
 const forgottenMs = 30_000;
-/** Milliseconds after which every wakeup has its outcome, and another process has taken it up if it had to. */
+/** Milliseconds after which every wakeup has its outcome, also after a takeover by another process. */
 const settledMs = 120_000;
 const outcomeTypes: ReadonlySet<string> = new Set([
   'device.wakeup.completed',
@@ -314,15 +315,12 @@ function checkWakeups({ evidence, timeline }: Site, events: readonly FinalEvent[
     const isForgotten = Array.from(lives).some(({ host }) => diedSoon(host, acceptedMs));
     const times = accepted.get(requestId) ?? 0;
     if (times > sent || (times === 0 && lives.size > 0 && !isForgotten))
-      evidence.violated(
-        2,
-        `${requestId} was answered 202, and the log says ${times} times that it was accepted`,
-      );
+      evidence.violated(2, `${requestId} was answered 202, but the log has ${times} acceptances of it`);
     const settled = outcomes.get(requestId) ?? 0;
     const isDue = timeline.nowMs - acceptedMs > settledMs;
-    // One that was answered 50402, or not at all, may be completed, too.
+    // A wakeup with 50402 or without a response may also complete.
     if (settled > sent || (isDue && settled < times))
-      evidence.violated(7, `${requestId} was accepted ${times} times, and has ${settled} outcomes`);
+      evidence.violated(7, `${requestId} was accepted ${times} times, but has ${settled} outcomes`);
     if (settled > 0) evidence.count('settled wakeups');
   }
 }
@@ -337,14 +335,17 @@ function checkCalls({ evidence }: Site, events: readonly FinalEvent[]): void {
     if (type.startsWith('call.') && 'session' in data)
       states.set(data.session, [...(states.get(data.session) ?? []), type]);
   for (const session of evidence.calls.keys()) {
-    const told = states.get(session) ?? [];
-    const ends = told.filter((type) => type === 'call.ended').length;
-    const isEnded = ends === 1 && told.at(-1) === 'call.ended';
+    const history = states.get(session) ?? [];
+    const ends = history.filter((type) => type === 'call.ended').length;
+    const isEnded = ends === 1 && history.at(-1) === 'call.ended';
     evidence.count('calls');
     if (!isEnded)
-      evidence.violated(7, `the log says of ${evidence.name('c', session)}: ${told.join(', ') || 'nothing'}`);
+      evidence.violated(
+        7,
+        `the log has for ${evidence.name('c', session)}: ${history.join(', ') || 'nothing'}`,
+      );
   }
-  for (const [session, told] of states)
-    if (!evidence.calls.has(session) && told.filter((type) => type === 'call.ended').length !== 1)
-      evidence.violated(7, `the log says of ${evidence.name('c', session)}: ${told.join(', ')}`);
+  for (const [session, history] of states)
+    if (!evidence.calls.has(session) && history.filter((type) => type === 'call.ended').length !== 1)
+      evidence.violated(7, `the log has for ${evidence.name('c', session)}: ${history.join(', ')}`);
 }

@@ -1,4 +1,4 @@
-/** The sleep and the signal gateway of one server: its own connections, or the gate of its edges. */
+/** The gateways of one server: signal, and sleep with its own connections or with edges. */
 import { signalSessions, sleepSessions } from '../../src/core/devices/admit-session.ts';
 import type { SignalSessions } from '../../src/core/ports/device-sessions.ts';
 import { reportWake } from '../../src/core/wakeups/wakeup-watch.ts';
@@ -21,7 +21,7 @@ import {
 import { SimulatedFrameSocket, type Wire } from './wires.ts';
 
 export class DeviceGateway {
-  /** The gate of the edges, which hold the sleep sessions; null: they are held here. */
+  /** The gate of the edges that hold the sleep sessions; null: this process holds them. */
   readonly gate: EdgeGate | null;
   readonly #context: ServerContext;
   readonly #sleep: SleepGateway | null;
@@ -55,7 +55,6 @@ export class DeviceGateway {
     this.#signalConnections = new DeviceConnections(clock, log, 'signal logins cannot be verified');
   }
 
-  /** Devices, or the edges that hold their connections, are accepted. */
   get isOpen(): boolean {
     return this.#isOpen;
   }

@@ -1,6 +1,6 @@
 /**
- * A doorbell: its low-power module, which sleeps at one process or at several nodes, and its controller, which signals in
- * when it is woken or by itself. Each loses connections in every way there is, and comes again.
+ * A simulated doorbell: its low-power module, which sleeps at one process or at several nodes, and its controller, which logs
+ * in when woken or by itself. Each loses connections by FIN, reset and silence, and reconnects.
  */
 import { claimMsMax, signalHeartbeatSeconds } from '../../src/model/limits.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
@@ -14,17 +14,15 @@ import { replacedCode, type Wire } from './wires.ts';
 
 const wakePrefix = '983b16f8f39c';
 const moduleHeartbeatSeconds = 10;
-/** Milliseconds until a module or a controller that is not answered tries elsewhere. */
+/** Milliseconds without an answer until a module or controller tries another process. */
 const answerMsMax = 8000;
 
-/** One connection at a time, and whoever it is connected to. */
 abstract class Connector {
   protected readonly site: Site;
   protected readonly deviceId: DeviceId;
   protected wire: Wire | null = null;
-  /** Of the connection that is wanted; an earlier one's events are of no interest. */
+  /** Number of the current connection; events of earlier ones are ignored. */
   protected round = 0;
-  /** By which it logged in last. */
   protected secret = '';
   isWanted = false;
 
@@ -34,13 +32,13 @@ abstract class Connector {
   }
 
   protected abstract readonly kind: 'sleep' | 'signal';
-  /** A process that accepts its connections; null: none does. */
+  /** Chooses a process that accepts connections; null: none. */
   protected abstract findHolder(): Life | EdgeLife | null;
   protected abstract logIn(holder: Life | EdgeLife, wire: Wire, observer: GatewayObserver): void;
   protected abstract received(data: string, wire: Wire): void;
-  protected abstract gone(code: number | null): void;
+  protected abstract closed(code: number | null): void;
 
-  /** Connects in a moment, wherever somebody serves. */
+  /** Connects after `ms` to any process that serves. */
   connectIn(ms: number): void {
     const round = (this.round += 1);
     this.isWanted = true;
@@ -49,14 +47,14 @@ abstract class Connector {
     });
   }
 
-  /** Ends the connection, if there is one, so that the server hears of it or does not. */
+  /** Ends the connection, if any; with `silence` the server is not notified. */
   leave(how: 'fin' | 'reset' | 'silence'): void {
     this.isWanted = false;
     this.round += 1;
     const { wire } = this;
     this.wire = null;
     if (wire === null) return;
-    this.site.evidence.note(`${this.deviceId} (${this.kind}) leaves by ${how}`);
+    this.site.evidence.record(`${this.deviceId} (${this.kind}) leaves by ${how}`);
     if (how === 'silence') wire.breakSilently();
     else wire.end(how === 'reset');
   }
@@ -70,14 +68,14 @@ abstract class Connector {
       received: (data) => {
         if (round === this.round) this.received(data, wire);
       },
-      gone: (code) => {
+      closed: (code) => {
         if (round !== this.round) return;
         this.wire = null;
-        this.gone(code);
+        this.closed(code);
       },
     });
     this.wire = wire;
-    site.evidence.note(`${deviceId} (${this.kind}) dials ${holder.name}`);
+    site.evidence.record(`${deviceId} (${this.kind}) dials ${holder.name}`);
     site.timeline.after(site.wireFaults.delayMs(), holder.host, () => {
       if (wire.isPeerClosed || wire.isSilent) return;
       if (!(holder instanceof EdgeLife) && !holder.member.isUp) wire.closeServer(null);
@@ -107,9 +105,9 @@ abstract class Connector {
         login.answeredMs = timeline.nowMs;
         const life = site.serverOf(holder);
         const forbidden = life && site.registry.forbidsSession(deviceId, secret, life);
-        // An edge hears later that it was admitted before.
+        // An edge receives the admission later than the core grants it.
         if (forbidden !== null && (forbidden.answer?.atMs ?? 0) <= askedMs)
-          evidence.violated(11, `${deviceId} logs in at ${holder.name}, where it may not`);
+          evidence.violated(11, `${deviceId} logs in at ${holder.name}, where it is forbidden`);
         evidence.opened({
           kind,
           deviceId,
@@ -134,7 +132,7 @@ abstract class Connector {
   }
 }
 
-/** A core that dies, comes back or knows less than its edges is no reason to close a socket. */
+/** The death, restart or outdated state of a core must not close the sockets of its edges. */
 function judgeClose(
   { topology, evidence }: Site,
   login: SleepLoginFact,
@@ -142,13 +140,13 @@ function judgeClose(
   reason: SleepEndReason,
 ): void {
   const { deviceId, answeredMs } = login;
-  evidence.note(`${session} of ${deviceId} is closed as ${reason}`);
+  evidence.record(`${session} of ${deviceId} is closed as ${reason}`);
   if (topology !== 'edges') return;
   if (reason === 'node_lost') evidence.violated(14, `${session} of ${deviceId} is closed as lost`);
   const isReplacing = (other: SleepLoginFact): boolean =>
     other !== login && other.deviceId === deviceId && other.answeredMs >= answeredMs;
   if (reason === 'replaced' && !evidence.sleepLogins.some(isReplacing))
-    evidence.violated(14, `${session} of ${deviceId} is closed as replaced, and it has not logged in since`);
+    evidence.violated(14, `${session} of ${deviceId} is closed as replaced without a later login`);
 }
 
 class SleepingModule extends Connector {
@@ -185,7 +183,7 @@ class SleepingModule extends Connector {
     } else if (data.startsWith(wakePrefix)) this.#woken();
   }
 
-  protected gone(): void {
+  protected closed(): void {
     this.isAnswered = false;
     this.connectIn(300 + this.site.chance.next() * 2500);
   }
@@ -199,13 +197,12 @@ class SleepingModule extends Connector {
   }
 }
 
-/** Of a claim that was given up, and a welcome that is on its way. */
+/** Margin between an abandoned claim and the arrival of the welcome. */
 const marginMs = 100;
 
 class Controller extends Connector {
   protected readonly kind = 'signal';
   protected isAnswered = false;
-  /** It stays until it is told to go. */
   stays = false;
 
   get isOnline(): boolean {
@@ -233,15 +230,15 @@ class Controller extends Connector {
         fact.welcomedMs = timeline.nowMs;
         fact.isProvisional ||=
           fact.holder.nats?.isUnavailable === true || timeline.nowMs - fact.openedMs > claimMsMax - marginMs;
-        evidence.note(`${this.deviceId} is welcomed as ${evidence.name('s', fact.session)}`);
+        evidence.record(`${this.deviceId} is welcomed as ${evidence.name('s', fact.session)}`);
       }
     this.#sendHeartbeats(wire, this.round);
     if (!this.stays) this.#leaveIn(1000 + this.site.chance.next() * 20_000);
   }
 
-  protected gone(code: number | null): void {
+  protected closed(code: number | null): void {
     this.isAnswered = false;
-    this.site.evidence.note(`${this.deviceId} (signal) is closed with ${code}`);
+    this.site.evidence.record(`${this.deviceId} (signal) is closed with ${code}`);
     if (code === replacedCode && !this.stays) this.isWanted = false;
     else this.connectIn(300 + this.site.chance.next() * 2000);
   }
@@ -269,13 +266,12 @@ export class Device {
   readonly modules: readonly SleepingModule[];
   readonly controller: Controller;
   readonly #site: Site;
-  /** Nothing of it goes wrong any more. */
   isCalm = false;
 
   constructor(site: Site, deviceId: DeviceId) {
     this.#site = site;
     this.deviceId = deviceId;
-    // One that is at several nodes has a session at each of them.
+    // A module at several nodes has a session at each.
     const count = site.topology === 'nodes' ? 1 + site.chance.below(2) : 1;
     this.modules = Array.from(
       { length: count },
@@ -288,7 +284,6 @@ export class Device {
     for (const module of this.modules) module.connectIn(this.#site.chance.next() * 3000);
   }
 
-  /** Something happens to it, now and then. */
   stir(): void {
     const { chance } = this.#site;
     const module = this.modules[chance.below(this.modules.length)];
@@ -301,8 +296,8 @@ export class Device {
     }
   }
 
-  /** What is to be checked at the end: it sleeps, and is online or is not. */
-  settle(staysOnline: boolean): void {
+  /** Moves to the state checked at the end: asleep, and online if `staysOnline`. */
+  finish(staysOnline: boolean): void {
     this.isCalm = true;
     for (const module of this.modules)
       if (!module.isAsleep) module.connectIn(this.#site.chance.next() * 2000);
@@ -319,8 +314,8 @@ export class Device {
 
   #woken(): void {
     const { chance, evidence } = this.#site;
-    evidence.note(`${this.deviceId} is woken`);
-    // An empty battery answers nothing.
+    evidence.record(`${this.deviceId} is woken`);
+    // An empty battery ignores the wakeup.
     if (this.isCalm || this.controller.isOnline || chance.next() < 0.2) return;
     this.controller.connectIn(100 + chance.next() * 1500);
   }

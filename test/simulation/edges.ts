@@ -1,6 +1,6 @@
 /**
- * Edges of a simulated site: each holds sleep connections over its real end of the link, loses that link, its core or its own
- * life, and connects again. Source: scale-out.md, Edges.
+ * Edges of a simulated site: each holds sleep connections with the real edge end of the link, loses the link, its core or its
+ * process, and reconnects. Source: scale-out.md, Edges.
  */
 import { Duplex } from 'node:stream';
 import { EdgeEnd } from '../../src/edge/edge-end.ts';
@@ -11,10 +11,9 @@ import { SleepGateway } from './sleep-gateway.ts';
 import { Host, HostClock, type WallClock } from './timeline.ts';
 import type { Wire } from './wires.ts';
 
-/** Milliseconds between two attempts of an edge to connect to its core, at most: as local ones and others do. */
+/** Maximum milliseconds between two connection attempts of an edge to its core, local and remote. */
 const redialMs = { local: 100, elsewhere: 1000 };
 
-/** One end of a link, at a process. */
 class LinkEnd extends Duplex {
   peer: LinkEnd | null = null;
   readonly host: Host;
@@ -51,7 +50,7 @@ class LinkEnd extends Duplex {
   }
 }
 
-/** A link as the network has it: bytes arrive in order and late; a broken one loses them, and neither end knows. */
+/** A link in the network: bytes arrive in order and late; a broken link loses them without notifying either end. */
 export class EdgeLink {
   readonly core: LinkEnd;
   readonly edge: LinkEnd;
@@ -68,7 +67,7 @@ export class EdgeLink {
     this.edge.peer = this.core;
   }
 
-  /** The kernel of the end that has died, or the network, says that it is over. */
+  /** Ends the link: the kernel of a dead process, or the network, reset it. */
   reset(): void {
     for (const end of [this.core, this.edge]) this.#arriveAt(end, () => end.arrive(null));
   }
@@ -88,7 +87,6 @@ export class EdgeLink {
   }
 }
 
-/** One life of an edge. */
 export class EdgeLife implements Holder {
   readonly name: string;
   readonly place: EdgePlace;
@@ -130,7 +128,6 @@ export class EdgeLife implements Holder {
     this.#dial();
   }
 
-  /** Modules can log in. */
   get isListening(): boolean {
     return this.#stage === 'listening' && !this.host.isDead;
   }
@@ -139,7 +136,7 @@ export class EdgeLife implements Holder {
     return this.#link !== null;
   }
 
-  /** Its core has died, or the network breaks the link; `isSilent`: neither end hears of it. */
+  /** The core has died, or the network broke the link; `isSilent`: neither end is notified. */
   breakLink(isSilent: boolean): void {
     const link = this.#link;
     if (link === null) return;
@@ -147,7 +144,7 @@ export class EdgeLife implements Holder {
     else link.reset();
   }
 
-  /** In order, with its core. */
+  /** Stops in order, together with its core. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.end.end();
@@ -172,7 +169,7 @@ export class EdgeLife implements Holder {
   }
 
   #linked(): void {
-    this.#site.evidence.note(`${this.name} is linked, with ${this.end.sessionCount} sessions`);
+    this.#site.evidence.record(`${this.name} is linked, with ${this.end.sessionCount} sessions`);
     this.#site.evidence.count('links');
     if (this.#stage === 'listening') return;
     this.#stage = 'listening';
@@ -196,14 +193,13 @@ export class EdgeLife implements Holder {
   #linkEnded(fault: string | null): void {
     this.#link = null;
     if (this.host.isDead) return;
-    this.#site.evidence.note(`${this.name} has no link: ${fault ?? 'ended in order'}`);
+    this.#site.evidence.record(`${this.name} has no link: ${fault ?? 'ended in order'}`);
     this.#site.timeline.after(50, this.host, () => this.#dial());
   }
 }
 
 const address = { host: '192.0.2.7', port: 8081 };
 
-/** The place of an edge, over all of its lives. */
 export class EdgePlace implements Troubled {
   readonly name: string;
   readonly isLocal: boolean;
@@ -212,7 +208,6 @@ export class EdgePlace implements Troubled {
   readonly #settings: SleepSettings;
   life: EdgeLife | null = null;
   lives = 0;
-  /** The way to the core is cut. */
   isCut = false;
   troubledMs = -Infinity;
   readonly troublesMs: number[] = [];
@@ -234,14 +229,14 @@ export class EdgePlace implements Troubled {
     if (this.life !== null) return;
     this.lives += 1;
     this.life = new EdgeLife(this.#site, this, this.#settings);
-    this.#site.evidence.note(`${this.life.name} starts`);
+    this.#site.evidence.record(`${this.life.name} starts`);
   }
 
-  /** `kill -9`; its supervisor starts it again. */
+  /** `kill -9`; the supervisor restarts it. */
   crash(): void {
     const { life } = this;
     if (life === null) return;
-    this.#site.evidence.note(`${life.name} is killed`);
+    this.#site.evidence.record(`${life.name} is killed`);
     this.#site.trouble(this);
     life.breakLink(this.isCut);
     life.host.isDead = true;
@@ -256,17 +251,16 @@ export class EdgePlace implements Troubled {
     this.#site.pauseHost(this.life.host, this, ms);
   }
 
-  /** A fault of either end ends the link. */
+  /** Breaks the link, as a fault of either end would. */
   loseLink(): void {
     if (this.life === null) return;
     this.#site.trouble(this);
     this.life.breakLink(false);
   }
 
-  /** The way to the core is cut for so long. */
   cut(ms: number): void {
     if (this.isCut || this.isLocal) return;
-    this.#site.evidence.note(`the way of ${this.name} to its core is cut`);
+    this.#site.evidence.record(`the way of ${this.name} to its core is cut`);
     this.isCut = true;
     this.cutsMs.push(this.#site.timeline.nowMs);
     this.#site.trouble(this);
@@ -276,7 +270,7 @@ export class EdgePlace implements Troubled {
 
   mend(): void {
     if (!this.isCut) return;
-    this.#site.evidence.note(`${this.name} reaches its core again`);
+    this.#site.evidence.record(`${this.name} reaches its core again`);
     this.isCut = false;
     this.#site.trouble(this);
   }

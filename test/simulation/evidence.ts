@@ -1,6 +1,7 @@
 /**
- * What devices and backends were told, and what really happened to sockets: by it the server's word is judged. Names in
- * the trace are given in the order of their first appearance, so that it is the same for one seed whatever ids are drawn.
+ * Records of a run: the responses and events that devices and backends received, and the real state of sockets, against which
+ * the server's statements are checked. Ids in the trace are named in order of appearance, so that a seed gives the same trace
+ * whatever ids are generated.
  */
 import { createHash } from 'node:crypto';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
@@ -11,65 +12,58 @@ import type { Holder, Life } from './site.ts';
 import type { Timeline } from './timeline.ts';
 import type { Wire } from './wires.ts';
 
-/** A session that a process has admitted. */
 export interface SessionFact {
   readonly kind: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly session: SessionId;
-  /** As its holder has it by now: a session that was recovered has another id. */
+  /** Current ticket; recovery gives a session another id. */
   readonly ticket: SessionTicket;
-  /** By which it was proven. */
+  /** Secret that proved the login. */
   readonly secret: string;
-  /** The process that has the socket. */
   readonly holder: Holder;
   readonly wire: Wire;
-  /** When its login came. */
   readonly askedMs: number;
   readonly openedMs: number;
-  /** The controller has its welcome: its login is committed; null: it has not. */
+  /** Time of the welcome, after the commit of the login; null: none yet. */
   welcomedMs: number | null;
-  /** Its epoch was not claimed in time: others may have logged in on top of it, without a word of this one. */
+  /** The epoch was not claimed in time: a later login may replace it without notice. */
   isProvisional: boolean;
 }
 
-/** A module has sent its login. */
 export interface SleepLoginFact {
   readonly deviceId: DeviceId;
-  /** Infinity: not yet. */
+  /** Infinity: not answered yet. */
   answeredMs: number;
 }
 
-/** The kernel of the server has taken a wake packet. */
+/** A wake packet written to the server's kernel. */
 export interface WriteFact {
   readonly deviceId: DeviceId;
   readonly atMs: number;
-  /** The server that has ordered it; null: it has died. */
+  /** The server that requested it; null: dead. */
   readonly life: Life | null;
 }
 
-/** A signed wakeup; elsewhere, and behind a fault, a repeat of it may be another one. */
+/** A signed wakeup; at another process after a fault, a repeat may count as a new one. */
 export interface WakeupFact {
   readonly requestId: RequestId;
   readonly deviceId: DeviceId;
-  /** How often it was sent. */
   sent: number;
-  /** Of the latest 202. */
   acceptedMs: number;
-  /** Who has answered 202, and who has written: one of them keeps it. */
+  /** Processes that answered 202 or wrote the packet; one of them stores the wakeup. */
   readonly lives: Set<Life>;
 }
 
-/** A call that was issued, by its token's session. */
+/** An issued call, by the session of its token. */
 export interface CallFact {
   readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
   readonly session: SessionId;
   readonly issuedMs: number;
-  /** A backend was told that it has ended. */
   isEnded: boolean;
 }
 
-/** How often a run has checked something; one that has checked nothing proves nothing. */
+/** Kinds of checks, counted per run: a run without any check proves nothing. */
 export type Checked =
   | 'logins'
   | 'wakeups'
@@ -92,29 +86,26 @@ export type Checked =
   | 'links';
 
 const traceKept = 60;
-/** Milliseconds between a write and its answer, at most. */
 const answerMsMax = 5000;
 
 export class Evidence {
   readonly sessions = new Map<SessionId, SessionFact>();
-  /** Logins that modules have sent. */
   readonly sleepLogins: SleepLoginFact[] = [];
   readonly writes: WriteFact[] = [];
   readonly wakeups = new Map<RequestId, WakeupFact>();
-  /** 202s, repeats among them. */
+  /** Number of 202 responses, including repeats. */
   answers = 0;
   readonly calls = new Map<SessionId, CallFact>();
-  /** Events that a backend has read, by any member. */
+  /** Events read by a backend, at any member. */
   readonly read = new Map<EventId, LoggedEvent>();
   readonly checked = new Map<Checked, number>();
-  /** Of the last event before the site came to rest, as far as a backend has read. */
+  /** Sequence of the last event that a backend read before the site came to rest. */
   restSequence = 0;
   readonly #timeline: Timeline;
   readonly #names = new Map<string, string>();
   readonly #trace: string[] = [];
   readonly #hash = createHash('sha256');
   readonly #keepsAll: boolean;
-  /** The first thing that was wrong; null: nothing yet. */
   violation: string | null = null;
 
   constructor(timeline: Timeline, keepsAll: boolean) {
@@ -130,7 +121,7 @@ export class Evidence {
     return this.#hash.copy().digest('hex');
   }
 
-  /** A short name for an id: `s3` for the third session. */
+  /** Returns a short name of an id: `s3` for the third session. */
   name(kind: string, id: string): string {
     const key = `${kind} ${id}`;
     const known = this.#names.get(key) ?? `${kind}${this.#names.size + 1}`;
@@ -138,7 +129,7 @@ export class Evidence {
     return known;
   }
 
-  note(line: string): void {
+  record(line: string): void {
     const text = `${(this.#timeline.nowMs / 1000).toFixed(3).padStart(9)}  ${line}`;
     this.#hash.update(`${text}\n`);
     this.#trace.push(text);
@@ -151,7 +142,7 @@ export class Evidence {
 
   /** `invariant`: its number in docs/simulation.md. */
   violated(invariant: number, sentence: string): void {
-    this.note(`VIOLATED ${invariant}: ${sentence}`);
+    this.record(`VIOLATED ${invariant}: ${sentence}`);
     this.violation ??= `invariant ${invariant}: ${sentence}`;
   }
 
@@ -187,12 +178,12 @@ export class Evidence {
 
   opened(fact: SessionFact): void {
     this.sessions.set(fact.session, fact);
-    this.note(
+    this.record(
       `${fact.holder.name} admits ${this.name('s', fact.session)} (${fact.kind}) of ${fact.deviceId}`,
     );
   }
 
-  /** Sessions whose socket is open at a process that lives. */
+  /** Sessions with an open socket at a living process. */
   living(kind: ConnectionKind, deviceId: DeviceId): SessionFact[] {
     const isLiving = (fact: SessionFact): boolean =>
       fact.kind === kind &&
@@ -202,7 +193,6 @@ export class Evidence {
     return Array.from(this.sessions.values()).filter(isLiving);
   }
 
-  /** The living sleep session with this id; null: there is none. */
   asleep(session: SessionId): SessionFact | null {
     for (const fact of this.sessions.values())
       if (fact.ticket.sessionId === session && !fact.wire.isServerClosed && !fact.holder.host.isDead)

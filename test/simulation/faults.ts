@@ -1,12 +1,12 @@
 /**
- * Simulates whole sites by their seeds, and says which of them breaks an invariant of docs/simulation.md:
+ * Simulates whole sites by seed, and reports the first seed that violates an invariant of docs/simulation.md:
  *
- *   npm run simulate:faults -- --seeds 200            seeds 1 to 200, on all processors
- *   npm run simulate:faults -- --seed 17 [--trace]    one seed again; with its whole trace
+ *   npm run simulate:faults -- --seeds 200            seeds 1 to 200, on all CPUs
+ *   npm run simulate:faults -- --seed 17 [--trace]    one seed; with its whole trace
  *   npm run simulate:faults -- --from 1000 --minutes 480
- *   npm run simulate:faults -- --canaries             every bug that is put in on purpose must be found
+ *   npm run simulate:faults -- --canaries             every planted bug must be found
  *
- * `--topology alone|edges|nodes` for all seeds. Exits 1 with the first violation, and when nothing was checked.
+ * `--topology alone|edges|nodes` applies to all seeds. Exits 1 on the first violation, and if nothing was checked.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -35,10 +35,9 @@ const topology = (values.topology ?? null) as Topology | null;
 const canarySeedsMax = 500;
 const progressEvery = 100;
 
-/** What a worker tells of a seed. */
-type Told = Omit<RunResult, 'checked'> & { readonly checked: readonly (readonly [Checked, number])[] };
+type RunReport = Omit<RunResult, 'checked'> & { readonly checked: readonly (readonly [Checked, number])[] };
 
-/** A run that has checked none of one kind proves nothing of it. */
+/** Kinds that must be checked at least once. */
 const wanted: readonly Checked[] = [
   'logins',
   'wakeups',
@@ -66,7 +65,7 @@ class Tally {
   #steps = 0;
   runs = 0;
 
-  take({ checked, steps }: Told): void {
+  add({ checked, steps }: RunReport): void {
     for (const [what, times] of checked) this.#checked.set(what, (this.#checked.get(what) ?? 0) + times);
     this.#steps += steps;
     this.runs += 1;
@@ -83,31 +82,31 @@ class Tally {
   }
 }
 
-function report({ seed, topology: where, violation, trace }: Told, canary: Canary | null = null): void {
+function report({ seed, topology: where, violation, trace }: RunReport, canary: Canary | null = null): void {
   console.log(trace.join('\n'));
   console.log(`\nseed ${seed} (${where}): ${violation ?? 'everything held'}`);
   const forced = topology === null ? '' : ` --topology ${topology}`;
   if (canary === null) console.log(`again: npm run simulate:faults -- --seed ${seed}${forced} --trace`);
 }
 
-function toldOf(result: RunResult): Told {
+function reportOf(result: RunResult): RunReport {
   return { ...result, checked: Array.from(result.checked) };
 }
 
 async function runOne(seed: number): Promise<number> {
-  const told = toldOf(await simulate(seed, { topology, keepsAll: values.trace }));
-  report(told);
-  return told.violation === null ? 0 : 1;
+  const outcome = reportOf(await simulate(seed, { topology, keepsAll: values.trace }));
+  report(outcome);
+  return outcome.violation === null ? 0 : 1;
 }
 
-/** A worker's part: every so many seeds one, until it is killed or all are done. */
+/** Runs a worker's share, every `count`th seed, until it is killed or done. */
 async function runShare(share: string): Promise<number> {
   const [index = 0, count = 1] = share.split('/').map(Number);
   const from = Number(values.from);
   const seeds = values.minutes === undefined ? Number(values.seeds) : Infinity;
   for (let offset = index; offset < seeds; offset += count) {
-    const told = toldOf(await simulate(from + offset, { topology }));
-    await new Promise<void>((resolve) => process.send?.(told, undefined, {}, () => resolve()));
+    const outcome = reportOf(await simulate(from + offset, { topology }));
+    await new Promise<void>((resolve) => process.send?.(outcome, undefined, {}, () => resolve()));
   }
   return 0;
 }
@@ -115,10 +114,10 @@ async function runShare(share: string): Promise<number> {
 async function runAll(): Promise<number> {
   const count = Number(values.workers ?? availableParallelism());
   const tally = new Tally();
-  const failed = await new Promise<Told | 'died' | null>((resolve) => {
+  const failed = await new Promise<RunReport | 'died' | null>((resolve) => {
     let left = count;
     const workers: ChildProcess[] = [];
-    const end = (outcome: Told | 'died' | null): void => {
+    const end = (outcome: RunReport | 'died' | null): void => {
       for (const worker of workers) worker.kill();
       resolve(outcome);
     };
@@ -126,9 +125,9 @@ async function runAll(): Promise<number> {
       const args = [...process.argv.slice(2), '--share', `${index}/${count}`];
       const worker = fork(fileURLToPath(import.meta.url), args);
       workers.push(worker);
-      worker.on('message', (told: Told) => {
-        tally.take(told);
-        if (told.violation !== null) end(told);
+      worker.on('message', (outcome: RunReport) => {
+        tally.add(outcome);
+        if (outcome.violation !== null) end(outcome);
         else if (tally.runs % progressEvery === 0) console.log(tally.toString());
       });
       worker.on('exit', (code) => {

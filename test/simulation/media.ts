@@ -1,6 +1,6 @@
 /**
- * Calls with their legs: the media processes of a process that keeps calls, as its leg service sees them, bridges that wait
- * for calls there, and devices that join theirs. It is what legs say and are told; frames and the link are left out.
+ * Calls with their legs: the media processes of a process that owns calls, as seen by its leg service, bridges that wait for
+ * calls, and devices that join theirs. Simulates the messages of legs, without frames and without the link.
  */
 import type { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import type { OpenBridgeLeg, OpenDeviceLeg, PlacedLeg } from '../../src/core/ports/leg-service.ts';
@@ -10,17 +10,16 @@ import type { MediaCapacity } from '../../src/model/media/media-capacity.ts';
 import { bridgeKey } from './names.ts';
 import type { Life, Site } from './site.ts';
 
-/** Milliseconds between two signs of life of a leg. */
+/** Milliseconds between two reports of a leg's activity. */
 const aliveMs = 2000;
-/** Milliseconds until who is not let in tries again. */
+/** Milliseconds until a leg without an answer counts as refused. */
 const openMsMax = 6000;
 
-/** The URL of all media processes of a process that has calls. */
+/** The shared URL of all media processes of a node. */
 export function mediaUrlOf(node: string): string {
   return `ws://${node}`;
 }
 
-/** The media processes of one life of a process that keeps calls. */
 export class MediaProcesses {
   readonly legs = new Set<Leg>();
   readonly #up = new Set([0, 1]);
@@ -31,7 +30,7 @@ export class MediaProcesses {
     return Array.from(this.#up, (process) => ({ ...same, process }));
   }
 
-  /** One is gone, and all legs in it. */
+  /** Ends a media process with all of its legs. */
   end(process: number, pool: Pick<BridgePool, 'processLost'>): void {
     this.#up.delete(process);
     for (const leg of Array.from(this.legs)) if (leg.process === process) leg.lose();
@@ -42,31 +41,28 @@ export class MediaProcesses {
     this.#up.add(process);
   }
 
-  /** `kill -9` of the process that they belong to. */
+  /** `kill -9` of the server process. */
   crashed(): void {
     for (const leg of Array.from(this.legs)) leg.breakOff();
   }
 }
 
 interface PeerOfLeg {
-  heard(message: LegMessage): void;
-  /** Null: its media process, or the server, is gone. */
+  received(message: LegMessage): void;
+  /** Null: the media process or the server died. */
   closed(reason: LegCloseReason | null): void;
 }
 
-/** The server's end of a leg. */
 class Leg implements PlacedLeg {
   readonly process: number;
   readonly life: Life;
   readonly #site: Site;
   readonly #peer: PeerOfLeg;
-  /** Null: it is not let in yet. */
   opened: OpenDeviceLeg | null = null;
-  /** Null: a bridge that has no call. */
+  /** Null: a bridge without a call. */
   session: SessionId | null = null;
   #isOpen = true;
   #isConnected = false;
-  /** Of its latest sign of life. */
   #shownMs: number;
 
   constructor(site: Site, life: Life, process: number, peer: PeerOfLeg) {
@@ -85,7 +81,7 @@ class Leg implements PlacedLeg {
       this.#isConnected = message.state === 'connected';
     }
     if (message.kind === 'start') this.session = message.sessionId;
-    this.#later(() => this.#peer.heard(message));
+    this.#later(() => this.#peer.received(message));
   }
 
   close(reason: LegCloseReason): void {
@@ -94,14 +90,14 @@ class Leg implements PlacedLeg {
     if (canary?.keepsLegs !== true) this.breakOff(reason);
   }
 
-  /** It is gone by itself, which its media process says. */
+  /** Breaks the leg; its media process reports it. */
   lose(): void {
     if (!this.#isOpen) return;
     this.breakOff();
     this.opened?.disconnected();
   }
 
-  /** Nobody is told but its peer. */
+  /** Closes the leg and notifies only its peer. */
   breakOff(reason: LegCloseReason | null = null): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -109,8 +105,8 @@ class Leg implements PlacedLeg {
     this.#later(() => this.#peer.closed(reason));
   }
 
-  /** What its peer does is known to its process a moment later. */
-  say(act: (opened: OpenDeviceLeg) => void): void {
+  /** Performs an action of the peer at the server, after a delay. */
+  act(act: (opened: OpenDeviceLeg) => void): void {
     this.#site.timeline.after(this.#site.delayMs(2, 30), this.life.host, () => {
       if (this.#isOpen && this.opened !== null) act(this.opened);
     });
@@ -118,14 +114,14 @@ class Leg implements PlacedLeg {
 
   report(report: CallReport): void {
     if (report.kind === 'progress' && report.state === 'connected') this.#isConnected = true;
-    this.say((opened) => opened.report(report));
+    this.act((opened) => opened.report(report));
   }
 
   #judgeLoss(): void {
     const { evidence, timeline } = this.#site;
     const isThere = this.#isConnected && timeline.nowMs - this.#shownMs < 2 * aliveMs;
     if (isThere && this.#site.isUntroubled(this.life.place))
-      evidence.violated(13, `${this.life.name} calls a connected call lost whose leg is there`);
+      evidence.violated(13, `${this.life.name} reports a connected call lost although its leg is active`);
   }
 
   #showLife(): void {
@@ -142,11 +138,10 @@ class Leg implements PlacedLeg {
   }
 }
 
-/** One who opens a leg somewhere, and comes again. */
+/** A client that opens a leg at any process, and reconnects. */
 abstract class LegPeer<Opened extends OpenDeviceLeg> {
   protected readonly site: Site;
   protected leg: Leg | null = null;
-  /** Null: any. */
   protected mediaUrl: string | null = null;
   #round = 0;
 
@@ -161,7 +156,6 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
     });
   }
 
-  /** For good. */
   stop(): void {
     this.#round += 1;
     this.drop();
@@ -169,18 +163,18 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
 
   protected abstract readonly name: string;
   protected abstract admit(life: Life, makeLeg: (process: number) => Leg): Promise<Opened | null>;
-  protected abstract heard(message: LegMessage): void;
+  protected abstract received(message: LegMessage): void;
   protected abstract refused(): void;
-  protected abstract gone(reason: LegCloseReason | null): void;
+  protected abstract closed(reason: LegCloseReason | null): void;
 
-  /** Without a word to the server; its media process notices. */
+  /** Drops the connection; only the media process notices. */
   protected drop(): void {
     const { leg } = this;
     this.leg = null;
-    leg?.say(() => leg.lose());
+    leg?.act(() => leg.lose());
   }
 
-  /** Says that the call is over until it is. */
+  /** Reports a hangup, repeatedly until the leg closes. */
   protected hangUp(reason: 'hangup_device' | 'hangup_phone'): void {
     const { leg } = this;
     if (leg === null) return;
@@ -212,19 +206,17 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
     let made: Leg | null = null;
     const opened = await this.admit(life, (process) => {
       made = new Leg(this.site, life, process, {
-        heard: (message) => isOurs() && this.heard(message),
+        received: (message) => isOurs() && this.received(message),
         closed: (reason) => {
           if (!isOurs()) return;
           this.leg = null;
-          this.gone(reason);
+          this.closed(reason);
         },
       });
       return made;
     });
     const leg = made as Leg | null;
-    this.site.evidence.note(
-      `${this.name} ${opened === null ? 'is not let in' : 'has a leg'} at ${life.name}`,
-    );
+    this.site.evidence.record(`${this.name} ${opened === null ? 'is refused' : 'has a leg'} at ${life.name}`);
     if (leg !== null) leg.opened = opened;
     if (!isOurs()) return leg?.lose();
     if (opened !== null) this.leg = leg;
@@ -233,12 +225,12 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
   }
 }
 
-/** Stands idle, takes a call that it is asked about, and goes through it. */
+/** Stands idle, accepts an assigned call, and plays its states. */
 class Bridge extends LegPeer<OpenBridgeLeg> {
   protected readonly name = 'a bridge';
   #hasCall = false;
-  /** It takes no more calls, and ends the one that it has. */
-  isSettling = false;
+  /** Accepts no more calls, and hangs up the current one. */
+  isFinishing = false;
 
   protected async admit(life: Life, makeLeg: (process: number) => Leg): Promise<OpenBridgeLeg | null> {
     const { chance } = this.site;
@@ -251,15 +243,15 @@ class Bridge extends LegPeer<OpenBridgeLeg> {
     return calls.service.openBridgeLeg(admission.value, makeLeg(process));
   }
 
-  protected heard(message: LegMessage): void {
+  protected received(message: LegMessage): void {
     const { chance, timeline } = this.site;
     if (message.kind === 'assign' && chance.next() < 0.9) {
-      const accepts = chance.next() < 0.9 && !this.isSettling;
-      this.leg?.say((opened) => (opened as OpenBridgeLeg).answerAssignment(accepts));
+      const accepts = chance.next() < 0.9 && !this.isFinishing;
+      this.leg?.act((opened) => (opened as OpenBridgeLeg).answerAssignment(accepts));
     }
     if (message.kind !== 'start') return;
     this.#hasCall = true;
-    this.site.evidence.note(`a bridge has ${this.site.evidence.name('c', message.sessionId)}`);
+    this.site.evidence.record(`a bridge has ${this.site.evidence.name('c', message.sessionId)}`);
     const { leg } = this;
     const step = (ms: number, act: () => void): void =>
       void timeline.after(ms, null, () => {
@@ -276,12 +268,12 @@ class Bridge extends LegPeer<OpenBridgeLeg> {
     this.connectIn(2000);
   }
 
-  protected gone(): void {
+  protected closed(): void {
     this.connectIn(300 + this.site.chance.next() * 1500);
   }
 
-  settle(): void {
-    this.isSettling = true;
+  finish(): void {
+    this.isFinishing = true;
     if (this.#hasCall) this.hangUp('hangup_phone');
   }
 
@@ -293,13 +285,12 @@ class Bridge extends LegPeer<OpenBridgeLeg> {
 
 const joinsMax = 6;
 
-/** A device that joins its call by its token. */
 class JoinedDevice extends LegPeer<OpenDeviceLeg> {
   protected readonly name: string;
   readonly #session: SessionId;
   readonly #token: string;
   #joins = 0;
-  isSettling = false;
+  isFinishing = false;
 
   constructor(site: Site, session: SessionId, token: string) {
     super(site);
@@ -314,9 +305,9 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
     const admission = await calls.service.admitDevice(this.#token);
     if (!admission.ok && typeof admission.error === 'object' && 'mediaUrl' in admission.error)
       this.mediaUrl = admission.error.mediaUrl;
-    if (!admission.ok || this.isSettling) return null;
+    if (!admission.ok || this.isFinishing) return null;
     const up = media.capacity().map(({ process }) => process);
-    // A media process that does not have the call names the one that has it.
+    // A media process without the call names the one that has it.
     const process = calls.placement.placeOfLeg(this.#session, up[this.site.chance.below(up.length)] ?? 0);
     if (!up.includes(process)) return null;
     const leg = makeLeg(process);
@@ -326,7 +317,7 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
     return opened;
   }
 
-  protected heard({ kind }: LegMessage): void {
+  protected received({ kind }: LegMessage): void {
     const { chance, timeline } = this.site;
     if (kind !== 'state' || this.#joins > 2) return;
     const { leg } = this;
@@ -345,30 +336,29 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
     this.#joinAgain();
   }
 
-  protected gone(reason: LegCloseReason | null): void {
+  protected closed(reason: LegCloseReason | null): void {
     if (reason === null || reason === 'moved' || reason === 'drain') this.#joinAgain();
   }
 
-  settle(): void {
-    this.isSettling = true;
+  finish(): void {
+    this.isFinishing = true;
     this.hangUp('hangup_device');
   }
 
   #joinAgain(): void {
-    if (this.#joins < joinsMax && !this.isSettling) this.connectIn(500 + this.site.chance.next() * 2000);
+    if (this.#joins < joinsMax && !this.isFinishing) this.connectIn(500 + this.site.chance.next() * 2000);
   }
 
-  /** Both legs of a call stand in one media process. */
+  /** Checks that both legs of a call are in one media process. */
   #judgePlace({ member, name }: Life): void {
     const legs = Array.from(member.media.legs).filter(({ session }) => session === this.#session);
     if (new Set(legs.map(({ process }) => process)).size > 1)
-      this.site.evidence.violated(13, `the legs of a call are apart at ${name}`);
+      this.site.evidence.violated(13, `the legs of a call are in different media processes at ${name}`);
   }
 }
 
 const bridgesOfSite = 2;
 
-/** All who take part in calls. */
 export class Callers {
   readonly #site: Site;
   readonly #bridges: readonly Bridge[];
@@ -383,7 +373,7 @@ export class Callers {
     for (const bridge of this.#bridges) bridge.connectIn(this.#site.chance.next() * 3000);
   }
 
-  /** The device of the call was given this token; it may join. */
+  /** Lets the device of an issued call join, at random. */
   issued(session: SessionId, token: string): void {
     const { chance, weather } = this.#site;
     if (weather.isFair || chance.next() < 0.4) return;
@@ -392,7 +382,7 @@ export class Callers {
     device.connectIn(200 + chance.next() * 2500);
   }
 
-  /** A media process of one of the processes that keep calls dies, and is there again a moment later. */
+  /** Kills a random media process, and restarts it a moment later. */
   stir(): void {
     const { chance, evidence, places, timeline } = this.#site;
     const lives = places.flatMap(({ life }) => (life === null ? [] : life));
@@ -400,13 +390,13 @@ export class Callers {
     if (life?.member.isUp !== true) return;
     const { media, calls } = life.member;
     const process = chance.below(2);
-    evidence.note(`a media process of ${life.name} dies`);
+    evidence.record(`a media process of ${life.name} dies`);
     media.end(process, calls.bridges);
     timeline.after(500 + chance.next() * 2000, null, () => media.start(process));
   }
 
-  settle(): void {
-    for (const peer of [...this.#bridges, ...this.#devices]) peer.settle();
+  finish(): void {
+    for (const peer of [...this.#bridges, ...this.#devices]) peer.finish();
   }
 
   stop(): void {

@@ -1,7 +1,6 @@
 /**
- * The registry of a process that has a control plane: its changes by operators and applications, brought to the other
- * members and to the log, in the order of the real control plane. Left out are files that are imported, which a thread
- * does, and the audit log.
+ * The registry of a process with a control plane: changes by operators and applications, published to the other members and
+ * the log, in the order of the real control plane. Imports of files, which run in a thread, and the audit log are omitted.
  */
 import { RegistryWriting } from '../../src/server/bootstrap/registry-writing.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
@@ -11,9 +10,9 @@ import type { RegistryTables } from '../../src/storage/registry/registry-tables.
 export interface MemberRegistryDeps {
   readonly member: Member;
   readonly tables: RegistryTables;
-  /** Ends the calls that may not go on. */
+  /** Ends calls that the registry no longer permits. */
   readonly reviewCalls: () => void;
-  /** They may be others, or be for others. */
+  /** Reloads webhooks after a change of them or of their products. */
   readonly reviewWebhooks: () => void;
 }
 
@@ -41,18 +40,18 @@ export class MemberRegistry {
     this.provisioner = this.#writing.provisioner;
   }
 
-  /** Behind `prepare` of the member. */
+  /** Call after the member's `prepare`. */
   start(): Promise<void> {
     return this.#writing.start();
   }
 
-  /** A product, an application or a webhook was changed here, or another node's change is here. */
+  /** A product, application or webhook was changed here, or a change by another node was applied. */
   registryApplied(): void {
     this.#reviewWebhooks();
     this.changed();
   }
 
-  /** After every change that was made here. */
+  /** Call after every local change. */
   changed(): void {
     this.#context.deviceReview.begin();
     this.#reviewCalls();

@@ -1,7 +1,6 @@
 /**
- * One life of one server: the server's own context, records, membership and use cases, in the order of
- * `startServer`, with its gateways' connections on simulated sockets. Left out is what listens, verifies signatures,
- * carries media and sends webhooks.
+ * One life of one server: the real context, records, membership and use cases, in the order of `startServer`, with the
+ * gateways' connections on simulated sockets. Listeners, signature verification, media and webhook sending are omitted.
  */
 import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { MediaPlacement } from '../../src/core/calls/media-placement.ts';
@@ -51,14 +50,13 @@ export interface MemberDeps {
   readonly store: Store;
   readonly membership: Membership;
   readonly tokenKeys: LiveTokenKeys;
-  /** `first`: they have no sessions yet. `later`: they hold those of the core before this one. Null: there are none. */
+  /** `first`: edges without sessions. `later`: edges with the sessions of the previous core. Null: no edges. */
   readonly edges: 'first' | 'later' | null;
   readonly webhooks: Required<Pick<WebhooksDeps, 'openTables' | 'startWorker'>>;
-  /** For a canary. */
   readonly alter: (context: ServerContext) => void;
 }
 
-/** What has been answered about calls: of the service that the real server composes, what needs no media process. */
+/** The part of the real call service that needs no media process. */
 type Calls = Pick<CallService, 'directory' | 'bridges' | 'keys' | 'service'> & {
   readonly placement: MediaPlacement;
 };
@@ -105,7 +103,7 @@ export class SimulatedMember {
     };
   }
 
-  /** Resolves when devices and callers are let in. */
+  /** Resolves when devices and backends are admitted. */
   async start(): Promise<void> {
     const { context } = this;
     const { clock, edges } = this.deps;
@@ -153,7 +151,7 @@ export class SimulatedMember {
     return endCall(this.context.callEnds, order);
   }
 
-  /** An operator's change of the registry, at a process that makes some. Rejects when the store refuses. */
+  /** Makes an operator's change of the registry, at a process with a control plane. Rejects when the store refuses. */
   async change<Changed>(act: (registry: MemberRegistry) => Promise<Changed>): Promise<Changed> {
     const changed = await act(this.registry);
     this.registry.changed();
@@ -164,12 +162,11 @@ export class SimulatedMember {
     return provisionHere(this.context, request);
   }
 
-  /** An operator ends its sessions, wherever they are. */
   kick(deviceId: DeviceId): Promise<readonly ConnectionKind[]> {
     return disconnectEverywhere(this.context, deviceId);
   }
 
-  /** SIGTERM, in the order of the server. */
+  /** Stops in the order of the real server, as after SIGTERM. */
   async stop(): Promise<void> {
     const { context, gateway } = this;
     context.readiness.set('draining');

@@ -1,7 +1,7 @@
 /**
- * LMDB's part, in memory: ordered tables of bytes, one writer at a time among all processes of a directory, commits that
- * come when the run lets them. What is committed outlives a crash; a transaction that a crash cuts has changed nothing.
- * Everything above it is the server's own: tables, journal, records, log and outbox.
+ * In-memory LMDB: ordered tables of bytes, one writer at a time among all processes of a directory, and commits at simulated
+ * times. Committed data outlives a crash; an interrupted transaction changes nothing. Tables, journal, records, log and outbox
+ * above it are the server's own.
  */
 import { Packr } from 'msgpackr';
 import type { Environment, VisibilityWatch } from '../../src/storage/lmdb/environment.ts';
@@ -11,20 +11,18 @@ import { WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts
 import { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
 import type { Host, Timeline } from './timeline.ts';
 
-/** A commit that was refused, and has changed nothing. */
 export class DiskFull extends Error {
   constructor() {
     super('the disk is full');
   }
 }
 
-/** How a disk behaves in a run. */
 export interface DiskFaults {
-  /** Milliseconds until a commit can be seen, and then until the disk has it, drawn anew for each. */
+  /** Milliseconds until a commit is visible, and again until it is durable; random per commit. */
   commitMs(): number;
-  /** The commit fails, and nothing of it is there. */
+  /** True: the commit fails and changes nothing. */
   refuses(): boolean;
-  /** Called when a commit can be seen, and before whoever made it knows: that process may die there. */
+  /** Called when a commit is visible and its process is not yet notified; the process may die there. */
   committed(host: Host, file: StoreFile): void;
 }
 
@@ -38,7 +36,7 @@ interface RangeOptions {
   readonly exclusiveStart?: boolean;
 }
 
-/** Keys as one character a byte, whose order is that of the bytes. */
+/** Keys with one character per byte, in the order of the bytes. */
 class Rows {
   readonly keys: string[] = [];
   readonly #values = new Map<string, Buffer>();
@@ -67,10 +65,10 @@ function lowerBound(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** What was put or removed by a transaction, by table; undefined: removed. */
+/** Changes of a transaction, by table; undefined: removed. */
 type Changes = Map<string, Map<string, Buffer | undefined>>;
 
-/** One file, which outlives the processes that have it open. */
+/** A file, which outlives the processes that open it. */
 class MemoryFile {
   readonly tables = new Map<string, Rows>();
   readonly #waiting: { readonly host: Host; readonly begin: () => void }[] = [];
@@ -89,7 +87,7 @@ class MemoryFile {
         else this.rows(table).put(key, value);
   }
 
-  /** Calls `begin` when nobody else writes; a writer that dies gives the right up. */
+  /** Calls `begin` with the write lock, which a dead process releases. */
   lock(host: Host, begin: () => void): void {
     this.#waiting.push({ host, begin });
     this.#next();
@@ -115,7 +113,6 @@ class MemoryFile {
   }
 }
 
-/** A data directory. */
 export class Disk {
   readonly faults: DiskFaults;
   readonly state = new MemoryFile();
@@ -126,14 +123,13 @@ export class Disk {
     this.faults = faults;
   }
 
-  /** `kill -9` of who has it open. */
+  /** Releases the files of a process after `kill -9`. */
   crashed(host: Host): void {
     this.state.crashed(host);
     this.registry.crashed(host);
     this.webhooks.crashed(host);
   }
 
-  /** The delivery store of the webhooks, which a thread has for itself. */
   openWebhooks(timeline: Timeline, host: Host): WebhookTables {
     const { faults, webhooks: file } = this;
     const own = { file, name: 'webhooks', timeline, host, faults } as const;
@@ -164,13 +160,12 @@ interface MemoryEnvironmentDeps {
   readonly faults: DiskFaults;
 }
 
-/** A process's way to a file, with the methods of `Environment` that a running server calls. */
+/** A process's handle of a file, with the methods of `Environment` that a running server calls. */
 class MemoryEnvironment {
   readonly directory = '';
   readonly path = '';
   readonly #deps: MemoryEnvironmentDeps;
   readonly #tables = new Map<string, MemoryTable>();
-  /** Of the transaction that runs in this turn. */
   changes: Changes | null = null;
   underWay = 0;
 
@@ -190,7 +185,7 @@ class MemoryEnvironment {
 
   refresh(): void {}
 
-  /** Memory has no pages that could be damaged. */
+  /** Never called: memory has no damaged pages. */
   onFault(): void {}
 
   checkRoom(): void {}
@@ -249,7 +244,7 @@ class MemoryEnvironment {
 }
 
 const packr = new Packr({ useRecords: false });
-/** Under which lmdb's `asBinary` hands over bytes that are not to be encoded. */
+/** The key under which lmdb's `asBinary` passes raw bytes. */
 const binaryField = '\x10binary-data\x02';
 
 /** The methods of lmdb's `Database` that the server calls. */

@@ -1,9 +1,9 @@
-/** Names of what a simulated site has in its registry from the beginning. */
+/** Names of the initial registry entries of a simulated site. */
 import type { ApplicationId, ProductId } from '../../src/model/ids.ts';
 import type { Webhook } from '../../src/model/registry.ts';
 
 export const app = 'simulated-app' as ApplicationId;
-/** Of the same product, at times. */
+/** Sometimes an application of the same product. */
 export const otherApp = 'other-app' as ApplicationId;
 export const product = 'doorbell' as ProductId;
 export const bridgeKey = 'key of the simulated bridge';

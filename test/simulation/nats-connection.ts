@@ -1,23 +1,23 @@
 /**
- * A node's connection to NATS: what it sends arrives in order and late, as over TCP. Cut off, it notices after a while, as
- * its client does by its pings; what was on its way is lost then, and nobody knows what of it was done. What it followed
- * goes on where it was once it is back.
+ * A node's connection to NATS: messages arrive in order and late, as over TCP. A cut is noticed after a while, as by the
+ * client's pings; messages in flight are then lost, and it is unknown which were executed. After a reconnect, followed streams
+ * resume at their position.
  */
 import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import type { CoreMessage, NatsServer } from './nats-server.ts';
 import type { Host, Timeline } from './timeline.ts';
 
-/** What becomes of a request that arrives. */
+/** Fate of a request that arrives; `unanswered`: executed, but the response is lost. */
 export type RequestFate = 'answered' | 'ignored' | 'unanswered';
 
-/** How the way between a node and NATS behaves, drawn anew for each message. */
+/** Faults between a node and NATS, random per message. */
 export interface WayFaults {
   delayMs(): number;
   requestFate(): RequestFate;
-  /** A message to a subject is lost. */
+  /** True: a message to a subject is lost. */
   losesMessage(): boolean;
-  /** Until a client that is cut off notices, until NATS does, and until it is connected again once it can be. */
+  /** Time until the client notices a cut, until NATS does, and until the client reconnects after the cut. */
   noticedMs(): number;
   droppedMs(): number;
   redialMs(): number;
@@ -30,15 +30,15 @@ export interface NatsConnectionDeps {
   readonly faults: WayFaults;
 }
 
-/** One direction: in order, each message at its own time. */
+/** One direction: ordered messages, each with its own delay. */
 class Pipe {
   readonly #timeline: Timeline;
-  /** Whose process takes what arrives; null: NATS. */
+  /** Receiving process; null: NATS. */
   readonly #host: Host | null;
   readonly #delayMs: () => number;
   #lastMs = 0;
   #stalled: (() => void)[] | null = null;
-  /** Messages of an earlier one are lost. */
+  /** Number of the connection; messages of earlier ones are lost. */
   #life = 0;
   onTheWay = 0;
 
@@ -81,13 +81,12 @@ class Pipe {
   }
 }
 
-/** Milliseconds. */
 const requestMsMax = 2000;
 
 interface Followed {
-  /** At NATS: sends what is behind, and follows; returns what ends that. */
+  /** Runs at NATS: sends the backlog and follows; returns the cancel function. */
   readonly follow: () => Cancel;
-  /** The connection is lost: it is not taken up again by itself. */
+  /** Called when the connection is lost; null: resumed after a reconnect. */
   readonly lost: (() => void) | null;
   stop: Cancel;
 }
@@ -105,9 +104,9 @@ export class NatsConnection {
   readonly #asked = new Set<(error: Error) => void>();
   readonly #followed = new Set<Followed>();
   readonly #subscribed = new Set<Subscribed>();
-  readonly #told = new Set<(isUnavailable: boolean) => void>();
+  readonly #listeners = new Set<(isUnavailable: boolean) => void>();
   readonly #ready: Promise<void>;
-  #settleReady = (): void => undefined;
+  #resolveReady = (): void => undefined;
   #isCut: boolean;
   #isClosed = false;
   isUnavailable: boolean;
@@ -118,23 +117,23 @@ export class NatsConnection {
     this.#deps = deps;
     this.#up = new Pipe(timeline, null, () => faults.delayMs());
     this.#down = new Pipe(timeline, host, () => faults.delayMs());
-    this.#ready = new Promise((resolve) => (this.#settleReady = resolve));
+    this.#ready = new Promise((resolve) => (this.#resolveReady = resolve));
     this.#isCut = isCut;
     this.isUnavailable = isCut;
-    if (!isCut) this.#settleReady();
+    if (!isCut) this.#resolveReady();
   }
 
-  /** Requests and messages that are on their way. */
+  /** Pending requests and messages in flight. */
   get open(): number {
     return this.#asked.size + this.#up.onTheWay + this.#down.onTheWay;
   }
 
-  /** Buckets and streams that are followed. */
+  /** Number of followed buckets and streams. */
   get followed(): number {
     return this.#followed.size;
   }
 
-  /** Subjects that are subscribed to. */
+  /** Number of subscribed subjects. */
   get subscribed(): number {
     return this.#subscribed.size;
   }
@@ -143,22 +142,22 @@ export class NatsConnection {
     return this.#ready;
   }
 
-  onChange(told: (isUnavailable: boolean) => void): Cancel {
-    this.#told.add(told);
-    return () => this.#told.delete(told);
+  onChange(listener: (isUnavailable: boolean) => void): Cancel {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  /** `act` is done at NATS. Rejects with SharedStateUnavailable; it may have been done. */
+  /** Runs `act` at NATS. Rejects with SharedStateUnavailable; `act` may have run. */
   request<Value>(act: () => Value): Promise<Value> {
     if (this.isUnavailable) return Promise.reject(new SharedStateUnavailable('NATS is away'));
     const { timeline, host, faults } = this.#deps;
     return new Promise((resolve, reject) => {
-      const settle = (): void => {
+      const removeRequest = (): void => {
         giveUp();
         this.#asked.delete(fail);
       };
       const fail = (error: Error): void => {
-        settle();
+        removeRequest();
         reject(error);
       };
       const giveUp = timeline.after(requestMsMax, host, () => fail(new SharedStateUnavailable('no answer')));
@@ -169,14 +168,14 @@ export class NatsConnection {
         const value = act();
         if (fate === 'answered')
           this.#down.send(() => {
-            settle();
+            removeRequest();
             resolve(value);
           });
       });
     });
   }
 
-  /** `act` begins to follow something. Where its answer is lost, NATS gives that up by itself. */
+  /** Runs `act`, which starts following. If its response is lost, NATS cancels it by itself. */
   async requestFollowed(act: () => Cancel): Promise<Cancel> {
     let isKnown = false;
     const stop = await this.request(() => {
@@ -188,12 +187,12 @@ export class NatsConnection {
     return stop;
   }
 
-  /** To this node, behind everything that NATS has sent it before. */
+  /** Sends to this node, after all earlier messages of NATS. */
   send(arrive: () => void): void {
     this.#down.send(arrive);
   }
 
-  /** `follow` is called at NATS, and again at every later connection; `lost` given: it ends with the connection instead. */
+  /** Calls `follow` at NATS, and again after each reconnect; with `lost`, it ends with the connection instead. */
   follow(follow: () => Cancel, lost: (() => void) | null = null): Cancel {
     const followed: Followed = { follow, lost, stop: follow() };
     this.#followed.add(followed);
@@ -224,7 +223,7 @@ export class NatsConnection {
     const { timeline, host, faults } = this.#deps;
     this.#isCut = true;
     for (const cancel of this.#cancels.splice(0)) cancel();
-    // It had not come back yet.
+    // Not reconnected yet.
     if (this.isUnavailable) return;
     this.#up.stall();
     this.#down.stall();
@@ -238,7 +237,7 @@ export class NatsConnection {
     this.#isCut = false;
     for (const cancel of this.#cancels.splice(0)) cancel();
     if (!this.isUnavailable) {
-      // NATS may have dropped it, which it is told now.
+      // NATS may have dropped the subscription; the client notices now.
       if (Array.from(this.#subscribed).every(({ unsubscribe }) => unsubscribe !== gone)) {
         this.#up.flow();
         this.#down.flow();
@@ -250,7 +249,7 @@ export class NatsConnection {
     this.#cancels = [timeline.after(faults.redialMs(), host, () => this.#reconnect())];
   }
 
-  /** Its process is gone: NATS notices at once. */
+  /** The process died; NATS notices at once. */
   crash(): void {
     this.#isClosed = true;
     for (const cancel of this.#cancels.splice(0)) cancel();
@@ -277,19 +276,19 @@ export class NatsConnection {
         this.#followed.delete(followed);
         followed.lost();
       }
-    for (const told of Array.from(this.#told)) told(true);
+    for (const listener of Array.from(this.#listeners)) listener(true);
   }
 
   #reconnect(): void {
     this.#unsubscribeAll();
     this.isUnavailable = false;
-    this.#settleReady();
+    this.#resolveReady();
     for (const subscribed of this.#subscribed) this.#up.send(() => this.#subscribeAt(subscribed));
     for (const followed of this.#followed)
       this.#up.send(() => {
         if (this.#followed.has(followed)) followed.stop = followed.follow();
       });
-    for (const told of Array.from(this.#told)) told(false);
+    for (const listener of Array.from(this.#listeners)) listener(false);
   }
 
   #subscribeAt(subscribed: Subscribed): void {
@@ -312,5 +311,5 @@ export class NatsConnection {
   }
 }
 
-/** NATS has dropped the subscription. */
+/** Marks a subscription that NATS has dropped. */
 const gone = (): void => undefined;

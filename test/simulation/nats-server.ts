@@ -1,7 +1,7 @@
 /**
- * NATS as nodes use it, in memory: buckets with compare-and-set, the stream of events with its duplicate window, and
- * messages to subjects. It does what it is sent in the order in which that arrives, and loses nothing that it has
- * acknowledged; what happens on the way is nats-connection.ts's.
+ * In-memory NATS with the features that nodes use: buckets with compare-and-set, the event stream with its duplicate window,
+ * and messages to subjects. It executes requests in order of arrival, and loses nothing that it has acknowledged; faults of
+ * the network are in nats-connection.ts.
  */
 import type { EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
 import { bucketNames, type BucketName } from '../../src/cluster/nats/nats-names.ts';
@@ -9,14 +9,13 @@ import type { DeviceId, EventId } from '../../src/model/ids.ts';
 import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
 import { MemoryBucket } from '../support/memory-kv-store.ts';
 
-/** One write to a bucket or to the stream, as those who follow it get it. */
+/** One write to a bucket or the stream, as its followers receive it. */
 export interface StreamMessage {
   readonly sequence: number;
   readonly subject: string;
   readonly data: Uint8Array;
 }
 
-/** Milliseconds. */
 const duplicateWindowMs = 120_000;
 
 export class EventStreamServer {
@@ -65,11 +64,10 @@ export interface CoreMessage {
   readonly subject: string;
   readonly data: Uint8Array;
   readonly reply?: string | undefined;
-  /** Nobody listens where the request went. */
+  /** Status of a request without a responder. */
   readonly headers?: { readonly code: number };
 }
 
-/** A client's interest, and how it is sent what it is interested in. */
 export interface Interest {
   readonly pattern: string;
   readonly send: (message: CoreMessage) => void;

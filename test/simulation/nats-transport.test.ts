@@ -1,4 +1,4 @@
-/** The simulated NATS does what every bucket does that members share. */
+/** Runs the conformance tests of shared buckets on the simulated NATS. */
 import { kvStoreConformance } from '../conformance/kv-store.ts';
 import { NatsConnection, type WayFaults } from './nats-connection.ts';
 import { NatsServer } from './nats-server.ts';

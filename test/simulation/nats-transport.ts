@@ -1,4 +1,4 @@
-/** A node's transport over a simulated connection: buckets, tails, the events of devices and messages. */
+/** A node's transport over a simulated connection: buckets, tails, device events and messages. */
 import type { Subscription, SubscriptionOptions, PublishOptions, Payload, Msg } from '@nats-io/nats-core';
 import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
 import type { OpenTail, TailSource } from '../../src/cluster/events/stream-tail.ts';
@@ -16,14 +16,13 @@ import type { EventStreamServer, NatsServer, StreamMessage } from './nats-server
 export class SimulatedTransport implements NodeTransport {
   readonly names = new NatsNames('simulated');
   readonly connection: NodeTransport['connection'];
-  /** For a canary: others. */
+  /** Replaceable by a canary. */
   deviceEvents: DeviceEvents;
   readonly eventTail: EventTail;
   readonly #link: NatsConnection;
   readonly #server: NatsServer;
-  /** The name of the node. */
   readonly node: string;
-  /** For a canary: what a bucket is instead. */
+  /** Wraps a bucket, for a canary. */
   wrap: (name: BucketName, store: KvStore) => KvStore = (_name, store) => store;
 
   constructor(link: NatsConnection, server: NatsServer, node: string) {
@@ -39,8 +38,8 @@ export class SimulatedTransport implements NodeTransport {
     return this.#link.isUnavailable;
   }
 
-  onChange(told: (isUnavailable: boolean) => void): Cancel {
-    return this.#link.onChange(told);
+  onChange(notify: (isUnavailable: boolean) => void): Cancel {
+    return this.#link.onChange(notify);
   }
 
   ready(): Promise<void> {
@@ -60,7 +59,7 @@ export class SimulatedTransport implements NodeTransport {
   }
 }
 
-/** Messages to subjects, with the client's own methods. */
+/** Messages to subjects, with the methods of the NATS client. */
 function messages(link: NatsConnection): NodeTransport['connection'] {
   return {
     publish(subject: string, payload?: Payload, options?: PublishOptions): void {
@@ -110,7 +109,7 @@ class LinkedStore extends BucketStore {
 interface Followable {
   readonly last: number;
   behind(sequence: number): readonly StreamMessage[];
-  follow(told: (message: StreamMessage) => void): Cancel;
+  follow(follower: (message: StreamMessage) => void): Cancel;
 }
 
 async function openTail(link: NatsConnection, stream: Followable, after: number): Promise<OpenTail> {
@@ -149,8 +148,8 @@ class BucketSource implements TailSource {
     const followable: Followable = {
       last: bucket.revision,
       behind: (sequence) => bucket.behind(sequence).map(messageOf),
-      follow(told) {
-        const follower = (change: KvChange): void => told(messageOf(change));
+      follow(notify) {
+        const follower = (change: KvChange): void => notify(messageOf(change));
         bucket.followers.add(follower);
         return () => bucket.followers.delete(follower);
       },
@@ -191,9 +190,9 @@ class StreamSource implements EventTail {
         events.stored
           .slice(sequence)
           .map(({ sequence: at, data }) => ({ sequence: at, subject: 'event', data })),
-      follow(told) {
-        events.followers.add(told);
-        return () => events.followers.delete(told);
+      follow(follower) {
+        events.followers.add(follower);
+        return () => events.followers.delete(follower);
       },
     };
     return openTail(this.#link, followable, after);

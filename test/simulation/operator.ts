@@ -1,7 +1,7 @@
 /**
- * Who changes the registry while devices are there: an operator at the processes that keep it, and the backend that
- * provisions its devices by the API. Devices are disabled, removed, given another secret and taken back, kicked, and one
- * is provisioned while the site runs. One change of a device is answered, or given up for good, before the next.
+ * Changes the registry of a running site, as an operator at the processes with a control plane and as a backend through the
+ * API: devices are disabled, removed, get another secret, are restored and kicked, and one is provisioned. Each change of a
+ * device is answered or abandoned before the next.
  */
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { AccessKeyId, DeviceId } from '../../src/model/ids.ts';
@@ -15,12 +15,11 @@ import type { Place, Site } from './site.ts';
 import { reviewedMs, type ChangeKind, type DeviceChangeFact } from './registry-facts.ts';
 import type { MemberRegistry } from './member-registry.ts';
 
-/** Milliseconds after which every member can see whose session it is. */
-/** Milliseconds in which an order of a core is obeyed by its edges. */
+/** Maximum milliseconds until edges execute an order of their core. */
 const orderMs = 2000;
+/** Milliseconds after which every member sees the owner of a session. */
 const rowMs = 5000;
 
-/** What became of a change. */
 interface Outcome {
   readonly isChanged: boolean;
   readonly secret: string | null;
@@ -29,7 +28,6 @@ interface Outcome {
 export class Operator {
   readonly #site: Site;
   readonly #requests: Requests;
-  /** Devices that a change of is under way. */
   readonly #busy = new Set<DeviceId>();
   #made = 0;
 
@@ -67,19 +65,19 @@ export class Operator {
             if (left !== undefined)
               evidence.violated(
                 11,
-                `${deviceId} was kicked by ${life.name}, and ${evidence.name('s', left.session)} of it lives`,
+                `${deviceId} was kicked by ${life.name}, but its ${evidence.name('s', left.session)} lives`,
               );
           }
         };
-        // The order of a core takes a moment to its edges.
+        // Wait until edges have received the order of their core.
         timeline.after(this.#site.edges.length > 0 ? orderMs : 0, null, judge);
         return ended.join(', ') || 'nothing to end';
       };
     });
   }
 
-  /** In the end each is in service, or is not, for all: `shareGone` of them are disabled. Resolves when that is answered. */
-  async settle(shareGone: number): Promise<void> {
+  /** Sets the final state of all devices: the share `shareGone` is disabled. Resolves when all changes are answered. */
+  async finish(shareGone: number): Promise<void> {
     const { chance, devices } = this.#site;
     await this.#untilAnswered(() => this.#putProduct(true));
     for (const [at, deviceId] of devices.entries()) {
@@ -89,7 +87,7 @@ export class Operator {
     }
   }
 
-  /** Something that takes a right away is taken back in a while. */
+  /** Makes a random change; a revocation is reverted after a while. */
   async #changeOnce(deviceId: DeviceId, at: number, lot: number): Promise<void> {
     const { chance, timeline } = this.#site;
     const last = this.#site.registry.of(deviceId).at(-1)?.kind ?? 'added';
@@ -110,7 +108,7 @@ export class Operator {
       await new Promise<void>((resolve) => this.#site.timeline.after(1000, null, resolve));
   }
 
-  /** False: it was not answered. */
+  /** False: not answered. */
   async #change(deviceId: DeviceId, at: number, kind: ChangeKind): Promise<boolean> {
     const { chance, registry } = this.#site;
     const place = this.#placeOf(at);
@@ -156,7 +154,7 @@ export class Operator {
         const [outcome] = answer.value;
         const isDone = outcome?.code === 0;
         const { isChanged = false, secret = null } = outcome ?? {};
-        // One that is there already, or not there any more, is as it was.
+        // Adding an existing device, or removing an absent one, changes nothing.
         return this.#answered(
           change,
           succeed({ isChanged: isDone && isChanged, secret }),
@@ -173,13 +171,10 @@ export class Operator {
     const { isChanged, secret } = outcome.value;
     change.answer = { atMs: timeline.nowMs, isChanged, secret };
     evidence.count('registry changes');
-    if (secret !== null) timeline.after(chance.next() * 2000, null, () => registry.equipAnew(deviceId));
+    if (secret !== null) timeline.after(chance.next() * 2000, null, () => registry.updateSecret(deviceId));
     timeline.after(reviewedMs, null, () => {
       for (const { session } of registry.survivors(change))
-        evidence.violated(
-          11,
-          `${deviceId} was ${change.kind}, and ${evidence.name('s', session)} of it lives on`,
-        );
+        evidence.violated(11, `${deviceId} was ${change.kind}, but its ${evidence.name('s', session)} lives`);
     });
     return isChanged ? 'changed' : `nothing changed, ${code}`;
   }
@@ -188,7 +183,7 @@ export class Operator {
     await this.#putProduct(this.#site.chance.next() < 0.5);
   }
 
-  /** False: it was not answered. */
+  /** False: not answered. */
   async #putProduct(isOfOther: boolean): Promise<boolean> {
     const { evidence } = this.#site;
     const place = this.#placeOf(0);
@@ -211,7 +206,7 @@ export class Operator {
     return isAnswered;
   }
 
-  /** Where the device's entry is changed: nodes that change one at once are told apart only at rest. */
+  /** Chooses the place of a change: concurrent changes of one entry by several nodes are resolved only at rest. */
   #placeOf(at: number): Place | null {
     const { chance, places, topology, weather } = this.#site;
     const isElsewhere = !weather.isFair && chance.next() < 0.1;

@@ -1,4 +1,4 @@
-/** The registry at rest, as every process has it, and what the log says of its changes. Invariant 11 of docs/simulation.md. */
+/** Checks the registry of every process at rest, and its events in the log. Invariant 11 of docs/simulation.md. */
 import { connectionKinds } from '../../src/model/cluster.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import { kindNames } from '../../src/storage/registry/registry-kinds.ts';
@@ -11,7 +11,7 @@ import type { Life, Site } from './site.ts';
 
 const entriesMax = 1000;
 
-/** Nobody changes it any more, and each device's last change was answered. */
+/** Checks the registry after the last change of each device is answered. */
 export function checkRegistry(site: Site): void {
   const lives = site.places.flatMap(({ life }) => life ?? []);
   const [first] = lives;
@@ -19,14 +19,14 @@ export function checkRegistry(site: Site): void {
   const agreed = textOf(first.store.registry);
   for (const life of lives) {
     if (textOf(life.store.registry) !== agreed)
-      site.evidence.violated(11, `${life.name} has another registry than ${first.name}`);
+      site.evidence.violated(11, `the registry of ${life.name} differs from that of ${first.name}`);
     for (const deviceId of site.devices) checkDevice(site, life, deviceId);
     const { appIds } = life.member.context.registry.findProduct(product) ?? { appIds: [] };
-    if (appIds.length < 2) site.evidence.violated(11, `${life.name} knows an old product`);
+    if (appIds.length < 2) site.evidence.violated(11, `${life.name} has an outdated product`);
   }
 }
 
-/** Nothing has gone wrong for a while: what a process keeps of its registry is what is stored, and who may not be there is gone. */
+/** Checks, after a while without faults, that registry caches equal the store and that forbidden sessions have ended. */
 export function checkKnown(site: Site): void {
   const { devices, evidence, places } = site;
   for (const life of places.flatMap((place) => place.life ?? []))
@@ -40,7 +40,7 @@ export function checkKnown(site: Site): void {
           if (site.serverOf(fact.holder) === life && !mayStay(fact))
             evidence.violated(
               11,
-              `${evidence.name('s', fact.session)} of ${deviceId} lives on against the registry`,
+              `${evidence.name('s', fact.session)} of ${deviceId} lives although the registry forbids it`,
             );
     }
 }
@@ -49,7 +49,7 @@ function checkCached(evidence: Evidence, life: Life, deviceId: DeviceId): void {
   const stored = life.store.registry.find('device', deviceId);
   const known = life.member.context.registry.findDevice(deviceId);
   if (JSON.stringify(known) !== JSON.stringify(stored))
-    evidence.violated(11, `${life.name} knows an old entry of ${deviceId}`);
+    evidence.violated(11, `${life.name} has an outdated entry of ${deviceId}`);
 }
 
 function checkDevice({ registry, evidence }: Site, life: Life, deviceId: DeviceId): void {
@@ -58,7 +58,7 @@ function checkDevice({ registry, evidence }: Site, life: Life, deviceId: DeviceI
   const isAsAnswered =
     stored?.disabled === registry.isGone(deviceId) && stored.secret === registry.secretOf(deviceId);
   if (!isAsAnswered)
-    evidence.violated(11, `${life.name} has not the entry of ${deviceId} that was answered last`);
+    evidence.violated(11, `${life.name} does not have the latest answered entry of ${deviceId}`);
 }
 
 function textOf(tables: RegistryTables): string {
@@ -68,15 +68,15 @@ function textOf(tables: RegistryTables): string {
   return JSON.stringify(rows);
 }
 
-/** Every change that was answered is told once; one that was not answered may have been made, and is told once then. */
+/** Every answered change has exactly one event; an unanswered one at most one. */
 export function checkRegistryEvents({ registry, evidence }: Site, events: readonly FinalEvent[]): void {
-  const told = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const { type, deviceId, data } of events) {
     if (!type.startsWith('device.registry.')) continue;
     evidence.count('registry events');
     const changed = 'changed' in data ? data.changed : [];
     const key = `${deviceId} ${type} ${changed.join()}`;
-    told.set(key, (told.get(key) ?? 0) + 1);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   const expected = new Map<string, { least: number; most: number }>();
   for (const { deviceId, kind, answer } of registry.changes) {
@@ -86,12 +86,12 @@ export function checkRegistryEvents({ registry, evidence }: Site, events: readon
     expected.set(key, { least: least + Number(isMade), most: most + Number(isMade || answer === null) });
   }
   for (const [key, { least, most }] of expected) {
-    const times = told.get(key) ?? 0;
+    const times = counts.get(key) ?? 0;
     if (times < least || times > most)
-      evidence.violated(11, `${key} is told ${times} times, of ${least} to ${most} changes`);
+      evidence.violated(11, `${key} has ${times} events for ${least} to ${most} changes`);
   }
-  for (const [key, times] of told)
-    if (!expected.has(key)) evidence.violated(11, `${key} is told ${times} times, and nobody asked for it`);
+  for (const [key, times] of counts)
+    if (!expected.has(key)) evidence.violated(11, `${key} has ${times} events without a request`);
 }
 
 const toldAs: Readonly<Record<ChangeKind, string>> = {

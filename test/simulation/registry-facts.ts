@@ -1,6 +1,6 @@
 /**
- * Changes of the registry as those who asked for them know them: what was answered, and where. By it is judged who may
- * still log in, stay and be woken, and what the log has to tell.
+ * Changes of the registry as their callers know them: the response, and where it came from. They determine which devices may
+ * log in, stay connected and be woken, and which events the log must contain.
  */
 import type { DeviceId } from '../../src/model/ids.ts';
 import type { SessionFact } from './evidence.ts';
@@ -8,38 +8,35 @@ import type { Life, Site } from './site.ts';
 
 export type ChangeKind = 'added' | 'removed' | 'disabled' | 'enabled' | 'secret';
 
-/** One that was asked for. */
 export interface DeviceChangeFact {
   readonly deviceId: DeviceId;
   readonly kind: ChangeKind;
-  /** Who was asked. */
   readonly life: Life;
   readonly askedMs: number;
-  /** Null: there was no answer, or it was refused: nobody knows whether it was made. */
+  /** Null: no response, or a failure; it is unknown whether the change was made. */
   answer: ChangeAnswer | null;
 }
 
 interface ChangeAnswer {
   readonly atMs: number;
   readonly isChanged: boolean;
-  /** By which the device logs in from now on; null: by the one before. */
+  /** The new secret; null: unchanged. */
   readonly secret: string | null;
 }
 
-/** Milliseconds after which a change has been brought to every member, where nothing has gone wrong for a while. */
+/** Milliseconds after which every member has a change, without recent faults. */
 const knownMs = 15_000;
-/** Milliseconds after which who may not stay is gone from where the change was answered. */
+/** Milliseconds after which the process that answered a change has ended forbidden sessions. */
 export const reviewedMs = 5000;
 
-/** Milliseconds in which a change that was given up may still be made, by a process that was paused. */
+/** Milliseconds in which a paused process may still make an abandoned change. */
 const lateMs = 90_000;
 
 export class RegistryFacts {
   readonly changes: DeviceChangeFact[] = [];
   readonly #site: Site;
-  /** By which the device itself logs in. */
   readonly #firmware = new Map<DeviceId, string>();
-  /** Changed by several places that may not have known of each other: whose change counts is known at rest. */
+  /** Devices changed concurrently by several places; the winner is known at rest. */
   readonly #contested = new Set<DeviceId>();
 
   constructor(site: Site) {
@@ -54,10 +51,9 @@ export class RegistryFacts {
     this.#firmware.set(deviceId, secret);
   }
 
-  /** It gets the newest secret that was told of it. */
-  equipAnew(deviceId: DeviceId): void {
-    const told = this.of(deviceId).findLast(({ answer }) => answer !== null && answer.secret !== null);
-    const secret = told?.answer?.secret ?? null;
+  updateSecret(deviceId: DeviceId): void {
+    const latest = this.of(deviceId).findLast(({ answer }) => answer !== null && answer.secret !== null);
+    const secret = latest?.answer?.secret ?? null;
     if (secret !== null) this.equip(deviceId, secret);
   }
 
@@ -72,18 +68,18 @@ export class RegistryFacts {
     return this.changes.filter((change) => change.deviceId === deviceId);
   }
 
-  /** The last that anybody asked for is that it is not in service. */
+  /** True: the last requested change takes the device out of service. */
   isGone(deviceId: DeviceId): boolean {
     return this.of(deviceId).at(-1)?.kind === 'disabled';
   }
 
-  /** The change that forbids the device to be at this process; null: nobody can say that it may not. */
+  /** Returns the change that forbids the device at this process; null: not known to be forbidden. */
   forbids(deviceId: DeviceId, life: Life): DeviceChangeFact | null {
     const last = this.#lastKnownTo(deviceId, life);
     return last?.kind === 'removed' || last?.kind === 'disabled' ? last : null;
   }
 
-  /** The change that forbids a session with this secret; null: as above. */
+  /** Returns the change that forbids a session with this secret; null: not known to be forbidden. */
   forbidsSession(deviceId: DeviceId, secret: string, life: Life): DeviceChangeFact | null {
     const last = this.#lastKnownTo(deviceId, life);
     if (last === null || last.kind === 'enabled') return null;
@@ -92,7 +88,7 @@ export class RegistryFacts {
     return latest !== null && latest !== secret ? last : null;
   }
 
-  /** Of sessions that were there when the change was answered, those that have outlived it. */
+  /** Sessions that existed when the change was answered and still live. */
   survivors({ deviceId, life, answer }: DeviceChangeFact): SessionFact[] {
     const { evidence } = this.#site;
     if (answer === null || life.host.isDead || life.place.troubledMs > answer.atMs) return [];
@@ -105,12 +101,12 @@ export class RegistryFacts {
     return (['sleep', 'signal'] as const).flatMap((kind) => evidence.living(kind, deviceId).filter(mayNot));
   }
 
-  /** The newest change, if it was answered and this process must know of it. */
+  /** Returns the newest change if it was answered and must have reached this process. */
   #lastKnownTo(deviceId: DeviceId, life: Life): DeviceChangeFact | null {
     const { nowMs } = this.#site.timeline;
     const changes = this.of(deviceId);
     const last = changes.at(-1);
-    // One that changed nothing found the entry otherwise than whoever asked for it thought.
+    // A change without effect means that the entry differed from the caller's expectation.
     if (last?.answer?.isChanged !== true || this.#contested.has(deviceId)) return null;
     if (changes.some(({ answer, askedMs }) => answer === null && nowMs - askedMs < lateMs)) return null;
     if (last.life === life) return last;

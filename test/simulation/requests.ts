@@ -1,7 +1,6 @@
-/** Requests of backends and operators to processes: answered late, or never, and given up in time. */
+/** Requests of backends and operators to processes: answered late or never, with a timeout. */
 import type { Life, Place, Site } from './site.ts';
 
-/** Milliseconds after which who asked gives a request up. */
 const requestMsMax = 10_000;
 
 export class Requests {
@@ -12,8 +11,8 @@ export class Requests {
   }
 
   /**
-   * Sends a request to a process; it may be answered late, or never. What `act` resolves to is called if who asked
-   * still waits, and says what the answer was. Settles when who asked goes on.
+   * Sends a request to a process, which may answer late or never. `act` resolves to a function that records the response; it
+   * is called if the caller still waits. Resolves on the response or the timeout.
    */
   ask(place: Place, what: string, act: (life: Life) => Promise<() => string>): Promise<void> {
     const { timeline, evidence } = this.#site;
@@ -23,7 +22,7 @@ export class Requests {
       let hasGivenUp = false;
       const giveUp = timeline.after(requestMsMax, null, () => {
         hasGivenUp = true;
-        evidence.note(`${life.name} does not answer: ${what}`);
+        evidence.record(`${life.name} does not answer: ${what}`);
         resolve();
       });
       timeline.after(this.#site.delayMs(1, 10), life.host, () => {
@@ -31,7 +30,7 @@ export class Requests {
           (answer) => {
             if (life.host.isDead || hasGivenUp) return;
             giveUp();
-            evidence.note(`${life.name}: ${what}: ${answer()}`);
+            evidence.record(`${life.name}: ${what}: ${answer()}`);
             resolve();
           },
           (error: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * What a run takes from its process beside the clock, made repeatable: chance, and turns of the event loop. Nothing in a
- * run waits for a thread, a socket or a file, so that turns alone bring everything that needs no time.
+ * Makes the randomness and the event-loop turns of a process repeatable. No step of a run waits for a thread, socket or file,
+ * so that turns alone complete all work that needs no simulated time.
  */
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
@@ -16,10 +16,9 @@ const real = {
   bytes: crypto.randomBytes,
 };
 
-// The client of NATS draws at random with its first inbox, and counts from there.
+// The NATS client draws a random prefix with its first inbox, and counts from there.
 createInbox();
 
-/** Turns of the loop that somebody waits for. */
 const waiting = new Set<NodeJS.Immediate>();
 
 function countedImmediate(run: (...args: never[]) => void, ...args: never[]): NodeJS.Immediate {
@@ -36,11 +35,11 @@ function clearCounted(immediate: NodeJS.Immediate | undefined): void {
   real.clear(immediate);
 }
 
-/** Turns in a row without a step of time: more are a loop that waits for something that no turn brings. */
+/** Maximum turns without simulated time passing; more indicate an endless loop. */
 const turnsMax = 20_000;
 
-/** Resolves when everything is done that needs no time. */
-export async function settled(): Promise<void> {
+/** Resolves when all work that needs no simulated time is done. */
+export async function untilIdle(): Promise<void> {
   for (let turns = 0; turns < turnsMax; turns++) {
     await new Promise<void>((resolve) => void real.immediate(resolve));
     if (waiting.size === 0) return;
@@ -58,7 +57,7 @@ function fill<Bytes extends NodeJS.ArrayBufferView>(bytes: Bytes): Bytes {
   return bytes;
 }
 
-/** As the web's, in the same turn: a thread of the pool would answer at a time of its own. */
+/** Replaces WebCrypto's `verify`, which would answer from a pool thread at an unpredictable time. */
 async function verifyAtOnce(
   _algorithm: unknown,
   key: crypto.webcrypto.CryptoKey,
@@ -69,7 +68,7 @@ async function verifyAtOnce(
   return made.equals(new Uint8Array(signature.buffer, signature.byteOffset, signature.byteLength));
 }
 
-/** From now on everything that is drawn at random follows from the seed. Returns what gives the process its own back. */
+/** Derives all randomness of the process from the seed. Returns the function that restores it. */
 export function seedProcess(seed: number): () => void {
   drawn = chanceFrom(seed ^ 0x5eed);
   Math.random = () => drawn.next();
@@ -79,7 +78,7 @@ export function seedProcess(seed: number): () => void {
   });
   Object.assign(globalThis.crypto.subtle, { verify: verifyAtOnce });
   syncBuiltinESMExports();
-  // Ids are drawn many at a time: what is left of earlier ones would be of another seed.
+  // Drop pre-generated ids of an earlier seed.
   fills.count = 0;
   while (fills.count === 0) generateSessionId();
   drawn = chanceFrom(seed ^ 0x5eed);

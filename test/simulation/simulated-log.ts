@@ -1,10 +1,10 @@
-/** A process's log: what it warns of goes into the trace, and a line that only a mistake of ours can cause is a violation. */
+/** A process's log: warnings go into the trace, and an error that no injected fault explains is a violation. */
 import { DiskFull } from './memory-store.ts';
 import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Evidence } from './evidence.ts';
 
-/** Of faults that a run brings about itself: a disk that refuses, NATS that is away, and a node that is back before its lease is over. */
+/** Errors that injected faults explain: a failing disk, NATS unreachable, a node that restarts before its lease expires. */
 const expectedErrors = [
   /^store: refuses writes/,
   /^stopping: \d+ changes are lost/,
@@ -26,11 +26,11 @@ export class SimulatedLog implements Log {
   info(): void {}
 
   warn(_fields: object, message: string): void {
-    this.#evidence.note(`${this.#name} warns: ${message}`);
+    this.#evidence.record(`${this.#name} warns: ${message}`);
   }
 
   error(fields: object, message: string): void {
-    this.#evidence.note(`${this.#name} logs an error: ${message}`);
+    this.#evidence.record(`${this.#name} logs an error: ${message}`);
     if (expectedErrors.some((expected) => expected.test(message))) return;
     const { err } = fields as { readonly err?: unknown };
     if (err instanceof DiskFull || err instanceof SharedStateUnavailable) return;

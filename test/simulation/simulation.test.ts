@@ -1,4 +1,4 @@
-/** The simulator itself: a seed repeats, faults happen, and a bug that is put in is found. */
+/** Tests of the simulator itself: seeds are repeatable, faults happen, and planted bugs are found. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canaries } from './canaries.ts';
@@ -6,7 +6,7 @@ import { simulate } from './simulation.ts';
 import type { Topology } from './site.ts';
 
 for (const topology of ['alone', 'edges', 'nodes'] as const satisfies readonly Topology[])
-  test(`the same seed is the same run, to the last line: ${topology}`, async () => {
+  test(`the same seed gives the same trace, to the last line: ${topology}`, async () => {
     const [one, other] = [await simulate(8, { topology }), await simulate(8, { topology })];
     assert.equal(one.violation, null);
     assert.equal(one.hash, other.hash);
@@ -16,22 +16,22 @@ for (const topology of ['alone', 'edges', 'nodes'] as const satisfies readonly T
       assert.ok((one.checked.get(what) ?? 0) > 0, `${what} were checked`);
   });
 
-test('a core adopts the sessions of its edges, as in seeds that found a mistake once', async () => {
+test('a core adopts the sessions of its edges, with seeds that once found a bug', async () => {
   for (const seed of [5, 13]) {
     const { violation } = await simulate(seed, { topology: 'edges' });
     assert.equal(violation, null, `seed ${seed}`);
   }
 });
 
-test('a bug that is put in on purpose is found, and said with its invariant and its end of the trace', async () => {
+test('a planted bug is found, and reported with its invariant and the end of the trace', async () => {
   const canary = canaries.find(({ name }) => name === 'a call is ended twice');
   assert.ok(canary !== undefined);
   const { violation, trace } = await simulate(1, { canary });
-  assert.match(violation ?? '', /^invariant 7: the log says of c\d+: .*call\.ended, call\.ended/u);
+  assert.match(violation ?? '', /^invariant 7: the log has for c\d+: .*call\.ended, call\.ended/u);
   assert.ok(trace.some((line) => line.includes('VIOLATED 7')));
 });
 
-test('every canary has a name of its own, and there are enough of them', () => {
+test('every canary has a unique name, and there are enough of them', () => {
   assert.equal(new Set(canaries.map(({ name }) => name)).size, canaries.length);
   assert.ok(canaries.length >= 10);
 });

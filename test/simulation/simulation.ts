@@ -1,9 +1,9 @@
-/** One run: what follows from a seed, and whether what the server says of it holds. */
+/** One run: the faults of a seed, and the checks of the server's behaviour. */
 import { seedProcess } from './seeded-process.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 import { Backend } from './backend.ts';
 import type { Canary } from './canaries.ts';
-import { checkAtRest, checkLog, checkRows, checkStopped, noteCalls } from './checks.ts';
+import { checkAtRest, checkLog, checkRows, checkStopped, recordCalls } from './checks.ts';
 import { Device } from './device.ts';
 import { Callers } from './media.ts';
 import { Operator } from './operator.ts';
@@ -13,17 +13,15 @@ import { corePauseMsMax, Site, type Topology, type Weather } from './site.ts';
 import type { Checked } from './evidence.ts';
 
 export interface RunOptions {
-  /** Null: as the seed has it. */
+  /** Null: chosen by the seed. */
   readonly topology?: Topology | null;
   readonly canary?: Canary | null;
-  /** The whole trace, not only its end. */
   readonly keepsAll?: boolean;
 }
 
 export interface RunResult {
   readonly seed: number;
   readonly topology: Topology;
-  /** Null: everything held. */
   readonly violation: string | null;
   readonly trace: readonly string[];
   readonly hash: string;
@@ -33,12 +31,11 @@ export interface RunResult {
 
 const topologies: readonly Topology[] = ['alone', 'edges', 'nodes'];
 
-/** Milliseconds of simulated time. */
 const startMs = 4000;
 const chaosMs = 40_000;
 const calmMs = 95_000;
 const stopMs = 60_000;
-/** Milliseconds after which what was changed apart from each other is known to all. */
+/** Milliseconds after which concurrent changes have reached all nodes. */
 const knownMs = 15_000;
 
 export async function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
@@ -49,7 +46,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
   const { canary = null, keepsAll = false } = options;
   const site = new Site(chance, { topology, weather: weatherOf(chance), canary, keepsAll });
   const escaped = (error: unknown): void =>
-    site.evidence.violated(9, `an error that nobody catches: ${(error as Error).stack ?? String(error)}`);
+    site.evidence.violated(9, `an uncaught error: ${(error as Error).stack ?? String(error)}`);
   process.on('unhandledRejection', escaped);
   try {
     await live(site);
@@ -88,7 +85,7 @@ async function live(site: Site): Promise<void> {
   const operator = new Operator(site, requests);
   const isOver = (): boolean => evidence.violation !== null;
   checkRows(site);
-  noteCalls(site);
+  recordCalls(site);
   site.startAll();
   await timeline.pass(startMs);
   for (const device of devices) device.start();
@@ -98,15 +95,15 @@ async function live(site: Site): Promise<void> {
   await passUnless(site, chaosMs, isOver);
   if (isOver()) return;
   site.heal();
-  evidence.note('everything is healed');
-  for (const device of devices) device.settle(site.chance.next() < 0.5);
-  callers.settle();
-  // What nodes have changed apart from each other is known to all by then.
+  evidence.record('everything is healed');
+  for (const device of devices) device.finish(site.chance.next() < 0.5);
+  callers.finish();
+  // Concurrent changes have reached all nodes by then.
   timeline.after(knownMs, null, () => {
     checkKnown(site);
-    void operator.settle(0.2);
+    void operator.finish(0.2);
   });
-  // One that was being stopped comes back, too.
+  // A process that was being stopped also restarts.
   await passUnless(site, calmMs, isOver, () => {
     for (const place of site.places) if (place.life === null) site.start(place);
   });
@@ -129,7 +126,7 @@ async function live(site: Site): Promise<void> {
   checkLog(site);
 }
 
-/** In slices, so that a run that has failed is not played to its end. */
+/** Advances in slices, so that a failed run ends early. */
 async function passUnless(
   { timeline }: Site,
   ms: number,
@@ -164,12 +161,12 @@ function stirUntil(site: Site, endMs: number, actors: Actors): void {
   again(6000, () => site.receivers.stir());
   again(8000, () => actors.callers.stir());
   if (chance.next() < 0.3) again(12_000, () => setClock(site));
-  // Some runs have hours between their faults, as far as what is judged at once can see.
+  // A fifth of the runs have no site faults, so that no immediate check is suspended.
   if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site, endMs));
   if (site.edges.length > 0) again(2000 + chance.next() * 8000, () => stirEdges(site, endMs));
 }
 
-/** By seconds, or by minutes; the same machine may be set back later. */
+/** Sets the clock of a machine by seconds or minutes, and sometimes back later. */
 function setClock(site: Site): void {
   const { chance } = site;
   const places = [...site.places, ...site.edges.filter(({ isLocal }) => !isLocal)];
@@ -178,7 +175,7 @@ function setClock(site: Site): void {
   if (place !== undefined) site.setClock(place, (2 * chance.next() - 1) * mostMs);
 }
 
-/** A pause is over by `endMs`: what waits for its end would begin too late to be over at rest. */
+/** Causes a random fault; a pause ends by `endMs`, so that its backlog is processed before the rest. */
 function stirSite(site: Site, endMs: number): void {
   const { chance, timeline } = site;
   const place = site.places[chance.below(site.places.length)];

@@ -1,6 +1,6 @@
 /**
- * A whole simulated site: one process, a core with edges, or several nodes over NATS; their lives, and the faults of
- * everything between them. Which it is, and all that happens to it, follows from the seed.
+ * A whole simulated site: one process, a core with edges, or several nodes over NATS, with their lives and the faults between
+ * them. The seed determines the topology and all faults.
  */
 import type { BridgeId, DeviceId } from '../../src/model/ids.ts';
 import { hashBridgeKey } from '../../src/model/registry.ts';
@@ -30,7 +30,7 @@ import { Wire, type PeerEnd, type WireFaults } from './wires.ts';
 
 export type Topology = 'alone' | 'edges' | 'nodes';
 
-/** Of the run's first instant: 2026-11-20T08:30:00Z. */
+/** Wall time of the run's first instant: 2026-11-20T08:30:00Z. */
 const wallMs = Date.UTC(2026, 10, 20, 8, 30, 0);
 
 const baseSettings = loadSettings({
@@ -38,34 +38,28 @@ const baseSettings = loadSettings({
   overrides: ['media.process=none', 'sleep.max_sessions=100', 'signal.max_sessions=100'],
 });
 
-/** Milliseconds: what was before a fault may be known at others for so long. */
+/** Milliseconds after a fault in which others may have outdated state. */
 export const troubleMs = 30_000;
 
-/** A place to which something can happen. */
 export interface Troubled {
   readonly name: string;
   readonly wall: WallClock;
-  /** The way to NATS, or to the core, is cut. */
+  /** The network path to NATS, or to the core, is cut. */
   isCut: boolean;
-  /** When it was. */
   readonly cutsMs: number[];
-  /** Until then, and for a while after, others may see what was before. */
+  /** End of the latest fault; others may see outdated state until a while after. */
   troubledMs: number;
-  /** Begins and ends of what happened to it. */
   readonly troublesMs: number[];
 }
 
-/** One life of a process that devices connect to. */
 export interface Holder {
   readonly name: string;
   readonly place: Troubled;
   readonly host: Host;
-  /** Null: it is no node. */
   readonly nats: NatsConnection | null;
   readonly wires: Set<Wire>;
 }
 
-/** One life of one server process. */
 export interface Life extends Holder {
   readonly place: Place;
   readonly clock: HostClock;
@@ -73,27 +67,26 @@ export interface Life extends Holder {
   readonly store: Store & { readonly openCommits: () => number };
 }
 
-/** The place of a server process, over all of its lives. */
 export interface Place extends Troubled {
   readonly disk: Disk;
   life: Life | null;
   lives: number;
 }
 
-/** Silence after which a supervisor kills its child, in milliseconds. */
+/** Milliseconds without a heartbeat after which a supervisor kills its child. */
 const hangMsMax = 5000;
-/** Milliseconds of a core's pause at most: its supervisor kills it later, and its edges give the link up. */
+/** Maximum milliseconds of a core's pause, before its supervisor kills it and its edges close the link. */
 export const corePauseMsMax = 4000;
-/** Milliseconds of a message on a link at most, so that edges bring their sessions in time. */
+/** Maximum delay of a message on a link, milliseconds, so that edges report their sessions in time. */
 const linkMsMax = 400;
 
-/** What may go wrong on the way, and how often; all of it stops when the site is healed. */
+/** Probabilities of network and disk faults; all are zero once the site is healed. */
 export interface Weather {
   isFair: boolean;
   readonly slowMs: number;
   readonly lossShare: number;
   readonly refusedCommits: number;
-  /** By the file. */
+  /** Probability that a process dies at a commit, by file. */
   readonly deadlyCommits: Readonly<Record<StoreFile, number>>;
   readonly stuckWrites: number;
 }
@@ -103,7 +96,7 @@ export class Site {
   readonly chance: Chance;
   readonly topology: Topology;
   readonly places: Place[] = [];
-  /** The edges of the only place; none: it holds its sleep connections itself. */
+  /** The edges of the only place; empty: it holds its sleep connections itself. */
   readonly edges: EdgePlace[] = [];
   readonly evidence: Evidence;
   readonly nats: NatsServer;
@@ -133,14 +126,14 @@ export class Site {
     this.canary = canary;
     this.evidence = new Evidence(this.timeline, keepsAll);
     this.nats = new NatsServer(() => wallMs + Math.floor(this.timeline.nowMs));
-    // The last of them is not provisioned yet.
+    // The last device is provisioned during the run.
     this.devices = Array.from({ length: 3 + chance.below(3) }, (_, i) => `DEVICE-${i + 1}` as DeviceId);
     this.registry = new RegistryFacts(this);
     this.receivers = new Receivers(this);
     this.#makePlaces();
   }
 
-  /** Milliseconds, mostly short; long at times while the weather is bad. */
+  /** A random delay in milliseconds: mostly short, sometimes long while faults happen. */
   delayMs(least: number, usual: number): number {
     const { isFair, slowMs } = this.weather;
     const isSlow = !isFair && this.chance.next() < 0.02;
@@ -166,30 +159,30 @@ export class Site {
     for (const edge of this.edges) edge.start();
   }
 
-  /** Those that let devices and callers in. */
+  /** Places that admit devices and backends. */
   serving(): Place[] {
     return this.places.filter(({ life }) => life?.member.isUp === true);
   }
 
-  /** One of the edges that accept modules; null: none does. */
+  /** A random edge that accepts modules; null: none. */
   anyEdge(): EdgeLife | null {
     const listening = this.edges.flatMap(({ life }) => (life?.isListening === true ? life : []));
     return listening[this.chance.below(listening.length)] ?? null;
   }
 
-  /** The core, when edges can connect to it. */
+  /** The core if edges can connect to it; null: none. */
   openCore(): Life | null {
     const life = this.places[0]?.life ?? null;
     return life?.member.gateway.isOpen === true ? life : null;
   }
 
-  /** The server process that answers for this one's sessions by now; null: the core of this edge has died. */
+  /** The server process that currently owns this holder's sessions; null: the core of the edge is dead. */
   serverOf(holder: Holder): Life | null {
     if (holder instanceof EdgeLife) return this.places[0]?.life ?? null;
     return holder as Life;
   }
 
-  /** One of those that serve; null: none does. */
+  /** A random place that serves; null: none. */
   anyServing(): Place | null {
     const serving = this.serving();
     return serving[this.chance.below(serving.length)] ?? null;
@@ -221,25 +214,24 @@ export class Site {
     });
     const life: Life = { name, place, host, clock, member, store, wires: new Set(), nats };
     place.life = life;
-    this.evidence.note(`${name} starts`);
+    this.evidence.record(`${name} starts`);
     void member.start().then(
-      () => this.evidence.note(`${name} serves`),
+      () => this.evidence.record(`${name} serves`),
       (error: unknown) => {
         if (host.isDead) return;
         if (!(error instanceof DiskFull))
           this.evidence.violated(9, `${name} does not start: ${String(error)}`);
-        // It ends, and is started again.
+        // A failed start ends the process, which is restarted.
         this.crash(place);
         this.timeline.after(1000, null, () => place.life ?? this.start(place));
       },
     );
   }
 
-  /** `kill -9`. */
   crash(place: Place): void {
     const { life } = place;
     if (life === null) return;
-    this.evidence.note(`${life.name} is killed`);
+    this.evidence.record(`${life.name} is killed`);
     this.trouble(place);
     life.member.isUp = false;
     life.host.isDead = true;
@@ -253,15 +245,15 @@ export class Site {
     for (const edge of this.edges) if (!edge.isCut) edge.life?.breakLink(false);
   }
 
-  /** SIGTERM. Resolves when it is gone. */
+  /** Stops by SIGTERM. Resolves when the process has ended. */
   async stop(place: Place): Promise<void> {
     const { life } = place;
     if (life === null) return;
-    this.evidence.note(`${life.name} is stopped`);
+    this.evidence.record(`${life.name} is stopped`);
     this.trouble(place);
     life.host.endedMs ??= this.timeline.nowMs;
     await life.member.stop();
-    this.evidence.note(`${life.name} has stopped`);
+    this.evidence.record(`${life.name} has stopped`);
     if (place.life === life) place.life = null;
   }
 
@@ -270,13 +262,13 @@ export class Site {
   }
 
   pauseHost(host: Host, place: Troubled, ms: number): void {
-    this.evidence.note(`${host.name} is paused for ${Math.round(ms)} ms`);
-    // What waits for the end of a pause must not be overtaken.
+    this.evidence.record(`${host.name} is paused for ${Math.round(ms)} ms`);
+    // A second pause must not end before the first.
     host.pausedUntilMs = Math.max(host.pausedUntilMs, this.timeline.nowMs + ms);
     this.trouble(place, host.pausedUntilMs - this.timeline.nowMs);
   }
 
-  /** It does nothing any more, until it is killed: by its supervisor, or by whoever watches a process that has none. */
+  /** Hangs the process until it is killed, by its supervisor or by an operator. */
   hang(place: Place, mostMs: number): void {
     const { life } = place;
     if (life === null) return;
@@ -293,16 +285,16 @@ export class Site {
     });
   }
 
-  /** As by NTP, or by a hand: deadlines go on as before. */
+  /** Sets the wall clock, as NTP or an operator would; monotonic deadlines are unaffected. */
   setClock(place: Troubled, byMs: number): void {
-    this.evidence.note(`the clock of ${place.name} is set by ${Math.round(byMs / 1000)} s`);
+    this.evidence.record(`the clock of ${place.name} is set by ${Math.round(byMs / 1000)} s`);
     this.evidence.count('clocks set');
     place.wall.startMs += Math.round(byMs);
   }
 
   cut(place: Place): void {
     if (place.isCut || this.topology !== 'nodes') return;
-    this.evidence.note(`${place.name} is cut off from NATS`);
+    this.evidence.record(`${place.name} is cut off from NATS`);
     place.isCut = true;
     place.cutsMs.push(this.timeline.nowMs);
     place.life?.nats?.cut();
@@ -310,13 +302,13 @@ export class Site {
 
   mend(place: Place): void {
     if (!place.isCut) return;
-    this.evidence.note(`${place.name} reaches NATS again`);
+    this.evidence.record(`${place.name} reaches NATS again`);
     place.isCut = false;
     this.trouble(place);
     place.life?.nats?.mend();
   }
 
-  /** From now on nothing goes wrong any more; who is paused goes on in time. */
+  /** Stops all faults; pauses end in time. */
   heal(): void {
     this.weather.isFair = true;
     for (const place of this.places) this.mend(place);
@@ -324,14 +316,14 @@ export class Site {
     this.receivers.heal();
   }
 
-  /** Something happened to it, and what others know of it may be old for a while. */
+  /** Records a fault, after which others may have outdated state for a while. */
   trouble(place: Troubled, ms = 0): void {
     this.evidence.count('faults');
     place.troubledMs = Math.max(place.troubledMs, this.timeline.nowMs + ms);
     place.troublesMs.push(this.timeline.nowMs, place.troubledMs);
   }
 
-  /** A device's connection to a process; nobody is there: it is gone at once. */
+  /** Connects a device to a process; if that is dead, the connection closes at once. */
   dial(holder: Holder, peer: PeerEnd): Wire {
     const wire = new Wire({ timeline: this.timeline, host: holder.host, faults: this.wireFaults }, peer);
     holder.wires.add(wire);
@@ -339,7 +331,7 @@ export class Site {
     return wire;
   }
 
-  /** Nothing has happened lately: to this process, or to any. */
+  /** True: no recent fault of this place, or of any. */
   isUntroubled(place: Troubled | null = null): boolean {
     const concerned = place === null ? [...this.places, ...this.edges] : [place];
     return concerned.every(({ troubledMs, isCut }) => !isCut && this.timeline.nowMs - troubledMs > troubleMs);
@@ -349,11 +341,11 @@ export class Site {
     return !this.weather.isFair && this.chance.next() < share;
   }
 
-  /** Whoever made the commit does not live to hear of it. */
+  /** Kills the process between a commit and its notification. */
   #crashAtCommit(host: Host, file: StoreFile): void {
     const place = this.places.find(({ life }) => life?.host === host);
     if (place?.life?.member.isUp !== true) return;
-    this.evidence.note(`${host.name} has committed to its ${file}`);
+    this.evidence.record(`${host.name} has committed to its ${file}`);
     this.crash(place);
     this.timeline.after(200 + this.chance.next() * 3000, null, () => place.life ?? this.start(place));
   }
@@ -383,12 +375,12 @@ export class Site {
     if (this.topology === 'nodes') for (let index = 0; index < count; index++) make(`node-${index + 1}`);
     else make('server');
     if (this.topology === 'edges') this.#makeEdges(count);
-    // Nodes get the registry of the first from NATS.
+    // Other nodes load the first one's registry from NATS.
     const [first] = this.places;
     if (first !== undefined) this.#fillRegistry(first.disk);
   }
 
-  /** The last of them is on another machine. */
+  /** The last edge is on another machine. */
   #makeEdges(count: number): void {
     const wall = this.places[0]?.wall ?? { startMs: wallMs };
     const settings = baseSettings.sleep;

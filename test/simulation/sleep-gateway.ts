@@ -1,4 +1,4 @@
-/** The sleep port of one process, a core without edges or an edge: the server's own connections, on wires instead of sockets. */
+/** The sleep port of a core without edges, or of an edge: the server's own connection classes on simulated wires. */
 import type { Admission, SessionTicket, SleepAdmissions } from '../../src/core/ports/device-sessions.ts';
 import { SleepingConnection } from '../../src/edge/sleeping-connection.ts';
 import type { SleepSettings } from '../../src/edge/settings.ts';
@@ -13,15 +13,11 @@ import { SimulatedSleepSocket, type Wire } from './wires.ts';
 
 export const sessionKey = 'k'.repeat(32);
 
-/** Told of what a process does for its devices. */
 export interface GatewayObserver {
-  /** A session was admitted on this wire. */
   opened(kind: 'sleep' | 'signal', ticket: SessionTicket, wire: Wire): void;
-  /** The login is refused. */
   refused(): void;
-  /** The kernel has taken the 8 bytes of a wakeup. */
+  /** The 8 bytes of a wakeup were written to the kernel. */
   written(wire: Wire, hex: string): void;
-  /** The session ends by the word of the server. */
   closed(ticket: SessionTicket, reason: SleepEndReason): void;
 }
 
@@ -39,7 +35,7 @@ export interface SleepGatewayDeps {
   readonly sessions: SleepAdmissions<Admission | Promise<Admission>>;
 }
 
-/** Milliseconds until a drain leaves what is open to the end of the process. */
+/** Maximum milliseconds of a drain; remaining connections end with the process. */
 export const drainMsMax = 30_000;
 export const drainPerSecond = 2000;
 
@@ -108,7 +104,7 @@ export class SleepGateway {
     this.#connections.drop();
   }
 
-  /** As a handshake does: the login is refused when no core answers it in time. */
+  /** Like a handshake, refuses the login if no core answers in time. */
   #await(answer: Promise<Admission>, connection: SleepingConnection): Promise<Admission> {
     const { clock, settings } = this.#deps;
     const cancel = clock.after(settings.login_deadline_ms, () => connection.end('node_lost'));

@@ -1,20 +1,19 @@
 /**
- * Time of a whole simulated site: one queue of everything that is to happen, in the order of its instants. Processes
- * are hosts: one that is paused does later what fell due, one that is dead does nothing any more. Between two steps
- * everything that needs no time is done: promises, and turns of the event loop.
+ * Simulated time of a whole site: one queue of steps in order of time. Processes are hosts: the steps of a paused host are
+ * deferred, those of a dead one dropped. Between two steps all work that needs no time completes: promises, and turns of the
+ * event loop.
  */
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
-import { settled } from './seeded-process.ts';
+import { untilIdle } from './seeded-process.ts';
 
-/** A process, as far as time is concerned. */
 export class Host {
   readonly name: string;
   isDead = false;
-  /** Null: it lives, or has stopped in order. */
+  /** Null: alive, or stopped in order. */
   diedMs: number | null = null;
-  /** When it was killed, or told to stop; null: neither. */
+  /** Time of a kill or of the start of a stop; null: neither. */
   endedMs: number | null = null;
-  /** What falls due before is done then. */
+  /** Earlier steps are deferred to this time. */
   pausedUntilMs = 0;
 
   constructor(name: string) {
@@ -25,24 +24,21 @@ export class Host {
 interface Step {
   dueMs: number;
   readonly order: number;
-  /** Null: of the world outside. */
+  /** Null: a step outside all processes. */
   readonly host: Host | null;
   run: (() => void) | null;
 }
 
-/** Real milliseconds that one step may take, its turns of the loop included. */
 export class Timeline {
   #steps: Step[] = [];
   #nowMs = 0;
   #made = 0;
-  /** Steps that were taken. */
   taken = 0;
 
   get nowMs(): number {
     return this.#nowMs;
   }
 
-  /** Steps that are to come, those of the dead left out. */
   get pending(): number {
     return this.#steps.filter(({ run, host }) => run !== null && host?.isDead !== true).length;
   }
@@ -55,22 +51,22 @@ export class Timeline {
     };
   }
 
-  /** Resolves when all that falls due within `ms` is done. */
+  /** Executes all steps of the next `ms`. */
   async pass(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
-    await settled();
+    await untilIdle();
     for (;;) {
       const next = this.#steps[0];
       if (next === undefined || next.dueMs > endMs) break;
       this.#pop();
-      if (!this.#take(next)) continue;
-      await settled();
+      if (!this.#runStep(next)) continue;
+      await untilIdle();
     }
     this.#nowMs = endMs;
   }
 
-  /** False: nothing was done. */
-  #take(step: Step): boolean {
+  /** False: the step was dropped or deferred. */
+  #runStep(step: Step): boolean {
     const { host, run } = step;
     if (run === null || host?.isDead === true) return false;
     if (host !== null && host.pausedUntilMs > step.dueMs) {
@@ -122,11 +118,11 @@ function isBefore(one: Step | undefined, other: Step): boolean {
 
 /** The wall clock of a machine, which may be set while processes run. */
 export interface WallClock {
-  /** What it shows at the run's first instant, by its present setting. */
+  /** Wall time of the run's first instant, by the current setting. */
   startMs: number;
 }
 
-/** The clock of one process: its timers are late while it is paused. */
+/** The clock of one process; a pause delays its timers. */
 export class HostClock implements Clock {
   readonly #timeline: Timeline;
   readonly #host: Host;
@@ -143,7 +139,6 @@ export class HostClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Where the timers that are left were armed. */
   where(): string {
     return Array.from(this.#timers, ({ where }) => where).join('; ');
   }
@@ -186,7 +181,7 @@ export class HostClock implements Clock {
   }
 }
 
-/** Whether timers remember where they were armed, for who looks for one that is left. */
+/** Keeps stack traces of timers, to find one that was not cancelled. */
 const tracesTimers = process.env['TRACE_TIMERS'] === '1';
 
 function whereFrom(): string {

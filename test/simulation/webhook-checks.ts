@@ -1,4 +1,4 @@
-/** What receivers got, against the log and what is still to be delivered. Invariant 12 of docs/simulation.md. */
+/** Checks received webhooks against the log and the pending deliveries. Invariant 12 of docs/simulation.md. */
 import type { FailedEvent, HookRecord, ParkedEvent } from '../../src/core/ports/delivery-store.ts';
 import { decodeHookEntry } from '../../src/cluster/records/hook-entry.ts';
 import type { DeviceId, EventId } from '../../src/model/ids.ts';
@@ -10,14 +10,13 @@ import { Host } from './timeline.ts';
 import { hooks } from './names.ts';
 import { simulatedLimits, type Attempt } from './webhooks.ts';
 
-/** What the delivery store has of a hook. */
 interface Kept {
   readonly record: HookRecord;
   readonly failed: ReadonlySet<EventId>;
   readonly parked: ReadonlySet<EventId>;
 }
 
-/** `restMs`: since then nothing new was to be expected to fail, and what was there before is delivered or given up. */
+/** `restMs`: time since which no new failure is expected, and earlier events are delivered or parked. */
 export function checkWebhooks(site: Site, events: readonly FinalEvent[]): void {
   for (const hook of hooks) {
     const attempts = new Map<EventId, Attempt[]>();
@@ -30,7 +29,7 @@ export function checkWebhooks(site: Site, events: readonly FinalEvent[]): void {
   }
 }
 
-/** From the first that was tried on: a hook begins where the log is when it is first seen. */
+/** Events from the first attempt on: a hook starts at the head of the log at its creation. */
 function coveredBy(
   { types }: Webhook,
   events: readonly FinalEvent[],
@@ -54,17 +53,17 @@ function checkDelivered(
     const made = attempts.get(id) ?? [];
     const what = `${type} ${seq} of ${deviceId}`;
     if (kept?.parked.has(id) === true && made.length <= simulatedLimits.retryDelaysMs.length)
-      evidence.violated(12, `${what} is given up after ${made.length} attempts at ${hook.url}`);
+      evidence.violated(12, `${what} is parked after ${made.length} attempts at ${hook.url}`);
     if (made.some(({ isDelivered }) => isDelivered)) evidence.count('delivered events');
-    else if (kept === null) evidence.violated(12, `nothing is kept of ${hook.url}`);
+    else if (kept === null) evidence.violated(12, `the delivery store has no record of ${hook.url}`);
     else if (!kept.parked.has(id) && !kept.failed.has(id) && sequence <= kept.record.cursor)
-      evidence.violated(12, `${what} never came to ${hook.url}, and nobody will bring it`);
+      evidence.violated(12, `${what} never reached ${hook.url}, and is not queued`);
     else if (!kept.parked.has(id) && sequence <= evidence.restSequence)
-      evidence.violated(12, `${what} has not come to ${hook.url}, which has been well for long`);
+      evidence.violated(12, `${what} has not reached ${hook.url}, which has been healthy for long`);
   }
 }
 
-/** The first attempt of an event comes when those before it of its device were delivered, or have failed twice. */
+/** An event is attempted only after the earlier ones of its device were delivered or failed twice. */
 function checkDeviceOrder(
   { evidence }: Site,
   { url }: Webhook,
@@ -77,14 +76,14 @@ function checkDeviceOrder(
     const dueMs = releasedMs.get(deviceId) ?? 0;
     const [first] = made;
     if (first !== undefined && first.begunMs < dueMs)
-      evidence.violated(12, `${type} ${seq} of ${deviceId} came to ${url} before its turn`);
+      evidence.violated(12, `${type} ${seq} of ${deviceId} reached ${url} out of order`);
     releasedMs.set(deviceId, Math.max(dueMs, releaseOf(made)));
   }
 }
 
-/** An attempt whose sender died counts as failed from its begin on. */
+/** An attempt whose sender died counts as failed since its start. */
 function releaseOf(made: readonly Attempt[]): number {
-  // Two processes may bring it at once, where one does not know yet that it has no lease any more.
+  // Two processes may deliver concurrently, if one does not know yet that it lost its lease.
   const deliveredMs = made.filter(({ isDelivered }) => isDelivered).map(({ endedMs }) => endedMs ?? Infinity);
   const delivered = Math.min(...deliveredMs);
   const [, second] = made
@@ -94,7 +93,6 @@ function releaseOf(made: readonly Attempt[]): number {
   return Math.min(delivered, second ?? Infinity);
 }
 
-/** Null: there is no such hook. */
 function keptOf(site: Site, { appId, url }: Webhook): Kept | null {
   const id = `${appId}\n${url}`;
   return site.topology === 'nodes' ? keptAtNats(site, id) : keptOnDisk(site, id);

@@ -1,6 +1,6 @@
 /**
- * Webhooks: receivers that fail, hang and lose their answers, and the thread that delivers to them, which is the server's
- * own but for what makes it a thread. Every attempt is kept as its receiver and its sender saw it.
+ * Webhooks: receivers that fail, hang and lose their responses, and the server's dispatcher without its thread. Every attempt is
+ * recorded from both sides.
  */
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
@@ -15,23 +15,20 @@ import { MortalClock } from '../support/mortal-clock.ts';
 import { hooks } from './names.ts';
 import type { Life, Site } from './site.ts';
 
-/** An event is given up within a run, and one that failed is tried again before its end. */
+/** Short enough that events are retried and parked within a run. */
 export const simulatedLimits: WebhookLimits = {
   ...webhookLimits,
   retryDelaysMs: [1000, 3000, 8000, 12_000],
   probeDelayMsMax: 5000,
 };
-/** Milliseconds of one attempt. */
 const attemptMsMax = 4000;
 
-/** One attempt to bring an event to a receiver. */
 export interface Attempt {
   readonly url: string;
   readonly eventId: EventId;
-  /** Who made it: one thread of one process. */
   readonly thread: object;
   readonly begunMs: number;
-  /** When its sender knew how it ended; null: it never did. */
+  /** Time at which the sender received the result; null: never. */
   endedMs: number | null;
   isDelivered: boolean;
 }
@@ -42,14 +39,14 @@ export class Receivers {
   readonly attempts: Attempt[] = [];
   readonly #site: Site;
   readonly #moods = new Map<string, Mood>();
-  /** By url and event, the threads that know that it was delivered. */
+  /** Threads that have seen the delivery succeed, by URL and event. */
   readonly #known = new Map<string, Set<object>>();
 
   constructor(site: Site) {
     this.#site = site;
   }
 
-  /** How a receiver answers changes now and then. */
+  /** Changes the behaviour of a receiver at random. */
   stir(): void {
     const { chance } = this.#site;
     const lot = chance.next();
@@ -61,7 +58,7 @@ export class Receivers {
     this.#moods.clear();
   }
 
-  /** `clock`: of the thread, with which what it waits for ends. */
+  /** `clock`: of the thread; times out its waits. */
   send(thread: object, clock: Clock, { url }: Webhook, { id }: WebhookMessage): Promise<WebhookAnswer> {
     const { chance, evidence, timeline, weather } = this.#site;
     const eventId = id as EventId;
@@ -77,7 +74,7 @@ export class Receivers {
     evidence.count('deliveries');
     const known = this.#known.get(`${url} ${id}`) ?? new Set();
     this.#known.set(`${url} ${id}`, known);
-    if (known.has(thread)) evidence.violated(12, `an event that ${url} has taken is sent to it again`);
+    if (known.has(thread)) evidence.violated(12, `a delivered event is sent to ${url} again`);
     const mood = this.#moods.get(url) ?? 'well';
     const isLost = !weather.isFair && chance.next() < 0.03;
     const hangs = mood === 'hanging' || isLost;
@@ -99,7 +96,6 @@ export class Receivers {
   }
 }
 
-/** Milliseconds that a message takes between the threads of a process. */
 const messageMs = 0.05;
 
 export function startWebhookThread(site: Site, life: Life, task: WebhookTask): Worker {
@@ -135,7 +131,7 @@ class WebhookThread extends EventEmitter {
   postMessage(message: ToWebhooks): void {
     this.#later(async () => {
       if (!this.#isFollowing) return;
-      await this.#dispatcher.take(message);
+      await this.#dispatcher.handle(message);
       if (message.kind === 'stop') this.#end();
     });
   }
@@ -155,7 +151,7 @@ class WebhookThread extends EventEmitter {
     timeline.after(messageMs, this.#life.host, () => {
       if (this.#isOver) return;
       act().catch((error: unknown) =>
-        evidence.violated(9, `the thread of the webhooks fails: ${String((error as Error).stack)}`),
+        evidence.violated(9, `the webhook thread failed: ${String((error as Error).stack)}`),
       );
     });
   }

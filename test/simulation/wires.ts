@@ -1,33 +1,30 @@
 /**
- * TCP between a device and a server process: bytes arrive in order and late, either end may go, and one that breaks
- * silently tells neither. The server's ends are those of its own connection classes.
+ * TCP between a device and a server process: bytes arrive in order and late, either end may close, and a silent break notifies
+ * neither. The server's own connection classes run on the server's end.
  */
 import type { SleepSocket } from '../../src/edge/sleeping-connection.ts';
 import type { FrameSocket, SocketOwner } from '../../src/gateways/signal/web-socket.ts';
 import { encodeBye, type SignalClose } from '../../src/protocol/signal/server-message.ts';
 import type { Host, Timeline } from './timeline.ts';
 
-/** How networks of devices behave, drawn anew for each message. */
+/** Faults of device networks, random per message. */
 export interface WireFaults {
   delayMs(): number;
-  /** A write to the kernel waits for so long; 0: it is taken at once. */
+  /** Milliseconds that a write waits for the kernel; 0: none. */
   stuckMs(): number;
-  /** For a canary: the kernel does not get what was written. */
+  /** For a canary: the write is not sent. */
   swallows(isWake: boolean): boolean;
-  /** For a canary: one that is told that it was replaced stays connected. */
+  /** For a canary: a replaced controller stays connected. */
   readonly keepsReplaced: boolean;
 }
 
-/** What the device's end hears. */
 export interface PeerEnd {
   received(data: string): void;
-  gone(code: number | null): void;
+  closed(code: number | null): void;
 }
 
-/** What the server's end hears. */
 export interface ServerEnd {
   received(data: string): void;
-  /** A FIN, or a reset. */
   ended(isReset: boolean): void;
 }
 
@@ -43,12 +40,10 @@ export class Wire {
   #server: ServerEnd | null = null;
   #toServerMs = 0;
   #toPeerMs = 0;
-  /** The server has given its end up. */
   isServerClosed = false;
-  /** When it has. */
   closedMs = Infinity;
   isPeerClosed = false;
-  /** Neither hears of the other any more. */
+  /** Broken without notifying either end. */
   isSilent = false;
 
   constructor(deps: WireDeps, peer: PeerEnd) {
@@ -60,18 +55,18 @@ export class Wire {
     this.#server = server;
   }
 
-  /** Its process has died: its kernel says so. */
+  /** The server process died; its kernel closes the connection. */
   serverCrashed(): void {
     if (this.isServerClosed) return;
     this.isServerClosed = true;
-    this.#toPeer(() => this.#peerGone(null));
+    this.#toPeer(() => this.#closePeer(null));
   }
 
   send(data: string): void {
     this.#toServer(() => this.#server?.received(data));
   }
 
-  /** The device goes; `isReset`: without a FIN. */
+  /** Closes the device's end; `isReset`: without a FIN. */
   end(isReset: boolean): void {
     if (this.isPeerClosed) return;
     this.isPeerClosed = true;
@@ -92,13 +87,13 @@ export class Wire {
     if (this.isServerClosed) return;
     this.isServerClosed = true;
     this.closedMs = this.deps.timeline.nowMs;
-    this.#toPeer(() => this.#peerGone(code));
+    this.#toPeer(() => this.#closePeer(code));
   }
 
-  #peerGone(code: number | null): void {
+  #closePeer(code: number | null): void {
     if (this.isPeerClosed) return;
     this.isPeerClosed = true;
-    this.#peer.gone(code);
+    this.#peer.closed(code);
   }
 
   #toServer(arrive: () => void): void {
@@ -118,19 +113,17 @@ export class Wire {
   }
 }
 
-/** The server's end of a sleeping module's connection. */
 export class SimulatedSleepSocket implements SleepSocket {
   writable = true;
   readonly readableEnded = false;
   destroyed = false;
   writableLength = 0;
   readonly #wire: Wire;
-  /** Told of bytes that the kernel has taken. */
-  readonly #taken: (hex: string) => void;
+  readonly #onWritten: (hex: string) => void;
 
-  constructor(wire: Wire, taken: (hex: string) => void) {
+  constructor(wire: Wire, onWritten: (hex: string) => void) {
     this.#wire = wire;
-    this.#taken = taken;
+    this.#onWritten = onWritten;
   }
 
   write(
@@ -147,11 +140,11 @@ export class SimulatedSleepSocket implements SleepSocket {
       return false;
     }
     if (stuckMs > 0) this.writableLength += data.length;
-    else this.#take(text);
+    else this.#deliver(text);
     timeline.after(stuckMs, host, () => {
       if (stuckMs > 0 && !this.destroyed) {
         this.writableLength -= data.length;
-        this.#take(text);
+        this.#deliver(text);
       }
       done?.();
     });
@@ -164,17 +157,16 @@ export class SimulatedSleepSocket implements SleepSocket {
     this.#wire.closeServer(null);
   }
 
-  #take(text: string): void {
+  #deliver(text: string): void {
     if (this.#wire.deps.faults.swallows(text !== 'OK\n')) return;
-    this.#taken(text);
+    this.#onWritten(text);
     this.#wire.sendToPeer(text);
   }
 }
 
-/** How a controller is told that a later login has its session. */
+/** Close code of a controller that a later login replaced. */
 export const replacedCode = 4409;
 
-/** The server's end of a controller's WebSocket. */
 export class SimulatedFrameSocket implements FrameSocket {
   owner: SocketOwner | null = null;
   readonly address = '';

@@ -1,4 +1,4 @@
-/** Kills the core of a site with edges under load again and again. Prints a line for each kill, and when the first wakeup was good. */
+/** Kills the core of a site with edges under load repeatedly. Prints a line per kill, with the time of the first successful wakeup. */
 import { runCoreCrashes } from '../support/core-crashes.ts';
 import type { Ending } from '../support/temporary-store.ts';
 import { readNumbers } from './plan-options.ts';

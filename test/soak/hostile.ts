@@ -1,7 +1,7 @@
 /**
- * Sleeping devices, a backend, newcomers and a call during every attack at once: no session may end, no heartbeat be late, no
- * query or newcomer fail, no call stand still, and the memory of every process stays flat. Prints a line each ten seconds. In the
- * end a canary: the same queries must find a device that sends no heartbeat.
+ * Runs all attacks at once against sleeping devices, a backend, newcomers and a call: no session may end, no heartbeat be late,
+ * no query or newcomer fail, no call stall, and the memory of every process must stay flat. Prints a line every ten seconds.
+ * Ends with a canary: the same queries must detect a device without heartbeats.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,10 +22,10 @@ import { WatchedCall } from './hostile/watched-call.ts';
 import { readNumbers } from './plan-options.ts';
 
 const heartbeatSeconds = 5;
-/** The answers round down to whole seconds, and a query takes its time. */
+/** Allows for rounding to whole seconds, and for the time of a query. */
 const lateSecondsMax = heartbeatSeconds + 3;
 const loginsPerSecond = 1000;
-/** Each listener has fewer places than the crowds want. */
+/** Fewer connections per listener than the crowds open. */
 const places = [
   'api.connections_max=300',
   'sleep.handshakes_max=100',
@@ -59,7 +59,7 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
   const { ports } = server;
   await memory.watch(server, state);
   let lost = 0;
-  // Number 0 is the canary, whose session lives on without a heartbeat.
+  // Number 0 is the canary, whose session stays open without a heartbeat.
   const fleet = openFleet({
     devices: Array.from({ length: devices - 1 }, (_, index) => siteIdentity(1 + index)),
     life: moduleAlone(`127.0.0.1:${ports.sleep}`, heartbeatSeconds),
@@ -76,7 +76,7 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
   ending.after(() => canary.close());
   while (fleet.tally.inStage('asleep') < devices - 1) await sleep(100);
   lost = 0;
-  // The logins took as long as they took: from here on every module has sent a heartbeat.
+  // Start after one interval, when every module has sent a heartbeat.
   await sleep(heartbeatSeconds * 1000);
   const call = await WatchedCall.begin(ports, devices);
   ending.after(() => call.end());
@@ -91,7 +91,7 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
   memory.begin();
   console.log(`${devices} devices asleep, ${seconds} s of every attack at once`);
   for (let second = 1; second <= seconds; second++) {
-    visits.push(newcomers.come());
+    visits.push(newcomers.visit());
     await querier.askSome();
     const elapsed = (performance.now() - startMs) / 1000;
     if (second % 10 === 0) {
@@ -113,7 +113,6 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
   return complaints;
 }
 
-/** The hostile pictures came as far as the checks before the decoder. */
 async function judgePictures(server: ServerProcess): Promise<readonly string[]> {
   const metrics = await metricsOf(server);
   const count = (result: string): number =>

@@ -1,4 +1,4 @@
-/** Runs a soak: `npm run soak -- --help`. A soak is compiled first, and so is its server. */
+/** Runs a soak: `npm run soak -- --help`. The soak and its server are compiled first. */
 import { runCompiled } from './compiled-soak.ts';
 import { lastFirst, type Ending } from '../support/temporary-store.ts';
 
@@ -8,7 +8,7 @@ interface Soak {
   readonly load: () => Promise<{ run: SoakRun }>;
 }
 
-/** Resolves to sentences, each of something that is wrong. */
+/** Resolves with a sentence per failure. */
 type SoakRun = (args: readonly string[], t: Ending) => Promise<readonly string[]>;
 
 const soaks: Readonly<Record<string, Soak>> = {
@@ -20,23 +20,23 @@ const soaks: Readonly<Record<string, Soak>> = {
   upgrade: {
     options:
       '[--edges 2] [--fronts 0] [--sessions 5000] [--tls 500] [--wakeups 500] [--queries 200] [--calls 10] [--seconds 15] [--upgrades 3]',
-    guards: 'no sleeping device and no backend notices an upgrade under load',
+    guards: 'an upgrade under load does not affect sleeping devices and backends',
     load: () => import('./upgrade.ts'),
   },
   core: {
     options:
       '[--kills 50] [--edges 2] [--fronts 0] [--sessions 5000] [--tls 500] [--controllers 200] [--wakeups 500] [--queries 200] [--seconds 6] [--seed 1]',
-    guards: 'no sleeping device notices that the core is killed under load, and nothing acknowledged is lost',
+    guards: 'killing the core under load does not affect sleeping devices, and loses nothing acknowledged',
     load: () => import('./core.ts'),
   },
   media: {
     options: '[--seconds 600] [--calls 20] [--seed 1]',
-    guards: 'nothing outlives its call in the media process, with a fuzzer at the codec',
+    guards: 'no resource outlives its call in the media process, while a fuzzer runs the codec',
     load: () => import('./media.ts'),
   },
   hostile: {
     options: '[--seconds 600] [--devices 10000] [--edges 0] [--fronts 0]',
-    guards: 'devices, backends, newcomers and a call are served during every attack at once',
+    guards: 'devices, backends, newcomers and a call are served during all attacks at once',
     load: () => import('./hostile.ts'),
   },
 };
@@ -49,7 +49,7 @@ ${Object.entries(soaks)
   .map(([name, { options, guards }]) => `  ${name} ${options}\n      ${guards}`)
   .join('\n')}`;
 
-/** Rejects when the soak is stopped: its processes are ended then. Ctrl-C reaches it twice, by the terminal and by its parent. */
+/** Rejects on SIGINT or SIGTERM, so that the processes are ended. Ctrl-C arrives twice, from the terminal and from the parent. */
 function interruption(): Promise<never> {
   return new Promise((_resolve, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -1,6 +1,6 @@
 /**
- * Holds calls at a real server, some with sound and some by WebRTC, while a fuzzer is at the codec, and looks for leaks. In the end a
- * canary: the same looks must find a media process that leaks a little. The seed repeats the choices, not the instants.
+ * Holds calls at a real server, some with audio and some with WebRTC, while a fuzzer runs the codec, and checks for leaks. Ends
+ * with a canary: the same checks must detect a media process with small leaks. The seed repeats the choices, not the timing.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,20 +10,26 @@ import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import type { CodecFuzzReport } from '../support/codec-fuzz.ts';
 import type { Ending } from '../support/temporary-store.ts';
-import type { MediaLook } from './media/carrier.ts';
+import type { MediaCounts } from './media/carrier.ts';
 import { soakMedia, type SoakReport } from './media/run.ts';
 import { readNumbers } from './plan-options.ts';
 
-/** In less time, the delay of the collectors is as much as a leak. */
+/** In a shorter run, garbage not yet collected looks like a leak. */
 const secondsMin = 30;
-/** The canary's time, a share of the whole; long enough for its large leaks to show. */
+/** Maximum duration of the canary; enough for its large leaks to show. */
 const canarySecondsMax = 20;
 const canaryShare = 1 / 3;
-/** Films, code and what the collectors are late by. */
+/** Allows for films, code and garbage not yet collected. */
 const fuzzGrownMiBMax = 128;
 
-/** By the canary; what it does not lose is counted by the same lines. */
-const leakedKinds: readonly (keyof MediaLook)[] = ['frames', 'resamplers', 'peers', 'timers', 'descriptors'];
+/** Kinds that the canary leaks; the others are counted by the same code. */
+const leakedKinds: readonly (keyof MediaCounts)[] = [
+  'frames',
+  'resamplers',
+  'peers',
+  'timers',
+  'descriptors',
+];
 
 export async function run(args: readonly string[], t: Ending): Promise<readonly string[]> {
   const usual = { seconds: 600, calls: 20, seed: Date.now() % 1_000_000 };
@@ -52,19 +58,18 @@ async function fuzz(
   const child = spawn(process.execPath, [...process.execArgv, file, String(seconds), String(seed)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [said, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  const [output, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'close')]);
   if (code !== 0) return { report: null, complaints: [`the fuzzer ended with ${String(signal ?? code)}`] };
-  const report: CodecFuzzReport = JSON.parse(said);
+  const report: CodecFuzzReport = JSON.parse(output);
   const { first, last } = report.residentBytes;
   const grownMiB = (last - first) / 1024 / 1024;
   const isFlat = grownMiB <= fuzzGrownMiBMax;
   return { report, complaints: isFlat ? [] : [`the fuzzed process grew by ${grownMiB.toFixed(0)} MiB`] };
 }
 
-/** The leaks of the canary that no look found. */
 function missedIn({ complaints: found }: SoakReport): string[] {
   const outlived = leakedKinds.map((kind) => `${kind} outlived their calls`);
   return [...outlived, 'memory grew']
     .filter((words) => !found.some((complaint) => complaint.includes(words)))
-    .map((words) => `the canary leaked, and no look found that ${words}`);
+    .map((words) => `the canary leaked, but no check found that ${words}`);
 }

@@ -1,4 +1,4 @@
-/** The numbers that a soak is started with, `--calls 20`; those that are not given are as usual. */
+/** Parses the numeric options of a soak, like `--calls 20`; absent ones have their defaults. */
 import { parseArgs } from 'node:util';
 
 export function readNumbers<Name extends string>(

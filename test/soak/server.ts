@@ -1,9 +1,9 @@
 /**
- * Loads a server of several processes for a while with everything it does, upgrades it meanwhile, and judges the trend of
- * everything that its processes hold and of its latencies. Prints a line each half minute, and the trends in the end.
+ * Loads a server of several processes with all of its functions, upgrades it meanwhile, and checks the trends of its processes'
+ * resources and of its latencies. Prints a line every half minute, and the trends at the end.
  *
- * `--shared`: the machine has other work, so latencies are shown and not judged. `--leak` is a canary: every process of the server
- * loses a little, and each loss must be found.
+ * `--shared`: the machine has other work, so that latencies are shown but not checked. `--leak` is a canary: every process of
+ * the server leaks a little, and each leak must be found.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -95,7 +95,7 @@ async function soak(t: Ending, { plan, leaks, file }: Soaking): Promise<void> {
   );
   t.after(() => clearInterval(progress));
 
-  /** Not where less than half of the interval is left. */
+  /** Skips the last run if less than half of the interval is left. */
   const repeat = async (everySeconds: number, act: () => Promise<void>): Promise<void> => {
     for (let at = everySeconds; at + everySeconds / 2 <= seconds; at += everySeconds) {
       await sleep(Math.max(0, at * 1000 - (performance.now() - startMs)));

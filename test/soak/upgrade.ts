@@ -1,8 +1,8 @@
 /**
- * Upgrades the core of a site with edges under load: devices sleep, some over TLS at an edge that is linked as one elsewhere is;
- * wakeups and queries are asked per second, over 100 connections each. It fails when a socket was closed, a session has ended, a
- * request failed, a packet did not arrive, or a call has no pictures after an upgrade, also where it begins again. Where the kernel
- * migrates no connections (`net.ipv4.tcp_migrate_req`), a few may be reset. Prints one line of JSON, with the longest hold of requests.
+ * Upgrades the core of a site with edges under load: devices sleep, some over TLS at a remotely linked edge; wakeups and queries
+ * are sent at fixed rates, over 100 connections each. It fails if a socket was closed, a session ended, a request failed, a packet
+ * did not arrive, or a call has no pictures after an upgrade, even after a restart of the call. If the kernel does not migrate
+ * connections (`net.ipv4.tcp_migrate_req`), a few may be reset. Prints one line of JSON, with the longest delay of requests.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -32,11 +32,11 @@ const defaults = {
 };
 
 const migrationFile = '/proc/sys/net/ipv4/tcp_migrate_req';
-/** New connections that the kernel may reset at one upgrade, where it does not migrate them to the next core. */
+/** New connections that the kernel may reset per upgrade, if it does not migrate them to the next core. */
 const resetsPerUpgradeMax = 10;
 
 const heartbeatMs = 10_000;
-/** A call without a picture for so long has none, and begins again. */
+/** A call without a picture for this long is restarted. */
 const picturesMs = 3000;
 
 export async function run(args: readonly string[], t: Ending): Promise<readonly string[]> {
@@ -123,7 +123,7 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
       held_ms: { longest: Math.max(...held), each: held },
       wakeups: { ...describe(woken), arrived },
       queries: describe(queried),
-      calls: { without_pictures: deadCalls, begun_again: errors.take() },
+      calls: { without_pictures: deadCalls, begun_again: errors.read() },
     }),
   );
   for (const line of site.server.command.lines)
@@ -147,7 +147,6 @@ function migrates(): boolean {
   return existsSync(migrationFile) && readFileSync(migrationFile, 'latin1').trim() === '1';
 }
 
-/** Connections that no core has accepted. */
 function countResets({ failures }: Asked): number {
   return sum([...failures].map(([what, count]) => (what.startsWith(resetError) ? count : 0)));
 }

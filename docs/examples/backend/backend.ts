@@ -1,7 +1,7 @@
 /**
- * A backend for calls: the messaging app pushes that a phone calls a device. It asks whether the device is free, lets the
- * phone ring, issues credentials and sends them in a message, which wakes a device that sleeps. README.md has the
- * environment. Rooms and reports are kept in memory here: a backend of your own keeps them, and the cursor of the events, in its database.
+ * A backend for calls: the messaging app pushes the call of a phone to a device. The backend queries whether the device is free,
+ * lets the phone ring, issues credentials and sends them in a message, which wakes a sleeping device. README.md has the
+ * environment. Rooms and reports are in memory here: your own backend stores them, and the cursor of the events, in its database.
  */
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -20,14 +20,14 @@ const [pushToken, msgAppId] = [env('PUSH_TOKEN'), env('MSG_APP_ID')];
 const pushKey = Buffer.from(`${env('PUSH_AES_KEY')}=`, 'base64');
 const defaultMedia = JSON.parse(env('DEFAULT_MEDIA', '{"no_video":true}')) as object;
 
-/** A phone rings so long; then what is done for its call helps nobody. The platform waits 5 s for its answer. */
+/** The phone rings for `callMsMax`; later work for its call is useless. The platform waits 5 s for a response. */
 const [callMsMax, answerMsMax, clockWindowS, callsMax] = [30_000, 3000, 300, 200];
-/** A room is remembered for longer than a push can be replayed: 15 minutes at 50 calls a second. */
+/** Rooms are remembered for longer than a push can be replayed: 15 minutes at 50 calls a second. */
 const [attemptsMax, retryMs, roomsMax, bodyBytesMax] = [3, 1000, 45_000, 64 * 1024];
-/** May be otherwise a moment later. 40412: a device that boots has neither connection for a moment. */
+/** Codes of temporary failures. 40412: a booting device has neither connection for a moment. */
 const passing = new Set([40412, 42901, 50000, 50204, 50301, 50401, 50402]);
 
-/** The platform takes 0 for "ring". */
+/** 0 makes the platform ring. */
 const verdicts = { ok: 0, busy: 1, refused: 2, overloaded: 3 };
 type Verdict = keyof typeof verdicts;
 type Answer<Data> =
@@ -44,12 +44,12 @@ const media = new Map<string, object>();
 const rooms = new Map<string, Promise<Verdict>>();
 const calls = new Set<Promise<void>>();
 
-/** One JSON line; keys and tokens are in none. */
+/** Prints a JSON line, without keys and tokens. */
 function log(step: string, fields: object = {}): void {
   process.stdout.write(`${JSON.stringify({ at: new Date().toISOString(), step, ...fields })}\n`);
 }
 
-/** Devices report in `media` what they show and play when they sign in; and how calls go is in the log of events. */
+/** Follows the events: the `media` capabilities that devices report at their login, and the progress of calls. */
 async function followEvents(): Promise<void> {
   const onTrouble = (error: Error): void => log('events.trouble', { error: error.message });
   for await (const { event } of api.followEvents({ onTrouble })) {
@@ -59,7 +59,7 @@ async function followEvents(): Promise<void> {
   }
 }
 
-/** Signed with our token, and about now. */
+/** Checks the signature with our token, and the timestamp. */
 function isSigned(query: URLSearchParams, name: string, ...encrypted: string[]): boolean {
   const parts = [pushToken, query.get('timestamp') ?? '', query.get('nonce') ?? '', ...encrypted];
   const expected = createHash('sha1').update(parts.sort().join('')).digest();
@@ -68,7 +68,7 @@ function isSigned(query: URLSearchParams, name: string, ...encrypted: string[]):
   return given.length === expected.length && timingSafeEqual(given, expected) && ageS <= clockWindowS;
 }
 
-/** Throws where it was not made with our key, or is for another mini program. */
+/** Throws if it was encrypted with another key, or for another mini program. */
 function decrypt(encrypted: string): string {
   const decipher = createDecipheriv('aes-256-cbc', pushKey, pushKey.subarray(0, 16)).setAutoPadding(false);
   const padded = Buffer.concat([decipher.update(encrypted, 'base64'), decipher.final()]);
@@ -79,7 +79,7 @@ function decrypt(encrypted: string): string {
   return plain.toString('utf8', 20, end);
 }
 
-/** Status and text. A stranger is told nothing about why it is refused. */
+/** Returns status and text. Unauthenticated clients get no reason for a refusal. */
 async function answer(request: IncomingMessage): Promise<readonly [number, string]> {
   const query = new URL(request.url ?? '/', 'http://backend').searchParams;
   if (isSigned(query, 'signature') && request.method === 'GET') return [200, query.get('echostr') ?? ''];
@@ -94,7 +94,7 @@ async function answer(request: IncomingMessage): Promise<readonly [number, strin
   return [200, JSON.stringify({ errcode: verdicts[verdict], errmsg: verdict })];
 }
 
-/** The platform repeats a push whose answer it missed: the room's call is placed once, and each gets the same answer. */
+/** The platform repeats a push without a response: place the room's call once, and answer all alike. */
 function receive(push: Push): Promise<Verdict> {
   const { RoomId: room, Sn: device } = push;
   const known = rooms.get(room);
@@ -105,7 +105,7 @@ function receive(push: Push): Promise<Verdict> {
   const reasonOf = (error: unknown): string => (signal.aborted ? 'time_over' : String(error));
   const verdict = judge(push, signal);
   const call: Promise<void> = verdict
-    .then((said) => (said === 'ok' ? place(push, signal) : undefined))
+    .then((decision) => (decision === 'ok' ? place(push, signal) : undefined))
     .catch((error: unknown) => log('call.failed', { room, device, reason: reasonOf(error) }))
     .finally(() => calls.delete(call));
   calls.add(call);
@@ -114,7 +114,7 @@ function receive(push: Push): Promise<Verdict> {
   return verdict;
 }
 
-/** A status that cannot be had stops nobody: it only spares callers a phone that rings in vain. */
+/** An unavailable status does not block the call: the check only avoids ringing in vain. */
 async function judge({ RoomId: room, Sn: device }: Push, signal: AbortSignal): Promise<Verdict> {
   const status = await api.callStatus(device, { signal }).catch(() => null);
   if (status === null || (!status.ok && passing.has(status.code))) return 'ok';
@@ -137,7 +137,7 @@ async function place(push: Push, signal: AbortSignal): Promise<void> {
     device_id: device,
     calling_timeout_sec: callMsMax / 1000,
   };
-  /** While the phone rings. */
+  /** Retries while the phone rings. */
   const insist = async <Data>(step: string, ask: () => Promise<Answer<Data>>): Promise<Data> => {
     for (let attempt = 1; ; attempt += 1) {
       const result = await ask();
@@ -155,7 +155,7 @@ async function place(push: Push, signal: AbortSignal): Promise<void> {
   const options = { wake: true, waitS: 30, signal };
   const { wakeup } = await insist('message', async () => {
     const result = await api.sendMessage(device, 'msga_join_voip_room', payload, options);
-    // It is said to be online and does not answer: its connection may have broken unnoticed.
+    // The device counts as online but does not answer: its connection may have broken unnoticed.
     const isSilent = !result.ok && result.code === 50402 && result.data?.wakeup === undefined;
     if (isSilent) await api.wake(device, { signal });
     return result;
@@ -167,7 +167,7 @@ const server = createServer({ requestTimeout: 5000 }, (request, response) => {
   answer(request).then(
     ([status, text]) => response.writeHead(status).end(text),
     (error: Error) => {
-      // A parser quotes the text, which has keys.
+      // The parser's message quotes the text, which contains keys.
       log('push.refused', { reason: error instanceof SyntaxError ? 'no JSON' : error.message });
       response.writeHead(400).end();
     },
@@ -176,7 +176,7 @@ const server = createServer({ requestTimeout: 5000 }, (request, response) => {
 const [, host, port] = /^(.+):(\d+)$/.exec(listen) ?? [];
 server.listen(Number(port), host, () => log('backend.started', { address: server.address() }));
 void followEvents();
-/** Calls under way come to their end first. */
+/** Lets calls in progress end first. */
 process.once('SIGTERM', () => {
   server.close();
   void Promise.all(calls).then(() => process.exit(0));

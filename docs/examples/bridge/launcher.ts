@@ -1,8 +1,8 @@
 /**
- * A launcher of bridges: it keeps some idle, a process each, because the vendor's library for phones may leak or crash. A
- * bridge takes one call and ends with it; one that dies in its call is replaced by one that comes back to that call. Write
- * `joinPhone` around your library: here it is a phone that rings, answers and shows moving bars. README.md has the
- * environment. Source: docs/media-protocol.md.
+ * A launcher of bridges: it keeps some idle, one process each, because the vendor's library for phones may leak or crash. A
+ * bridge accepts one call and ends with it; one that dies in its call is replaced by one that rejoins it. Implement `joinPhone`
+ * with your library: here it is a phone that rings, answers and shows moving bars. README.md has the environment. Source:
+ * docs/media-protocol.md.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { WebSocket } from 'ws';
 const { BRIDGE_KEY = '', BRIDGE_URL = 'ws://127.0.0.1:8083', BRIDGE_SESSION } = process.env;
 const { BRIDGE_IDLE = '2', BRIDGE_PROCESSES_MAX = '20' } = process.env;
 
-/** The server's `start`: the request to the phone (null: no video), and the way into the call's room. */
+/** The server's `start`: the request to the phone (null: no video), and the credentials of the call's room. */
 interface CallStart {
   readonly request: Readonly<Record<'width' | 'height' | 'rotation' | 'max_fps', number>> | null;
   readonly audio: { readonly format: string; readonly rate: number; readonly channels: number };
@@ -22,9 +22,9 @@ interface CallStart {
 }
 
 interface Phone {
-  /** A frame of the device, with its header of 12 bytes. */
+  /** Receives a frame of the device, with its header of 12 bytes. */
   receive(frame: Buffer): void;
-  /** The next frame of video is to be a key frame. */
+  /** Makes the next video frame a key frame. */
   wantKeyFrame(): void;
   /** The device has accepted. */
   accepted(): void;
@@ -49,7 +49,7 @@ function joinPhone({ request }: CallStart, send: (news: object | Buffer) => void
   };
 }
 
-/** A frame of I420, format 4, of which each is a key frame. */
+/** Draws an I420 frame (format 4); each is a key frame. */
 function bars(width: number, height: number, atMs: number): Buffer {
   const chroma = Math.ceil(width / 2) * Math.ceil(height / 2);
   const frame = Buffer.alloc(12 + width * height + 2 * chroma, 128);
@@ -63,16 +63,16 @@ function bars(width: number, height: number, atMs: number): Buffer {
 const [refusedKeyCode, bufferedBytesMax, pingEveryMs] = [3, 1 << 20, 20_000];
 const closedForGood = new Set([1000, 4401, 4409]);
 
-/** The process of one bridge. Resolves to its exit code. */
+/** Runs one bridge process. Resolves with its exit code. */
 async function runBridge(): Promise<number> {
   let session = BRIDGE_SESSION ?? null;
   let phone: Phone | null = null;
   let socket: WebSocket;
-  const tell = (event: string): void => void process.send?.({ event, session });
+  const report = (event: string): void => void process.send?.({ event, session });
   const send = (news: object | Buffer): void => {
     if (socket.readyState !== WebSocket.OPEN) return;
     if (!Buffer.isBuffer(news)) return socket.send(JSON.stringify(news));
-    // Video that is left out would break what follows: the phone is asked for a key frame.
+    // Later frames depend on a skipped one: request a key frame from the phone.
     if (news[0] === 1 && socket.bufferedAmount > bufferedBytesMax) return phone?.wantKeyFrame();
     socket.send(news);
   };
@@ -83,7 +83,7 @@ async function runBridge(): Promise<number> {
   }): void => {
     if (text.type === 'assign') {
       ({ session } = text);
-      tell('assigned');
+      report('assigned');
       send({ type: 'accept' });
     } else if (text.type === 'start') phone ??= joinPhone(text as unknown as CallStart, send);
     else if (text.type === 'key_frame_wanted') phone?.wantKeyFrame();
@@ -102,11 +102,11 @@ async function runBridge(): Promise<number> {
       perMessageDeflate: false,
     });
     const pings = setInterval(() => socket.readyState === WebSocket.OPEN && socket.ping(), pingEveryMs);
-    socket.on('open', () => session === null && tell('idle'));
+    socket.on('open', () => session === null && report('idle'));
     socket.on('message', (data: Buffer, isBinary) =>
       isBinary ? phone?.receive(data) : receive(JSON.parse(data.toString('utf8'))),
     );
-    // 101: it was let in. A close follows each error.
+    // 101: accepted. A close follows each error.
     let status = 101;
     socket.on('error', () => undefined);
     socket.on('unexpected-response', (_request, response) => {
@@ -116,17 +116,17 @@ async function runBridge(): Promise<number> {
     const code = await new Promise<number>((resolve) => socket.on('close', resolve));
     clearInterval(pings);
     if (status === 401 || session === null) return status === 401 ? refusedKeyCode : 1;
-    // 404: its call ended while it was away.
+    // 404: the call ended while the bridge was disconnected.
     if (status === 404 || closedForGood.has(code)) break;
     await delay(pauseMs);
   }
   (phone as Phone | null)?.leave();
-  tell('ended');
+  report('ended');
   return 0;
 }
 
 const [returnsMax, partingMsMax, pauseMsMin, pauseMsMax] = [3, 10_000, 500, 30_000];
-/** Session, null while idle, and how often its call was come back to. */
+/** Session, null while idle, and the number of rejoins of its call. */
 const held = new Map<ChildProcess, { session: string | null; readonly returns: number }>();
 let [pauseMs, isStopping] = [pauseMsMin, false];
 
@@ -157,14 +157,14 @@ function launch(session: string | null, returns: number): void {
     if (code === refusedKeyCode) return stop('the server refuses the key of the bridges: BRIDGE_KEY', 1);
     if (isStopping || code === 0) return fill();
     log('bridge.died', { session: state.session, code, signal });
-    // A call whose process dies again and again carries what kills it.
+    // A call whose bridges die repeatedly probably contains the cause.
     if (state.session !== null && returns < returnsMax) return launch(state.session, returns + 1);
     setTimeout(fill, pauseMs * (0.5 + Math.random()));
     pauseMs = Math.min(pauseMs * 2, pauseMsMax);
   });
 }
 
-/** Idle bridges go at once, calls are hung up. */
+/** Ends idle bridges at once, and hangs up calls. */
 function stop(problem = '', code = 0): void {
   if (problem !== '') process.stderr.write(`${problem}\n`);
   process.exitCode = Math.max(code, Number(process.exitCode ?? 0));

@@ -4,11 +4,11 @@
 #   export API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
 #   bash reveille.sh status DEVICE_ID
 #   bash reveille.sh wake DEVICE_ID [0x12ab]
-#   bash reveille.sh events [CURSOR]                        follows the log, a page a line, until it is stopped
+#   bash reveille.sh events [CURSOR]                        follows the log, one page per line, until stopped
 #   bash reveille.sh verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
 #   bash reveille.sh sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
 #
-# For trying and for cron: keys stand in openssl's arguments, where other users of the machine can read them.
+# For tests and cron: keys are arguments of openssl, which other users of the machine can read.
 set -euo pipefail
 export LC_ALL=C # lengths are bytes
 
@@ -52,7 +52,7 @@ sign() {
     "x-tg-signed-headers: $names" "${headers[@]}")
 }
 
-# request METHOD TARGET [BODY]: prints the answer, JSON with a `code`; fails unless that is 0.
+# request METHOD TARGET [BODY]: prints the response, JSON with a `code`; fails unless that is 0.
 request() {
   local headers header arguments=() answer nonce=''
   [[ $1 == GET ]] || nonce=$(openssl rand -hex 16) # two changes alike within one second are two by their nonces
@@ -64,7 +64,7 @@ request() {
   [[ $answer == *'"code":0,'* ]]
 }
 
-# Percent-encodes every byte but the unreserved ones.
+# Percent-encodes all bytes except the unreserved ones.
 encoded() {
   local text=$1 i byte
   for ((i = 0; i < ${#text}; i++)); do
@@ -73,20 +73,20 @@ encoded() {
   done | tr -d '\n'
 }
 
-# A JSON string. Ids with control characters need jq.
+# Prints a JSON string. Ids with control characters need jq.
 quoted() {
   local text=${1//\\/\\\\}
   printf '"%s"' "${text//\"/\\\"}"
 }
 
-# 50402: the packet may have gone out. Ask again: a second wake does no harm.
+# 50402: the packet may have been sent. Retry: a second wake does no harm.
 wake() {
   local custom_data=''
   (($# == 1)) || custom_data=",\"custom_data\":$(quoted "$2")"
   request POST /v1/device/wakeup-request "{\"device_id\":$(quoted "$1")$custom_data}"
 }
 
-# Keep `next` with what you did: nothing is missed or repeated.
+# Store `next` with your results, so that no event is missed or repeated.
 events() {
   local cursor=$1 page
   while page=$(request GET "/v1/events?wait=20&after=$(encoded "$cursor")"); do
@@ -97,7 +97,7 @@ events() {
   return 1
 }
 
-# verify ID TIMESTAMP SIGNATURES < body: Standard Webhooks, over the body's bytes as they came.
+# verify ID TIMESTAMP SIGNATURES < body: Standard Webhooks, over the raw body.
 verify() {
   local key expected given age=$(($(date +%s) - $2))
   key=$(printf %s "${API_WEBHOOK_SECRET#whsec_}" | base64 -d | to_hex)

@@ -3,7 +3,7 @@
 //	export API_ORIGIN=http://127.0.0.1:8080 API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
 //	go run reveille.go status DEVICE_ID
 //	go run reveille.go wake DEVICE_ID [0x12ab]
-//	go run reveille.go events [CURSOR|latest]                 follows the log, a page a line, until it is stopped
+//	go run reveille.go events [CURSOR|latest]                 follows the log, one page per line, until stopped
 //	go run reveille.go verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
 //	go run reveille.go sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
 package main
@@ -75,7 +75,7 @@ func sign(method, target, date string, body []byte, nonce string) map[string]str
 	return headers
 }
 
-// request makes one signed request. Every answer is JSON with a "code"; 0 is success.
+// request sends a signed request. Every response is JSON with a "code"; 0 is success.
 func request(method, target string, body []byte) (map[string]any, error) {
 	made, err := http.NewRequest(method, os.Getenv("API_ORIGIN")+target, bytes.NewReader(body))
 	if err != nil {
@@ -99,7 +99,7 @@ func request(method, target string, body []byte) (map[string]any, error) {
 	return answer, json.NewDecoder(response.Body).Decode(&answer)
 }
 
-// verify checks a webhook by Standard Webhooks: the body's bytes as they came, before any parser.
+// verify checks a webhook by Standard Webhooks: pass the raw body, before any parser.
 func verify(secret, id, timestamp, signatures string, body []byte) bool {
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 300*time.Second {
@@ -115,7 +115,7 @@ func verify(secret, id, timestamp, signatures string, body []byte) bool {
 	return false
 }
 
-// show prints an answer, and ends the program unless it is a success.
+// show prints a response, and ends the program unless it is a success.
 func show(answer map[string]any, err error) map[string]any {
 	if err != nil {
 		log.Fatal(err)

@@ -31,7 +31,7 @@ import javax.crypto.spec.SecretKeySpec;
  * export API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
  * java Reveille.java status DEVICE_ID
  * java Reveille.java wake DEVICE_ID [0x12ab]
- * java Reveille.java events [CURSOR]                        follows the log, a page a line, until it is stopped
+ * java Reveille.java events [CURSOR]                        follows the log, one page per line, until stopped
  * java Reveille.java verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
  * java Reveille.java sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
  * </pre>
@@ -87,7 +87,7 @@ public final class Reveille {
     return signed;
   }
 
-  /** One signed request; its answer, JSON with a `code`. Parse it with the library of your choice. */
+  /** Sends a signed request. The response is JSON with a `code`; parse it with the library of your choice. */
   static String request(String method, String target, String json)
       throws GeneralSecurityException, IOException, InterruptedException {
     byte[] body = bytes(json);
@@ -103,7 +103,7 @@ public final class Reveille {
     return HTTP.send(made.build(), HttpResponse.BodyHandlers.ofString()).body();
   }
 
-  /** Standard Webhooks: the body's bytes as they came, before any parser. */
+  /** Standard Webhooks: pass the raw body, before any parser. */
   static boolean verify(String secret, String id, String timestamp, String signatures, byte[] body)
       throws GeneralSecurityException {
     long age = Math.abs(Instant.now().getEpochSecond() - Long.parseLong(timestamp));
@@ -124,7 +124,7 @@ public final class Reveille {
     return URLEncoder.encode(text, StandardCharsets.UTF_8);
   }
 
-  /** Prints an answer, and ends the program unless it is a success. */
+  /** Prints a response, and ends the program unless it is a success. */
   static String show(String answer) {
     System.out.println(answer);
     if (!answer.contains("\"code\":0,")) System.exit(1);

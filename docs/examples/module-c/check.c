@@ -1,4 +1,4 @@
-/* Known answers and edges of the kit, without a server: `make check` prints what fails, and exits 1. */
+/* Tests of the kit with known answers and edge cases, without a server: `make check` prints failures, and exits 1. */
 #include "reveille.h"
 
 #include <stdio.h>
@@ -102,7 +102,7 @@ static void signaling(void) {
          "the masked Hello of RFC 6455");
 }
 
-/* Whatever a stranger sends ends, and stays in its buffers: run it with -fsanitize=address,undefined to see. */
+/* Arbitrary input terminates and stays within its buffers: run with -fsanitize=address,undefined to verify. */
 static void noise(void) {
   static const char seed_text[] = "{\"type\":\"message\",\"id\":\"m\\\"1\",\"payload\":{\"a\":[1,{}]}}";
   uint32_t random = 1;

@@ -1,4 +1,4 @@
-/* The controller of the device to try: one WebSocket while it is awake. */
+/* The controller of the test device: one WebSocket while it is awake. */
 #include "posix.h"
 
 #include <stdio.h>
@@ -60,7 +60,7 @@ static bool take_message(const char *json, size_t size) {
   return true;
 }
 
-/* Takes each whole frame of the buffer; false when the server broke the protocol or closed. */
+/* Handles all complete frames of the buffer; false when the server violated the protocol or closed. */
 static bool take_frames(void) {
   enum rvl_opcode opcode;
   const uint8_t *payload;
@@ -74,7 +74,7 @@ static bool take_frames(void) {
   return awake.held < sizeof awake.bytes;
 }
 
-/* Sends the upgrade and reads its answer; what follows the answer stays in the buffer. */
+/* Sends the upgrade and reads its response; bytes after the response stay in the buffer. */
 static bool upgrade(const char *signal) {
   char request[RVL_UPGRADE_MAX], *end = NULL;
   uint8_t random[16];

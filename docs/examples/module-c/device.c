@@ -1,11 +1,11 @@
 /*
- * A device to try on POSIX: a module that stays asleep on its TCP connection, and a controller, a process of its own, that
- * signs in when it is woken.
+ * A test device for POSIX: a module that stays asleep on its TCP connection, and a controller, a process of its own, that logs in
+ * when woken.
  *
  *   ./device --sleep HOST:PORT --signal HOST:PORT --device ID --secret SECRET [--wake custom|fixed] [--heartbeat 50]
  *            [--reply 0] [--heartbeat-ms N] [--retry-s MIN:MAX] [--awake-s 10]
  *
- * Prints a line for each event. --heartbeat-ms sends heartbeats faster than was declared, for tests.
+ * Prints a line per event. --heartbeat-ms sends heartbeats faster than declared, for tests.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "posix.h"
@@ -27,7 +27,7 @@ static struct rvl_device device = {NULL, NULL, RVL_WAKE_CUSTOM, 50, true};
 static struct rvl_backoff backoff;
 static pid_t controller;
 
-/* Switches the controller on, unless it is on. */
+/* Starts the controller unless it is running. */
 static void controller_on(int module_fd) {
   if (options.signal == NULL || (controller > 0 && waitpid(controller, NULL, WNOHANG) == 0)) return;
   controller = fork();
@@ -41,7 +41,7 @@ static uint32_t heartbeat_wait_ms(void) {
   return options.heartbeat_ms > 0 ? options.heartbeat_ms : rvl_heartbeat_wait_ms(&device, random_number());
 }
 
-/* The module's one connection, for as long as it can; returns why it ended. */
+/* Runs one connection of the module; returns the reason of its end. */
 static const char *sleep_session(int fd) {
   static const uint8_t heartbeat[RVL_HEARTBEAT_BYTES];
   static char refusal[64];

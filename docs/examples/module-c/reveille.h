@@ -2,7 +2,7 @@
  * Reveille's firmware kit: the sleep protocol of a low-power module and the signal login of its controller.
  *
  * C99, no heap, no dependency, no I/O, no clock: bytes in, bytes out, milliseconds and random numbers as arguments. It runs
- * as it is under an RTOS; posix.c, controller.c and device.c make a device of it to try. The protocols:
+ * unchanged under an RTOS; posix.c, controller.c and device.c complete it to a test device. The protocols:
  * docs/sleep-protocol.md and docs/signal-protocol.md.
  */
 #ifndef REVEILLE_H
@@ -20,7 +20,7 @@
 #define RVL_LOGIN_LINE_MAX 512
 #define RVL_REPLY_LINE_MAX 32
 #define RVL_HEARTBEAT_BYTES 64
-/* A session dies when nothing came for so many heartbeats. */
+/* A session ends after this many heartbeat intervals without data. */
 #define RVL_HEARTBEATS_MISSED_MAX 3
 
 /* ---- Proofs (mac.c) ---- */
@@ -42,10 +42,10 @@ struct rvl_hmac {
 
 void rvl_hmac_start(struct rvl_hmac *mac, const void *key, size_t size);
 void rvl_hmac_add(struct rvl_hmac *mac, const void *bytes, size_t size);
-/* The mac as 64 lowercase hex digits and a NUL. */
+/* Writes the mac as 64 lowercase hex digits and a NUL. */
 void rvl_hmac_end(struct rvl_hmac *mac, char text[RVL_MAC_TEXT]);
 
-/* base64 of `size` bytes, NUL at the end: the url alphabet without padding, or the usual one with it. */
+/* Encodes `size` bytes as base64 with a final NUL: the url alphabet without padding, or the standard one with it. */
 size_t rvl_base64(char *text, const uint8_t *bytes, size_t size, bool url);
 
 /* ---- Sleep (sleep.c) ---- */
@@ -57,36 +57,36 @@ struct rvl_device {
   const char *secret;
   enum rvl_wake wake;
   uint16_t heartbeat_s; /* 5-3600 */
-  bool reply;           /* the server answers OK or ERR; firmware that cannot read says false */
+  bool reply;           /* the server answers OK or ERR; false for firmware that cannot read */
 };
 
 enum rvl_sleep_event {
   RVL_NOTHING,
-  RVL_SEND_LOGIN, /* send sleep->line now: the session key came */
-  RVL_LOGGED_IN,  /* OK came; without `reply` it is said with RVL_SEND_LOGIN and nothing follows */
+  RVL_SEND_LOGIN, /* session key received: send sleep->line now */
+  RVL_LOGGED_IN,  /* OK received; never without `reply`: then the login is done with RVL_SEND_LOGIN */
   RVL_REFUSED,    /* sleep->line has the reason: timeout, malformed, denied or busy */
   RVL_WOKEN,      /* sleep->custom has the two bytes, 00 00 in the fixed packet */
-  RVL_BROKEN      /* what came is no session key and no answer: close, and back off */
+  RVL_BROKEN      /* neither a session key nor an answer: close, and back off */
 };
 
 /* One connection to a sleep server. */
 struct rvl_sleep {
   const struct rvl_device *device;
   enum { RVL_AWAIT_KEY, RVL_AWAIT_REPLY, RVL_ASLEEP, RVL_OVER } state;
-  uint16_t received; /* bytes of the key, the reply or the wake packet that is being read */
+  uint16_t received; /* bytes received of the current key, reply or wake packet */
   uint16_t line_size;
   char line[RVL_LOGIN_LINE_MAX];
   uint8_t custom[2];
 };
 
 void rvl_sleep_start(struct rvl_sleep *sleep, const struct rvl_device *device);
-/* Takes one received byte. TCP may cut the stream anywhere, so a wake packet is found byte by byte. */
+/* Processes one received byte. TCP may split the stream anywhere, so wake packets are parsed byte by byte. */
 enum rvl_sleep_event rvl_sleep_byte(struct rvl_sleep *sleep, uint8_t byte);
 
-/* The wait before the next heartbeat: the declared time less up to a tenth, so that a fleet spreads. */
+/* The wait before the next heartbeat: the declared interval less up to a tenth, so that a fleet spreads. */
 uint32_t rvl_heartbeat_wait_ms(const struct rvl_device *device, uint32_t random);
 
-/* The waits between attempts, as `retry` in the welcome has them: doubling, each up to half shorter or longer. */
+/* The backoff between attempts, as advised by `retry` of the welcome: doubling, with jitter of up to half. */
 struct rvl_backoff {
   uint32_t min_ms;
   uint32_t max_ms;
@@ -105,16 +105,16 @@ uint32_t rvl_backoff_wait_ms(struct rvl_backoff *backoff, uint32_t random);
 
 enum rvl_opcode { RVL_TEXT = 1, RVL_CLOSE = 8, RVL_PING = 9, RVL_PONG = 10 };
 
-/* The HTTP upgrade to /v1/signal; 0 when `host` is longer than RVL_HOST_MAX. `random` are 16 fresh random bytes, kept for the answer. */
+/* Writes the HTTP upgrade to /v1/signal; 0 when `host` is longer than RVL_HOST_MAX. `random`: 16 fresh bytes, kept for the response. */
 size_t rvl_upgrade_request(char text[RVL_UPGRADE_MAX], const char *host, const uint8_t random[16]);
-/* True when the answer's head (NUL at its end) is the server's: 101 and the proof of these random bytes. */
+/* True for a valid response head (with a final NUL): 101 and the proof of these random bytes. */
 bool rvl_upgrade_accepted(const char *head, const uint8_t random[16]);
 
-/* Writes the head of a client's frame and masks `payload` in place; the head's size. */
+/* Writes the head of a client's frame and masks `payload` in place; returns the size of the head. */
 size_t rvl_frame_head(uint8_t head[RVL_FRAME_HEAD_MAX], enum rvl_opcode opcode, uint8_t *payload, size_t size,
                       uint32_t mask);
 
-/* A server's frame at the start of `bytes`: its whole size, 0 when more is needed, SIZE_MAX when it breaks the rules. */
+/* Parses a server's frame at the start of `bytes`; returns its size, 0 when incomplete, SIZE_MAX when invalid. */
 size_t rvl_frame_read(const uint8_t *bytes, size_t size, enum rvl_opcode *opcode, const uint8_t **payload,
                       size_t *payload_size);
 
@@ -122,15 +122,15 @@ size_t rvl_frame_read(const uint8_t *bytes, size_t size, enum rvl_opcode *opcode
 
 #define RVL_MESSAGE_MAX 16384
 
-/* The JSON of a login that answers the challenge; 0 when it does not fit. */
+/* Writes the JSON of a login that answers the challenge; 0 when it does not fit. */
 size_t rvl_signal_login(char *text, size_t size, const struct rvl_device *device, const char *session_key);
 
-/* The JSON that turns a call down without joining it, `session` from x_session of its peer_id; 0 when it does not fit. */
+/* Writes the JSON that rejects a call, `session` from x_session of its peer_id; 0 when it does not fit. */
 size_t rvl_call_reject(char *text, size_t size, const char *session, bool busy);
 
 /*
- * The value of a member of a JSON object, strings without their quotes and otherwise as written; false when it is not
- * there or does not fit. Members of objects within are not looked at.
+ * Copies the value of a member of a JSON object, strings without their quotes, with escapes unchanged; false when it is
+ * missing or does not fit. Members of nested objects are ignored.
  */
 bool rvl_json_member(const char *json, size_t size, const char *name, char *value, size_t value_size);
 

@@ -1,9 +1,9 @@
-/* The signal protocol: the login of a controller, a rejected call, and as much JSON as that takes. */
+/* The signal protocol: the login of a controller, a rejected call, and the JSON that they need. */
 #include "reveille.h"
 
 #include <string.h>
 
-/* Adds `part` behind the text; false when it does not fit with its NUL. */
+/* Appends `part`; false when it does not fit with its NUL. */
 static bool add(char *text, size_t *size, size_t room, const char *part) {
   size_t more = strlen(part);
   if (*size + more >= room) return false;
@@ -12,7 +12,7 @@ static bool add(char *text, size_t *size, size_t room, const char *part) {
   return true;
 }
 
-/* Adds a JSON string: quotes, backslashes and control characters escaped, UTF-8 as it is. */
+/* Appends a JSON string: quotes, backslashes and control characters are escaped, UTF-8 is unchanged. */
 static bool add_string(char *text, size_t *size, size_t room, const char *value) {
   static const char digits[] = "0123456789abcdef";
   bool whole = add(text, size, room, "\"");
@@ -55,7 +55,7 @@ size_t rvl_call_reject(char *text, size_t room, const char *session, bool busy) 
   return whole ? size : 0;
 }
 
-/* The byte behind a JSON string whose opening quote is at `at`; `size` when it does not end. */
+/* Returns the position after a JSON string with its opening quote at `at`; `size` when it does not end. */
 static size_t string_end(const char *json, size_t size, size_t at) {
   for (at++; at < size && json[at] != '"'; at++)
     if (json[at] == '\\') at++;
@@ -67,7 +67,7 @@ static size_t blank_end(const char *json, size_t size, size_t at) {
   return at;
 }
 
-/* The byte behind the value that begins at `at`: the comma or brace of the object it stands in. */
+/* Returns the position after the value at `at`: the comma or brace of the enclosing object. */
 static size_t value_end(const char *json, size_t size, size_t at) {
   unsigned depth = 0;
   while (at < size) {

@@ -1,4 +1,4 @@
-/* The sleep protocol: session key, login line, answer, wake packets; when to send heartbeats and when to come back. */
+/* The sleep protocol: session key, login line, answer, wake packets, heartbeat intervals and reconnect backoff. */
 #include "reveille.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static size_t decimal(char *text, uint16_t number) {
   return size;
 }
 
-/* Adds a field to the login line behind a space, and to what the mac covers behind a line feed. */
+/* Appends a field to the login line, after a space, and to the text that the mac covers, after a line feed. */
 static void add_field(struct rvl_sleep *sleep, struct rvl_hmac *mac, const char *field) {
   size_t size = strlen(field);
   sleep->line[sleep->line_size++] = ' ';
@@ -34,7 +34,7 @@ static void add_field(struct rvl_sleep *sleep, struct rvl_hmac *mac, const char 
   }
 }
 
-/* Puts the login line in place of the session key that `line` held. */
+/* Replaces the session key in `line` by the login line. */
 static void write_login(struct rvl_sleep *sleep) {
   const struct rvl_device *device = sleep->device;
   char text[RVL_ID_TEXT_MAX];
@@ -92,7 +92,7 @@ static enum rvl_sleep_event take_reply_byte(struct rvl_sleep *sleep, uint8_t byt
   return end(sleep, RVL_REFUSED);
 }
 
-/* The first byte of the pattern stands nowhere else in it, so after a mismatch only it can begin a match. */
+/* The first byte of the pattern is unique in it, so after a mismatch only that byte can start a match. */
 static enum rvl_sleep_event take_wake_byte(struct rvl_sleep *sleep, uint8_t byte) {
   if (sleep->received < sizeof wake_pattern) {
     if (byte == wake_pattern[sleep->received]) sleep->received++;

@@ -30,7 +30,7 @@ static void sha1_block(uint32_t state[5], const uint8_t block[64]) {
   state[4] += e;
 }
 
-/* The answer that the server owes to these random bytes: base64 of the SHA-1 of their base64 and a fixed text, 60 bytes. */
+/* The expected Sec-WebSocket-Accept of these random bytes: base64 of the SHA-1 of their base64 and a fixed text, 60 bytes. */
 static void accept_text(char text[29], const uint8_t random[16]) {
   static const char fixed[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
   uint32_t state[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
@@ -63,7 +63,7 @@ size_t rvl_upgrade_request(char text[RVL_UPGRADE_MAX], const char *host, const u
 
 static char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? (char)(byte + 32) : byte; }
 
-/* The value of a header (its name in lower case, with the colon), or NULL. */
+/* Finds the value of a header (name in lower case, with the colon), or NULL. */
 static const char *header(const char *head, const char *name) {
   for (const char *line = strchr(head, '\n'); line != NULL; line = strchr(line, '\n')) {
     size_t i = 0;
@@ -102,7 +102,7 @@ size_t rvl_frame_read(const uint8_t *bytes, size_t size, enum rvl_opcode *opcode
                       size_t *payload_size) {
   size_t head = 2;
   if (size < 2) return 0;
-  /* Whole frames without a mask: the server sends no others, and nothing above 64 KiB. */
+  /* The server sends only unfragmented, unmasked frames of at most 64 KiB. */
   if ((bytes[0] & 0xf0) != 0x80 || bytes[1] > 126) return SIZE_MAX;
   *opcode = (enum rvl_opcode)(bytes[0] & 15);
   *payload_size = bytes[1];

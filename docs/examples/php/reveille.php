@@ -5,7 +5,7 @@
  *     export API_ACCESS_KEY_ID=... API_SECRET_KEY=... API_APP_ID=...
  *     php reveille.php status DEVICE_ID
  *     php reveille.php wake DEVICE_ID [0x12ab]
- *     php reveille.php events [CURSOR]                        follows the log, a page a line, until it is stopped
+ *     php reveille.php events [CURSOR]                        follows the log, one page per line, until stopped
  *     php reveille.php verify ID TIMESTAMP SIGNATURE < body   a webhook, by API_WEBHOOK_SECRET
  *     php reveille.php sign METHOD TARGET DATE [BODY [NONCE]] prints the Authorization line
  */
@@ -55,7 +55,7 @@ function sign(string $method, string $target, string $date, string $body, string
     return $signed + ['x-tg-signed-headers' => $names, 'authorization' => $authorization];
 }
 
-/** One signed request. Every answer is JSON with a `code`; 0 is success. */
+/** Sends a signed request. Every response is JSON with a `code`; 0 is success. */
 function request(string $method, string $target, ?array $value = null, int $timeoutSeconds = 10): array
 {
     $body = $value === null ? '' : json_encode($value, JSON_THROW_ON_ERROR);
@@ -78,14 +78,14 @@ function status(string $deviceId): array
     return request('GET', '/v1/device/connectivity?device_id=' . rawurlencode($deviceId));
 }
 
-/** Code 0: the packet went out. 50402: it may have; ask again, a second wake does no harm. */
+/** Code 0: the packet was sent. 50402: it may have been sent; retry, a second wake does no harm. */
 function wake(string $deviceId, ?string $customData = null): array
 {
     $body = ['device_id' => $deviceId] + ($customData === null ? [] : ['custom_data' => $customData]);
     return request('POST', '/v1/device/wakeup-request', $body);
 }
 
-/** Pages of the event log behind $cursor, for ever. Keep `next` with what you did: nothing is missed or repeated. */
+/** Yields pages of the event log after $cursor, endlessly. Store `next` with your results, so that no event is missed or repeated. */
 function events(string $cursor): Generator
 {
     do {
@@ -95,7 +95,7 @@ function events(string $cursor): Generator
     } while ($answer['code'] === 0);
 }
 
-/** Standard Webhooks: the body's bytes as they came, before any parser. */
+/** Standard Webhooks: pass the raw body, before any parser. */
 function verify(string $secret, string $id, string $timestamp, string $signatures, string $body): bool
 {
     if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > WEBHOOK_TOLERANCE_S) {

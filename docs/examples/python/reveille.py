@@ -63,10 +63,10 @@ def sign(method: str, target: str, date: str, body: bytes, nonce: str = "") -> d
 
 
 def request(method: str, target: str, value=None, timeout_s: float = 10) -> dict:
-    """One signed request. Every answer is JSON with a `code`; 0 is success."""
+    """Sends a signed request. Every response is JSON with a `code`; 0 is success."""
     body = b"" if value is None else json.dumps(value).encode()
     date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    # Two changes alike within one second are two by their nonces.
+    # The nonce distinguishes equal changes of the same second.
     headers = sign(method, target, date, body, "" if method == "GET" else secrets.token_hex(16))
     made = urllib.request.Request(ORIGIN + target, body if value is not None else None, headers, method=method)
     try:
@@ -81,7 +81,7 @@ def status(device_id: str) -> dict:
 
 
 def wake(device_id: str, custom_data=None) -> dict:
-    """Code 0: the packet went out. 50402: it may have; ask again, a second wake does no harm."""
+    """Code 0: the packet was sent. 50402: it may have been sent; retry, a second wake does no harm."""
     body = {"device_id": device_id}
     if custom_data is not None:
         body["custom_data"] = custom_data
@@ -89,7 +89,7 @@ def wake(device_id: str, custom_data=None) -> dict:
 
 
 def events(cursor: str):
-    """Pages of the event log behind `cursor`, for ever. Keep `next` with what you did: nothing is missed or repeated."""
+    """Yields pages of the event log after `cursor`, endlessly. Store `next` with your results, so that no event is missed or repeated."""
     while True:
         query = urllib.parse.urlencode({"after": cursor, "wait": 20}, quote_via=urllib.parse.quote)
         answer = request("GET", "/v1/events?" + query, timeout_s=30)
@@ -100,7 +100,7 @@ def events(cursor: str):
 
 
 def verify(secret: str, webhook_id: str, timestamp: str, signatures: str, body: bytes) -> bool:
-    """Standard Webhooks: the body's bytes as they came, before any parser."""
+    """Standard Webhooks: pass the raw body, before any parser."""
     if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > WEBHOOK_TOLERANCE_S:
         return False
     key = base64.b64decode(secret[len("whsec_") :])

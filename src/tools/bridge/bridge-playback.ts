@@ -1,6 +1,6 @@
 /**
- * A simulated bridge plays to its call as if from a phone, in real time: a film, coded as frames, and a tone in packets of
- * 20 ms. A frame that is late delays none behind it, and one whose time has passed is left out.
+ * Plays a film, as coded frames, and a tone, in packets of 20 ms, to a call in real time. A late frame does not delay later
+ * ones, and a frame whose time has passed is skipped.
  * Source: calls-and-media.md, Legs.
  */
 import type { Clock, Cancel } from '../../lib/clock.ts';
@@ -11,10 +11,9 @@ import type { Film } from './test-picture.ts';
 import type { FrameCoder } from './frame-coder.ts';
 import type { Tone } from './tone.ts';
 
-/** A leg, as far as frames leave by it. */
 export interface FrameSink {
   frame(bytes: Uint8Array): void;
-  /** Bytes that wait for a listener that does not keep up. */
+  /** Bytes that are not yet sent, because the listener reads too slowly. */
   readonly bufferedBytes: number;
 }
 
@@ -22,24 +21,24 @@ export interface FilmShow {
   readonly film: Film;
   readonly coder: Pick<FrameCoder, 'format' | 'code' | 'close'>;
   readonly framesPerSecond: number;
-  /** By the time that has been played, in milliseconds. */
+  /** Size at a playback position, in milliseconds. */
   readonly sizeAt: (atMs: number) => Size;
 }
 
-/** Counts of the frames and packets that were played; they continue over the calls of a bridge. */
+/** Counters of played frames and packets, over all calls of a bridge. */
 export class PlaybackTally {
   frames = 0;
   keyFrames = 0;
   audioPackets = 0;
-  /** Headers included. */
+  /** Including headers. */
   bytes = 0;
-  /** Frames that were not made: their time had passed, the listener did not keep up, or nothing came of them. */
+  /** Frames that were not sent: late, held back by a slow listener, or not encodable. */
   skipped = 0;
-  /** Size of the last frame; null: none yet. */
+  /** Size of the latest frame; null: none yet. */
   size: Size | null = null;
 }
 
-/** Frames wait no further than this for a listener that does not keep up. */
+/** Maximum unsent bytes; beyond it frames are skipped. */
 const waitingBytesMax = mediaMessageBytesMax;
 
 export class BridgePlayback {
@@ -50,7 +49,7 @@ export class BridgePlayback {
   readonly #tone: Tone | null;
   #wantsKeyFrame = true;
 
-  /** Begins at once. `film`, `tone`: null: no video, or no audio, is played. */
+  /** Starts at once. `film` null: no video; `tone` null: no audio. */
   constructor(
     clock: Clock,
     { film, tone }: { readonly film: FilmShow | null; readonly tone: Tone | null },
@@ -67,12 +66,11 @@ export class BridgePlayback {
     if (tone !== null) play(packetsPerSecond, (atMs) => this.#sound(tone, atMs));
   }
 
-  /** The next frame is one. */
   wantKeyFrame(): void {
     this.#wantsKeyFrame = true;
   }
 
-  /** Frees film, coder and tone: nothing is asked of it any more. */
+  /** Stops, and frees film, coder and tone. */
   stop(): void {
     for (const metronome of this.#metronomes) metronome.stop();
     this.#film?.film.close();
@@ -95,7 +93,7 @@ export class BridgePlayback {
     this.#tally.size = size;
   }
 
-  /** The next frame must not build on one that was never sent. */
+  /** The next frame must be a key frame: it cannot refer to one that was not sent. */
   #skip(): void {
     this.#tally.skipped += 1;
     this.#wantsKeyFrame = true;
@@ -120,10 +118,10 @@ function wireTimestamp(atMs: number): number {
 }
 
 const packetsPerSecond = 50;
-/** A share of a tick: moments are sums of binary fractions. */
+/** Share of a tick, for rounding errors. */
 const tolerance = 1e-6;
 
-/** `atMs`: its moment since the first one, which comes as soon as the caller is done; `missed`: ticks left out before it. */
+/** `atMs`: time since the first tick, which is asynchronous; `missed`: ticks skipped before this one. */
 type Tick = (atMs: number, missed: number) => void;
 
 class Metronome {
@@ -133,7 +131,6 @@ class Metronome {
   readonly #startedMs: number;
   #cancel: Cancel;
   #isStopped = false;
-  /** Number of the last tick; the first is 0. */
   #number = -1;
 
   constructor(clock: Clock, perSecond: number, tick: Tick) {
@@ -149,7 +146,7 @@ class Metronome {
     this.#cancel();
   }
 
-  /** A timer may come a little early: then nothing is due yet. */
+  /** A timer may fire early: then no tick is due yet. */
   #wake(): void {
     const elapsedMs = this.#clock.monotonicMs() - this.#startedMs;
     const number = Math.floor((elapsedMs * this.#perSecond) / 1000 + tolerance);

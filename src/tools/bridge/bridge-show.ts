@@ -1,6 +1,6 @@
 /**
- * The show that a simulated bridge plays to a call, by the request of the server and by its own options: format, rate, and
- * the sizes of its pictures, as people type them and as each has its turn; and a bridge that plays one.
+ * The film and tone that a simulated bridge plays to a call: format, frame rate and sizes, from the server's request and the
+ * options of the command.
  */
 import { InvalidArgumentError } from 'commander';
 import type { Engine } from '../../media/codec/engine.ts';
@@ -14,49 +14,46 @@ import { assert } from '../../lib/assert.ts';
 import type { PictureFormat } from '../../model/media/picture.ts';
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import { SimulatedBridge, type BridgeDeps } from './simulated-bridge.ts';
-import { sayTrouble } from './simulated-call.ts';
+import { reportTrouble } from './simulated-call.ts';
 import { openTone } from './tone.ts';
 import { sourceSideMax } from '../../model/limits.ts';
 
 export interface ShowPlan {
   readonly format: PictureFormat;
-  /** Several take turns, as for a phone that is turned; null: the size that the server asks for. */
+  /** Several alternate, like a phone that is rotated; null: the requested size. */
   readonly sizes: readonly Size[] | null;
-  /** `told`: as the call asks for it; null: none is played. */
-  readonly tone: AudioFrameFormat | 'told' | null;
+  /** `requested`: the format of the call; null: no tone. */
+  readonly tone: AudioFrameFormat | 'requested' | null;
   openFilm(): Film;
 }
 
 export interface PlayingBridgeDeps extends Omit<BridgeDeps, 'play'> {
-  /** Null: no video is played. */
   readonly engine: Engine | null;
   readonly tally: PlaybackTally;
   readonly plan: ShowPlan;
 }
 
-/** `session`: as of a SimulatedBridge. */
 export function playingBridge(deps: PlayingBridgeDeps, session: string | null): SimulatedBridge {
   return new SimulatedBridge({ ...deps, play: (start, leg) => beginShow(deps, start, leg) }, session);
 }
 
-/** Begins at once. */
 function beginShow(
-  { clock, engine, tally, say, plan }: PlayingBridgeDeps,
+  { clock, engine, tally, onEvent, plan }: PlayingBridgeDeps,
   { request, audio }: StartText,
   sendQueue: FrameSink,
 ): BridgePlayback {
   const film = request === null || engine === null ? null : filmShow(engine, plan, request);
   const tone = plan.tone === null ? null : openTone(engine, soundShape(plan.tone, audio));
-  if (tone?.ok === false) sayTrouble(say, `no tone is played: ${tone.error}`);
+  if (tone?.ok === false) reportTrouble(onEvent, `no tone is played: ${tone.error}`);
   if (tone?.ok === true) {
     const { format } = tone.value;
-    say('playing_tone', { format, told: audio.format }, `plays a tone as ${format}`);
+    onEvent('playing_tone', { format, told: audio.format }, `plays a tone as ${format}`);
   }
   if (film !== null) {
     const { framesPerSecond, coder } = film;
     const size = sizeInWords(film.sizeAt(0));
     const json = { format: coder.format, frames_per_second: framesPerSecond, size };
-    say('playing', json, `plays ${coder.format} ${size}, ${framesPerSecond} frames a second`);
+    onEvent('playing', json, `plays ${coder.format} ${size}, ${framesPerSecond} frames a second`);
   }
   return new BridgePlayback(clock, { film, tone: tone?.ok === true ? tone.value : null }, sendQueue, tally);
 }
@@ -85,7 +82,7 @@ export function filmShow(
 
 const sideMin = 16;
 
-/** `320x240,240x320`: at least one. Sides are even, as 4:2:0 wants them. Throws InvalidArgumentError. */
+/** Parses `320x240,240x320`: at least one size, with even sides for 4:2:0. Throws InvalidArgumentError. */
 export function parseSizes(text: string): readonly Size[] {
   return text.split(',').map(parseSize);
 }
@@ -100,12 +97,11 @@ function parseSize(text: string): Size {
   );
 }
 
-/** Each of several sizes is shown for this long. */
 const turnMs = 5000;
 
-/** One after the other, and again from the first. `sizes`: at least one. */
+/** Cycles through `sizes`, at least one. */
 function sizeAt(sizes: readonly Size[], atMs: number): Size {
   const size = sizes[Math.floor(atMs / turnMs) % sizes.length];
-  assert(size !== undefined, 'there is a size to choose');
+  assert(size !== undefined, 'sizes is not empty');
   return size;
 }

@@ -1,6 +1,5 @@
 /**
- * The output of a played bridge, and of its call's device where that is played as well: steps, the flow of pictures, and the
- * sums at the end.
+ * Output of a played bridge and, with `--call`, of the played device: steps, frame rates, and the totals at the end.
  */
 import { PlaybackTally } from './bridge-playback.ts';
 import { reveilleCommand } from '../../cli/shell/command-error.ts';
@@ -9,13 +8,11 @@ import { LiveReport, type ReportContext } from '../simulator/live-report.ts';
 import type { Size } from '../../model/call.ts';
 import { counted } from '../../cli/shell/option-values.ts';
 
-/** Says an event of a bridge. */
-export type SayOfBridge = (event: string, json: object, text: string) => void;
+export type ReportBridgeEvent = (event: string, json: object, text: string) => void;
 
-/** A leg of the call that is played. */
 type Party = 'bridge' | 'device';
 
-/** Over all connections of a played leg. */
+/** Counters of a played leg, over all of its connections. */
 export class LegTraffic {
   readonly sent = new PlaybackTally();
   readonly received = new LegCounts();
@@ -49,10 +46,10 @@ export class CallReport {
     this.#live.step({ event: 'step', who, what: text, ...json }, `${who.padEnd(whoWidth)}  ${text}`);
   }
 
-  readonly sayOfBridge: SayOfBridge = (event, json, text) =>
+  readonly reportBridgeEvent: ReportBridgeEvent = (event, json, text) =>
     this.#live.step({ event, who: 'bridge', ...json }, `${'bridge'.padEnd(whoWidth)}  ${text}`);
 
-  /** Device and phone are in the call of this session. */
+  /** Reports the first connected call, with hints. */
   connected(session: string): void {
     if (this.#hasConnected) return;
     this.#hasConnected = true;
@@ -65,7 +62,6 @@ export class CallReport {
     this.#live.remark(hints.map(([purpose, line]) => `  ${purpose.padEnd(20)}${line}`).join('\n'));
   }
 
-  /** Once a second. */
   progress(): void {
     const nowMs = this.#context.clock.monotonicMs();
     const elapsedS = Math.max(1, nowMs - this.#beforeMs) / 1000;
@@ -100,7 +96,6 @@ export class CallReport {
 
 type Figures = ReturnType<typeof figuresOf>;
 
-/** For machines. */
 function figuresOf({ sent, received }: LegTraffic) {
   const { video } = received;
   return {

@@ -1,4 +1,4 @@
-/** Encodes pictures as a bridge sends them: H.264, whose new sizes begin with a key frame, or JPEGs. Source: calls-and-media.md, Legs. */
+/** Encodes pictures as a bridge sends them: H.264, with a key frame at each new size, or JPEG. Source: calls-and-media.md, Legs. */
 import { FrameTranscoder } from '../../media/codec/frame-transcoder.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import { describeFrame } from '../../media/geometry/source-frame.ts';
@@ -13,7 +13,7 @@ export class FrameCoder {
   readonly #shape: PictureShape;
   readonly #transcoder: FrameTranscoder;
 
-  /** `maxFps`: whole. */
+  /** `maxFps`: an integer. */
   constructor(engine: Engine, format: PictureFormat, maxFps: number) {
     const sourceMax = { width: sourceSideMax, height: sourceSideMax };
     this.format = format;
@@ -21,7 +21,7 @@ export class FrameCoder {
     this.#transcoder = new FrameTranscoder(engine, { quality: 80, maxFps, sourceMax });
   }
 
-  /** `payload`: I420 of this size, whose sides are even. Null: the engine made nothing of it. */
+  /** `payload`: I420 of this size, with even sides. Null: the encoder returned no frame. */
   code(
     payload: Uint8Array<ArrayBuffer>,
     size: Size,
@@ -35,7 +35,6 @@ export class FrameCoder {
       : { isKeyFrame: picture.isKey, payload: picture.bytes };
   }
 
-  /** Frees what it holds. */
   close(): void {
     this.#transcoder.close();
   }

@@ -1,6 +1,6 @@
 /**
- * A call that is held by its legs: the device's is played, and a bridge's too where none comes by itself. It ends when
- * somebody hangs up, this side when it is interrupted or its time is up; then the added bridge is removed.
+ * Holds a call by playing its device leg and, if no bridge accepts the call, a bridge. It ends on a hangup, an interruption or
+ * after its duration; then a bridge that was added is removed.
  */
 import type { ConnectionOptions } from 'node:tls';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
@@ -29,7 +29,6 @@ export interface IssuedCall {
   readonly deviceId: string;
   readonly session: string;
   readonly token: string;
-  /** Address of the media listener. */
   readonly url: string;
   readonly tls: ConnectionOptions | undefined;
 }
@@ -37,28 +36,25 @@ export interface IssuedCall {
 export interface HeldCallDeps {
   readonly context: CommandContext;
   readonly report: CallReport;
-  /** Null: nothing codes video here. */
+  /** Null: no video codec is available. */
   readonly engine: Engine | null;
-  /** Opens what the played bridge shows. */
   readonly openFilm: () => Film;
-  /** Key of the bridge to play; undefined: one is added to the local server; null: the server is elsewhere. */
+  /** Key of the bridge to play; undefined: add a bridge to the local server; null: remote server, play none. */
   readonly bridgeKey: string | undefined | null;
-  /** Null: the device sends no video. */
   readonly deviceSends: PictureFormat | null;
-  /** Null: the device sends no sound. */
   readonly deviceSpeaks: SoundShape | null;
-  /** Formats in which the played bridge takes the device's media. */
+  /** Formats in which the played bridge receives the device's media. */
   readonly uplink: UplinkPlan;
 }
 
-/** After somebody hung up, until the legs are closed; then they are cut. */
+/** Maximum time from a hangup to the close of the legs; then they are cut. */
 const partingMsMax = 2000;
-/** An idle bridge is asked at once, and answers at once. */
+/** Wait for an idle bridge of another process to accept the call. */
 const idleBridgeMsMax = 1000;
 const askAgainMs = 100;
 
-/** `seconds`: may be Infinity. Rejects with a CommandError when a leg is not let in. */
-export async function holdCall(
+/** `seconds`: may be Infinity. Rejects with a CommandError if a leg is refused. */
+export async function runCall(
   deps: HeldCallDeps,
   call: IssuedCall,
   seconds: number,
@@ -94,13 +90,13 @@ async function joinDevice(deps: HeldCallDeps, { url, tls, token, session }: Issu
     throw new CommandError(message, advice);
   });
   device.accept();
-  report.step('device', 'joins with its token, and takes the call');
+  report.step('device', 'joins with its token, and accepts the call');
   void followStates(report, device, session, () => (playback ??= playDevice(deps, device)));
   void device.closed.then(() => playback?.stop());
   return device;
 }
 
-/** To the end of the leg. */
+/** Reports the states of the call until the leg closes. */
 async function followStates(
   report: CallReport,
   device: DeviceLeg,
@@ -120,7 +116,6 @@ async function followStates(
   }
 }
 
-/** Until `ended`, by a bridge of its own where no other one takes the call. */
 async function playBridge(
   deps: HeldCallDeps,
   call: IssuedCall,
@@ -146,34 +141,37 @@ interface BridgeAccess {
   remove(): Promise<void>;
 }
 
-/** The bridge to play; null: another one has the call, or none may be played. */
+/** Returns the bridge to play; null: another one has the call, or none may be played. */
 async function findBridge(
   { context, report, bridgeKey }: HeldCallDeps,
   call: IssuedCall,
 ): Promise<BridgeAccess | null> {
   if (bridgeKey !== undefined && bridgeKey !== null) {
-    report.step('bridge', 'is played with the key that was given');
+    report.step('bridge', 'is played with the key of --key');
     return { key: bridgeKey, remove: () => Promise.resolve() };
   }
   const ops = bridgeKey === null ? null : findOpsClient(context);
   if (ops === null) {
     report.step(
       'bridge',
-      `must come by itself: ${reveilleCommand('simulate --bridge --key KEY')}, or give its key with --key`,
+      `must connect by itself: run ${reveilleCommand('simulate --bridge --key KEY')}, or pass its key with --key`,
     );
     return null;
   }
   const found = await awaitBridge(context.clock, ops, call);
   if (found === null || found.legs.bridge) {
-    report.step('bridge', found === null ? 'is not needed: the call is over' : 'has taken the call');
+    report.step('bridge', found === null ? 'is not needed: the call has ended' : 'has taken the call');
     return null;
   }
   const added = await addTemporaryBridge(ops, 'SIMULATED-BRIDGE', found.app_id);
-  report.step('bridge', `none takes the call: ${added.bridgeId} is added, played, and removed at the end`);
+  report.step(
+    'bridge',
+    `no bridge accepts the call: ${added.bridgeId} is added, played, and removed at the end`,
+  );
   return added;
 }
 
-/** The call, as soon as it has a bridge, or when an idle one would have taken it. Null: it is over. */
+/** Waits until the call has a bridge, at most `idleBridgeMsMax`. Null: the call has ended. */
 async function awaitBridge(
   clock: Clock,
   ops: Pick<OpsClient, 'ask'>,
@@ -195,12 +193,12 @@ function newBridge(
   key: string,
 ): SimulatedBridge {
   const { sent: tally, received: counts } = report.bridge;
-  const plan = { format: 'h264', sizes: [phoneSize], tone: 'told', openFilm } as const;
-  const show = { clock, engine, tally, say: report.sayOfBridge, plan };
+  const plan = { format: 'h264', sizes: [phoneSize], tone: 'requested', openFilm } as const;
+  const show = { clock, engine, tally, onEvent: report.reportBridgeEvent, plan };
   return playingBridge({ ...show, url, tls, key, uplink, answerAfterMs: null, counts }, session);
 }
 
-/** The door's camera and microphone; null: it has neither. */
+/** Plays camera and microphone of the door; null: it has neither. */
 function playDevice(deps: HeldCallDeps, device: DeviceLeg): BridgePlayback | null {
   const { context, engine, report, deviceSends, deviceSpeaks } = deps;
   const film = deviceSends === null || engine === null ? null : cameraFilm(engine, report, deviceSends);
@@ -223,5 +221,4 @@ function doorTone({ engine, report }: HeldCallDeps, shape: SoundShape): Tone | n
 
 const cameraSize: Size = { width: 320, height: 240 };
 
-/** An upright phone. */
 const phoneSize: Size = { width: 360, height: 640 };

@@ -1,4 +1,4 @@
-/** `reveille simulate --bridge`: a bridge that takes calls and plays video to them as if from phones, until it is stopped. */
+/** `reveille simulate --bridge`: plays a bridge that accepts calls and sends them video, until it is stopped. */
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { pauseUnless, untilInterrupted } from '../../cli/shell/command-context.ts';
 import { CommandError } from '../../cli/shell/command-error.ts';
@@ -14,7 +14,6 @@ import { CallReport } from './call-report.ts';
 import { findBridgeKey } from './simulated-bridge.ts';
 import { testFilm, type Film } from './test-picture.ts';
 
-/** Options of played calls, with or without their device. */
 export interface PlayOptions {
   readonly film?: string;
   readonly video?: PictureFormat;
@@ -34,13 +33,13 @@ export interface SimulateBridgeOptions extends PlayOptions, TrustOptions {
   readonly answerAfter?: number;
 }
 
-/** Rejects with a CommandError where the bridge is not let in. */
+/** Rejects with a CommandError if the bridge is refused. */
 export async function simulateBridge(context: CommandContext, options: SimulateBridgeOptions): Promise<void> {
   const { clock } = context;
   const {
     film,
     video = 'h264',
-    audio = 'told',
+    audio = 'requested',
     size = null,
     session = null,
     answerAfter,
@@ -55,7 +54,7 @@ export async function simulateBridge(context: CommandContext, options: SimulateB
   const { sent: tally, received: counts } = report.bridge;
   const uplink = { video: options.uplink ?? null, audio: options.uplinkAudio ?? null };
   const answerAfterMs = answerAfter === undefined ? null : answerAfter * 1000;
-  const show = { clock, engine, tally, say: report.sayOfBridge, plan };
+  const show = { clock, engine, tally, onEvent: report.reportBridgeEvent, plan };
   const bridge = playingBridge({ ...show, url, tls, key, uplink, answerAfterMs, counts }, session);
   const cancelReport = clock.every(1000, () => report.progress());
   const durationMs = (duration ?? Infinity) * 1000;
@@ -68,15 +67,15 @@ export async function simulateBridge(context: CommandContext, options: SimulateB
   report.summary(bridge.callsDone);
 }
 
-/** Null: there is none, and calls have sound only. */
+/** Null: not available; calls have audio only. */
 export async function findEngine({ output }: CommandContext): Promise<Engine | null> {
   const engine = await openEngine();
   if (engine.ok) return engine.value;
-  output.remark(`${engine.error}: calls have sound only`);
+  output.remark(`${engine.error}: calls have audio only`);
   return null;
 }
 
-/** Throws a CommandError when the film cannot be played, which is better known before there is a call. */
+/** Throws a CommandError if the film cannot be played, before any call starts. */
 export function filmOpener(engine: Engine | null, film: string | undefined): () => Film {
   if (engine === null || film === undefined) return testFilm;
   const open = (): Film => {

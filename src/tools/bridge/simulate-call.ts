@@ -1,4 +1,4 @@
-/** `reveille simulate --call`: issues a call of one device and holds it, so that there is one to list and to watch. */
+/** `reveille simulate --call`: issues a call of one device and holds it, to be listed and watched. */
 import { withApi, type ApiOptions } from '../../cli/api/api-access.ts';
 import { CommandError, usageError } from '../../cli/shell/command-error.ts';
 import { untilInterrupted, type CommandContext } from '../../cli/shell/command-context.ts';
@@ -9,12 +9,12 @@ import { showable } from '../../lib/showable-text.ts';
 import { mediaTrust } from '../simulator/server-urls.ts';
 import { sessionOf, simulatedRoom, simulatedSound, type RoomMedia } from '../simulator/simulated-room.ts';
 import { CallReport } from './call-report.ts';
-import { holdCall, type IssuedCall } from './held-call.ts';
+import { runCall, type IssuedCall } from './held-call.ts';
 import { filmOpener, findEngine, type PlayOptions } from './simulate-bridge.ts';
 
 export interface SimulateCallOptions extends PlayOptions, ApiOptions {}
 
-/** A small screen beside an upright phone shows the fitting of the picture. */
+/** A small landscape screen and a portrait phone show how pictures are fitted. */
 const screen: RoomMedia = {
   down_video_mt: 'mjpeg',
   video_res_mode: 'fit_screen',
@@ -22,7 +22,7 @@ const screen: RoomMedia = {
   screen_height: 240,
 };
 
-/** Exits 1 where the call was never connected. */
+/** Exits 1 if the call was never connected. */
 export async function simulateCall(
   context: CommandContext,
   deviceId: string,
@@ -53,7 +53,7 @@ export async function simulateCall(
       deviceSpeaks: sound === null ? null : { format: sound, ...simulatedSound },
       uplink: { video: uplink, audio: uplinkAudio },
     };
-    await untilInterrupted((signal) => holdCall(deps, { deviceId, tls, ...issued }, duration, signal));
+    await untilInterrupted((signal) => runCall(deps, { deviceId, tls, ...issued }, duration, signal));
     if (!report.hasConnected) process.exitCode = 1;
   });
 }
@@ -61,7 +61,7 @@ export async function simulateCall(
 function soundFormat(audio: PlayOptions['audio']): DownlinkAudioFormat | null {
   const format = downlinkAudioFormats.find((one) => one === audio) ?? null;
   if (audio !== undefined && format === null)
-    throw usageError(`--audio ${audio}: a device takes ${downlinkAudioFormats.join(', ')}`);
+    throw usageError(`--audio ${audio}: a device supports ${downlinkAudioFormats.join(', ')}`);
   return format;
 }
 

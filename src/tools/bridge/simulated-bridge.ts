@@ -1,6 +1,6 @@
 /**
- * A bridge played in software, over its calls: it stands idle, takes the call it is given, and connects again after it. A call
- * whose connection is lost is over for it. Source: calls-and-media.md, Legs.
+ * A bridge in software: stands idle, accepts the assigned call, and reconnects after it. A lost connection ends its call.
+ * Source: calls-and-media.md, Legs.
  */
 import { legCloses } from '../../protocol/media/leg-text.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
@@ -14,17 +14,17 @@ import {
 } from '../simulator/media-leg.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
 import { explainConnectionFailure } from '../../cli/shell/connection-failure.ts';
-import { sayTrouble, SimulatedCall, type CallDeps } from './simulated-call.ts';
+import { reportTrouble, SimulatedCall, type CallDeps } from './simulated-call.ts';
 import { pauseUnless, type CommandContext } from '../../cli/shell/command-context.ts';
 import type { OpsClient } from '../../cli/admin/ops-client.ts';
 import { randomBytes } from 'node:crypto';
 
 export interface BridgeDeps extends CallDeps, Pick<BridgeLegAccess, 'url' | 'tls' | 'key' | 'counts'> {}
 
-/** Before it connects again, doubling from the least to the most. */
-const comeBackMsMin = 250;
-const comeBackMsMax = 30_000;
-/** A call that was hung up is to end within it; then the connection is cut. */
+/** Reconnect backoff: doubles from the minimum to the maximum. */
+const reconnectMsMin = 250;
+const reconnectMsMax = 30_000;
+/** Maximum time from a hangup to the close of the leg; then it is cut. */
 const partingMsMax = 2000;
 
 export class SimulatedBridge {
@@ -34,14 +34,13 @@ export class SimulatedBridge {
   #leg: BridgeLeg | null = null;
   #call: SimulatedCall | null = null;
   #callsDone = 0;
-  #hasBeenLetIn = false;
-  /** Connections in a row that failed, or had no call. */
+  #wasAccepted = false;
+  /** Consecutive connections that failed, or ended without a call. */
   #failures = 0;
   readonly #stop = new AbortController();
 
   /**
-   * `session`: the one call that it comes for; null: it stands idle, and takes one call after the other, up to `callsMax`, until
-   * it is stopped.
+   * `session`: the only call to accept; null: any, one after another, up to `callsMax`, until it is stopped.
    */
   constructor(deps: BridgeDeps, session: string | null, callsMax = session === null ? Infinity : 1) {
     this.#deps = deps;
@@ -53,19 +52,18 @@ export class SimulatedBridge {
     return this.#callsDone;
   }
 
-  /** Resolves when it has had its calls, or was stopped. Rejects with a CommandError when it is not let in. */
+  /** Resolves after `callsMax` calls, or when stopped. Rejects with a CommandError if the bridge is refused. */
   async run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted && this.#callsDone < this.#callsMax) {
       const leg = await this.#connect();
       if (leg !== null) await this.#attend(leg);
       if (this.#failures === 0) continue;
-      const delayMs = Math.min(comeBackMsMax, comeBackMsMin * 2 ** Math.min(this.#failures - 1, 30));
+      const delayMs = Math.min(reconnectMsMax, reconnectMsMin * 2 ** Math.min(this.#failures - 1, 30));
       await pauseUnless(this.#deps.clock, delayMs, signal);
     }
   }
 
-  /** Hangs up. */
   stop(): void {
     this.#stop.abort();
     const leg = this.#leg;
@@ -77,36 +75,36 @@ export class SimulatedBridge {
     void leg.closed.then(cancel);
   }
 
-  /** Null: not now, or not any more. */
+  /** Null: failed temporarily, or stopped. */
   async #connect(): Promise<BridgeLeg | null> {
     try {
       const { url, tls, key, counts } = this.#deps;
       const onKeyFrameWanted = (): void => this.#wantKeyFrame();
       const session = this.#session ?? undefined;
       const leg = await BridgeLeg.connect({ url, tls, key, counts, session, onKeyFrameWanted });
-      this.#hasBeenLetIn = true;
+      this.#wasAccepted = true;
       if (!this.#stop.signal.aborted) return leg;
       await leg.close();
       return null;
     } catch (error) {
-      if (!this.#mayTryAgain(error)) throw notLetIn(error as Error);
+      if (!this.#mayRetry(error)) throw explainRefusal(error as Error);
       this.#failures += 1;
-      sayTrouble(this.#deps.say, `${(error as Error).message}; trying again`);
+      reportTrouble(this.#deps.onEvent, `${(error as Error).message}; retrying`);
       return null;
     }
   }
 
   #wantKeyFrame(): void {
-    this.#deps.say('key_frame_wanted', {}, 'a key frame is wanted');
+    this.#deps.onEvent('key_frame_wanted', {}, 'a key frame is wanted');
     this.#call?.wantKeyFrame();
   }
 
-  /** The first attempt says whether it was asked for rightly; who was let in once comes again. */
-  #mayTryAgain(error: unknown): boolean {
-    return this.#hasBeenLetIn && (!(error instanceof LegRefused) || error.status === 503);
+  /** A refused first attempt is permanent: wrong key or session. A bridge that was accepted once retries. */
+  #mayRetry(error: unknown): boolean {
+    return this.#wasAccepted && (!(error instanceof LegRefused) || error.status === 503);
   }
 
-  /** To the leg's end. */
+  /** Plays the leg's call; resolves when the leg is closed. */
   async #attend(leg: BridgeLeg): Promise<void> {
     this.#leg = leg;
     try {
@@ -114,7 +112,7 @@ export class SimulatedBridge {
       this.#failures = 0;
       await this.#call.attend();
     } catch (error) {
-      // The leg may be closed before there is a call for it.
+      // An idle leg may close before it gets a call.
       if (!(error instanceof ConnectionGone)) {
         await leg.terminate();
         throw error;
@@ -123,14 +121,18 @@ export class SimulatedBridge {
       this.#call?.end();
     }
     this.#leg = null;
-    this.#part(await leg.closed);
+    this.#onClosed(await leg.closed);
   }
 
-  /** The call that it is told to start. Rejects with ConnectionGone. */
+  /** Awaits the call to play. Rejects with ConnectionGone. */
   async #callOf(leg: BridgeLeg): Promise<SimulatedCall> {
-    const { say } = this.#deps;
+    const { onEvent } = this.#deps;
     const named = this.#session;
-    say('connected', { session: named }, named === null ? 'connected, and idle' : `connected for ${named}`);
+    onEvent(
+      'connected',
+      { session: named },
+      named === null ? 'connected, and idle' : `connected for ${named}`,
+    );
     const { assign, start } =
       named === null
         ? await leg.acceptAssignment()
@@ -138,25 +140,25 @@ export class SimulatedBridge {
     const { session } = assign;
     const { request, audio, room } = start;
     const json = { session, request, audio, room: { room_id: room.room_id } };
-    say('start', json, `call ${session}: asked for ${requestInWords(start)}`);
+    onEvent('start', json, `call ${session}: asked for ${requestInWords(start)}`);
     return new SimulatedCall(this.#deps, session, start, leg);
   }
 
-  #part({ code, reason }: LegClosed): void {
-    const { say } = this.#deps;
-    const said = `closed with ${code} ${reason}`.trimEnd();
-    say('closed', { code, reason }, said);
+  #onClosed({ code, reason }: LegClosed): void {
+    const { onEvent } = this.#deps;
+    const text = `closed with ${code} ${reason}`.trimEnd();
+    onEvent('closed', { code, reason }, text);
     if (code === legCloses.revoked.code)
       throw new CommandError('the key of this bridge has been revoked', 'name another with --key');
     if (this.#call === null) return void (this.#failures += 1);
     const { session } = this.#call;
     this.#call = null;
     this.#callsDone += 1;
-    say('call_over', { session }, `the call ${session} is over: ${said}`);
+    onEvent('call_over', { session }, `the call ${session} is over: ${text}`);
   }
 }
 
-function notLetIn(error: Error): CommandError {
+function explainRefusal(error: Error): CommandError {
   if (!(error instanceof LegRefused)) {
     const { reason, advice } = explainConnectionFailure(error, 'name it with --media host:port');
     return new CommandError(`no media listener answers: ${reason}`, advice);
@@ -169,7 +171,7 @@ function notLetIn(error: Error): CommandError {
 
 const keyAdvice = `make one: ${reveilleCommand('bridge add bridge-1 --app APP')}, and name its key with --key`;
 
-/** The one that was named, else the first development key of the settings. Throws a CommandError where there is none. */
+/** Returns the named key, else the first development key of the settings. Throws a CommandError if there is none. */
 export function findBridgeKey({ settings }: CommandContext, named: string | undefined): string {
   const key = named ?? settings.media.bridge_keys[0];
   if (key !== undefined) return key;
@@ -179,14 +181,14 @@ export function findBridgeKey({ settings }: CommandContext, named: string | unde
   );
 }
 
-/** A bridge that a command adds to the registry of a running server for itself, and removes again. */
+/** A bridge that a command adds to the registry of a running server for its own use, and removes. */
 export interface TemporaryBridge {
   readonly bridgeId: string;
   readonly key: string;
   remove(): Promise<void>;
 }
 
-/** `appId`: of the application whose calls it may take. Rejects with a CommandError. */
+/** `appId`: the application whose calls the bridge may accept. Rejects with a CommandError. */
 export async function addTemporaryBridge(
   ops: Pick<OpsClient, 'change'>,
   prefix: string,

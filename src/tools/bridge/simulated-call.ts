@@ -1,6 +1,6 @@
 /**
- * One call of a simulated bridge: it rings, says that the phone has joined when the
- * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
+ * One call of a simulated bridge: rings, reports the phone as connected once the device has accepted, and then plays. Source:
+ * calls-and-media.md, Legs and Call sessions and call status.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import {
@@ -11,21 +11,21 @@ import {
   type StateText,
 } from '../simulator/media-leg.ts';
 import type { FrameSink } from './bridge-playback.ts';
-import type { SayOfBridge } from './call-report.ts';
+import type { ReportBridgeEvent } from './call-report.ts';
 import type { AudioFrameFormat, UplinkWish } from '../../model/media/sound.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
 
-/** Formats in which the bridge asks for the device's media; null: as the device sends them. */
+/** Formats in which the bridge requests the device's media; null: unchanged. */
 export interface UplinkPlan {
   readonly video: UplinkWish['video'];
-  /** At the rate and with the channels of the call. */
+  /** Rate and channels are those of the call. */
   readonly audio: AudioFrameFormat | null;
 }
 
 export interface CallDeps {
   readonly clock: Clock;
-  readonly say: SayOfBridge;
-  /** Milliseconds from the ringing after which the phone joins, accepted or not; null: it waits for the device. */
+  readonly onEvent: ReportBridgeEvent;
+  /** Milliseconds from ringing until the phone joins, accepted or not; null: waits for the device. */
   readonly answerAfterMs: number | null;
   readonly uplink: UplinkPlan;
   play(start: StartText, sendQueue: FrameSink): Playback;
@@ -36,7 +36,7 @@ export interface Playback {
   stop(): void;
 }
 
-/** A call that carries no frames lives by pings. Source: calls-and-media.md, Call sessions and call status. */
+/** Pings keep a call without frames alive. Source: calls-and-media.md, Call sessions and call status. */
 const pingEveryMs = 20_000;
 
 export class SimulatedCall {
@@ -59,12 +59,12 @@ export class SimulatedCall {
     this.#playback?.wantKeyFrame();
   }
 
-  /** Resolves when the leg is gone. */
+  /** Handles the texts of the leg; resolves when it is closed. */
   async attend(): Promise<void> {
     const cancelPings = this.#deps.clock.every(pingEveryMs, () => void this.#leg.ping());
     this.#begin();
     try {
-      for (;;) this.#hear(await this.#leg.until(isNews));
+      for (;;) this.#handleText(await this.#leg.until(isStateOrError));
     } catch (error) {
       if (!(error instanceof ConnectionGone)) throw error;
     } finally {
@@ -72,7 +72,6 @@ export class SimulatedCall {
     }
   }
 
-  /** Nothing is played any more, whatever comes. */
   end(): void {
     this.#isOver = true;
     this.#cancelAnswer?.();
@@ -83,24 +82,24 @@ export class SimulatedCall {
   #begin(): void {
     const { video, audio: format } = this.#deps.uplink;
     const audio = format === null ? null : soundShape(format, this.#start.audio);
-    if (video !== null || audio !== null) this.#leg.take({ video, audio });
+    if (video !== null || audio !== null) this.#leg.requestUplink({ video, audio });
     this.#report('ringing');
     const { clock, answerAfterMs } = this.#deps;
     if (answerAfterMs !== null) this.#cancelAnswer = clock.after(answerAfterMs, () => this.#answer());
   }
 
-  #hear(news: LegText): void {
-    const { say } = this.#deps;
-    if (news.type === 'error') return sayTrouble(say, `the listener says: ${String(news['message'])}`);
-    const { state, reason } = news as StateText;
+  #handleText(text: LegText): void {
+    const { onEvent } = this.#deps;
+    if (text.type === 'error') return reportTrouble(onEvent, `the listener says: ${String(text['message'])}`);
+    const { state, reason } = text as StateText;
     const why = reason === null ? '' : `, ${reason}`;
-    say('state', { session: this.session, state, reason }, `told: the call is ${state}${why}`);
+    onEvent('state', { session: this.session, state, reason }, `receives: the call is ${state}${why}`);
     if (state === 'attempting') this.#answer();
     else if (state === 'connected') this.#play();
     else if (state === 'ended') this.end();
   }
 
-  /** The phone has joined. */
+  /** Reports that the phone has joined, and plays. */
   #answer(): void {
     if (this.#playback !== null) return;
     this.#report('connected');
@@ -109,7 +108,7 @@ export class SimulatedCall {
 
   #report(state: 'ringing' | 'connected'): void {
     this.#leg.report(state);
-    this.#deps.say('state', { session: this.session, state }, `reports: ${state}`);
+    this.#deps.onEvent('state', { session: this.session, state }, `reports: ${state}`);
   }
 
   #play(): void {
@@ -119,10 +118,10 @@ export class SimulatedCall {
   }
 }
 
-export function sayTrouble(say: SayOfBridge, reason: string): void {
-  say('trouble', { reason }, reason);
+export function reportTrouble(onEvent: ReportBridgeEvent, reason: string): void {
+  onEvent('trouble', { reason }, reason);
 }
 
-function isNews({ type }: LegText): boolean {
+function isStateOrError({ type }: LegText): boolean {
   return type === 'state' || type === 'error';
 }

@@ -1,10 +1,10 @@
 /**
- * A picture that moves, for calls without a film: colour bars, and a white square that bounces. Drawn as I420, full of
- * edges and colours, so that faults on the way show.
+ * The moving test picture for calls without a film: colour bars and a bouncing white square, in I420. Its edges and colours
+ * make transcoding faults visible.
  */
 import type { Size } from '../../model/call.ts';
 
-/** Y, U and V: white, yellow, cyan, green, magenta, red, blue and black at three quarters. */
+/** Y, U and V of the 75 % bars: white, yellow, cyan, green, magenta, red, blue and black. */
 const bars = [
   [180, 128, 128],
   [162, 44, 142],
@@ -18,7 +18,7 @@ const bars = [
 const white = 235;
 const neutral = 128;
 
-/** `number`: of the frame, from 0. Sides are even. The planes lie behind one another without padding. */
+/** `number`: of the frame, from 0. Sides are even. The planes are contiguous, without padding. */
 function drawTestPicture({ width, height }: Size, number: number): Uint8Array<ArrayBuffer> {
   const picture = new Uint8Array((width * height * 3) / 2);
   const luma: Plane = { samples: picture.subarray(0, width * height), width, height };
@@ -52,7 +52,7 @@ function drawBars({ samples, width, height }: Plane, channel: 0 | 1 | 2): void {
   for (let y = 1; y < height; y += 1) samples.copyWithin(y * width, 0, width);
 }
 
-/** There and back again, each way at its own pace. All of it is even. */
+/** Moves back and forth, horizontally and vertically at different speeds. All coordinates are even. */
 function bouncingSquare({ width, height }: Size, number: number): Area {
   const side = Math.max(2, Math.floor(Math.min(width, height) / 10) * 2);
   const between = (space: number, step: number): number => {
@@ -74,9 +74,8 @@ function fillArea({ samples, width }: Plane, area: Area, level: number): void {
 }
 
 export interface Film {
-  /** Null: it has no rate of its own. */
   readonly framesPerSecond: number | null;
-  /** The picture that is due at this moment, milliseconds, as I420. Moments do not go back; after its end it begins anew. */
+  /** Returns the picture at `atMs`, which must not decrease, in I420. The film repeats after its end. */
   pictureAt(atMs: number, size: Size): Uint8Array<ArrayBuffer>;
   close(): void;
 }

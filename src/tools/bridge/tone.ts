@@ -1,4 +1,4 @@
-/** A tone, for calls without a voice: packets of 20 ms in any format that there is an encoder of. */
+/** A test tone: packets of 20 ms in any format with an encoder. */
 import { messageOf, fail, succeed, type Result } from '../../lib/result.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import { openSoundEncoder } from '../../media/codec/sound-encoder.ts';
@@ -7,16 +7,15 @@ import { soundBlockMs } from '../../model/media/sound-limits.ts';
 
 export interface Tone {
   readonly format: AudioFrameFormat;
-  /** The packet that begins `atMs` after the first; null: the encoder made nothing of it. */
+  /** The packet at `atMs` after the first; null: the encoder returned none. */
   packetAt(atMs: number): Uint8Array | null;
   close(): void;
 }
 
 const toneHz = 440;
-/** A quarter of full scale: nobody is to be frightened. */
 const amplitude = 8192;
 
-/** `engine`: null: only A-law and PCM can be made. Otherwise why there is none. AMR has one channel. */
+/** `engine` null: only A-law and PCM. An error is the reason why there is no tone. AMR is mono. */
 export function openTone(engine: Engine | null, shape: SoundShape): Result<Tone, string> {
   const { format, rate } = shape;
   const channels = format === 'amr' ? 1 : shape.channels;
@@ -32,7 +31,6 @@ export function openTone(engine: Engine | null, shape: SoundShape): Result<Tone,
   }
 }
 
-/** Of a packet, interleaved. */
 function samplesAt(atMs: number, rate: number, channels: number): Int16Array<ArrayBuffer> {
   const first = Math.round((atMs * rate) / 1000);
   const samples = new Int16Array(((rate * soundBlockMs) / 1000) * channels);

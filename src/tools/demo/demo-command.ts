@@ -1,4 +1,4 @@
-/** `reveille demo`: the story of a device, a wakeup and a call on real sockets. Exits 1 when it goes wrong. */
+/** `reveille demo`: a device, a wakeup and a call on real sockets. Exits 1 on a failure. */
 import type { Command } from 'commander';
 import { addTrustOptions, findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
 import {
@@ -8,18 +8,18 @@ import {
   untilInterrupted,
 } from '../../cli/shell/command-context.ts';
 import { openStage } from './demo-stage.ts';
-import { DemoFailure, tellStory } from './demo-story.ts';
+import { DemoFailure, runStory } from './demo-story.ts';
 import { DemoInterrupted, Timeline } from './timeline.ts';
 
 export function addDemoCommand(program: Command): void {
   const command = newCommand(
     program,
     'demo',
-    'Play the story on real sockets, against the running server or one of its own: online, asleep, signed wakeup, 8 ' +
-      'bytes on the wire, online again, a call with pictures, the event log; with the answer of the API at each step.',
+    'Run a demo on real sockets, against the running server or a temporary one: online, asleep, signed wakeup, 8 ' +
+      'bytes on the wire, online again, a call with pictures; with the response of the API at each step.',
     '--data-dir /var/lib/reveille --fast',
   )
-    .option('--pictures <dir>', 'the place for a picture of the call', '.')
+    .option('--pictures <dir>', 'directory for a picture of the call', '.')
     .option('--fast', 'no pauses between the steps on a terminal')
     .action(inLocalContext(demo));
   addTrustOptions(command);
@@ -30,7 +30,6 @@ interface DemoOptions extends TrustOptions {
   readonly fast?: boolean;
 }
 
-/** Long enough to read a line. */
 const stepMs = 450;
 
 function demo(context: CommandContext, { pictures, fast, ...trust }: DemoOptions): Promise<void> {
@@ -39,12 +38,12 @@ function demo(context: CommandContext, { pictures, fast, ...trust }: DemoOptions
     const timeline = new Timeline(context, isPaced ? stepMs : 0, signal);
     await timeline.chapter('The stage');
     const stage = await openStage(context, findTrust(context, trust), timeline);
-    let verdict = 'the story went as it should';
+    let verdict = 'the demo succeeded';
     try {
-      await tellStory(stage, timeline, pictures);
+      await runStory(stage, timeline, pictures);
     } catch (error) {
       if (error instanceof DemoInterrupted) verdict = 'interrupted';
-      else if (error instanceof DemoFailure) verdict = `the story went wrong: ${error.message}`;
+      else if (error instanceof DemoFailure) verdict = `the demo failed: ${error.message}`;
       else throw error;
       process.exitCode = 1;
     } finally {

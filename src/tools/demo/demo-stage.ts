@@ -1,6 +1,6 @@
 /**
- * The server that the demo plays on: the running one, or one of its own in a temporary directory on free ports. The story
- * gets an application, a device and a bridge of its own, and removes them after it.
+ * The server of the demo: the running one, or a new one in a temporary directory on free ports. The demo adds an application, a
+ * product, a credential, a device and a bridge, and removes them at the end.
  */
 import { rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
@@ -22,10 +22,9 @@ import type { Timeline } from './timeline.ts';
 
 export interface DemoStage {
   readonly clock: CommandContext['clock'];
-  /** As the backend has it. */
   readonly api: ReveilleClient;
   readonly signalUrl: string;
-  /** Options of Node's TLS connections to each listener; undefined: no TLS. */
+  /** TLS options of Node for each listener; undefined: no TLS. */
   readonly tls: Readonly<Record<'signal' | 'sleep' | 'media', ConnectionOptions | undefined>>;
   readonly device: SimulatedDevice;
   readonly bridge: TemporaryBridge;
@@ -34,7 +33,7 @@ export interface DemoStage {
 
 type Undo = () => Promise<unknown>;
 
-/** `trust`: for the running server, as the user said. */
+/** `trust`: TLS options of the command line, for the running server. */
 export async function openStage(
   context: CommandContext,
   trust: ConnectionOptions | undefined,
@@ -43,7 +42,7 @@ export async function openStage(
   const undo: Undo[] = [];
   const close = async (): Promise<void> => {
     let failure: unknown = null;
-    // One that fails keeps no other from being undone.
+    // Continue after a failed step, and report the first failure.
     for (const step of undo.splice(0).reverse()) await step().catch((error: unknown) => (failure ??= error));
     if (failure !== null) throw failure;
   };
@@ -51,16 +50,16 @@ export async function openStage(
     const running = findRunningServer(context.dataDirectory);
     const place =
       running === null
-        ? `no server runs on ${context.dataDirectory}, so one starts for this story`
+        ? `no server runs on ${context.dataDirectory}, so one starts for this demo`
         : `process ${running.pid} runs on ${context.dataDirectory}`;
     timeline.step('server', place);
     const stage = await furnish(running === null ? await startServer(context, undo) : context, trust, undo);
     timeline.step('server', `signal listener at ${stage.signalUrl}`);
     timeline.step(
       'server',
-      `device ${stage.device.deviceId} and bridge ${stage.bridge.bridgeId} added for this story`,
+      `device ${stage.device.deviceId} and bridge ${stage.bridge.bridgeId} added for this demo`,
     );
-    undo.push(async () => timeline.step('server', 'device and bridge of the story are removed again'));
+    undo.push(async () => timeline.step('server', 'device and bridge of the demo are removed'));
     return { ...stage, close };
   } catch (error) {
     await close();
@@ -68,7 +67,6 @@ export async function openStage(
   }
 }
 
-/** The context of a server of the demo's own. */
 async function startServer({ clock, output }: CommandContext, undo: Undo[]): Promise<CommandContext> {
   const directory = makeTemporaryDirectory();
   undo.push(() => rm(directory, { recursive: true, force: true }));
@@ -93,7 +91,7 @@ async function furnish(
 ): Promise<Omit<DemoStage, 'close'>> {
   const { clock } = context;
   const [ops, signalUrl] = [findOpsClient(context), findSignalUrl(context, {})];
-  assert(ops !== null && signalUrl !== null, 'a server of the story runs');
+  assert(ops !== null && signalUrl !== null, 'the server of the demo runs');
   const add = async (kind: string, id: object, more: object): Promise<void> => {
     await ops.change(`/v1/${kind}/add`, { ...id, ...more });
     undo.push(() => ops.change(`/v1/${kind}/remove`, id));

@@ -1,6 +1,6 @@
 /**
- * The story: a device comes online, falls asleep, is woken by a signed request, comes online again and takes a call with
- * pictures. Each step has one right end, with the API's answer; any other is a DemoFailure.
+ * The steps of the demo: a device logs in, falls asleep, is woken by a signed request, logs in again and joins a call with
+ * pictures. Each step has one expected result, including the API's answer; any other throws a DemoFailure.
  * Source: running.md, Two commands.
  */
 import { writeFile } from 'node:fs/promises';
@@ -27,24 +27,22 @@ import type { Timeline } from './timeline.ts';
 
 export class DemoFailure extends Error {}
 
-/** As fast as the processors in doorbells are. */
 const bootMs = 300;
-/** A step that takes longer went wrong; an answer that is not right yet is asked for again. */
+/** Timeout of a step, and the interval at which a query is repeated until its answer is as expected. */
 const patienceMs = 5000;
 const askAgainMs = 20;
 const packetWanted = '98 3b 16 f8 f3 9c 00 00';
 const messageName = 'msga_join_voip_room';
-/** About a second of them. */
 const picturesWanted = 15;
-/** An upright phone, and a device whose screen is wide and small. */
+/** A portrait phone, and a device with a small landscape screen. */
 const phoneSize = { width: 240, height: 320 };
 const screen = { screen_width: 160, screen_height: 100, video_res_mode: 'fit_screen' } as const;
 
-export async function tellStory(stage: DemoStage, timeline: Timeline, directory: string): Promise<void> {
+export async function runStory(stage: DemoStage, timeline: Timeline, directory: string): Promise<void> {
   const story = new Story(stage, timeline);
   try {
     await timeline.chapter('A device comes online');
-    const controller = await story.comeOnline();
+    const controller = await story.connectController();
     await timeline.chapter('It falls asleep: only its low-power module stays connected');
     const module = await story.fallAsleep(controller);
     await timeline.chapter('The backend wakes it');
@@ -58,15 +56,15 @@ export async function tellStory(stage: DemoStage, timeline: Timeline, directory:
 
 class Story {
   readonly #stage: DemoStage;
-  readonly #say: Timeline['step'];
+  readonly #step: Timeline['step'];
   readonly #closes: (() => unknown)[] = [];
 
   constructor(stage: DemoStage, timeline: Timeline) {
     this.#stage = stage;
-    this.#say = timeline.step.bind(timeline);
+    this.#step = timeline.step.bind(timeline);
   }
 
-  async comeOnline(): Promise<SignalController> {
+  async connectController(): Promise<SignalController> {
     const { signalUrl: url, device, tls } = this.#stage;
     const options = { url, ...device, tls: tls.signal, autoAcknowledge: true };
     const connecting = SignalController.connect(options);
@@ -74,7 +72,7 @@ class Story {
     this.#closes.push(() => controller.terminate());
     const { epoch, heartbeat_s, sleep, media } = controller.welcome;
     const advice = `a heartbeat every ${heartbeat_s} s, sleep at ${sleep.servers.join(', ')}, media at ${media?.url ?? 'no address'}`;
-    this.#say('controller', `signed in as ${device.deviceId}, epoch ${epoch}; told: ${advice}`);
+    this.#step('controller', `signed in as ${device.deviceId}, epoch ${epoch}; received: ${advice}`);
     await this.#expectConnectivity('online', ({ signal }) => signal.is_online);
     return controller;
   }
@@ -85,9 +83,9 @@ class Story {
     const connecting = SleepingModule.connect(port, { ...device, host, tls: tls.sleep ?? null });
     const module = await this.#within('a sleep login', connecting);
     this.#closes.push(() => module.close());
-    this.#say('module', 'logged in, while the controller is awake');
+    this.#step('module', 'logged in, while the controller is awake');
     await this.#within('the end of the signal', controller.bye('going to sleep'));
-    this.#say('controller', 'said bye and is off: the device is asleep');
+    this.#step('controller', 'said bye and is off: the device is asleep');
     module.heartbeat();
     const isAsleep = ({ signal, sleep }: ConnectivityData): boolean =>
       !signal.is_online && sleep.last_heartbeat_at !== null;
@@ -102,34 +100,40 @@ class Story {
     const wakeup = await api.wake(device.deviceId);
     if (!wakeup.ok) throw new DemoFailure(`the wakeup was refused: ${wakeup.message} (${wakeup.code})`);
     const { requestId } = wakeup;
-    this.#say('backend', `signed wakeup: HTTP 202, code 0, request ${requestId}`);
+    this.#step('backend', `signed wakeup: HTTP 202, code 0, request ${requestId}`);
     const [packet, atMs] = await this.#within('the wake packet', coming);
     if (packet !== packetWanted) throw new DemoFailure(`expected the packet ${packetWanted}; got ${packet}`);
     const took = `${(atMs - askedMs).toFixed(1)} ms after the request began`;
-    this.#say('module', `packet on the wire: ${packet}, ${took}`, { packet });
+    this.#step('module', `packet on the wire: ${packet}, ${took}`, { packet });
     await pause(clock, bootMs);
-    const controller = await this.comeOnline();
+    const controller = await this.connectController();
     controller.reportWake('remote');
     await module.close();
     const ask = (): ReturnType<typeof api.wakeupOutcome> => api.wakeupOutcome(requestId, { waitS: 2 });
     const outcome = await this.#expect('its outcome', ask, ({ status }) => status === 'completed');
-    this.#say('backend', `outcome of that wakeup: ${describeOutcome(outcome)}`, { outcome });
+    this.#step('backend', `outcome of that wakeup: ${describeOutcome(outcome)}`, { outcome });
     return controller;
   }
 
   async call(controller: SignalController, directory: string): Promise<void> {
     const { api, clock, device, bridge, tls } = this.#stage;
     const opened = await openEngine();
-    if (!opened.ok) this.#say('demo', `the call carries no pictures: ${opened.error}`);
+    if (!opened.ok) this.#step('demo', `the call carries no pictures: ${opened.error}`);
     const video = opened.ok ? ({ down_video_mt: 'mjpeg', ...screen } as const) : { no_video: true };
     const body = { ...simulatedRoom('demo', video), device_id: device.deviceId };
     const issued = await this.#expect('call credentials', () => api.issueCallCredentials(body));
     const { media_url: url = '', peer_id: peerId } = issued;
     const session = sessionOf(peerId);
-    this.#say('backend', `signed call credentials: HTTP 200, code 0, session ${session}`);
-    const say = (_event: string, json: object, text: string): void => this.#say('bridge', text, json);
+    this.#step('backend', `signed call credentials: HTTP 200, code 0, session ${session}`);
+    const onEvent = (_event: string, json: object, text: string): void => this.#step('bridge', text, json);
     const plan = { format: 'h264', sizes: [phoneSize], tone: null, openFilm: testFilm } as const;
-    const show = { clock, engine: opened.ok ? opened.value : null, tally: new PlaybackTally(), say, plan };
+    const show = {
+      clock,
+      engine: opened.ok ? opened.value : null,
+      tally: new PlaybackTally(),
+      onEvent,
+      plan,
+    };
     const access = { url, tls: tls.media, key: bridge.key };
     const uplink = { video: null, audio: null };
     const phone = playingBridge({ ...show, ...access, uplink, answerAfterMs: null }, session);
@@ -140,46 +144,46 @@ class Story {
       api.sendMessage(device.deviceId, messageName, issued);
     const sending = this.#expect('an acknowledgement', send);
     const { name, payload } = await this.#within('the message', controller.nextMessage());
-    this.#say('controller', `message ${name}: its credentials, acknowledged`);
+    this.#step('controller', `message ${name}: its credentials, acknowledged`);
     await sending;
-    this.#say('backend', `signed message ${messageName}: HTTP 200, code 0, acknowledged`);
+    this.#step('backend', `signed message ${messageName}: HTTP 200, code 0, acknowledged`);
     const { token } = payload as unknown as CallCredentialsData;
-    let [pictures, noteLast] = [0, (_jpeg: Uint8Array): void => undefined];
-    const lastPicture = new Promise<Uint8Array>((done) => (noteLast = done));
+    let [pictures, resolveLast] = [0, (_jpeg: Uint8Array): void => undefined];
+    const lastPicture = new Promise<Uint8Array>((done) => (resolveLast = done));
     const onFrame = (_header: object, payload: Uint8Array): void =>
-      void ((pictures += 1) === picturesWanted && noteLast(new Uint8Array(payload)));
+      void ((pictures += 1) === picturesWanted && resolveLast(new Uint8Array(payload)));
     const connecting = DeviceLeg.connect({ url, tls: tls.media, token, onFrame });
     const leg = await this.#within('a device leg', connecting);
     this.#closes.push(() => leg.terminate());
     leg.accept();
-    this.#say('device leg', `connected to ${url} with the token, and accepts the call`);
+    this.#step('device leg', `connected to ${url} with the token, and accepts the call`);
     const connected = leg.until(({ state }) => state === 'connected');
     await this.#within('the connected call', connected);
     await this.#expectCallStatus('with both legs', true);
     if (opened.ok) await this.#savePicture(await this.#within('pictures', lastPicture), directory);
     phone.stop();
     const { code, reason } = await this.#within('the end of the device leg', leg.closed);
-    this.#say('device leg', `closed with ${code} ${reason}`, { close: { code, reason } });
+    this.#step('device leg', `closed with ${code} ${reason}`, { close: { code, reason } });
     await this.#within('the end of the bridge', playing);
     await this.#expectCallStatus('after the call', false);
   }
 
-  /** Leaves nothing open, however the story ended. */
+  /** Closes all connections, also after a failure. */
   async close(): Promise<void> {
     for (const close of this.#closes.splice(0).reverse()) await close();
   }
 
-  /** A picture that cannot be saved spoils no story. */
+  /** A failure to save the picture does not fail the demo. */
   async #savePicture(jpeg: Uint8Array, directory: string): Promise<void> {
     const size = jpegSize(jpeg) ?? { width: 0, height: 0 };
     const received = `receives JPEGs of ${sizeInWords(size)}, fitted to ${screen.screen_width}×${screen.screen_height}`;
-    this.#say('device leg', received, { picture: size });
+    this.#step('device leg', received, { picture: size });
     const path = join(resolve(directory), 'reveille-demo-picture.jpg');
     const saved = await writeFile(path, jpeg).then(
       () => `picture saved: ${path}`,
       (error: unknown) => `picture not saved: ${messageOf(error)}; name a directory with --pictures`,
     );
-    this.#say('demo', saved);
+    this.#step('demo', saved);
   }
 
   async #expectConnectivity(phase: string, isRight: (record: ConnectivityData) => boolean): Promise<void> {
@@ -187,17 +191,17 @@ class Story {
     const ask = (): ReturnType<typeof api.connectivity> => api.connectivity(device.deviceId);
     const { signal, sleep } = await this.#expect(`a device that is ${phase}`, ask, isRight);
     const lines = [`signal  ${JSON.stringify(signal)}`, `sleep   ${JSON.stringify(sleep)}`];
-    this.#say('backend', `connectivity, ${phase}: HTTP 200, code 0`, { signal, sleep }, lines);
+    this.#step('backend', `connectivity, ${phase}: HTTP 200, code 0`, { signal, sleep }, lines);
   }
 
   async #expectCallStatus(phase: string, inCall: boolean): Promise<void> {
     const { api, device } = this.#stage;
     const ask = (): ReturnType<typeof api.callStatus> => api.callStatus(device.deviceId);
     await this.#expect(`in_call ${inCall}`, ask, ({ in_call }) => in_call === inCall);
-    this.#say('backend', `call status, ${phase}: HTTP 200, code 0, in_call ${inCall}`);
+    this.#step('backend', `call status, ${phase}: HTTP 200, code 0, in_call ${inCall}`);
   }
 
-  /** Asks until the answer is right. */
+  /** Repeats the query until its answer is as expected. */
   async #expect<Data>(
     expected: string,
     ask: () => Promise<ApiResult<Data, FailureCode>>,

@@ -1,11 +1,10 @@
 /**
- * The demo as it unfolds: chapters, and in them who does what, and when. On a terminal it is shown at a pace that a person
- * can follow: a chapter begins when all before it has been shown; within a chapter the story itself runs unslowed.
+ * Output of the demo: chapters with steps, each with its time and party. On a terminal the steps appear at a readable pace: a
+ * chapter starts when all earlier steps have been shown; within a chapter the demo itself runs at full speed.
  */
 import { timeOfDay } from '../../cli/api/events-text.ts';
 import { pauseUnless, type CommandContext } from '../../cli/shell/command-context.ts';
 
-/** A person has seen enough. */
 export class DemoInterrupted extends Error {}
 
 type Who = 'demo' | 'server' | 'backend' | 'controller' | 'module' | 'device leg' | 'bridge' | 'event log';
@@ -16,17 +15,17 @@ export class Timeline {
   readonly #stepMs: number;
   readonly #signal: AbortSignal;
   #chapters = 0;
-  /** Resolves when all steps so far have been shown. */
+  /** Resolves when all steps so far are shown. */
   #shown: Promise<void> = Promise.resolve();
 
-  /** `stepMs`: between two steps; 0: no pause. `signal` ends the pauses, and the story at its next chapter. */
+  /** `stepMs`: pause between steps; 0: none. `signal` ends the pauses, and the demo at its next chapter. */
   constructor(context: CommandContext, stepMs: number, signal: AbortSignal) {
     this.#context = context;
     this.#stepMs = stepMs;
     this.#signal = signal;
   }
 
-  /** Resolves when it may begin. Rejects with DemoInterrupted. */
+  /** Resolves when the chapter may start. Rejects with DemoInterrupted. */
   async chapter(title: string): Promise<void> {
     this.#chapters += 1;
     this.#show({ chapter: title }, `\n${this.#chapters}. ${title}`);
@@ -34,7 +33,7 @@ export class Timeline {
     if (this.#signal.aborted) throw new DemoInterrupted();
   }
 
-  /** `json`: more for machines. `more`: lines below `text`, for people only. */
+  /** `json`: further fields of the JSON output. `more`: lines below `text`, not in the JSON output. */
   step(who: Who, text: string, json: object = {}, more: readonly string[] = []): void {
     const wallMs = this.#context.clock.wallMs();
     const margin = `${timeOfDay(wallMs)}  ${who.padEnd(whoWidth)}  `;
@@ -42,7 +41,7 @@ export class Timeline {
     this.#show({ at: new Date(wallMs).toISOString(), who, what: text, ...json }, lines.join('\n'));
   }
 
-  /** Resolves when everything is shown. */
+  /** Resolves when all steps are shown. */
   async end(verdict: string): Promise<void> {
     this.step('demo', verdict);
     await this.#shown;

@@ -1,6 +1,6 @@
 /**
- * The two connections of one simulated device, a controller by WebSocket and a module by TCP: they open and close as its
- * state machine says, and report to it. The result of an attempt or a connection that was given up is closed unseen.
+ * The two connections of a simulated device, of its controller by WebSocket and its module by TCP. They perform the effects of
+ * its state machine and report events to it. Results of abandoned attempts are closed without an event.
  */
 import type { ConnectionOptions } from 'node:tls';
 import type { WakeCause } from '../../model/signal.ts';
@@ -17,51 +17,48 @@ import type { SleepServer } from './server-urls.ts';
 import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';
 
-/** A signed-in controller, as far as a device needs it. */
 export type DeviceController = Pick<
   SignalController,
   'welcome' | 'closed' | 'heartbeat' | 'reportWake' | 'bye' | 'close'
 >;
 
-/** A logged-in module, as far as a device needs it. */
 export type DeviceModule = Pick<SleepingModule, 'heartbeat' | 'nextPacket' | 'close'>;
 
-/** The way out to the servers. Both reject with what the server, or the way to it, said against. */
+/** Connects to the servers. Both methods reject with the server's refusal or the connection error. */
 export interface DeviceEndpoints {
   readonly signIn: () => Promise<DeviceController>;
-  /** The advice to follow, of that which the controller was given. */
+  /** Adapts the advice of the welcome to the options. */
   readonly advise: (advice: SleepAdvice) => SleepAdvice;
-  /** `server`: `host:port`. */
   readonly fallAsleep: (server: string, advice: SleepAdvice) => Promise<DeviceModule>;
 }
 
-export interface DeviceEars {
-  readonly happened: (event: DeviceEvent) => void;
-  /** Every packet; one that wakes is an event as well. */
-  readonly packet: (packet: Buffer) => void;
-  readonly trouble: (error: Error) => void;
+export interface DeviceObserver {
+  readonly onEvent: (event: DeviceEvent) => void;
+  /** Called with every packet; a wake packet is also an event. */
+  readonly onPacket: (packet: Buffer) => void;
+  readonly onTrouble: (error: Error) => void;
 }
 
 export class DeviceConnections {
   readonly #endpoints: DeviceEndpoints;
-  readonly #ears: DeviceEars;
+  readonly #observer: DeviceObserver;
   #controller: DeviceController | null = null;
   #module: DeviceModule | null = null;
-  /** Counts attempts, so that what comes late of an earlier one is known by its number. */
+  /** Numbers of the latest attempts, by which late results of earlier ones are recognized. */
   #signalAttempt = 0;
   #sleepAttempt = 0;
 
-  constructor(endpoints: DeviceEndpoints, ears: DeviceEars) {
+  constructor(endpoints: DeviceEndpoints, observer: DeviceObserver) {
     this.#endpoints = endpoints;
-    this.#ears = ears;
+    this.#observer = observer;
   }
 
-  /** Interval of the signal connection; null: there is none. */
+  /** Heartbeat interval of the signal connection; null: not connected. */
   get signalHeartbeatMs(): number | null {
     return this.#controller === null ? null : this.#controller.welcome.heartbeat_s * 1000;
   }
 
-  /** Sends one on each open connection, and returns their number. */
+  /** Sends a heartbeat on each open connection, and returns their number. */
   heartbeat(): number {
     this.#controller?.heartbeat();
     this.#module?.heartbeat();
@@ -78,7 +75,7 @@ export class DeviceConnections {
       const controller = await this.#endpoints.signIn();
       if (attempt !== this.#signalAttempt) return leave(controller);
       this.#controller = controller;
-      this.#ears.happened({ kind: 'signed-in', advice: this.#endpoints.advise(controller.welcome.sleep) });
+      this.#observer.onEvent({ kind: 'signed-in', advice: this.#endpoints.advise(controller.welcome.sleep) });
       const { code, reason } = await controller.closed;
       const lost = new Error(`the signal connection was closed: ${code} ${reason}`);
       if (attempt === this.#signalAttempt) this.#loseSignal('signal-lost', lost);
@@ -93,8 +90,8 @@ export class DeviceConnections {
       const module = await this.#endpoints.fallAsleep(server, advice);
       if (attempt !== this.#sleepAttempt) return void module.close();
       this.#module = module;
-      this.#ears.happened({ kind: 'fell-asleep' });
-      while (attempt === this.#sleepAttempt) this.#hear(await module.nextPacket(), attempt, advice);
+      this.#observer.onEvent({ kind: 'fell-asleep' });
+      while (attempt === this.#sleepAttempt) this.#handlePacket(await module.nextPacket(), attempt, advice);
     } catch (error) {
       if (attempt === this.#sleepAttempt) this.#loseSleep(error as Error);
     }
@@ -112,25 +109,25 @@ export class DeviceConnections {
     this.#module = null;
   }
 
-  #hear(packet: Buffer, attempt: number, advice: SleepAdvice): void {
+  #handlePacket(packet: Buffer, attempt: number, advice: SleepAdvice): void {
     if (attempt !== this.#sleepAttempt) return;
-    this.#ears.packet(packet);
+    this.#observer.onPacket(packet);
     const bytes = packet.toString('hex');
-    if (bytes.startsWith(advice.wake_pattern)) this.#ears.happened({ kind: 'woken' });
-    else this.#ears.trouble(new Error(`a packet that wakes nobody: ${bytes}`));
+    if (bytes.startsWith(advice.wake_pattern)) this.#observer.onEvent({ kind: 'woken' });
+    else this.#observer.onTrouble(new Error(`not a wake packet: ${bytes}`));
   }
 
   #loseSignal(kind: 'signal-lost' | 'sign-in-failed', error: Error): void {
     this.#controller = null;
-    this.#ears.trouble(error);
-    this.#ears.happened({ kind });
+    this.#observer.onTrouble(error);
+    this.#observer.onEvent({ kind });
   }
 
   #loseSleep(error: Error): void {
     const kind = this.#module === null ? 'sleep-failed' : 'sleep-lost';
     this.#module = null;
-    this.#ears.trouble(error);
-    this.#ears.happened({ kind });
+    this.#observer.onTrouble(error);
+    this.#observer.onEvent({ kind });
   }
 }
 
@@ -140,20 +137,19 @@ function leave(controller: DeviceController): void {
 }
 
 export interface DeviceEndpointsOptions {
-  /** Null: there are no controllers. */
   readonly signalUrl: string | null;
   readonly signalTls: ConnectionOptions | undefined;
-  /** Its address is taken whatever controllers are told. */
+  /** Its address overrides the one assigned to the controllers. */
   readonly sleep: SleepServer;
   readonly wakeMode: WakeMode;
-  /** Whatever controllers are told; undefined: as they are told. */
+  /** Overrides the interval assigned to the controllers. */
   readonly heartbeatSeconds: number | undefined;
-  /** Devices there are, which decides how many addresses they come from. */
+  /** Number of devices, which determines the number of source addresses. */
   readonly devices: number;
   readonly onMessage: () => void;
 }
 
-/** For the device of this number (from 0). */
+/** `number`: of the device, from 0. */
 export function openEndpoints(
   options: DeviceEndpointsOptions,
   device: SimulatedDevice,
@@ -189,7 +185,7 @@ export function openEndpoints(
   };
 }
 
-/** A failure to connect is told with the server's address; a refusal by the server says enough. */
+/** Adds the server's address to a connection error; a refusal needs none. */
 function reached<Connection>(address: string, connecting: Promise<Connection>): Promise<Connection> {
   return connecting.catch((error: Error) => {
     throw isRefusal(error) ? error : new ConnectionFailedError(address, error);
@@ -198,6 +194,6 @@ function reached<Connection>(address: string, connecting: Promise<Connection>): 
 
 export function addressOf(server: string): { readonly host: string; readonly port: number } {
   const address = parseListenAddress(reachableAddress(server));
-  if (address === null) throw new Error(`${server} is no sleep server: expected host:port`);
+  if (address === null) throw new Error(`invalid sleep server ${server}: expected host:port`);
   return address;
 }

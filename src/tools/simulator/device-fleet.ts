@@ -1,7 +1,6 @@
 /**
- * Many simulated devices in one process. Each is on one wheel with what it does next, be it to boot, to sleep or to
- * send a heartbeat, so that a fleet of thousands costs one timer; sign-ins begin at a bounded rate, and no more are
- * under way than begin in a second, whatever made them due.
+ * Many simulated devices in one process. One deadline wheel holds the next action of each, a boot, a sleep or a heartbeat, so
+ * that thousands of devices cost one timer. Logins start at a bounded rate, and at most one second's worth of them are pending.
  */
 import { BoundedQueue } from '../../lib/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -26,20 +25,19 @@ import type { SimulatedDevice } from './simulated-devices.ts';
 
 export interface DeviceFleetOptions extends DeviceHabits {
   readonly life: DeviceLife;
-  /** Sign-ins, or logins of modules alone, begun per second; and sign-ins under way at once. */
+  /** New logins per second, and maximum pending controller logins. */
   readonly rampPerSecond: number;
 }
 
 export interface DeviceFleetDeps {
   readonly clock: Clock;
-  /** 0 to below 1. */
   readonly random: () => number;
   /** `number`: from 0. */
   readonly endpointsOf: (device: SimulatedDevice, number: number) => DeviceEndpoints;
   readonly onWake: (deviceId: string, packet: Buffer) => void;
-  /** A device that was woken is online again, so long after the packet. */
+  /** Called when a woken device is online again; `tookMs`: since the wake packet. */
   readonly onAwake: (deviceId: string, tookMs: number) => void;
-  /** A login that was refused or broke off, or a connection that was lost. */
+  /** Called on a refused or failed login, and on a lost connection. */
   readonly onTrouble: (deviceId: string, error: Error) => void;
 }
 
@@ -48,7 +46,6 @@ class Member implements WheelEntry {
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   heartbeatMs = Infinity;
-  /** Waits for its turn to sign in. */
   isInLine = false;
   state: DeviceState;
   readonly deviceId: string;
@@ -61,7 +58,6 @@ class Member implements WheelEntry {
   }
 }
 
-/** A boot is timed to within this. */
 const tickMs = 20;
 
 export class DeviceFleet {
@@ -87,7 +83,7 @@ export class DeviceFleet {
       );
     });
     this.#line = new BoundedQueue(devices.length);
-    this.#wheel = new DeadlineWheel(tickMs, nowMs, (member) => this.#fallDue(member));
+    this.#wheel = new DeadlineWheel(tickMs, nowMs, (member) => this.#onDeadline(member));
     const perTick = (options.rampPerSecond * tickMs) / 1000;
     this.#rate = { perSecond: options.rampPerSecond, burst: Math.max(1, perTick) };
     this.#bucket = fullBucket(this.#rate, nowMs);
@@ -98,7 +94,7 @@ export class DeviceFleet {
     for (const member of this.#members) this.#schedule(member);
   }
 
-  /** Hangs up all that are connected; an attempt under way is hung up when it is through. */
+  /** Closes all connections; a pending attempt is closed when it completes. */
   stop(): void {
     this.#cancelTick?.();
     this.#cancelTick = null;
@@ -109,7 +105,7 @@ export class DeviceFleet {
     }
   }
 
-  /** One that is asleep, by chance; null: none is. */
+  /** Picks a random sleeping device; null: none. */
   pickAsleep(): string | null {
     const { length } = this.#members;
     const first = Math.floor(this.#deps.random() * length);
@@ -122,12 +118,12 @@ export class DeviceFleet {
 
   #connect(member: Member, device: SimulatedDevice, number: number): DeviceConnections {
     return new DeviceConnections(this.#deps.endpointsOf(device, number), {
-      happened: (event) => this.#happen(member, event),
-      packet: (packet) => {
+      onEvent: (event) => this.#apply(member, event),
+      onPacket: (packet) => {
         this.tally.wakes += 1;
         this.#deps.onWake(member.deviceId, packet);
       },
-      trouble: (error) => this.#notifyTrouble(member, error),
+      onTrouble: (error) => this.#notifyTrouble(member, error),
     });
   }
 
@@ -139,7 +135,7 @@ export class DeviceFleet {
       const member = this.#line.shift();
       if (member === undefined) return;
       member.isInLine = false;
-      this.#happen(member, { kind: 'due' });
+      this.#apply(member, { kind: 'due' });
     }
   }
 
@@ -147,7 +143,7 @@ export class DeviceFleet {
     return this.tally.inStage('signing-in') < this.#options.rampPerSecond;
   }
 
-  #fallDue(member: Member): void {
+  #onDeadline(member: Member): void {
     const nowMs = this.#deps.clock.monotonicMs();
     if (member.heartbeatMs <= nowMs) {
       this.tally.heartbeats += member.connections.heartbeat();
@@ -157,15 +153,15 @@ export class DeviceFleet {
     else if (member.state.stage === 'booting') {
       member.isInLine = this.#line.push(member);
       this.#schedule(member);
-    } else this.#goOn(member);
+    } else this.#endStage(member);
   }
 
-  /** A stage that waits for an answer goes on by itself only when none came. */
-  #goOn(member: Member): void {
+  /** The deadline of a stage that awaits an answer means a timeout. */
+  #endStage(member: Member): void {
     const { stage } = member.state;
     if (stage === 'signing-in' || stage === 'falling-asleep')
       this.#notifyTrouble(member, new Error(`${stage.replace('-', ' ')}: no answer in time`));
-    this.#happen(member, { kind: 'due' });
+    this.#apply(member, { kind: 'due' });
   }
 
   #notifyTrouble({ deviceId }: Member, error: Error): void {
@@ -174,7 +170,7 @@ export class DeviceFleet {
     this.#deps.onTrouble(deviceId, error);
   }
 
-  #happen(member: Member, event: DeviceEvent): void {
+  #apply(member: Member, event: DeviceEvent): void {
     if (this.#cancelTick === null) return;
     const nowMs = this.#deps.clock.monotonicMs();
     const before = member.state;
@@ -218,7 +214,7 @@ export class DeviceFleet {
   }
 }
 
-/** While both connections are open, the more eager one sets the pace. */
+/** With both connections open, the shorter interval applies to both. */
 function heartbeatIntervalMs({ connections, state }: Member): number {
   const sleepHeartbeatMs = (state.advice?.heartbeat_s ?? Infinity) * 1000;
   return Math.min(connections.signalHeartbeatMs ?? Infinity, sleepHeartbeatMs);

@@ -1,6 +1,6 @@
 /**
- * The output of a simulated fleet: wakes and troubles as steps, how many devices are at what once a second, and in the end a
- * summary with the troubles by their reason.
+ * Output of a simulated fleet: wakes and errors as steps, device counts by stage once a second, and a final summary with the
+ * errors by reason.
  */
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
@@ -11,7 +11,7 @@ import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../li
 import { type DeviceTally, FleetTroubles, Latencies, type LatencySummary } from './fleet-tally.ts';
 import { LiveReport, type ReportContext } from './live-report.ts';
 
-/** For machines, too: a fleet that cannot connect says the same of each device. */
+/** Also for JSON: a fleet that cannot connect repeats the same error per device. */
 const troublesShown: Rate = { perSecond: 1, burst: 5 };
 
 export class FleetReport {
@@ -19,7 +19,7 @@ export class FleetReport {
   readonly #tally: DeviceTally;
   readonly #live: LiveReport;
   readonly #packetToOnline = new Latencies();
-  /** Null: the fleet does not wake itself, and nobody asks for outcomes. */
+  /** Null: no wakeups, and so no outcomes. */
   readonly #acceptedToOnline: Latencies | null;
   readonly #troubleBucket: TokenBucket;
   readonly #troubles = new FleetTroubles();
@@ -50,8 +50,8 @@ export class FleetReport {
   outcome(outcome: WakeupOutcomeData): void {
     if (outcome.woke_after_ms !== null && !outcome.already_online)
       this.#acceptedToOnline?.add(outcome.woke_after_ms);
-    const said = `${showable(outcome.device_id)}  the server says: ${describeOutcome(outcome)}`;
-    this.#live.step({ event: 'outcome', ...outcome }, said);
+    const text = `${showable(outcome.device_id)}  the server says: ${describeOutcome(outcome)}`;
+    this.#live.step({ event: 'outcome', ...outcome }, text);
   }
 
   trouble(deviceId: string, error: Error): void {
@@ -64,7 +64,6 @@ export class FleetReport {
     this.#live.remark(`${showable(`${deviceId}: ${reason}`)}${advice}`);
   }
 
-  /** Once a second. */
   progress(): void {
     const nowMs = this.#context.clock.monotonicMs();
     const { logins, sleepLogins, size } = this.#tally;
@@ -89,7 +88,7 @@ export class FleetReport {
     this.#live.summary({ ...figures, troubles }, summaryOf(figures) + lines.join(''));
   }
 
-  /** Logins a second are those since `before`. */
+  /** The login rate is that since `before`. */
   #figures(nowMs: number, before: { readonly logins: number; readonly atMs: number }): FleetFigures {
     const perMs =
       (this.#tally.logins + this.#tally.sleepLogins - before.logins) / Math.max(1, nowMs - before.atMs);
@@ -103,17 +102,17 @@ export class FleetReport {
   }
 }
 
-/** Named as on every wire. */
+/** JSON output. */
 interface FleetFigures extends ReturnType<typeof countsOf> {
   readonly seconds: number;
   readonly logins_per_second: number;
-  /** From the packet on the wire to the welcome, as the devices see it; null: none yet. */
+  /** From the wake packet to the welcome, measured by the devices; null: none yet. */
   readonly packet_to_online: LatencySummary | null;
-  /** From the accepted wakeup to the signal login, as the server says it. */
+  /** From the accepted wakeup to the signal login, measured by the server. */
   readonly accepted_to_online?: LatencySummary | null;
 }
 
-/** By what they do now, together all of them; and since the start. */
+/** Devices by stage, and counters since the start. */
 function countsOf(tally: DeviceTally) {
   const { size, logins, sleepLogins, refused, errors, heartbeats, messages, wakes } = tally;
   return {
@@ -151,7 +150,6 @@ function summaryOf(figures: FleetFigures): string {
   );
 }
 
-/** Empty: there is none. */
 function latencyInWords(latency: LatencySummary | null, before: string): string {
   return latency === null
     ? ''

@@ -1,4 +1,4 @@
-/** The counts of a fleet since its start, and its latest latencies. */
+/** Counters of a fleet since its start, and its latest latencies. */
 import { SignalRefused } from './signal-controller.ts';
 import type { DeviceStage } from './simulated-device.ts';
 import { LoginRefused } from './sleeping-module.ts';
@@ -15,7 +15,6 @@ export class DeviceTally {
   readonly size: number;
   readonly #stages: Record<DeviceStage, number>;
 
-  /** All begin switched off. */
   constructor(size: number) {
     this.size = size;
     this.#stages = {
@@ -45,16 +44,16 @@ export class DeviceTally {
   }
 }
 
-/** A connection that just broke is no refusal. */
+/** False: a broken connection. */
 export function isRefusal(error: Error): boolean {
   if (error instanceof SignalRefused) return error.code !== brokenCode;
   return error instanceof LoginRefused;
 }
 
-/** As WebSockets say that there was no close frame. */
+/** The close code of a WebSocket that closed without a close frame. */
 const brokenCode = 1006;
 
-/** Named as on every wire; whole milliseconds. */
+/** JSON output; whole milliseconds. */
 export interface LatencySummary {
   readonly count: number;
   readonly p50_ms: number;
@@ -64,7 +63,6 @@ export interface LatencySummary {
 
 const samplesMax = 1000;
 
-/** The latest thousand. */
 export class Latencies {
   readonly #samples: number[] = [];
 
@@ -72,7 +70,6 @@ export class Latencies {
     if (this.#samples.push(tookMs) > samplesMax) this.#samples.shift();
   }
 
-  /** Null: there was none. */
   summarize(): LatencySummary | null {
     const sorted = this.#samples.toSorted((one, other) => one - other);
     if (sorted.length === 0) return null;
@@ -87,14 +84,14 @@ interface TroubleCount {
   readonly count: number;
 }
 
-/** Reasons told apart; a fleet has one or two. */
+/** Maximum distinct reasons; a fleet usually has one or two. */
 const reasonsMax = 8;
 const others = 'other reasons';
 
 export class FleetTroubles {
   readonly #counts = new Map<string, TroubleCount>();
 
-  /** True: the first of its reason. */
+  /** True: the first error with this reason. */
   add(error: Error): boolean {
     const isKnown = this.#counts.has(error.message);
     const reason = isKnown || this.#counts.size < reasonsMax ? error.message : others;
@@ -104,7 +101,7 @@ export class FleetTroubles {
     return before === undefined;
   }
 
-  /** The most frequent first. */
+  /** In descending order of frequency. */
   list(): readonly TroubleCount[] {
     return [...this.#counts.values()].sort((one, other) => other.count - one.count);
   }

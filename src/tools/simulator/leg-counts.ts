@@ -1,21 +1,19 @@
-/** The counts of what comes over a played leg. */
+/** Receive counters of a played leg. */
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import type { FrameHeader, VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 
 export class LegCounts {
-  /** Messages; key frames that are asked for are among them. */
+  /** Text messages, including requests for key frames. */
   texts = 0;
   keyFramesWanted = 0;
   videoFrames = 0;
-  /** The newest frame of video; null: none yet. */
+  /** Header of the latest video frame; null: none yet. */
   video: VideoFrameHeader | null = null;
   audioPackets = 0;
-  /** Packets by format. */
   readonly audio = new Map<AudioFrameFormat, number>();
   /** Bytes of frames and packets, headers included. */
   bytes = 0;
 
-  /** `bytes`: of the message. */
   frame(header: FrameHeader, bytes: number): void {
     if (header.kind === 'video') {
       this.videoFrames += 1;

@@ -1,6 +1,6 @@
 /**
- * The output of something that is played: each step as a line, above one line of progress that stays; with `--json` each is an
- * object with its `event`. People are spared the steps that come too often; the counts include those.
+ * Output of a simulation: a line per step, above a progress line; with `--json` an object with its `event` each. On a terminal
+ * the rate of steps is limited; the counters include the omitted ones.
  */
 import { timeOfDay } from '../../cli/api/events-text.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
@@ -32,7 +32,6 @@ export class LiveReport {
       this.#line.above(() => output.answer({}, `${timeOfDay(wallMs)}  ${text}`));
   }
 
-  /** A remark for people, on standard error. */
   remark(text: string): void {
     this.#line.above(() => this.#context.output.remark(text));
   }

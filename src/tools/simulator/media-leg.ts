@@ -1,6 +1,6 @@
 /**
- * The legs of a call played in software: one WebSocket to the media listener, text messages and frames both ways, as a
- * device and as a bridge. For the simulated bridge, the demo and the tests. Source: calls-and-media.md, Legs.
+ * Software legs of a call, as a device and as a bridge: one WebSocket to the media listener, with text messages and frames in
+ * both directions. For the simulated bridge, the demo and the tests. Source: calls-and-media.md, Legs.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { WebSocket } from 'ws';
@@ -14,43 +14,39 @@ import type { CallEndReason, ReportedState } from '../../model/call.ts';
 export interface LegAccess {
   /** Address of the media listener: `ws://host:port` or `wss://host:port`. */
   readonly url: string;
-  /** Options of Node's TLS connections, for `wss:`. */
+  /** TLS options of Node, for `wss:`. */
   readonly tls?: ConnectionOptions | undefined;
-  /** Is given every frame that comes; the payload is the taker's. */
+  /** Called with every received frame; the callee owns the payload. */
   readonly onFrame?: ((header: FrameHeader, payload: Uint8Array) => void) | undefined;
-  /** Whoever takes what this leg sends cannot go on without a key frame. Left out: a text among the others. */
+  /** Called when the receiver of this leg's video needs a key frame. Default: queued as a text. */
   readonly onKeyFrameWanted?: (() => void) | undefined;
-  /** Counts of what comes; its own when left out. */
+  /** Receive counters. Default: new ones. */
   readonly counts?: LegCounts | undefined;
 }
 
-/** A text message of the listener; what else is in it depends on its type. */
+/** A text message of the listener; further fields depend on its type. */
 export interface LegText {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-/** The call is in another state. */
 export interface StateText extends LegText {
   readonly type: 'state';
   readonly state: string;
   readonly reason: string | null;
 }
 
-/** Texts held until somebody asks for them. */
 const textsHeldMax = 256;
 
 export interface LegClosed {
-  /** 1006: it broke without a close frame. */
+  /** 1006: closed without a close frame. */
   readonly code: number;
   readonly reason: string;
 }
 
-/** The listener did not let it in. */
 export class LegRefused extends Error {
-  /** HTTP. */
   readonly status: number;
-  /** The word of the answer; empty: none. */
+  /** The response body; empty: none. */
   readonly reason: string;
 
   constructor(status: number, reason: string) {
@@ -61,7 +57,7 @@ export class LegRefused extends Error {
 }
 
 export class MediaLeg {
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<LegClosed>;
   readonly counts: LegCounts;
   readonly #access: LegAccess;
@@ -69,7 +65,6 @@ export class MediaLeg {
   readonly #opened: Promise<void>;
   readonly #texts = new AwaitedItems<LegText>(textsHeldMax, 'the media leg is closed');
 
-  /** Begins to connect; `path` may have a query. */
   protected constructor(access: LegAccess, path: string, bearer: string) {
     const { url, tls } = access;
     this.#access = access;
@@ -87,13 +82,13 @@ export class MediaLeg {
       });
     });
     this.#socket.on('message', (data: Buffer, isBinary) => {
-      if (isBinary) this.#takeFrame(data);
-      else this.#take(JSON.parse(data.toString('utf8')) as LegText);
+      if (isBinary) this.#receiveFrame(data);
+      else this.#receiveText(JSON.parse(data.toString('utf8')) as LegText);
     });
     this.#opened = opening(this.#socket);
   }
 
-  /** Resolves when it has been let in. Rejects with LegRefused, or the socket's error when nobody answers. */
+  /** Resolves when the upgrade is accepted. Rejects with LegRefused, or with the socket's error if unreachable. */
   protected async opened(): Promise<this> {
     await this.#opened;
     return this;
@@ -103,17 +98,17 @@ export class MediaLeg {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
-  /** `bytes`: the header and what it tells of. */
+  /** `bytes`: the frame header and its payload. */
   frame(bytes: Uint8Array): void {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(bytes);
   }
 
-  /** Bytes that wait for a listener that does not read as fast as this leg sends. */
+  /** Bytes that are not yet sent, because the listener reads too slowly. */
   get bufferedBytes(): number {
     return this.#socket.bufferedAmount;
   }
 
-  /** Resolves when the listener has answered it, or the connection is gone. */
+  /** Resolves when the listener has answered, or the connection is closed. */
   ping(): Promise<void> {
     return new Promise((resolve) => {
       this.#socket.once('pong', () => resolve());
@@ -122,51 +117,50 @@ export class MediaLeg {
     });
   }
 
-  /** The next text of this type; those of others are held. Rejects with ConnectionGone when the connection is gone first. */
+  /** Resolves with the next text of this type; others stay queued. Rejects with ConnectionGone if the connection closes first. */
   next<Text extends LegText>(type: Text['type']): Promise<Text> {
     return this.until((text): text is Text => text.type === type);
   }
 
-  /** The first wanted text that nobody has asked for yet; the others are held. Rejects as `next` does. */
+  /** Resolves with the first matching text; others stay queued. Rejects as `next` does. */
   until<Text extends LegText>(isWanted: (text: LegText) => text is Text): Promise<Text>;
   until(isWanted: (text: LegText) => boolean): Promise<LegText>;
   until(isWanted: (text: LegText) => boolean): Promise<LegText> {
     return this.#texts.until(isWanted);
   }
 
-  /** Says goodbye with a close frame. */
   close(): Promise<LegClosed> {
     this.#socket.close(1000);
     return this.closed;
   }
 
-  /** Cuts the connection without a word. */
+  /** Cuts the connection without a close frame. */
   terminate(): Promise<LegClosed> {
     this.#socket.terminate();
     return this.closed;
   }
 
-  #takeFrame(message: Buffer): void {
+  #receiveFrame(message: Buffer): void {
     const header = decodeFrameHeader(message);
     if (!header.ok) return;
     this.counts.frame(header.value, message.length);
     this.#access.onFrame?.(header.value, message.subarray(mediaFrameHeaderBytes));
   }
 
-  #take(text: LegText): void {
+  #receiveText(text: LegText): void {
     const { onKeyFrameWanted } = this.#access;
     const isKeyFrameWanted = text.type === 'key_frame_wanted';
     this.counts.texts += 1;
     this.counts.keyFramesWanted += isKeyFrameWanted ? 1 : 0;
     if (isKeyFrameWanted && onKeyFrameWanted !== undefined) onKeyFrameWanted();
-    else this.#texts.take(text);
+    else this.#texts.push(text);
   }
 }
 
 function opening(socket: WebSocket): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.on('open', resolve);
-    // After the opening an error is followed by the close, which says that the leg is gone.
+    // After the upgrade, `close` follows every error and reports the end.
     socket.on('error', reject);
     socket.on('unexpected-response', (request, response) => {
       let reason = '';
@@ -180,12 +174,11 @@ function opening(socket: WebSocket): Promise<void> {
 }
 
 export interface DeviceLegAccess extends LegAccess {
-  /** As it was issued. */
   readonly token: string;
 }
 
 export class DeviceLeg extends MediaLeg {
-  /** Rejects with LegRefused when the token is not taken. */
+  /** Rejects with LegRefused if the token is refused. */
   static connect(access: DeviceLegAccess): Promise<DeviceLeg> {
     return new DeviceLeg(access, '/media/v1/device', access.token).opened();
   }
@@ -198,26 +191,25 @@ export class DeviceLeg extends MediaLeg {
     this.send({ type: 'reject' });
   }
 
-  /** `reason`: 0-8, a number of the specification's; 1, somebody hung up, when left out. */
+  /** `reason`: 0-8, of the specification. Default: 1, hung up. */
   hangup(reason = 1): void {
     this.send({ type: 'hangup', reason });
   }
 }
 
 export interface BridgeLegAccess extends LegAccess {
-  /** Its bearer key. */
   readonly key: string;
-  /** The session it comes for; left out, it stands idle until it is given one. */
+  /** The session to join. Default: stand idle until one is assigned. */
   readonly session?: string | undefined;
 }
 
-/** Will it take this call? */
+/** Offers a call to an idle bridge. */
 export interface AssignText extends LegText {
   readonly type: 'assign';
   readonly session: string;
 }
 
-/** The media that it is to ask the phone for, and its way into the room. */
+/** The media to request from the phone, and the credentials of the room. */
 export interface StartText extends LegText {
   readonly type: 'start';
   /** Null: audio-only. */
@@ -239,7 +231,7 @@ export interface StartText extends LegText {
 }
 
 export class BridgeLeg extends MediaLeg {
-  /** Rejects with LegRefused when the key is not taken, or there is no such session. */
+  /** Rejects with LegRefused if the key is refused, or the session is unknown. */
   static connect(access: BridgeLegAccess): Promise<BridgeLeg> {
     const { key, session } = access;
     const query = session === undefined ? '' : `?${new URLSearchParams({ session }).toString()}`;
@@ -247,8 +239,8 @@ export class BridgeLeg extends MediaLeg {
   }
 
   /**
-   * Takes the call it is asked to take. One that it took and that went elsewhere is followed by the next it is asked to take.
-   * Rejects when the connection is gone first.
+   * Accepts assignments until one starts: an accepted call may go to another bridge, and then the next is assigned. Rejects if
+   * the connection closes first.
    */
   async acceptAssignment(): Promise<{ readonly assign: AssignText; readonly start: StartText }> {
     let taken: AssignText | null = null;
@@ -261,8 +253,8 @@ export class BridgeLeg extends MediaLeg {
     }
   }
 
-  /** Sets the formats in which it takes the device's media from now on. */
-  take(uplink: Partial<UplinkWish>): void {
+  /** Sets the formats in which the bridge receives the device's media from now on. */
+  requestUplink(uplink: Partial<UplinkWish>): void {
     this.send({ type: 'uplink', ...uplink });
   }
 
@@ -275,13 +267,12 @@ function isAssignmentOrStart(text: LegText): text is AssignText | StartText {
   return text.type === 'assign' || text.type === 'start';
 }
 
-/** The call's sound, in another format if one is named: AMR has one channel. */
-export function soundShape(format: AudioFrameFormat | 'told', told: SoundShape): SoundShape {
-  if (format === 'told') return told;
-  return { ...told, format, channels: format === 'amr' ? 1 : told.channels };
+/** The requested shape, or the same in another format; AMR is mono. */
+export function soundShape(format: AudioFrameFormat | 'requested', requested: SoundShape): SoundShape {
+  if (format === 'requested') return requested;
+  return { ...requested, format, channels: format === 'amr' ? 1 : requested.channels };
 }
 
-/** The request to the phone, for people. */
 export function requestInWords({ request, audio }: StartText): string {
   const sound = `audio ${audio.format} at ${audio.rate} Hz`;
   if (request === null) return sound;

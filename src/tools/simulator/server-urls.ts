@@ -1,6 +1,6 @@
 /**
- * The addresses at which controllers sign in, modules log in and the legs of calls connect, and the certificates that they
- * trust there; a controller adds the path to its URL. The media listener is sought where devices are told that it is.
+ * Addresses and trusted certificates of the signal, sleep and media listeners for simulated connections. The media address is
+ * the one advertised to devices.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { formatListenAddress, parseListenAddress } from '../../lib/connections/listen-address.ts';
@@ -12,47 +12,46 @@ import { listenerCertFile, reachableAddress } from '../../cli/admin/running-serv
 import { readListenerCertificate, trustingOnly } from '../../cli/shell/server-trust.ts';
 
 /**
- * `media`: the listener that was named, `host:port` or a URL beginning with `ws://` or `wss://`; undefined: what devices
- * of the running server are told, else as the settings have it. Throws a CommandError.
+ * `media`: `host:port`, or a `ws://` or `wss://` URL. Default: the address that the running server advertises to devices, else
+ * that of the settings. Throws a CommandError.
  */
 export function findMediaUrl(context: CommandContext, media: string | undefined): string {
-  const url = media === undefined ? toldMediaUrl(context) : parseUrl('media', media);
+  const url = media === undefined ? advertisedMediaUrl(context) : parseUrl('media', media);
   if (url !== null) return url;
   throw new CommandError(
-    'neither the running server nor media.advertise says where the media listener is',
+    'no media listener is known: no running server, and media.advertise is not set',
     'name it with --media host:port',
   );
 }
 
-/** Null: nobody says. */
-function toldMediaUrl({ settings, dataDirectory }: CommandContext): string | null {
+function advertisedMediaUrl({ settings, dataDirectory }: CommandContext): string | null {
   const listener = readRuntimeFile(dataDirectory)?.listeners.media;
   const address = listener === undefined ? null : parseListenAddress(listener);
   return mediaUrl(settings, address === null ? null : { process: 0, address, advertise: null });
 }
 
 export interface SignalChoice {
-  /** `host:port`, or a URL beginning with `ws://` or `wss://`. */
+  /** `host:port`, or a `ws://` or `wss://` URL. */
   readonly signal?: string;
-  /** The sleep server that was named: `host:port` or `tls://host:port`. */
+  /** `host:port` or `tls://host:port`. */
   readonly server?: string;
 }
 
 /**
- * The listener that was named, else that of the running server, else as the settings have it; null when only a
- * sleep server was named, which may be anywhere, or the running server has none. Throws a usage error.
+ * Returns the named listener, else that of the running server, else that of the settings. Null: only a sleep server is named,
+ * which may be anywhere, or the running server has none. Throws a usage error.
  */
 export function findSignalUrl(context: CommandContext, { signal, server }: SignalChoice): string | null {
   if (signal !== undefined) return parseUrl('signal', signal);
   return server === undefined ? ownSignalUrl(context) : null;
 }
 
-/** `listener`: `host:port`, as it listens. */
+/** `listener`: `host:port`, possibly with a wildcard host. */
 export function listenerUrl(scheme: 'ws' | 'wss', listener: string): string {
   return `${scheme}://${reachableAddress(listener)}`;
 }
 
-/** Null: the running server does not say. */
+/** Null: the running server has no signal listener. */
 function ownSignalUrl(context: CommandContext): string | null {
   const running = readRuntimeFile(context.dataDirectory);
   const listener =
@@ -62,8 +61,8 @@ function ownSignalUrl(context: CommandContext): string | null {
 }
 
 /**
- * The TLS options for a listener of the local server: `trust`, else the listener's own certificate alone. Null: it speaks no
- * TLS. Throws a CommandError when the certificate cannot be read.
+ * TLS options for a listener of the local server: `trust`, else only the listener's own certificate. Null: no TLS. Throws a
+ * CommandError when the certificate cannot be read.
  */
 export function localTrust(
   context: CommandContext,
@@ -77,7 +76,7 @@ export function localTrust(
   return trust ?? read();
 }
 
-/** For the media listener that `findMediaUrl` gives: as `localTrust` has it, where none was named. */
+/** TLS options for the listener of `findMediaUrl`: those of `localTrust` unless `media` names one. */
 export function mediaTrust(
   context: CommandContext,
   media: string | undefined,
@@ -87,13 +86,12 @@ export function mediaTrust(
 }
 
 export interface SleepServer {
-  /** `host:port`; undefined: as controllers are told. */
+  /** `host:port`; undefined: the one assigned to the controllers. */
   readonly address: string | undefined;
-  /** Null: plain TCP. */
   readonly tls: ConnectionOptions | null;
 }
 
-/** The sleep server that was named, `host:port` or `tls://host:port`, else that of the local server. Throws a usage error. */
+/** Returns the named sleep server, else that of the local server. Throws a usage error. */
 export function findSleepServer(
   context: CommandContext,
   { signal, server }: SignalChoice,
@@ -107,7 +105,7 @@ export function findSleepServer(
   return { address, tls: address === server ? null : (trust ?? {}) };
 }
 
-/** A proxy may have the signal listener behind a path of its own. */
+/** The signal URL may have a path, behind a proxy. */
 const urlForms = { media: /^wss?:\/\/[^/?#]+\/?$/, signal: /^wss?:\/\// } as const;
 
 function parseUrl(name: 'media' | 'signal', text: string): string {

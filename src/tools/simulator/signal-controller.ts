@@ -1,6 +1,6 @@
 /**
- * A device's controller played in software: it holds one WebSocket to the signal listener, answers the challenge,
- * takes messages, sends heartbeats when it is asked to. For the simulator, the demo and the tests; ten thousands fit in one process.
+ * A device's controller in software: one WebSocket to the signal listener; answers the challenge, receives messages, and sends
+ * heartbeats on request. For the simulator, the demo and the tests; tens of thousands fit into one process.
  * Source: signal-wire.md.
  */
 import type { ConnectionOptions } from 'node:tls';
@@ -13,28 +13,27 @@ import type { Welcome } from '../../protocol/signal/server-message.ts';
 import { AwaitedItems } from './awaited-items.ts';
 
 export interface SignalControllerOptions {
-  /** `ws://host:port` or `wss://host:port`; `/v1/signal` where it has no path. */
+  /** `ws://host:port` or `wss://host:port`. Default path: `/v1/signal`. */
   readonly url: string;
   readonly deviceId: string;
   readonly secret: string;
   readonly media?: JsonObject;
-  /** Answers every message at once; false when left out. */
+  /** Acknowledges every message at once. Default: false. */
   readonly autoAcknowledge?: boolean;
-  /** Gets every message; where it is left out they wait for `nextMessage`. */
+  /** Called with every message. Default: queued for `nextMessage`. */
   readonly onMessage?: (message: DeviceMessage, controller: SignalController) => void;
-  /** Options of Node's TLS connections, for `wss:`. */
+  /** TLS options of Node, for `wss:`. */
   readonly tls?: ConnectionOptions | undefined;
-  /** The address to come from. */
   readonly localAddress?: string | undefined;
 }
 
 export interface SignalClosed {
-  /** 1006: it broke without a close frame. */
+  /** 1006: closed without a close frame. */
   readonly code: number;
   readonly reason: string;
 }
 
-/** The server did not let it in; `code` is the close code, or the HTTP status where the upgrade was refused. */
+/** The server refused the login; `code`: the close code, or the HTTP status of a refused upgrade. */
 export class SignalRefused extends Error {
   readonly code: number;
   readonly reason: string;
@@ -52,11 +51,11 @@ interface Waiter {
 }
 
 const subprotocol = 'reveille.signal.v1';
-/** Messages kept for `nextMessage`; beyond it the newest are let go. */
+/** Maximum queued messages; beyond it the newest are dropped. */
 const messagesKeptMax = 1024;
 
 export class SignalController {
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<SignalClosed>;
   readonly #options: SignalControllerOptions;
   readonly #socket: WebSocket;
@@ -72,7 +71,7 @@ export class SignalController {
     const given = { ...tls, perMessageDeflate: false, localAddress };
     this.#socket = new WebSocket(urlOf(options.url), subprotocol, given);
     this.closed = new Promise((resolve) => {
-      this.#socket.on('close', (code, reason) => resolve(this.#noteClosed({ code, reason: String(reason) })));
+      this.#socket.on('close', (code, reason) => resolve(this.#onClosed({ code, reason: String(reason) })));
     });
     this.#socket.on('message', (text: Buffer) => this.#receive(JSON.parse(text.toString('utf8'))));
     this.#socket.on('error', login.reject);
@@ -87,24 +86,23 @@ export class SignalController {
   }
 
   /**
-   * Connects and logs in; resolves on the welcome. Rejects with SignalRefused when the server says no, with the
-   * socket's error when it cannot be reached.
+   * Connects and logs in; resolves on the welcome. Rejects with SignalRefused if the server refuses, with the socket's error
+   * if it is unreachable.
    */
   static connect(options: SignalControllerOptions): Promise<SignalController> {
     return new Promise((resolve, reject) => void new SignalController(options, { resolve, reject }));
   }
 
   get welcome(): Welcome {
-    if (this.#welcome === null) throw new Error('a controller has its welcome once it is connected');
+    if (this.#welcome === null) throw new Error('the controller is not logged in yet');
     return this.#welcome;
   }
 
-  /** Heartbeats that the server has answered. */
   get heartbeatAcks(): number {
     return this.#heartbeatAcks;
   }
 
-  /** The next message, in their order; rejects when the connection is gone first. */
+  /** Resolves with the next message, in order; rejects if the connection closes first. */
   nextMessage(): Promise<DeviceMessage> {
     return this.#messages.next();
   }
@@ -117,7 +115,7 @@ export class SignalController {
     this.#send({ type: 'heartbeat' });
   }
 
-  /** The same to the server, by a WebSocket ping. */
+  /** Sends a WebSocket ping, which counts as a heartbeat. */
   ping(): void {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping();
   }
@@ -126,24 +124,24 @@ export class SignalController {
     this.#send({ type: 'wake_report', cause, ...(requestId === undefined ? {} : { request_id: requestId }) });
   }
 
-  /** Takes no call, and joins none. */
+  /** Rejects a call instead of joining it. */
   rejectCall(session: string, reason: RejectionReason): void {
     this.#send({ type: 'call_reject', session, reason });
   }
 
-  /** Says goodbye; the server then closes with 1000. */
+  /** Sends `bye`; the server then closes with 1000. */
   bye(reason: string): Promise<SignalClosed> {
     this.#send({ type: 'bye', reason });
     return this.closed;
   }
 
-  /** Closes with a close frame and no word before it. */
+  /** Closes with a close frame, without `bye`. */
   close(): Promise<SignalClosed> {
     this.#socket.close(1000);
     return this.closed;
   }
 
-  /** Cuts the TCP connection: an RST, where the connection is not encrypted. */
+  /** Cuts the TCP connection, with a RST unless it is encrypted. */
   terminate(): Promise<SignalClosed> {
     const { _socket: socket } = this.#socket as unknown as { _socket?: { resetAndDestroy(): void } };
     if (this.#options.url.startsWith('ws:')) socket?.resetAndDestroy();
@@ -161,13 +159,13 @@ export class SignalController {
         this.#answer(message.session_key ?? '');
         break;
       case 'welcome':
-        this.#comeIn(message as unknown as Welcome);
+        this.#completeLogin(message as unknown as Welcome);
         break;
       case 'heartbeat_ack':
         this.#heartbeatAcks += 1;
         break;
       case 'message':
-        this.#take(message as unknown as DeviceMessage);
+        this.#receiveMessage(message as unknown as DeviceMessage);
         break;
       default:
         break;
@@ -180,20 +178,20 @@ export class SignalController {
     this.#send({ type: 'login', device_id: deviceId, mac, ...(media === undefined ? {} : { media }) });
   }
 
-  #comeIn(welcome: Welcome): void {
+  #completeLogin(welcome: Welcome): void {
     this.#welcome = welcome;
     this.#login.resolve(this);
   }
 
-  #take({ id, name, payload }: DeviceMessage): void {
+  #receiveMessage({ id, name, payload }: DeviceMessage): void {
     const message = { id, name, payload };
     if (this.#options.autoAcknowledge === true) this.acknowledge(id);
     const { onMessage } = this.#options;
     if (onMessage !== undefined) return onMessage(message, this);
-    this.#messages.take(message);
+    this.#messages.push(message);
   }
 
-  #noteClosed(closed: SignalClosed): SignalClosed {
+  #onClosed(closed: SignalClosed): SignalClosed {
     this.#login.reject(new SignalRefused(closed));
     this.#messages.end();
     return closed;

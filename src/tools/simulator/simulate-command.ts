@@ -1,7 +1,7 @@
 /**
- * `reveille simulate`: devices over real sockets; with `--call` one call of a device, held by its legs; with `--bridge` a
- * bridge for the calls of others. Each until Ctrl-C or for a while. Exits 1 when no login succeeded, no call connected, or
- * the bridge was refused.
+ * `reveille simulate`: plays devices over real sockets; with `--call`, holds one call of a device; with `--bridge`, plays a
+ * bridge for calls of others. Runs until Ctrl-C or `--duration`. Exits 1 if no login succeeded, no call connected, or the bridge
+ * was refused.
  */
 import { Option, type Command } from 'commander';
 import { heartbeatSecondsMax, heartbeatSecondsMin } from '../../model/limits.ts';
@@ -19,66 +19,71 @@ import type { SimulateCallOptions } from '../bridge/simulate-call.ts';
 const devicesMax = 1_000_000;
 const aDayS = 86_400;
 
-/** Neither a call nor a bridge has a use for them. */
+/** Options that `--call` and `--bridge` exclude. */
 function addOptionsOfDevices(command: Command): void {
   const modes = new Option('--wake-mode <mode>', 'wake mode of the modules');
   command
-    .option('--devices <count>', 'how many', wholeNumberOption(1, devicesMax), 1)
+    .option('--devices <count>', 'number of devices', wholeNumberOption(1, devicesMax), 1)
     .option(
       '--wake-every <seconds>',
-      'wake a sleeping one at random, through the API',
+      'interval at which a random sleeping device is woken through the API',
       wholeNumberOption(1, 3600),
     )
-    .option('--online-for <seconds>', 'before it sleeps again', wholeNumberOption(1, aDayS), 3)
+    .option('--online-for <seconds>', 'time online before a device sleeps', wholeNumberOption(1, aDayS), 3)
     .option(
       '--boot-ms <ms>',
-      'from the packet to the sign-in, more or less',
+      'time from the wake packet to the login, ±25 %',
       wholeNumberOption(0, 60_000),
       300,
     )
     .option('--signal <address>', 'signal listener, host:port or a ws or wss URL (default: the local one)')
     .option(
       '--server <address>',
-      'sleep server, host:port or tls://host:port (default: as the controllers are told)',
+      'sleep server, host:port or tls://host:port (default: the one assigned to the controllers)',
     )
-    .option('--only-sleep', 'no controllers: modules that log in and stay asleep, as a load')
+    .option('--only-sleep', 'play modules without controllers, as a load: they log in and stay asleep')
     .addOption(modes.choices(['fixed', 'custom', 'none']).default('custom'))
     .option(
       '--heartbeat <seconds>',
-      'interval of each module (default: as the controllers are told, or 50)',
+      'heartbeat interval of the modules (default: the one assigned to the controllers, or 50)',
       wholeNumberOption(heartbeatSecondsMin, heartbeatSecondsMax),
     )
-    .option('--ramp <per-second>', 'logins begun per second', wholeNumberOption(1, 100_000), 1000)
+    .option('--ramp <per-second>', 'new logins per second', wholeNumberOption(1, 100_000), 1000)
     .option('--product <id>', 'only devices of this product')
-    .option('--prefix <text>', 'only ids that begin with it; with --secret: made-up ids, PREFIX1, PREFIX2, …')
-    .option('--secret <secret>', 'the one secret of all made-up ids');
+    .option('--prefix <text>', 'only ids with this prefix; with --secret: generated ids PREFIX1, PREFIX2, …')
+    .option('--secret <secret>', 'the secret of all generated ids');
 }
 
 function addOptionsOfCallsAndBridges(command: Command): void {
   const video = new Option('--video <format>', 'video of the device with --call, else of the bridge');
-  const sound = 'sound of the device with --call, else of the bridge (default: as the call asks for)';
-  const uplink = "the device's video, as the bridge receives it (default: as the device sends it)";
+  const sound = 'audio of the device with --call, else of the bridge (default: the format of the call)';
+  const uplink = "format in which the bridge receives the device's video (default: unchanged)";
   command
-    .option('--film <file>', 'film of the bridge, in a loop (default: a moving test picture)')
+    .option('--film <file>', 'video file that the bridge plays in a loop (default: a moving test picture)')
     .addOption(video.choices(playedFormats))
     .addOption(new Option('--audio <format>', sound).choices(audioFrameFormats))
     .addOption(new Option('--uplink <format>', uplink).choices(['h264']))
-    .addOption(new Option('--uplink-audio <format>', 'the same of its sound').choices(audioFrameFormats))
+    .addOption(
+      new Option(
+        '--uplink-audio <format>',
+        "format in which the bridge receives the device's audio (default: unchanged)",
+      ).choices(audioFrameFormats),
+    )
     .option(
       '--key <key>',
-      'of the bridge (default: a temporary one with --call, else the first of REVEILLE_MEDIA_BRIDGE_KEYS)',
+      'key of the bridge (default: a temporary one with --call, else the first of REVEILLE_MEDIA_BRIDGE_KEYS)',
     );
 }
 
 function addOptionsOfBridges(command: Command): void {
-  const size = 'pixels; of several each lasts 5 s (default: as the call asks for)';
+  const size = 'size of the video in pixels; several alternate every 5 s (default: the size of the call)';
   command
     .option('--media <address>', 'media listener, host:port or a ws or wss URL (default: the local one)')
-    .option('--session <id>', 'only this call (default: any)')
+    .option('--session <id>', 'accept only this call (default: any)')
     .option('--size <WxH,…>', size, parseSizes)
     .option(
       '--answer-after <seconds>',
-      'the phone joins this long after the ringing, for devices that send no acceptance',
+      'the phone joins this long after ringing, for devices that send no acceptance',
       wholeNumberOption(0, 600),
     );
 }
@@ -87,8 +92,8 @@ export function addSimulateCommand(program: Command): void {
   const command = newCommand(
     program,
     'simulate',
-    'Play devices: controllers come online, let their modules sleep, are woken and come online again; a line ' +
-      'shows their states and wake times. With --call, hold a call of a device; with --bridge, answer the calls of others.',
+    'Play devices: controllers log in, let their modules sleep, are woken and log in again; a line shows their ' +
+      'states and wake times. With --call, hold a call of a device; with --bridge, answer the calls of others.',
 
     ['--devices 2 --wake-every 5', 'two devices of the local registry, woken at random'],
     ['--only-sleep --devices 19000 --ramp 5000 --heartbeat 15 --duration 60', 'sleeping modules as a load'],
@@ -102,7 +107,7 @@ export function addSimulateCommand(program: Command): void {
     .addOption(
       new Option(
         '--call <device>',
-        'hold a call of this device, awake or not: play its leg and, where no bridge takes the call, a bridge',
+        'hold a call of this device, awake or not: play its leg and, if no bridge accepts the call, a bridge',
       )
         .argParser(parseDeviceIdOption)
         .conflicts('bridge'),
@@ -124,7 +129,7 @@ export function addSimulateCommand(program: Command): void {
     .action(inContext((context, options: Options) => simulate(context, options, ofCalls)));
 }
 
-/** The options that `add` adds, under a heading of their own. */
+/** Adds options under a heading, and returns them. */
 function addGroup(
   command: Command,
   heading: string,

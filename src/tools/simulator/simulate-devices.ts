@@ -1,6 +1,6 @@
 /**
- * A simulation over real sockets, and its options: of whole devices, which come online, sleep, are woken by chance and
- * come online again, or of sleeping modules alone, as a load on the sleep server.
+ * Simulates devices over real sockets: whole devices, which log in, sleep, are woken at random and log in again, or sleeping
+ * modules alone, as a load on the sleep server.
  */
 import type { ConnectionOptions } from 'node:tls';
 import type { ReveilleClient, WakeupOutcomeData } from '../../client/reveille-client.ts';
@@ -22,16 +22,18 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 
 const reportEveryMs = 1000;
 
-/** Exits 1 when no login succeeded, or one was refused. */
+/** Exits 1 if no login succeeded, or one was refused. */
 export async function simulateDevices(context: CommandContext, options: SimulateOptions): Promise<void> {
   const { clock } = context;
   const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery, signal, duration = Infinity } = options;
   const signalUrl = options.onlySleep === true ? null : findSignalUrl(context, options);
   if (signalUrl === null && wakeEvery !== undefined)
-    throw usageError('--wake-every needs controllers that come online', 'name their listener with --signal');
+    throw usageError('--wake-every requires controllers', 'name their listener with --signal');
   const devices = await chooseDevices(context, options);
   if (signalUrl === null && options.onlySleep !== true)
-    context.output.remark('no signal listener is known (--signal): the modules only sleep');
+    context.output.remark(
+      'no signal listener is known (--signal): playing modules only, without controllers',
+    );
   const trust = findTrust(context, options);
   const sleep = findSleepServer(context, options, trust);
   const life = signalUrl === null ? lifeOfModule(context, options, sleep) : wholeDevice;
@@ -74,7 +76,7 @@ export async function simulateDevices(context: CommandContext, options: Simulate
   fleet.stop();
 }
 
-/** Interval of a module that has no advice. */
+/** Default interval of a module without a controller. */
 const heartbeatSecondsUsual = 50;
 
 function lifeOfModule(
@@ -85,7 +87,7 @@ function lifeOfModule(
   return moduleAlone(address, heartbeat);
 }
 
-/** All devices are taken to be of one application. */
+/** Assumes that all devices belong to one application. */
 async function openApiOf(
   context: CommandContext,
   options: SimulateOptions,
@@ -102,7 +104,7 @@ export interface SimulateOptions extends DeviceChoice, CredentialOptions, TrustO
   readonly signal?: string;
   readonly onlySleep?: boolean;
   readonly wakeMode: WakeMode;
-  /** Seconds, as are the durations below and what the ramp is per; as the server advises when left out. */
+  /** Seconds, like the durations below. Default: as the server advises. */
   readonly heartbeat?: number;
   readonly onlineFor: number;
   readonly bootMs: number;
@@ -112,12 +114,12 @@ export interface SimulateOptions extends DeviceChoice, CredentialOptions, TrustO
   readonly ramp: number;
 }
 
-/** Wakeups whose outcome is awaited; beyond it nobody is woken. */
+/** Maximum wakeups with a pending outcome; beyond it no device is woken. */
 const awaitedMax = 64;
 
 /**
- * Until it is cancelled; outcomes that are awaited then are not told. `wake`: wakes it and waits for the outcome; rejects when it
- * could not be woken, or nobody knows.
+ * Wakes random sleeping devices until it is cancelled; later outcomes are not reported. `wake` resolves with the outcome, and
+ * rejects if the wakeup failed or its outcome is unknown.
  */
 export function wakeAtRandom(
   clock: Clock,

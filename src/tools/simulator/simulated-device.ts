@@ -1,28 +1,27 @@
 /**
- * One simulated device as a pure machine: a controller that starts, signs in, falls asleep and is woken, or a module
- * alone, with what has to be done about each event. No sockets and no clock: time and chance come in, work goes out as effects, to be
- * performed in their order. The low-power module logs in while the controller is still awake, and the controller
- * leaves only then; the module keeps its connection until the controller is online again.
+ * Pure state machine of a simulated device, whole or a module alone. It has no sockets and no clock: events carry time and
+ * random numbers in, and effects, performed in order, carry work out. The low-power module logs in while the controller is
+ * still online; the controller then leaves. The module stays connected until the controller is online again.
  * Source: sleep-wire.md; signal-wire.md, welcome.
  */
 import type { WakeCause } from '../../model/signal.ts';
 import type { SleepRetry } from '../../model/product-defaults.ts';
 import type { SleepAdvice } from '../../protocol/signal/server-message.ts';
 
-/** `offline`: waits before it starts again. `booting`: the processor starts. */
+/** `offline`: waits before a restart. `booting`: the controller starts. */
 export type DeviceStage = 'offline' | 'booting' | 'signing-in' | 'online' | 'falling-asleep' | 'asleep';
 
 export interface DeviceState {
   readonly stage: DeviceStage;
-  /** Monotonic milliseconds at which `due` happens; Infinity: it waits for others. */
+  /** Monotonic milliseconds of the `due` event; Infinity: waits for another event. */
   readonly untilMs: number;
-  /** Attempts to sign in or to fall asleep that failed in a row. */
+  /** Consecutive failed logins of either kind. */
   readonly failures: number;
-  /** What woke the controller since it was last online; null: it was switched on, or lost its signal. */
+  /** Wake cause to report at the next login; null: switched on, or signal lost. */
   readonly cause: WakeCause | null;
-  /** Monotonic milliseconds of the wake packet that `cause` speaks of; null: none. */
+  /** Monotonic milliseconds of the wake packet behind `cause`; null: none. */
   readonly wokenMs: number | null;
-  /** Of the latest sign-in; null: none yet. */
+  /** Advice of the latest login; null: none yet. */
   readonly advice: SleepAdvice | null;
 }
 
@@ -39,15 +38,13 @@ export type DeviceEffect =
   | { readonly kind: 'log-in-to-sleep'; readonly server: string };
 
 export interface DeviceHabits {
-  /** From the wake packet to the sign-in, a quarter more or less. */
+  /** Time from the wake packet to the login, ±25 %. */
   readonly bootMs: number;
-  /** How long a controller is online before it sleeps. */
   readonly onlineMs: number;
 }
 
 export interface Circumstances {
   readonly nowMs: number;
-  /** 0 to below 1. */
   readonly random: number;
   readonly habits: DeviceHabits;
 }
@@ -57,24 +54,22 @@ export interface DeviceStep {
   readonly effects: readonly DeviceEffect[];
 }
 
-/** A sign-in or a sleep login that takes longer has failed. */
 const attemptMsMax = 15_000;
 
 function switchedOff(untilMs: number): DeviceState {
   return { stage: 'offline', untilMs, failures: 0, cause: null, wokenMs: null, advice: null };
 }
 
-/** A way to live: whole devices, or modules without a controller. */
 export interface DeviceLife {
-  /** Switched on at that moment. */
+  /** The initial state; switched on at `untilMs`. */
   begin(untilMs: number): DeviceState;
-  /** An event that a stage has no use for changes nothing. */
+  /** Events without a meaning in the current stage change nothing. */
   reduce(state: DeviceState, event: DeviceEvent, now: Circumstances): DeviceStep;
 }
 
 export const wholeDevice: DeviceLife = { begin: switchedOff, reduce: reduceDevice };
 
-/** A module alone: it logs in when its turn comes, sleeps whatever comes, and comes back when its connection is lost. */
+/** A module alone: logs in, stays asleep despite wake packets, and reconnects when its connection is lost. */
 export function moduleAlone(server: string, heartbeatSeconds: number, retry = usualRetry): DeviceLife {
   const advice: SleepAdvice = {
     servers: [server],
@@ -182,7 +177,7 @@ function boot(state: DeviceState, { nowMs, random, habits }: Circumstances): Dev
   return { state: enter(state, 'booting', nowMs + habits.bootMs * (0.75 + random / 2)), effects: [] };
 }
 
-/** Waits as it was advised: off, or, where it can't let its module sleep, online, to try the next server then. */
+/** Waits for the advised backoff: offline, or, after a failed sleep login, online until the next server is tried. */
 function waitToRetry(
   state: DeviceState,
   stage: 'offline' | 'online',
@@ -202,12 +197,12 @@ function unmoved(state: DeviceState): DeviceStep {
   return { state, effects: [] };
 }
 
-/** For a device that was told nothing yet: what the server tells all of them. */
+/** Before the first welcome: the server's defaults. */
 const usualRetry: SleepRetry = { min_s: 2, max_s: 300, jitter: 0.5 };
 
 /**
- * Milliseconds before the next attempt after `failures` (from 1) in a row. Doubles each time up to the longest, and is by chance
- * up to `jitter` of itself shorter or longer, the longest too, so that what was lost together does not come back together.
+ * Milliseconds before the next attempt after `failures` (from 1) consecutive ones. Doubles up to the maximum; jitter varies it
+ * by the share `jitter` in both directions, the maximum too, so that devices that were disconnected together spread out.
  * `random`: 0 to below 1. Source: docs/sleep-protocol.md, What to do on each.
  */
 export function retryDelayMs(failures: number, random: number, advice: SleepRetry = usualRetry): number {

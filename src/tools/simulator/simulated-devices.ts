@@ -1,6 +1,5 @@
 /**
- * The simulated devices: those of the local registry, or made-up ids with one secret; and the addresses they come
- * from.
+ * The simulated devices, from the local registry or generated ids with one secret, and their source addresses.
  */
 import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
@@ -20,7 +19,7 @@ export interface DeviceChoice {
   readonly secret?: string;
 }
 
-/** Throws a CommandError when there are fewer than asked for. */
+/** Throws a CommandError if there are too few. */
 export async function chooseDevices(
   context: CommandContext,
   choice: DeviceChoice,
@@ -28,7 +27,7 @@ export async function chooseDevices(
   const { devices: count, product, prefix, secret } = choice;
   if (prefix !== undefined && secret !== undefined)
     return Array.from({ length: count }, (_, i) => ({ deviceId: `${prefix}${i + 1}`, secret }));
-  if (secret !== undefined) throw usageError('--secret is given with --prefix');
+  if (secret !== undefined) throw usageError('--secret requires --prefix');
   const nowS = wallSeconds(context.clock);
   const found = await withRegistry(context.dataDirectory, (registry) =>
     findUsable(entriesOf(registry, 'device'), choice, nowS),
@@ -36,12 +35,12 @@ export async function chooseDevices(
   if (found.length === count) return found;
   const which = product === undefined ? '' : ` of product ${product}`;
   throw new CommandError(
-    `the registry has only ${found.length} usable devices${which}; ${count} were asked for`,
+    `the registry has only ${found.length} usable devices${which}; ${count} were requested`,
     `add some: ${reveilleCommand('device add ID --product PRODUCT')}, or import a file`,
   );
 }
 
-/** The first that can log in: neither disabled nor expired. */
+/** Returns the first devices that are neither disabled nor expired. */
 async function findUsable(
   devices: AsyncIterable<Device>,
   { devices: count, product, prefix = '' }: DeviceChoice,
@@ -58,12 +57,12 @@ async function findUsable(
   return usable;
 }
 
-/** Below the server's bound of handshakes from one address, and far below the ports that one address has. */
+/** Below the server's limit of handshakes per address, and far below the number of ports per address. */
 const devicesPerAddress = 900;
 
 /**
- * The loopback address that the device of this number (from 0) comes from; undefined: whichever the system picks.
- * One address is too few for thousands; only Linux and Windows have more than one without being told.
+ * Loopback source address of a device (`number` from 0); undefined: chosen by the system. Thousands of devices need several
+ * addresses, which only Linux and Windows provide without configuration.
  */
 export function sourceAddress(number: number, count: number, host: string): string | undefined {
   if (count <= devicesPerAddress || !host.startsWith('127.') || process.platform === 'darwin')

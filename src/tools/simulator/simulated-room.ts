@@ -1,14 +1,13 @@
-/** The room of a messaging app that nobody has opened, as a backend would describe it to the server, and the session of its call. */
+/** Call credentials of a fictitious room of a messaging app, and the session of a `peer_id`. */
 import { randomBytes } from 'node:crypto';
 import type { CallCredentialsBody } from '../../client/reveille-client.ts';
 import { generateSecret } from '../../storage/registry/registry-write.ts';
 
-/** What the device can take. */
 export type RoomMedia = Partial<CallCredentialsBody>;
 
 export const simulatedSound = { rate: 8000, channels: 1 } as const;
 
-/** `prefix`: of the id by which operators see the room. */
+/** `prefix`: of the room id that operators see. */
 export function simulatedRoom(prefix: string, media: RoomMedia): Omit<CallCredentialsBody, 'device_id'> {
   return {
     msg_session_key: generateSecret(),
@@ -22,7 +21,7 @@ export function simulatedRoom(prefix: string, media: RoomMedia): Omit<CallCreden
   };
 }
 
-/** Of a `peer_id`. Empty: it names none. */
+/** Returns the session of a `peer_id`; empty: none. */
 export function sessionOf(peerId: string): string {
   return new URL(peerId).searchParams.get('x_session') ?? '';
 }

@@ -1,6 +1,6 @@
 /**
- * A low-power module played in software: it connects, answers the session key with its login line, sends
- * heartbeats and reads wake packets. For the simulator, the demo and the tests; thousands fit in one process.
+ * A low-power module in software: connects, answers the session key with its login line, sends heartbeats and reads wake
+ * packets. For the simulator, the demo and the tests; thousands fit into one process.
  * Source: sleep-wire.md, Exchange.
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
@@ -15,29 +15,28 @@ import { wakePacketBytes } from '../../protocol/sleep/wake-packet.ts';
 export interface SleepingModuleOptions {
   readonly deviceId: string;
   readonly secret: string;
-  /** `custom` when left out. */
+  /** Default: `custom`. */
   readonly wakeMode?: WakeMode;
-  /** 50 when left out. */
+  /** Default: 50. */
   readonly heartbeatSeconds?: number;
-  /** True, when left out: the server answers the login, and `connect` waits for that. */
+  /** Requests an answer to the login, for which `connect` waits. Default: true. */
   readonly reply?: boolean;
-  /** 127.0.0.1 when left out. */
+  /** Default: 127.0.0.1. */
   readonly host?: string;
-  /** The address to come from. */
   readonly localAddress?: string | undefined;
-  /** Of Node's TLS connections; null or left out: plain TCP. */
+  /** TLS options of Node; null: plain TCP. Default: null. */
   readonly tls?: ConnectionOptions | null;
-  /** From the attempt to connect to the end of the login; 15 000 when left out. */
+  /** Maximum time from connecting to the end of the login. Default: 15 000. */
   readonly loginMsMax?: number;
 }
 
 /**
- * Who hears nothing for so long may have a connection that the server never had: the kernel's queue in front of it was full.
- * Source: sleep-protocol.md, Deadlines.
+ * Default login timeout. Without it a module could wait forever on a connection that the server never accepted, because the
+ * kernel's accept queue was full. Source: sleep-protocol.md, Deadlines.
  */
 const usualLoginMsMax = 15_000;
 
-/** The server said `ERR`; `reason` is its word. */
+/** The server answered `ERR`; `reason` is its word. */
 export class LoginRefused extends Error {
   readonly reason: string;
 
@@ -55,20 +54,20 @@ interface Waiter {
 /** `greeting`: awaits the session key. `answering`: has sent its line and awaits OK or ERR. */
 type Stage = 'greeting' | 'answering' | 'asleep' | 'closed';
 
-/** What the known firmware sends: 64 bytes of no meaning. */
+/** Like the known firmware: 64 bytes without meaning. */
 const heartbeatBytes = Buffer.alloc(64, 0x2e);
-/** Packets kept for `nextPacket`; beyond it the newest are let go. */
+/** Maximum queued packets; beyond it the newest are dropped. */
 const packetsKeptMax = 1024;
 const goneMessage = 'the sleep server closed the connection';
 
 export class SleepingModule implements SocketOwner {
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<void>;
   readonly #options: SleepingModuleOptions;
   readonly #socket: Socket;
   readonly #login: Waiter;
   readonly #packets = new AwaitedItems<Buffer>(packetsKeptMax, goneMessage);
-  #noteClosed: () => void = () => undefined;
+  #resolveClosed: () => void = () => undefined;
   #stage: Stage = 'greeting';
   #held: Buffer = Buffer.alloc(0);
 
@@ -76,14 +75,14 @@ export class SleepingModule implements SocketOwner {
     this.#options = options;
     this.#login = login;
     this.closed = new Promise((resolve) => {
-      this.#noteClosed = resolve;
+      this.#resolveClosed = resolve;
     });
     this.#socket = openSocket(port, options);
   }
 
   /**
-   * Connects and logs in. With `reply` resolves on the server's OK and rejects with LoginRefused on its ERR;
-   * without it resolves when the login line has been sent, whatever the server makes of it.
+   * Connects and logs in. With `reply`, resolves on the server's OK and rejects with LoginRefused on its ERR; without it,
+   * resolves when the login line is sent.
    */
   static connect(port: number, options: SleepingModuleOptions): Promise<SleepingModule> {
     return new Promise((resolve, reject) => {
@@ -91,23 +90,22 @@ export class SleepingModule implements SocketOwner {
     });
   }
 
-  /** Sends one heartbeat. */
   heartbeat(): void {
     this.#socket.write(heartbeatBytes);
   }
 
-  /** The next 8 bytes from the server, in their order; rejects when the connection is gone first. */
+  /** Resolves with the next 8 bytes from the server, in order; rejects if the connection closes first. */
   nextPacket(): Promise<Buffer> {
     return this.#packets.next();
   }
 
-  /** Hangs up with a FIN. */
+  /** Closes with a FIN. */
   close(): Promise<void> {
     this.#socket.destroy();
     return this.closed;
   }
 
-  /** Hangs up with a RST. */
+  /** Closes with a RST. */
   reset(): Promise<void> {
     this.#socket.resetAndDestroy();
     return this.closed;
@@ -126,18 +124,18 @@ export class SleepingModule implements SocketOwner {
 
   failed(): void {
     if (this.#stage === 'closed') return;
-    // A server that waits for TLS sends no session key, and ends the connection.
+    // A TLS listener sends no session key to a plain client, and closes the connection.
     const gone = new ConnectionGone(goneMessage);
     if (this.#stage === 'greeting') Object.assign(gone, { code: 'ECONNRESET' });
     this.#stage = 'closed';
     this.#socket.destroy();
     this.#login.reject(gone);
     this.#packets.end();
-    this.#noteClosed();
+    this.#resolveClosed();
   }
 
   #open(): void {
-    // What TLS says is its own event, which comes before that of the socket.
+    // `_tlsError` has the reason of a TLS failure, and precedes the socket's event.
     this.#socket.once('_tlsError', this.#login.reject).once('error', this.#login.reject);
     adoptSocket(this.#socket, this);
     startReading(this.#socket);
@@ -158,7 +156,7 @@ export class SleepingModule implements SocketOwner {
 
   #readSessionKey(): void {
     if (this.#held.length < sessionKeyLength) return;
-    const sessionKey = this.#take(sessionKeyLength).toString('latin1');
+    const sessionKey = this.#consume(sessionKeyLength).toString('latin1');
     const { deviceId, secret, wakeMode = 'custom', heartbeatSeconds = 50, reply = true } = this.#options;
     const credentials = { deviceId, secret, wakeMode, heartbeatSeconds, wantsReply: reply };
     if (reply) this.#stage = 'answering';
@@ -171,7 +169,7 @@ export class SleepingModule implements SocketOwner {
   #readAnswer(): void {
     const lineEnd = this.#held.indexOf('\n');
     if (lineEnd === -1) return;
-    const answer = this.#take(lineEnd + 1)
+    const answer = this.#consume(lineEnd + 1)
       .toString('latin1')
       .trimEnd();
     if (answer === 'OK') {
@@ -183,10 +181,10 @@ export class SleepingModule implements SocketOwner {
   }
 
   #readPackets(): void {
-    while (this.#held.length >= wakePacketBytes) this.#packets.take(this.#take(wakePacketBytes));
+    while (this.#held.length >= wakePacketBytes) this.#packets.push(this.#consume(wakePacketBytes));
   }
 
-  #take(count: number): Buffer {
+  #consume(count: number): Buffer {
     const taken = this.#held.subarray(0, count);
     this.#held = this.#held.subarray(count);
     return taken;

@@ -1,7 +1,7 @@
 /**
- * All webhooks of the node: which hook's turn it is, and how many attempts may be under way. Told how far the log is,
- * it reads and sends in the same turn of the loop. Slots are given in rotation, and no hook may hold more of them than
- * are still free: however many endpoints hang, another one finds a slot. Source: events.md, Webhooks.
+ * Schedules the deliveries of all webhooks of the node. When the log advances, it reads and sends in the same turn of the
+ * event loop. Attempt slots go round robin, and a hook gets another one only while it has fewer than are free, so that
+ * endpoints that hang never occupy all slots. Source: events.md, Webhooks.
  */
 import type { Clock, Cancel } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
@@ -30,7 +30,7 @@ export interface WebhookEngineDeps {
   readonly deliveries: DeliveryStore;
   readonly sender: WebhookSender;
   readonly limits?: WebhookLimits;
-  /** Draws from 0 to 1, for jitter. */
+  /** From 0 to 1, for jitter. */
   readonly random?: () => number;
 }
 
@@ -41,11 +41,10 @@ export class WebhookEngine {
   readonly #writeBuffer: WriteBuffer;
   readonly #roster: HookRoster;
   readonly #timers: WakeTimers;
-  /** Hooks that may have something to send, in the order of their turns. */
+  /** Hooks that may have an event to send, in the order of their turns. */
   readonly #turns = new Set<Hook>();
-  /** Those that were refused a slot because too few are free. */
   readonly #starved = new Set<Hook>();
-  /** Those that have looked at as much of the log as they may in one turn of the loop. */
+  /** Hooks that reached their read limit of this turn of the event loop. */
   #reading = new Set<Hook>();
   #inFlight = 0;
   #isStopping = false;
@@ -72,19 +71,18 @@ export class WebhookEngine {
     return this.#roster;
   }
 
-  /** The sequence of the newest event there is. */
   get head(): number {
     return this.#tail.head;
   }
 
-  /** Begins where the delivery store says. Throws when a store cannot be read. */
+  /** Resumes from the cursors of the delivery store. Throws when a store cannot be read. */
   start(head: number): void {
     this.#tail.advance(head);
     this.#roster.restore();
     this.registryChanged();
   }
 
-  /** The log is committed up to `head`. */
+  /** Reads and sends events up to `head`, the newest committed sequence. */
   advance(head: number): void {
     const before = this.#tail.head;
     this.#tail.advance(head);
@@ -96,11 +94,11 @@ export class WebhookEngine {
     this.#send();
   }
 
-  /** Hooks come, go, and change; what a dropped one had under way is of no consequence any more. */
+  /** Adds, updates and removes hooks; the result of a pending attempt of a removed hook is ignored. */
   registryChanged(): void {
     try {
-      const gone = this.#roster.reconcile();
-      for (const hook of gone) this.#forget(hook);
+      const removed = this.#roster.reconcile();
+      for (const hook of removed) this.#forget(hook);
       void this.#writeBuffer.flush().then(() => this.#sweep());
     } catch (error) {
       this.#deps.log.error({ err: error }, 'webhooks: registry unreadable; the known ones stay');
@@ -108,7 +106,6 @@ export class WebhookEngine {
     for (const hook of this.#roster.hooks()) this.poke(hook);
   }
 
-  /** Something about this hook has changed: it may have something to do. */
   poke(hook: Hook): void {
     const nowMs = this.#deps.clock.monotonicMs();
     this.#fill(hook);
@@ -117,14 +114,14 @@ export class WebhookEngine {
     if (!this.#isStopping) this.#timers.set(hook, hook.wakeMs(nowMs));
   }
 
-  /** Commits what has changed; false: the store does not take it. */
+  /** Commits pending changes; false: the store rejected them. */
   flush(): Promise<boolean> {
     return this.#writeBuffer.flush();
   }
 
   /**
-   * Begins nothing more, lets what is under way end for a while, and commits. What is given up then comes again after
-   * the next start.
+   * Starts no more attempts, waits up to `stopMsMax` for the pending ones, and commits. An attempt without a result is
+   * repeated after the next start.
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -133,7 +130,7 @@ export class WebhookEngine {
     this.#isStopped = true;
     this.#deps.sender.close();
     for (const hook of this.#roster.hooks()) {
-      hook.putAside();
+      hook.moveUnfinishedToFailed();
       this.#writeBuffer.touch(hook);
     }
     await this.#writeBuffer.flush();
@@ -183,29 +180,29 @@ export class WebhookEngine {
     }
   }
 
-  /** A set is gone through in the order of adding, so the hook's next turn comes after that of all others. */
+  /** Sets iterate in insertion order, so that the hook's next turn comes after that of all others. */
   #sendNext(hook: Hook): void {
-    const ticket = hook.take();
+    const ticket = hook.nextAttempt();
     const event = ticket?.event;
     if (ticket === null || event === null || event === undefined) return;
     this.#turns.add(hook);
     this.#inFlight += 1;
     const message = { id: event.id, body: encodeEvent(event) };
-    void this.#deps.sender.send(hook.webhook, message).then((answer) => this.#settle(hook, ticket, answer));
+    void this.#deps.sender.send(hook.webhook, message).then((answer) => this.#complete(hook, ticket, answer));
   }
 
-  #settle(hook: Hook, ticket: Ticket, answer: WebhookAnswer): void {
+  #complete(hook: Hook, ticket: Ticket, answer: WebhookAnswer): void {
     this.#inFlight -= 1;
     if (this.#isStopped) return;
     if (this.#inFlight === 0) this.#onIdle();
     for (const starved of this.#starved) this.#turns.add(starved);
     this.#starved.clear();
     if (!this.#roster.has(hook)) return this.#send();
-    hook.settle(ticket, answer);
+    hook.complete(ticket, answer);
     this.poke(hook);
   }
 
-  /** Behind the commit that says who is gone. */
+  /** Deletes the rows of removed hooks, after their removal is committed. */
   async #sweep(): Promise<void> {
     try {
       await this.#deps.deliveries.sweep();
@@ -240,7 +237,7 @@ class WakeTimers {
     this.#wake = wake;
   }
 
-  /** `atMs`: monotonic; null: it waits for nothing. */
+  /** `atMs`: monotonic; null: cancels the timer. */
   set(hook: Hook, atMs: number | null): void {
     const armed = this.#armed.get(hook);
     if (armed?.atMs === atMs || (armed === undefined && atMs === null)) return;

@@ -1,7 +1,6 @@
 /**
- * The health of one hook's endpoint: a circuit breaker, whether it is switched off, and what operators are told of it.
- * After some failures in a row the circuit is open: one attempt at a time asks whether the endpoint is back, further and
- * further apart, and the first that is delivered closes it.
+ * Health of one hook's endpoint: circuit breaker, switched-off state, log lines and counters. After several consecutive
+ * failures the circuit opens: single probes follow at growing intervals, and the first delivery closes it.
  */
 import { createHash } from 'node:crypto';
 import type { RetrySchedule } from './limits.ts';
@@ -29,12 +28,11 @@ export class Circuit {
     return this.#isOpen;
   }
 
-  /** In a row, up to now. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** Monotonic milliseconds of the next probe; null: one is under way. Only while it is open. */
+  /** Monotonic milliseconds of the next probe; null: one is pending. Only valid while the circuit is open. */
   get probeAtMs(): number | null {
     return this.#isProbing ? null : this.#probeAtMs;
   }
@@ -47,7 +45,7 @@ export class Circuit {
     this.#isProbing = true;
   }
 
-  /** True when it was open. */
+  /** Closes the circuit. True: it was open. */
   succeed(): boolean {
     const wasOpen = this.#isOpen;
     this.#failures = 0;
@@ -57,7 +55,7 @@ export class Circuit {
     return wasOpen;
   }
 
-  /** True when it opens by this. A late failure of an attempt from before it opened says nothing new. */
+  /** True: this failure opens the circuit. Late failures of attempts from before that are not counted as probes. */
   fail(nowMs: number, isProbe: boolean): boolean {
     this.#failures += 1;
     if (this.#isOpen) {
@@ -69,8 +67,8 @@ export class Circuit {
     return this.#isOpen;
   }
 
-  /** Somebody says that the endpoint is worth asking now. */
-  hasten(nowMs: number): void {
+  /** Allows a probe at once, on an operator's request. */
+  probeNow(nowMs: number): void {
     this.#probes = 0;
     this.#probeAtMs = nowMs;
   }
@@ -86,12 +84,12 @@ type HookStanding = {
   -readonly [Key in 'switchedOff' | 'lastSuccessAtMs' | 'lastFailure']: HookRecord[Key];
 };
 
-/** The part of a hook's record that the answers of its endpoint decide. */
+/** The part of a hook's record that depends on the responses of its endpoint. */
 export function standingOf({ switchedOff, lastSuccessAtMs, lastFailure }: HookRecord): HookStanding {
   return { switchedOff, lastSuccessAtMs, lastFailure };
 }
 
-/** Identifies a hook's secret: a receiver that was given a new one is a new receiver. */
+/** Fingerprint of a hook's secret: a new secret means a new receiver. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
@@ -101,7 +99,7 @@ export interface HookLoggerDeps {
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
 }
 
-/** Counts, and a line where the hook's state changes, never one an attempt. */
+/** Counters, and a log line per change of the hook's state, not per attempt. */
 export class HookLogger {
   readonly #log: Log;
   readonly #telemetry: HookLoggerDeps['telemetry'];
@@ -129,7 +127,7 @@ export class HookLogger {
     this.#log.warn({ ...this.#name, status }, 'webhook: switched off by its receiver');
   }
 
-  /** `hadRoom` false: the oldest of the parked was dropped for it. */
+  /** `hadRoom` false: the oldest parked event was dropped. */
   parked({ id }: LoggedEvent, { status, reason }: DeliveryFailure, hadRoom: boolean): void {
     this.#telemetry.webhookDelivery('parked');
     const message = hadRoom
@@ -138,7 +136,7 @@ export class HookLogger {
     this.#log.warn({ ...this.#name, event_id: id, status, reason }, message);
   }
 
-  /** So many of the log's events, for whomever they were. */
+  /** `events`: count over all applications. */
   lost(events: number): void {
     this.#telemetry.webhookDelivery('lost', events);
     this.#log.warn({ ...this.#name, events }, 'webhook: events expired from the log before they were read');

@@ -1,7 +1,7 @@
 /**
- * The queues of one hook: first attempts in per-device order, where the later events of a device wait until the one before
- * is delivered or has failed twice, and failed events by the time of their next attempt, then by their position in the log.
- * Devices never wait for each other. Source: events.md, Webhooks.
+ * The queues of one hook. First attempts are in order per device: an event waits until the one before is delivered or has
+ * failed twice. Failed events are ordered by the time of their next attempt, then by sequence. Devices never wait for each
+ * other. Source: events.md, Webhooks.
  */
 import { assert } from '../../lib/assert.ts';
 import { BoundedQueue } from '../../lib/queues.ts';
@@ -13,15 +13,13 @@ import type { Clock } from '../../lib/clock.ts';
 import type { RetrySchedule } from './limits.ts';
 
 interface DeviceQueue {
-  /** The ticket whose turn it is. */
   current: Ticket;
-  /** In the order of the log. */
+  /** By sequence. */
   readonly waiting: Ticket[];
 }
 
 export class FirstAttempts {
   readonly #devices = new Map<DeviceId, DeviceQueue>();
-  /** Those that have their device's turn. */
   readonly #ready: BoundedQueue<Ticket>;
 
   constructor(eventsMax: number) {
@@ -39,17 +37,17 @@ export class FirstAttempts {
     this.#push(ticket);
   }
 
-  /** One that has failed once, and so holds up the later ones of its device; not where its device's turn is another's. */
+  /** Adds an event that has failed once, which blocks the later ones of its device, unless another one already does. */
   addFailedOnce(ticket: Ticket): void {
     if (!this.#devices.has(ticket.deviceId))
       this.#devices.set(ticket.deviceId, { current: ticket, waiting: [] });
   }
 
-  take(): Ticket | null {
+  shift(): Ticket | null {
     return this.#ready.shift() ?? null;
   }
 
-  /** It no longer holds up anything. */
+  /** Unblocks the next event of the device. */
   release(ticket: Ticket): void {
     const queue = this.#devices.get(ticket.deviceId);
     if (queue?.current !== ticket) return;
@@ -59,18 +57,18 @@ export class FirstAttempts {
     this.#push(next);
   }
 
-  /** It waits for an event that has failed once: for seconds, and not for an answer that is under way. */
+  /** True: the event ahead of it has failed once, so that the wait takes seconds. */
   waitsBehindFailure(ticket: Ticket): boolean {
     const current = this.#devices.get(ticket.deviceId)?.current;
     return current !== undefined && current !== ticket && current.attempts > 0;
   }
 
   #push(ticket: Ticket): void {
-    assert(this.#ready.push(ticket), 'what a hook holds is bounded where it is taken in');
+    assert(this.#ready.push(ticket), 'the window of a hook bounds its queue');
   }
 }
 
-/** Nearly always at the end; what was replayed comes from the past. */
+/** Inserts by sequence: nearly always at the end; replayed events are older. */
 function insert(waiting: Ticket[], ticket: Ticket): void {
   let at = waiting.length;
   while (at > 0 && (waiting[at - 1]?.sequence ?? 0) > ticket.sequence) at -= 1;
@@ -78,30 +76,29 @@ function insert(waiting: Ticket[], ticket: Ticket): void {
 }
 
 export interface Ticket {
-  /** The event's place in the log: what orders the events of a device, and names it within its hook. */
+  /** Sequence in the log; orders the events of a device, and identifies the event within its hook. */
   readonly sequence: number;
   readonly deviceId: DeviceId;
-  /** Null: only the delivery store has it, until it is tried. */
+  /** Null: still in the delivery store; loaded for the attempt. */
   event: LoggedEvent | null;
-  /** It is among the failed in the delivery store; else it is read ahead. */
+  /** True: stored among the failed; false: read ahead. */
   isKept: boolean;
-  /** Failed ones so far. */
   attempts: number;
-  /** Monotonic milliseconds of the next attempt; only of one that failed. */
+  /** Monotonic milliseconds of the next attempt; only after a failed one. */
   dueMs: number;
-  /** The attempt under way is the one that an open circuit waits for. */
+  /** The pending attempt is the probe of an open circuit. */
   isProbe: boolean;
 }
 
-/** `isKept`: it comes from the delivery store, which has its event. */
+/** `isKept`: the delivery store has the event. */
 export function ticketOf(event: LoggedEvent, attempts: number, isKept: boolean): Ticket {
   const { sequence, deviceId } = event;
   return { sequence, deviceId, event: isKept ? null : event, isKept, attempts, dueMs: 0, isProbe: false };
 }
 
-/** Those that failed, put back from the delivery store when a process begins. */
+/** The failed and parked events of a hook, as stored in the delivery store. */
 export class KeptEvents {
-  /** Those that have failed and wait for their time. */
+  /** Failed events that wait for their next attempt. */
   readonly due = new DueQueue();
   readonly #hook: BufferedHook;
   readonly #writeBuffer: WriteBuffer;
@@ -116,7 +113,7 @@ export class KeptEvents {
     this.#parkedMax = parkedMax;
   }
 
-  /** Failed, or waiting behind one that failed. */
+  /** Number of events that failed or wait behind one that failed. */
   get failed(): number {
     return this.#failed;
   }
@@ -125,13 +122,12 @@ export class KeptEvents {
     return this.#parked;
   }
 
-  /** It was in the delivery store before this process began. */
   restore(ticket: Ticket): void {
     this.#failed += 1;
     if (ticket.attempts > 0) this.due.push(ticket);
   }
 
-  /** Puts it among the failed, or changes what is kept of it there. `dueAtMs`: wall milliseconds. */
+  /** Adds or updates a failed event. `dueAtMs`: wall milliseconds. */
   keep(ticket: Ticket, event: LoggedEvent, dueAtMs: number): void {
     if (!ticket.isKept) this.#failed += 1;
     ticket.isKept = true;
@@ -140,7 +136,6 @@ export class KeptEvents {
     if (ticket.attempts > 0) this.due.push(ticket);
   }
 
-  /** It is not among the failed any more. */
   remove(ticket: Ticket): void {
     if (!ticket.isKept) return;
     this.#failed -= 1;
@@ -148,7 +143,7 @@ export class KeptEvents {
     this.#writeBuffer.setFailed(this.#hook, ticket.sequence, null);
   }
 
-  /** False when the oldest of the parked had to go for it. */
+  /** False: the limit is reached, and the oldest parked event was dropped. */
   park(event: LoggedEvent, failure: DeliveryFailure): boolean {
     this.#writeBuffer.setParked(this.#hook, event.sequence, { event, failure });
     this.#parked += 1;
@@ -164,12 +159,11 @@ export class KeptEvents {
   }
 }
 
-/** Sorted: there are thousands at most, and most of those that come are due last of all. */
+/** A sorted array: thousands of tickets at most, and most of the new ones are due last. */
 class DueQueue {
-  /** The earliest last. */
+  /** In descending order of time. */
   readonly #tickets: Ticket[] = [];
 
-  /** Of the earliest; null when there is none. */
   get nextDueMs(): number | null {
     return this.#tickets.at(-1)?.dueMs ?? null;
   }
@@ -179,8 +173,7 @@ class DueQueue {
     this.#tickets.splice(place === -1 ? this.#tickets.length : place, 0, ticket);
   }
 
-  /** The earliest, when it is due. */
-  take(nowMs: number): Ticket | null {
+  shift(nowMs: number): Ticket | null {
     const dueMs = this.nextDueMs;
     return dueMs === null || dueMs > nowMs ? null : (this.#tickets.pop() ?? null);
   }
@@ -190,16 +183,15 @@ function isBefore(one: Ticket, other: Ticket): boolean {
   return one.dueMs === other.dueMs ? one.sequence < other.sequence : one.dueMs < other.dueMs;
 }
 
-/** What the delivery store has of a hook beside its record. */
 export interface KeptBefore {
   readonly failed: readonly FailedEvent[];
-  /** Sequences of the parked events behind its cursor. */
+  /** Sequences of parked events after the cursor. */
   readonly parkedAhead: readonly number[];
 }
 
 export const nothingKept: KeptBefore = { failed: [], parkedAhead: [] };
 
-/** Those that failed once come before those that were never tried: they hold up the later ones of their device. */
+/** Adds events that failed once before unattempted ones, because they block the later events of their device. */
 export function restoreFailed(
   failed: readonly FailedEvent[],
   kept: KeptEvents,
@@ -209,7 +201,7 @@ export function restoreFailed(
   const byAttempts = failed.toSorted((one, other) => other.attempts - one.attempts);
   for (const { event, attempts, dueAtMs } of byAttempts) {
     const ticket = ticketOf(event, attempts, true);
-    // The wall clock may have stepped meanwhile.
+    // The wall clock may have been set meanwhile.
     const leftMs = Math.min(Math.max(0, dueAtMs - clock.wallMs()), schedule.delayMsMax(attempts));
     ticket.dueMs = clock.monotonicMs() + leftMs;
     kept.restore(ticket);

@@ -1,6 +1,6 @@
 /**
- * The hooks there are, by the registry. A hook that is new begins at the head of the log: its application has asked to
- * be told from now on, and what happened before can be read. One that is no longer in the registry goes with its queue.
+ * The hooks of the registry. A new hook starts at the head of the log; its application can read earlier events through the
+ * API. Removing a hook from the registry drops its queue.
  */
 import { findNamed, type Webhook } from '../../model/registry.ts';
 import type { HookRecord, DeliveryStore } from '../../core/ports/delivery-store.ts';
@@ -11,7 +11,7 @@ export class HookRoster {
   readonly #deliveries: DeliveryStore;
   readonly #deps: HookDeps;
   readonly #hooks = new Map<string, Hook>();
-  /** In the delivery store and not yet looked for in the registry. */
+  /** Records of the delivery store that are not yet matched with the registry. */
   #known: ReadonlyMap<string, HookRecord> = new Map();
   #nextNumber = 1;
 
@@ -49,13 +49,13 @@ export class HookRoster {
   }
 
   /**
-   * Follows the registry. Returns the hooks that are gone; whatever the delivery store has of them goes too. Throws, with nothing
-   * changed, when a store cannot be read.
+   * Adopts the registry's webhooks. Returns the removed hooks, whose stored events are dropped. Throws, with nothing changed,
+   * when a store cannot be read.
    */
   reconcile(): readonly Hook[] {
     const wanted = this.#wanted();
     const gone = Array.from(this.#hooks.values()).filter(({ id }) => !wanted.has(id));
-    for (const [id, webhook] of wanted) this.#take(id, webhook);
+    for (const [id, webhook] of wanted) this.#addOrUpdate(id, webhook);
     for (const [id, record] of this.#known)
       if (!wanted.has(id)) this.#deps.writeBuffer.drop({ id, number: record.number, record: () => record });
     this.#known = new Map();
@@ -78,31 +78,31 @@ export class HookRoster {
     return wanted;
   }
 
-  #take(id: string, webhook: Webhook): void {
+  #addOrUpdate(id: string, webhook: Webhook): void {
     const hook = this.#hooks.get(id);
-    if (hook === undefined) this.#hooks.set(id, this.#restored(id, webhook) ?? this.#begun(id, webhook));
+    if (hook === undefined) this.#hooks.set(id, this.#restoreHook(id, webhook) ?? this.#newHook(id, webhook));
     else if (!isSame(hook.webhook, webhook)) hook.update(webhook);
   }
 
-  #restored(id: string, webhook: Webhook): Hook | null {
+  #restoreHook(id: string, webhook: Webhook): Hook | null {
     const record = this.#known.get(id);
     if (record === undefined) return null;
     const { head } = this.#deps.tail;
-    // A log that is younger than the delivery store is another log.
+    // A cursor beyond the head belongs to another, older log.
     const cursor = Math.min(record.cursor, head);
     const hook = new Hook(
       id,
       webhook,
       { ...record, cursor },
-      this.#keptOf(record.number, cursor),
+      this.#readKept(record.number, cursor),
       this.#deps,
     );
     hook.update(webhook);
     return hook;
   }
 
-  /** Of parked events there are hardly any behind a cursor: parking takes hours, and moves the cursor on. */
-  #keptOf(number: number, cursor: number): KeptBefore {
+  /** Few parked events are after the cursor, because an event is parked only after hours. */
+  #readKept(number: number, cursor: number): KeptBefore {
     const parked = this.#deliveries.parked(number, cursor, this.#deps.limits.failedPerHookMax);
     return {
       failed: Array.from(this.#deliveries.failed(number)),
@@ -110,7 +110,7 @@ export class HookRoster {
     };
   }
 
-  #begun(id: string, webhook: Webhook): Hook {
+  #newHook(id: string, webhook: Webhook): Hook {
     const record: HookRecord = {
       number: this.#nextNumber++,
       cursor: this.#deps.tail.head,

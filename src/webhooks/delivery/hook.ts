@@ -1,13 +1,13 @@
 /**
- * One application's webhook: which of its events may be tried now, and what becomes of them by the answer. It sends
- * nothing itself and has no timer: the engine asks `take`, and comes back with `settle`. Source: events.md, Webhooks.
+ * One application's webhook: selects the events to attempt, and retries, parks or completes them by the answer. It does no
+ * I/O and has no timer: the engine calls `nextAttempt`, then `complete`. Source: events.md, Webhooks.
  */
 import { assert } from '../../lib/assert.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { Webhook } from '../../model/registry.ts';
 import type { HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
 import type { WebhookAnswer, WebhookRegistry } from '../../core/ports/webhook-sender.ts';
-import { Audience, ReadAhead, type LogReader, type LogTail } from './log-tail.ts';
+import { EventFilter, ReadAhead, type LogReader, type LogTail } from './log-tail.ts';
 import { Circuit, HookLogger, type HookLoggerDeps, sha256, standingOf } from './hook-health.ts';
 import {
   FirstAttempts,
@@ -41,11 +41,11 @@ export class Hook {
   readonly #standing: ReturnType<typeof standingOf>;
   readonly #logger: HookLogger;
   readonly #reader: LogReader = {
-    take: (ticket) => this.#first.add(ticket),
+    wanted: (ticket) => this.#first.add(ticket),
     lost: (events) => this.#logger.lost(events),
   };
   #webhook: Webhook;
-  #audience: Audience;
+  #filter: EventFilter;
   #inFlight = 0;
   #retriesInFlight = 0;
 
@@ -55,12 +55,12 @@ export class Hook {
     this.number = record.number;
     this.#deps = deps;
     this.#webhook = webhook;
-    this.#audience = new Audience(webhook, registry);
+    this.#filter = new EventFilter(webhook, registry);
     this.#standing = standingOf(record);
     this.#logger = new HookLogger(webhook, deps);
-    const settledBefore = [...before.failed.map(({ event }) => event.sequence), ...before.parkedAhead];
+    const completedBefore = [...before.failed.map(({ event }) => event.sequence), ...before.parkedAhead];
     this.#circuit = new Circuit(limits.circuitFailures, schedule);
-    this.#ahead = new ReadAhead(record.cursor, settledBefore, tail, limits);
+    this.#ahead = new ReadAhead(record.cursor, completedBefore, tail, limits);
     this.#first = new FirstAttempts(limits.windowEventsMax + limits.failedPerHookMax);
     this.#kept = new KeptEvents(this, writeBuffer, record.parked, limits.parkedPerHookMax);
     restoreFailed(before.failed, this.#kept, this.#first, deps);
@@ -82,43 +82,41 @@ export class Hook {
     return this.#circuit.isOpen;
   }
 
-  /** Events that wait for a retry, or behind one. */
+  /** Events that wait for a retry, or behind an event of their device that does. */
   get failed(): number {
     return this.#kept.failed;
   }
 
-  /** How many parked ones could be replayed now. */
   get replayRoom(): number {
     return Math.max(0, this.#deps.limits.failedPerHookMax - this.#kept.failed - this.#ahead.size);
   }
 
-  /** As it would be committed now. */
+  /** The current record, as the next commit writes it. */
   record(): HookRecord {
     const { cursor } = this.#ahead;
     return { number: this.number, cursor, parked: this.#kept.parked, ...this.#standing };
   }
 
-  /** The registry's entry has changed. */
+  /** Adopts a changed registry entry; a new secret switches the hook on again. */
   update(webhook: Webhook): void {
     const { switchedOff } = this.#standing;
     if (switchedOff !== null && switchedOff.secretSha256 !== sha256(webhook.secret)) this.enable();
     this.#webhook = webhook;
-    this.#audience = new Audience(webhook, this.#deps.registry);
+    this.#filter = new EventFilter(webhook, this.#deps.registry);
   }
 
-  /** On again, and worth an attempt now. */
   enable(): void {
     this.#standing.switchedOff = null;
-    this.#circuit.hasten(this.#deps.clock.monotonicMs());
+    this.#circuit.probeNow(this.#deps.clock.monotonicMs());
     this.#deps.writeBuffer.touch(this);
   }
 
-  /** What is unsettled waits among the failed, as if it were never tried: so the cursor passes it, for an orderly stop. */
-  putAside(): void {
-    for (const ticket of this.#ahead.tickets()) this.#hold(ticket);
+  /** For a stop: stores unfinished events among the failed, as never attempted, so that the cursor may pass them. */
+  moveUnfinishedToFailed(): void {
+    for (const ticket of this.#ahead.tickets()) this.#moveToFailed(ticket);
   }
 
-  /** Back to where they were before their first attempt, and worth one now. */
+  /** Moves parked events back before their first attempt, and allows one at once. */
   replay(parked: readonly ParkedEvent[]): void {
     for (const { event } of parked) {
       const ticket = ticketOf(event, 0, false);
@@ -126,30 +124,30 @@ export class Hook {
       this.#kept.keep(ticket, event, this.#deps.clock.wallMs());
       this.#first.add(ticket);
     }
-    this.#circuit.hasten(this.#deps.clock.monotonicMs());
+    this.#circuit.probeNow(this.#deps.clock.monotonicMs());
   }
 
-  /** Reads on in the log where it is worth it. True: more could be read now. Throws when the store cannot be read. */
+  /** Reads ahead in the log while there is room. True: call again for more. Throws when the store cannot be read. */
   fill(): boolean {
     const { writeBuffer, limits } = this.#deps;
     if (this.#ahead.isAtHead || this.isOff || writeBuffer.isFull || !this.#isWorthReading) return false;
     if (this.#ahead.span > limits.spanEventsMax || (this.#ahead.room === 0 && !this.#first.hasReady))
-      this.#setAside();
-    const hasMore = this.#ahead.read(this.#room(), this.#audience, this.#reader);
+      this.#moveBlockedToFailed();
+    const hasMore = this.#ahead.read(this.#room(), this.#filter, this.#reader);
     writeBuffer.touch(this, true);
     if (hasMore || this.#ahead.isAtHead || this.#ahead.room > 0 || this.#first.hasReady) return hasMore;
-    return this.#setAside();
+    return this.#moveBlockedToFailed();
   }
 
-  /** None of the events behind `from` is of its application. False: it was not that far. */
+  /** Skips the events after `from`, none of which is of its application. False: the hook has not read up to `from`. */
   pass(from: number): boolean {
     const isPassed = this.#ahead.pass(from);
     if (isPassed) this.#deps.writeBuffer.touch(this, true);
     return isPassed;
   }
 
-  /** The next event that may be tried, with its event in it; null: none now. */
-  take(): Ticket | null {
+  /** Reserves the next attempt; its ticket contains the event. Null: none is due. */
+  nextAttempt(): Ticket | null {
     if (this.isOff || this.#inFlight >= this.#deps.limits.attemptsPerHookMax) return null;
     const nowMs = this.#deps.clock.monotonicMs();
     const isProbe = this.#circuit.isOpen;
@@ -163,8 +161,8 @@ export class Hook {
     return ticket;
   }
 
-  /** Once for each that was taken. */
-  settle(ticket: Ticket, answer: WebhookAnswer): void {
+  /** Applies the result of an attempt; once per ticket of `nextAttempt`. */
+  complete(ticket: Ticket, answer: WebhookAnswer): void {
     this.#inFlight -= 1;
     if (ticket.attempts > 0) this.#retriesInFlight -= 1;
     if (answer.kind !== 'delivered') return this.#fail(ticket, answer);
@@ -172,13 +170,13 @@ export class Hook {
     this.#logger.count('delivered');
     this.#standing.lastSuccessAtMs = clock.wallMs();
     if (this.#circuit.succeed()) this.#logger.circuitClosed();
-    this.#leave(ticket);
+    this.#finish(ticket);
     writeBuffer.touch(this);
   }
 
   /**
-   * Monotonic milliseconds at which there is more to do than there was at `nowMs`; null: nothing waits for time. By
-   * the present instead, what falls due between the last `take` and this would wait for neither.
+   * Monotonic milliseconds of the next event that becomes due after `nowMs`; null: none. `nowMs` is the time of the last
+   * `nextAttempt`: with the present time, an event that became due in between would be missed.
    */
   wakeMs(nowMs: number): number | null {
     if (this.isOff) return null;
@@ -188,13 +186,13 @@ export class Hook {
     return dueMs !== null && dueMs > nowMs ? dueMs : null;
   }
 
-  /** A window that is half full is worth filling up; one with nothing to try in it must be. */
+  /** Reads in batches: when the window is at most half full, or has no event to attempt. */
   get #isWorthReading(): boolean {
     if (this.#circuit.isOpen) return this.#circuit.mayProbe(this.#deps.clock.monotonicMs());
     return this.#ahead.room * 2 >= this.#deps.limits.windowEventsMax || !this.#first.hasReady;
   }
 
-  /** How many events may be taken from the log: one for a probe, where no failed event is due for it. */
+  /** Number of events to read; with an open circuit one, for a probe, unless a failed event is due for it. */
   #room(): number {
     const room = Math.min(this.#ahead.room, this.replayRoom);
     if (!this.#circuit.isOpen) return room;
@@ -209,16 +207,16 @@ export class Hook {
       ticket.event ??= this.#deps.writeBuffer.findEvent(this.number, ticket.sequence);
       if (ticket.event !== null) return ticket;
       this.#logger.missing(ticket.sequence);
-      this.#leave(ticket);
+      this.#finish(ticket);
     }
   }
 
-  /** While there are new events, retries have half of the room: those that hang must not hold up the others. */
+  /** Retries get at most half of the slots while there are new events, so that hanging retries do not block them. */
   #pick(nowMs: number): Ticket | null {
     const { attemptsPerHookMax } = this.#deps.limits;
     const mayRetry = !this.#first.hasReady || this.#retriesInFlight * 2 < attemptsPerHookMax;
-    const retry = mayRetry ? this.#kept.due.take(nowMs) : null;
-    return retry ?? this.#first.take();
+    const retry = mayRetry ? this.#kept.due.shift(nowMs) : null;
+    return retry ?? this.#first.shift();
   }
 
   #fail(ticket: Ticket, { kind, status, reason }: Exclude<WebhookAnswer, { kind: 'delivered' }>): void {
@@ -234,41 +232,40 @@ export class Hook {
     ticket.attempts += 1;
     const delayMs = schedule.delayMs(ticket.attempts);
     if (delayMs === null) {
-      this.#leave(ticket);
+      this.#finish(ticket);
       return this.#logger.parked(event, failure, this.#kept.park(event, failure));
     }
     this.#logger.count(kind);
     ticket.dueMs = clock.monotonicMs() + delayMs;
-    this.#ahead.settle(ticket);
+    this.#ahead.remove(ticket);
     this.#kept.keep(ticket, event, clock.wallMs() + delayMs);
     if (ticket.attempts > 1) this.#first.release(ticket);
   }
 
-  /** It is settled for good. */
-  #leave(ticket: Ticket): void {
-    this.#ahead.settle(ticket);
+  #finish(ticket: Ticket): void {
+    this.#ahead.remove(ticket);
     this.#kept.remove(ticket);
     this.#first.release(ticket);
   }
 
   /**
-   * Events that wait behind failed ones of their devices wait among the failed instead, so that one device holds up
-   * neither the others nor the cursor. Not while the endpoint itself may be what fails. True: there is more room.
+   * Stores events that wait behind a failed event of their device among the failed, so that one device blocks neither the
+   * others nor the cursor. Does nothing while the endpoint itself may be failing. True: there is more room.
    */
-  #setAside(): boolean {
+  #moveBlockedToFailed(): boolean {
     if (this.#circuit.failures > 0) return false;
-    const held = this.#ahead.tickets().filter((ticket) => this.#first.waitsBehindFailure(ticket));
-    for (const ticket of held) this.#hold(ticket);
-    return held.length > 0;
+    const blocked = this.#ahead.tickets().filter((ticket) => this.#first.waitsBehindFailure(ticket));
+    for (const ticket of blocked) this.#moveToFailed(ticket);
+    return blocked.length > 0;
   }
 
-  #hold(ticket: Ticket): void {
-    this.#ahead.settle(ticket);
+  #moveToFailed(ticket: Ticket): void {
+    this.#ahead.remove(ticket);
     this.#kept.keep(ticket, eventOf(ticket), this.#deps.clock.wallMs());
   }
 }
 
 function eventOf({ event }: Ticket): LoggedEvent {
-  assert(event !== null, 'what is tried has its event');
+  assert(event !== null, 'an attempted ticket contains its event');
   return event;
 }

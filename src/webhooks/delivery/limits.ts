@@ -1,55 +1,51 @@
-/** The limits of webhook delivery, and the schedule by which an event is tried again and given up. Source: events.md, Webhooks. */
+/** Limits of webhook delivery, and the retry schedule. Source: events.md, Webhooks. */
 
-/** Limits of one webhook and of all of them together. */
 export const webhookLimits = {
-  /** Of one attempt, all told: name, connection, TLS, headers, body. */
+  /** Maximum time of one attempt: DNS, connection, TLS, headers and body. */
   attemptMsMax: 15_000,
-  /** Before the second attempt, the third, ...; after the last of them an event is parked. */
+  /** Delays before the second attempt, the third, ...; if the last attempt fails, the event is parked. */
   retryDelaysMs: [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000],
-  /** A delay is its rung times a number drawn evenly from 1 - jitter to 1 + jitter. */
+  /** Each delay is multiplied by a uniform random number from 1 - jitter to 1 + jitter. */
   retryJitter: 0.2,
-  /** Events of a hook that were read from the log and are not settled; full: it reads no further. */
+  /** Events of a hook that are read and neither delivered nor stored as failed; full: it stops reading. */
   windowEventsMax: 256,
-  /** Behind a cursor that one device holds up; beyond it what holds it up waits in the store instead. */
+  /** Events read after a blocked cursor; beyond it the blocking events move to the store. */
   spanEventsMax: 4096,
-  /** Events looked at for one hook in one turn of the loop; then it is another's turn. */
+  /** Events read for one hook in one turn of the event loop. */
   scanEventsMax: 1000,
-  /** Attempts under way for one hook, and in all; beyond it events wait their turn. */
+  /** Concurrent attempts, per hook and in total. */
   attemptsPerHookMax: 32,
   attemptsMax: 256,
-  /** Failed events of a hook that wait for a retry; full: the hook reads no further. */
+  /** Failed events of a hook; full: it stops reading. */
   failedPerHookMax: 10_000,
-  /** Parked events of a hook; beyond it the oldest is dropped. */
+  /** Parked events of a hook; beyond it the oldest are dropped. */
   parkedPerHookMax: 100_000,
-  /** Failures in a row after which an endpoint is only probed, and how far apart its probes come to be. */
+  /** Consecutive failures that open the circuit, and the maximum interval of its probes. */
   circuitFailures: 5,
   probeDelayMsMax: 600_000,
-  /** Hooks that are served; those beyond it in the registry's order are not, and the log says so. */
+  /** Maximum number of hooks; further ones in the registry's order are ignored and logged. */
   hooksMax: 10_000,
-  /** A cursor that has moved is committed this soon after an attempt, and after events that were not for its hook. */
+  /** Delay of the commit of a cursor, after an attempt, and after events of other applications. */
   commitMs: 50,
   commitIdleMs: 1000,
-  /** A store that refused a commit is asked again after this; meanwhile this many changes may wait, then nothing is read. */
+  /** Delay before a failed commit is retried, and the number of pending changes at which reading stops. */
   commitRetryMs: 1000,
   changesWaitingMax: 20_000,
-  /** Attempts under way may end for so long when the server stops. */
+  /** Maximum wait for pending attempts when the server stops. */
   stopMsMax: 5000,
 };
 
 export type WebhookLimits = Readonly<typeof webhookLimits>;
 
-/** Of a receiver's answer; the rest is not read. */
 export const answerBytesMax = 64 * 1024;
-/** Of a reason that is kept. */
 export const reasonCharactersMax = 300;
-/** The log's latest events, decoded once for all hooks. */
+/** Number of recent events cached for all hooks. */
 export const tailEventsMax = 1024;
-/** Events of one commit that are looked at together, before any hook looks at them; beyond it each hook does. */
+/** Maximum events of a commit whose applications are computed once for all hooks; beyond it each hook reads them. */
 export const concernedEventsMax = 256;
-/** Events that one call replays, and that one listing shows. */
+/** Maximum events per replay, and per listing. */
 export const replayEventsMax = 1000;
 export const parkedShownMax = 1000;
-/** Tests by operators under way; beyond it another is refused. */
 export const testsMax = 16;
 type RetryLimits = Pick<WebhookLimits, 'retryDelaysMs' | 'retryJitter' | 'probeDelayMsMax'>;
 
@@ -57,24 +53,24 @@ export class RetrySchedule {
   readonly #limits: RetryLimits;
   readonly #random: () => number;
 
-  /** `random` draws from 0 to 1. */
+  /** `random`: returns numbers from 0 to 1. */
   constructor(limits: RetryLimits, random: () => number) {
     this.#limits = limits;
     this.#random = random;
   }
 
-  /** Milliseconds until the next attempt after this many failed ones; null: it is parked. */
+  /** Milliseconds before the next attempt after this many failed ones; null: park the event. */
   delayMs(attempts: number): number | null {
     const rung = this.#limits.retryDelaysMs[attempts - 1];
     return rung === undefined ? null : rung * this.#jitter(this.#random());
   }
 
-  /** The longest that `delayMs` may say for this many: what is left of it after a restart is not more. */
+  /** Maximum of `delayMs` for this number of attempts. */
   delayMsMax(attempts: number): number {
     return (this.#limits.retryDelaysMs[attempts - 1] ?? 0) * this.#jitter(1);
   }
 
-  /** Milliseconds until a dead endpoint is asked again after this many probes: the same rungs, up to the longest allowed. */
+  /** Milliseconds before the next probe after this many probes: the delays of `delayMs`, capped at `probeDelayMsMax`. */
   probeDelayMs(probes: number): number {
     const { retryDelaysMs, probeDelayMsMax } = this.#limits;
     const rung = Math.min(retryDelaysMs[probes] ?? probeDelayMsMax, probeDelayMsMax);

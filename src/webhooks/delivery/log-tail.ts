@@ -1,7 +1,6 @@
 /**
- * The log as the hooks of this thread read it: its latest events are decoded once, however many hooks look at them; which
- * of them a hook wants, and how far it has read. The cursor, which is all that is kept of this, stands before the first
- * event that is not settled: neither delivered nor among the failed.
+ * Reading of the log: a shared tail that decodes each recent event once for all hooks, the filter of a hook, and its read
+ * position. Only the cursor is stored; it stays before the first event that is neither delivered nor stored as failed.
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { LogPages, WebhookRegistry } from '../../core/ports/webhook-sender.ts';
@@ -13,7 +12,7 @@ import { ticketOf, type Ticket } from './hook-queues.ts';
 export class LogTail {
   readonly #pages: LogPages;
   #head = 0;
-  /** Every event behind `#after`, up to the last one here. */
+  /** All events after `#after`, up to the last one read. */
   #events: LoggedEvent[] = [];
   #after = 0;
 
@@ -21,29 +20,28 @@ export class LogTail {
     this.#pages = pages;
   }
 
-  /** The sequence of the newest event that may be read. */
   get head(): number {
     return this.#head;
   }
 
-  /** It never goes back. */
+  /** Never moves backward. */
   advance(head: number): void {
     this.#head = Math.max(this.#head, head);
   }
 
-  /** The sequence of the oldest event that is kept. Throws when the store cannot be read. */
+  /** Sequence of the oldest stored event. Throws when the store cannot be read. */
   get oldest(): number {
     return this.#pages.oldest;
   }
 
-  /** Events behind `after`, at most `limit`. Throws when the store cannot be read. */
+  /** Returns at most `limit` events after `after`. Throws when the store cannot be read. */
   read(after: number, limit: number): readonly LoggedEvent[] {
     if (after >= this.#head) return [];
     if (after < this.#after) return this.#pages.read(after, limit, this.#head);
     const last = this.#events.at(-1)?.sequence ?? this.#after;
     if (after > last) this.#begin(after);
     if (after >= last) this.#extend(after);
-    // Hooks keep up with the log, as a rule: their place is near the end.
+    // Hooks usually keep up, so search from the end.
     const from = 1 + this.#events.findLastIndex(({ sequence }) => sequence <= after);
     return from === 0 && this.#events.length <= limit ? this.#events : this.#events.slice(from, from + limit);
   }
@@ -53,7 +51,7 @@ export class LogTail {
     this.#after = after;
   }
 
-  /** Half is dropped at a time, so that the array is not moved for every event. */
+  /** Drops half of the array at a time, rather than moving it for every event. */
   #extend(after: number): void {
     const events = this.#events.concat(this.#pages.read(after, tailEventsMax / 2, this.#head));
     const dropped = events.length > tailEventsMax ? events.splice(0, events.length - tailEventsMax / 2) : [];
@@ -62,10 +60,10 @@ export class LogTail {
   }
 }
 
-export class Audience {
+export class EventFilter {
   readonly #registry: Pick<WebhookRegistry, 'findProduct'>;
   readonly #appId: ApplicationId;
-  /** Null: all of them. */
+  /** Null: all types. */
   readonly #types: ReadonlySet<string> | null;
 
   constructor({ appId, types }: Webhook, registry: Pick<WebhookRegistry, 'findProduct'>) {
@@ -74,14 +72,14 @@ export class Audience {
     this.#types = types.includes('*') ? null : new Set(types);
   }
 
-  /** By the products as they are now. Throws when the registry cannot be read. */
+  /** Uses the current products. Throws when the registry cannot be read. */
   wants({ type, productId }: LoggedEvent): boolean {
     if (productId === null || (this.#types !== null && !this.#types.has(type))) return false;
     return isOfApplication(this.#registry.findProduct(productId), this.#appId);
   }
 }
 
-/** Applications of the events behind `after`; null: there are too many events to say, or they cannot be read. */
+/** Returns the applications of the events after `after`; null: too many events, or unreadable. */
 export function findConcerned(
   tail: LogTail,
   after: number,
@@ -102,48 +100,46 @@ export function findConcerned(
 }
 
 export interface LogReader {
-  /** An event that is wanted. */
-  take(ticket: Ticket): void;
-  /** So many events were forgotten by the log before they were looked at. */
+  wanted(ticket: Ticket): void;
+  /** The log dropped this many events before they were read. */
   lost(events: number): void;
 }
 
 export class ReadAhead {
   readonly #tail: LogTail;
   readonly #limits: Pick<WebhookLimits, 'windowEventsMax' | 'scanEventsMax'>;
-  /** By sequence, in the order of the log. */
-  readonly #unsettled = new Map<number, Ticket>();
-  /** Ahead of the cursor and settled before a restart: they are in the delivery store, and not taken a second time. */
-  readonly #settledBefore: Set<number>;
+  readonly #unfinished = new Map<number, Ticket>();
+  /** Sequences after the cursor that are in the delivery store since before a restart; skipped. */
+  readonly #completedBefore: Set<number>;
   #readTo: number;
 
   constructor(
     cursor: number,
-    settledBefore: Iterable<number>,
+    completedBefore: Iterable<number>,
     tail: LogTail,
     limits: Pick<WebhookLimits, 'windowEventsMax' | 'scanEventsMax'>,
   ) {
     this.#readTo = cursor;
-    this.#settledBefore = new Set(settledBefore);
+    this.#completedBefore = new Set(completedBefore);
     this.#tail = tail;
     this.#limits = limits;
   }
 
   get cursor(): number {
-    for (const first of this.#unsettled.keys()) return first - 1;
+    for (const first of this.#unfinished.keys()) return first - 1;
     return this.#readTo;
   }
 
-  /** Events that are not settled. */
+  /** Events read but neither delivered nor stored as failed. */
   get size(): number {
-    return this.#unsettled.size;
+    return this.#unfinished.size;
   }
 
   get room(): number {
-    return this.#limits.windowEventsMax - this.#unsettled.size;
+    return this.#limits.windowEventsMax - this.#unfinished.size;
   }
 
-  /** Events that were looked at behind the cursor: after a crash they are looked at again. */
+  /** Number of events read after the cursor, which a crash would make the hook read again. */
   get span(): number {
     return this.#readTo - this.cursor;
   }
@@ -153,10 +149,10 @@ export class ReadAhead {
   }
 
   /**
-   * Looks at events until `room` of them were wanted, and at no more than one hook may in one turn of the loop. True:
-   * it stopped for that. Throws when the store cannot be read.
+   * Reads until `room` events passed the filter, and at most `scanEventsMax` in one turn of the event loop. True: stopped at
+   * that limit. Throws when the store cannot be read.
    */
-  read(room: number, audience: Audience, reader: LogReader): boolean {
+  read(room: number, filter: EventFilter, reader: LogReader): boolean {
     let wanted = 0;
     let unseen = this.#limits.scanEventsMax;
     while (wanted < room && unseen > 0 && !this.isAtHead) {
@@ -165,42 +161,41 @@ export class ReadAhead {
       for (const event of events) {
         if (wanted === room) break;
         unseen -= 1;
-        wanted += this.#look(event, audience, reader) ? 1 : 0;
+        wanted += this.#readEvent(event, filter, reader) ? 1 : 0;
       }
     }
     return wanted < room && !this.isAtHead;
   }
 
-  /** Behind `from` there is nothing for it, up to the head. False: it has not read up to `from`, or has read on. */
+  /** Moves from `from` to the head without reading. False: the position is not `from`. */
   pass(from: number): boolean {
     if (this.#readTo !== from) return false;
     this.#readTo = this.#tail.head;
     return true;
   }
 
-  /** Does nothing when it is not here. */
-  settle(ticket: Ticket): void {
-    this.#unsettled.delete(ticket.sequence);
+  remove(ticket: Ticket): void {
+    this.#unfinished.delete(ticket.sequence);
   }
 
   tickets(): Ticket[] {
-    return Array.from(this.#unsettled.values());
+    return Array.from(this.#unfinished.values());
   }
 
-  #look(event: LoggedEvent, audience: Audience, reader: LogReader): boolean {
-    const isWanted = !this.#settledBefore.has(event.sequence) && audience.wants(event);
-    this.#settledBefore.delete(event.sequence);
+  #readEvent(event: LoggedEvent, filter: EventFilter, reader: LogReader): boolean {
+    const isWanted = !this.#completedBefore.has(event.sequence) && filter.wants(event);
+    this.#completedBefore.delete(event.sequence);
     this.#readTo = event.sequence;
     if (!isWanted) return false;
     const ticket = ticketOf(event, 0, false);
-    this.#unsettled.set(ticket.sequence, ticket);
-    reader.take(ticket);
+    this.#unfinished.set(ticket.sequence, ticket);
+    reader.wanted(ticket);
     return true;
   }
 
   /**
-   * Passes over what the log has forgotten, which is lost, and over a sequence that no event has: the shared log of
-   * several nodes may have some. False when there is nothing to pass: this thread does not see the newest commit yet.
+   * Skips dropped events, which are lost, and sequences without an event, which the shared log of a cluster may have. False:
+   * nothing to skip, because this thread does not see the newest commit yet.
    */
   #skip(next: LoggedEvent | undefined, reader: LogReader): boolean {
     const lost = this.#tail.oldest - 1 - this.#readTo;

@@ -1,4 +1,4 @@
-/** Administration of the webhooks: what there is of them, and what an operator may do. Source: events.md, Webhooks. */
+/** Administration of webhooks: list, show, test, replay, enable. Source: events.md, Webhooks. */
 import type { Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { generateMessageId, type EventId } from '../../model/ids.ts';
@@ -31,7 +31,7 @@ type Answer<Kind extends keyof WebhookAnswers> = Result<WebhookAnswers[Kind], We
 export class WebhookAdmin {
   readonly #deps: WebhookAdminDeps;
   #tests = 0;
-  /** One replay after the other: the second must not find what the first has taken. */
+  /** Replays run one after another: a concurrent one would select the same events. */
   #replays: Promise<unknown> = Promise.resolve();
 
   constructor(deps: WebhookAdminDeps) {
@@ -42,7 +42,7 @@ export class WebhookAdmin {
     return Array.from(this.#deps.engine.roster.hooks(), (hook) => this.#describe(hook));
   }
 
-  /** Asked at every scrape of the metrics. */
+  /** Called at every scrape of the metrics. */
   backlog(): Answer<'backlog'> {
     const hooks = { on: 0, 'open-circuit': 0, off: 0 };
     const backlog = { behind: 0, failed: 0, parked: 0 };
@@ -62,7 +62,7 @@ export class WebhookAdmin {
     }
   }
 
-  /** With its parked events whose sequence is behind `after`, at most `limit` and `parkedShownMax`. */
+  /** Includes parked events with a sequence above `after`, at most `limit` and `parkedShownMax`. */
   show(name: WebhookName, after: number, limit: number): Answer<'show'> {
     const found = this.#find(name);
     if (!found.ok) return found;
@@ -70,11 +70,12 @@ export class WebhookAdmin {
     return succeed({ webhook: this.#describe(found.value), parked: parked.map(describeParked) });
   }
 
-  /** Sends a message of type `webhook.test` once and now, whatever state the webhook is in; nothing is kept of it. */
+  /** Sends a `webhook.test` message once, in any state of the webhook; stores nothing. */
   async test(name: WebhookName): Promise<Answer<'test'>> {
     const found = this.#find(name);
     if (!found.ok) return found;
-    if (this.#tests >= testsMax) return fail({ kind: 'busy', message: `${testsMax} tests are under way` });
+    if (this.#tests >= testsMax)
+      return fail({ kind: 'busy', message: `${testsMax} tests are running; try again later` });
     const { clock, sender } = this.#deps;
     const startedMs = clock.monotonicMs();
     this.#tests += 1;
@@ -89,7 +90,7 @@ export class WebhookAdmin {
     });
   }
 
-  /** Parked events back to before their first attempt: one, or the oldest, `replayEventsMax` at most and as many as have room among the failed. */
+  /** Replays one parked event, or the oldest ones: at most `replayEventsMax`, and no more than fit among the failed. */
   replay(name: WebhookName, eventId: EventId | null): Promise<Answer<'replay'>> {
     const replay = this.#replays.then(() => this.#replay(name, eventId));
     this.#replays = replay.catch(() => undefined);
@@ -104,7 +105,7 @@ export class WebhookAdmin {
     return succeed(this.#describe(found.value));
   }
 
-  /** Of the oldest event that is behind a cursor or failed; `nowMs` when there is none. Throws when a store cannot be read. */
+  /** Time of the oldest undelivered event, unread or failed; `nowMs` if none. Throws when a store cannot be read. */
   #oldestMs(nowMs: number): number {
     const { engine, events, deliveries } = this.#deps;
     const on = Array.from(engine.roster.hooks()).filter(({ isOff }) => !isOff);
@@ -123,7 +124,7 @@ export class WebhookAdmin {
   async #replay(name: WebhookName, eventId: EventId | null): Promise<Answer<'replay'>> {
     const { engine, deliveries } = this.#deps;
     if (!(await engine.flush()))
-      return fail({ kind: 'busy', message: 'the store of the webhooks refuses writes' });
+      return fail({ kind: 'busy', message: 'the webhook store rejects writes; see the log' });
     const found = this.#find(name);
     if (!found.ok) return found;
     const hook = found.value;
@@ -165,7 +166,7 @@ export class WebhookAdmin {
   }
 }
 
-/** Formed like an event, of a type that no event has. */
+/** Has the form of an event and a type of its own. */
 function testMessage(clock: Clock): WebhookMessage {
   const id = generateMessageId();
   const at = formatTimestamp(clock.wallMs());

@@ -1,8 +1,7 @@
 /**
- * Changes that are not yet in the delivery store. Changes collect for a moment and are committed together, behind the
- * deliveries they speak of: a cursor is never committed ahead of a failed event that it has passed, so that whatever
- * moment a crash leaves, an event is at worst delivered twice. A batch that the store refuses is handed over again
- * until it is taken.
+ * Buffers changes of the delivery store and commits them in batches, after the deliveries that caused them. A cursor is never
+ * committed before a failed event that it has passed, so that after a crash an event is at worst delivered twice. A batch
+ * that the store rejects is retried until it is committed.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
@@ -21,7 +20,7 @@ import type { WebhookLimits } from './limits.ts';
 export interface BufferedHook {
   readonly id: string;
   readonly number: number;
-  /** As it is now. */
+  /** The current record. */
   record(): HookRecord;
 }
 
@@ -32,7 +31,7 @@ export interface WriteBufferDeps {
   readonly limits: Pick<WebhookLimits, 'commitMs' | 'commitIdleMs' | 'commitRetryMs' | 'changesWaitingMax'>;
 }
 
-/** Of one hook since the last commit began. */
+/** Changes of one hook since the last commit began. */
 interface Page {
   readonly hook: BufferedHook;
   isDropped: boolean;
@@ -43,9 +42,9 @@ interface Page {
 
 export class WriteBuffer {
   readonly #deps: WriteBufferDeps;
-  /** By the number of the hook, in the order in which they changed. */
+  /** By hook number, in the order of change. */
   #open = new Map<number, Page>();
-  /** As they were when their commit began, also when it is asked for again. */
+  /** The batch of the current commit; unchanged when it is retried. */
   #committing: ReadonlyMap<number, HookChanges> = new Map();
   #openChanges = 0;
   #committingChanges = 0;
@@ -58,12 +57,12 @@ export class WriteBuffer {
     this.#deps = deps;
   }
 
-  /** The store takes nothing, and so much waits for it that no more should come. */
+  /** True: the store rejects commits, and reading must stop. */
   get isFull(): boolean {
     return this.#openChanges + this.#committingChanges >= this.#deps.limits.changesWaitingMax;
   }
 
-  /** Its record is not what it was; `isIdle`: only by events that were not for it. */
+  /** Schedules a commit of the hook's record; `isIdle`: only events of other applications moved its cursor. */
   touch(hook: BufferedHook, isIdle = false): void {
     this.#page(hook);
     this.#schedule(isIdle ? this.#deps.limits.commitIdleMs : this.#deps.limits.commitMs);
@@ -81,13 +80,13 @@ export class WriteBuffer {
     this.touch(hook);
   }
 
-  /** The oldest of its parked goes. */
+  /** Drops the oldest parked event. */
   trimParked(hook: BufferedHook): void {
     this.#page(hook).parkedTrimmed += 1;
     this.touch(hook);
   }
 
-  /** Nothing of it is committed any more but that it is gone. */
+  /** Commits only the removal of the hook. */
   drop(hook: BufferedHook): void {
     const page = this.#page(hook);
     page.isDropped = true;
@@ -96,7 +95,7 @@ export class WriteBuffer {
     this.touch(hook);
   }
 
-  /** The copy of a failed event; null when there is none. Throws when the store cannot be read. */
+  /** Returns the copy of a failed event; null: none. Throws when the store cannot be read. */
   findEvent(number: number, sequence: number): LoggedEvent | null {
     for (const pages of [this.#open, this.#committing]) {
       const failed = pages.get(number)?.failed.get(sequence);
@@ -105,7 +104,7 @@ export class WriteBuffer {
     return this.#deps.deliveries.findFailed(number, sequence)?.event ?? null;
   }
 
-  /** Commits now what has changed up to now; false: the store has refused it once more. */
+  /** Commits all changes so far; false: the store rejected them. */
   async flush(): Promise<boolean> {
     await this.#commit;
     const isRetry = this.#committing.size > 0;
@@ -127,7 +126,7 @@ export class WriteBuffer {
     return page;
   }
 
-  /** One timer, for the earliest that was asked for. */
+  /** One timer, for the earliest requested time. */
   #schedule(delayMs: number): void {
     const dueMs = this.#deps.clock.monotonicMs() + delayMs;
     const isSoonEnough = this.#timerMs <= dueMs || this.#committing.size > 0;
@@ -178,7 +177,7 @@ export class WriteBuffer {
   }
 }
 
-/** The record as it is now: its cursor has passed no failed event that is not in these changes or committed before. */
+/** Reads the record now: its cursor has passed only failed events that are in these changes or committed. */
 function changesOf({ hook, isDropped, failed, parked, parkedTrimmed }: Page): HookChanges {
   const record = isDropped ? null : hook.record();
   return { id: hook.id, number: hook.number, record, failed, parked, parkedTrimmed };

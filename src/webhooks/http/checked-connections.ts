@@ -1,8 +1,8 @@
 /**
- * Connections to receivers, each of whose addresses is checked: all those of a host's name before one of them is connected
- * to, so that a name cannot change in between, and the peer's once more before a byte is sent. A webhook may not go to
- * loopback, link-local, private and every other special address, also where an IPv6 address only wraps an IPv4 one. A
- * setting lets special ones in, but never those at which a cloud tells a machine its secrets: no receiver lives there.
+ * SSRF protection: connections to receivers with checked addresses. All resolved addresses of a host are checked before one is
+ * connected to, against DNS rebinding, and the peer's address again before a byte is sent. Loopback, link-local, private and all
+ * other special addresses are rejected, also IPv4 ones embedded in IPv6. `webhooks.allow_local` permits them, except for the
+ * metadata addresses of clouds, where machines read their credentials.
  * Source: events.md, Webhooks.
  */
 import { lookup, Resolver } from 'node:dns/promises';
@@ -15,33 +15,33 @@ import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
 import { assert } from '../../lib/assert.ts';
 
-/** Connections kept open between attempts, to all receivers together, and for how long. */
+/** Maximum idle connections to all receivers together, and their timeout. */
 const idleConnectionsMax = 128;
 const idleConnectionMs = 15_000;
-/** Time that one address of a host has to connect before the next one is tried. */
+/** Time for one address of a host to connect before the next one is tried. */
 const addressAttemptMs = 3000;
-/** A name server's answer, and how often it is asked. */
+/** Timeout of a name server, and number of attempts. */
 const nameServerMs = 4000;
 const nameServerTries = 2;
-/** Names that wait for the system's own resolver, which is asked for one at a time. */
+/** Maximum names that wait for the system resolver, which handles one at a time. */
 const systemNamesWaitingMax = 64;
 
 type Range<Address> = readonly [network: Address, bits: number];
 
-/** All that is given out for unicast. What the old form ::127.0.0.1 wraps is outside, like much that is not assigned. */
+/** The allocated unicast range. The deprecated form ::127.0.0.1 and unassigned ranges are outside. */
 const globalUnicast: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
-/** Link-local all through, since every cloud has its own address there, then Azure, Alibaba and Oracle. */
+/** All of link-local, which every cloud uses, then Azure, Alibaba and Oracle. */
 const metadataIPv4 = ['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'].map(
   (range): Range<ipaddr.IPv4> => ipaddr.IPv4.parseCIDR(range),
 );
 
-/** AWS, Google, Scaleway; what OpenStack has, fe80::a9fe:a9fe, is 169.254.169.254 at its end. */
+/** AWS, Google, Scaleway. OpenStack's fe80::a9fe:a9fe embeds 169.254.169.254. */
 const metadataIPv6 = ['fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:42::42/128'].map(
   (range): Range<ipaddr.IPv6> => ipaddr.IPv6.parseCIDR(range),
 );
 
-/** What is special about the address, in a word; null: a webhook may go there. What is no address is `unknown`. */
+/** Returns the name of the special range; `unknown`: not an address; null: a public address. */
 function specialRange(address: string): string | null {
   if (!ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);
@@ -51,13 +51,13 @@ function specialRange(address: string): string | null {
   return parsed.kind() === 'ipv4' || isGlobal(parsed) ? null : 'reserved';
 }
 
-/** Why a webhook may not go to the address; null: it may. */
+/** Returns why the address is rejected; null: it is allowed. */
 export function refuseAddress(address: string, allowLocal: boolean): string | null {
   const range = specialRange(address);
   if (range === 'cloudMetadata')
-    return `${address} is where a cloud tells machines their secrets; no webhook goes there`;
+    return `${address} is a cloud metadata address; webhooks are never sent there`;
   if (range === null || allowLocal) return null;
-  return `${address} is a special address (${range}); webhooks go there only with webhooks.allow_local`;
+  return `${address} is a special address (${range}); to allow it, set webhooks.allow_local`;
 }
 
 function isMetadata(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
@@ -69,13 +69,13 @@ function isMetadata(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   );
 }
 
-/** The IPv4 addresses that packets to this one may end at. */
+/** The IPv4 addresses embedded in an IPv6 address, to which its packets may be routed. */
 function wrappedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   const bytes = address.toByteArray();
   if (address.range() === '6to4') return [new ipaddr.IPv4(bytes.slice(2, 6))];
   if (address.range() === 'teredo')
     return [new ipaddr.IPv4(bytes.slice(4, 8)), new ipaddr.IPv4(bytes.slice(12).map((byte) => byte ^ 0xff))];
-  // NAT64 and every older form have it at the end.
+  // NAT64 and all older forms embed it at the end.
   return isGlobal(address) ? [] : [new ipaddr.IPv4(bytes.slice(12))];
 }
 
@@ -89,18 +89,18 @@ export interface HostAddress {
 }
 
 export interface NameResolver {
-  /** All of its addresses; rejects when there is none, or nobody says. */
+  /** Resolves all addresses of the host; rejects if there is none or the resolver fails. */
   resolve(host: string): Promise<readonly HostAddress[]>;
 }
 
-/** By definition, whatever a name server says. */
+/** Loopback by definition, without asking a name server. */
 const localhostForm = /^(?:.+\.)?localhost\.?$/i;
 const loopback: readonly HostAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ];
 
-/** The name servers do not have it, or there are none. */
+/** The name servers do not know the name, or there are none: ask the system resolver. */
 const askFurther: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ECONNREFUSED']);
 
 export class SystemNames implements NameResolver {
@@ -119,7 +119,8 @@ export class SystemNames implements NameResolver {
   }
 
   #askSystem(host: string): Promise<HostAddress[]> {
-    if (this.#waiting >= systemNamesWaitingMax) throw new Error(`too many names to resolve; ${host} is not`);
+    if (this.#waiting >= systemNamesWaitingMax)
+      throw new Error(`cannot resolve ${host}: ${systemNamesWaitingMax} names are waiting for the resolver`);
     this.#waiting += 1;
     const asked = this.#line.then(async () => {
       const found = await lookup(host, { all: true, verbatim: true });
@@ -138,7 +139,7 @@ function codeOf(answer: PromiseSettledResult<string[]>): string {
   return answer.status === 'rejected' ? String((answer.reason as NodeJS.ErrnoException).code) : 'ENODATA';
 }
 
-/** For node:net, which must ask for all addresses (`autoSelectFamily`). Lookups of one name that overlap are one. */
+/** A lookup for node:net, which must request all addresses (`autoSelectFamily`). Concurrent lookups of one name are shared. */
 export function checkedLookup(resolver: NameResolver, allowLocal: boolean): LookupFunction {
   const underWay = new Map<string, Promise<readonly HostAddress[]>>();
   const resolve = (host: string): Promise<readonly HostAddress[]> => {
@@ -147,7 +148,7 @@ export function checkedLookup(resolver: NameResolver, allowLocal: boolean): Look
     return resolving;
   };
   return callbackify(async (host: string, options: LookupOptions) => {
-    assert(options.all === true, 'all addresses are asked for');
+    assert(options.all === true, 'node:net requests all addresses');
     const addresses = await resolve(host);
     for (const { address } of addresses) {
       const refusal = refuseAddress(address, allowLocal);
@@ -162,18 +163,18 @@ const options = {
   keepAlive: true,
   timeout: idleConnectionMs,
   maxFreeSockets: idleConnectionsMax,
-  // One address of a host after the other, each for longer than the quarter of a second that is the default.
+  // Tries one address after another, each for longer than the default of 250 ms.
   autoSelectFamily: true,
   autoSelectFamilyAttemptTimeout: addressAttemptMs,
 } as const;
 
-/** Kept open between attempts: few of them, and not for long. How many are in use is bounded by the attempts under way. */
+/** An agent with few idle connections, closed soon. The number of attempts bounds the connections in use. */
 export function keptConnections(kind: typeof HttpAgent | typeof HttpsAgent, allowLocal: boolean): HttpAgent {
   const agent = new kind(options);
   const connect = agent.createConnection.bind(agent);
   const keepAlive = agent.keepSocketAlive.bind(agent);
   agent.createConnection = (args, connected) => checked(connect(args, connected), allowLocal);
-  // Node's types hide that it answers: what is not true closes the connection.
+  // Undocumented in Node's types: any result but true closes the connection.
   agent.keepSocketAlive = (socket) => (hasRoom(agent) ? keepAlive(socket) : undefined);
   return agent;
 }
@@ -184,7 +185,7 @@ function hasRoom({ freeSockets }: HttpAgent): boolean {
   return idle < idleConnectionsMax;
 }
 
-/** Before anybody else hears that it is connected, and so before anything is written. */
+/** Checks the peer's address before any other `connect` listener runs, and so before anything is written. */
 function checked(connection: Duplex | null | undefined, allowLocal: boolean): Duplex | null | undefined {
   if (!(connection instanceof Socket)) return connection;
   connection.prependOnceListener('connect', () => {

@@ -1,6 +1,6 @@
 /**
- * Attempts over HTTP: a signed POST each, all of it under one deadline. What a receiver says beyond its status is read,
- * so that its connection can be kept, and thrown away. Redirects are not followed. Source: events.md, Webhooks.
+ * Sends each attempt as a signed POST under one deadline. The response body is read, so that the connection can be reused, and
+ * discarded. Redirects are not followed. Source: events.md, Webhooks.
  */
 import {
   Agent as HttpAgent,
@@ -23,14 +23,14 @@ import { reasonCharactersMax, answerBytesMax } from '../delivery/limits.ts';
 export interface HttpSenderDeps {
   readonly clock: Clock;
   readonly resolver: NameResolver;
-  /** Whether special addresses are allowed. */
+  /** Allows special addresses (`webhooks.allow_local`). */
   readonly allowLocal: boolean;
   readonly userAgent: string;
-  /** Milliseconds of one attempt, all told. */
+  /** Maximum milliseconds of one attempt, including DNS and the response body. */
   readonly attemptMsMax: number;
 }
 
-/** Where a webhook's messages go, and what signs them. */
+/** The prepared request options and signer of a webhook. */
 interface Receiver {
   readonly request: typeof requestHttp;
   readonly options: RequestOptions;
@@ -42,7 +42,7 @@ export class HttpSender implements WebhookSender {
   readonly #lookup: LookupFunction;
   readonly #http: HttpAgent;
   readonly #https: HttpAgent;
-  /** By the registry's entry, which is a new one when anything in it changes; or why nothing can be sent there. */
+  /** By registry entry, which is a new object after any change; an Error: why nothing can be sent. */
   readonly #receivers = new WeakMap<Webhook, Receiver | Error>();
   readonly #underWay = new Set<HttpAttempt>();
 
@@ -60,7 +60,7 @@ export class HttpSender implements WebhookSender {
     const startedMs = this.#deps.clock.monotonicMs();
     try {
       const end = await this.#attempt(receiver, message, startedMs);
-      // That a receiver closes an idle connection is no failure of this event.
+      // The receiver closed an idle connection: send again, without counting a failed attempt.
       const isStale = end.kind === 'broken' && end.isStale;
       return answerOf(isStale ? await this.#attempt(receiver, message, startedMs) : end);
     } catch (error) {
@@ -105,8 +105,8 @@ export class HttpSender implements WebhookSender {
     const url = new URL(webhook.url);
     const { hostname, port, path, auth } = urlToHttpOptions(url);
     const isPlain = url.protocol === 'http:';
-    if (!isPlain && url.protocol !== 'https:') return new Error('only http and https URLs are sent to');
-    // An address needs no lookup, and so gets none.
+    if (!isPlain && url.protocol !== 'https:') return new Error('unsupported URL: use http or https');
+    // An IP address is not looked up, so check it here.
     const refusal = isIP(hostname ?? '') === 0 ? null : refuseAddress(hostname ?? '', this.#deps.allowLocal);
     if (refusal !== null) return new Error(refusal);
     try {
@@ -125,9 +125,7 @@ export class HttpSender implements WebhookSender {
         signer: new StandardWebhook(webhook.secret),
       };
     } catch {
-      return new Error(
-        'the secret of the webhook is not whsec_ and Base64, so nothing can be signed with it',
-      );
+      return new Error('cannot sign: the webhook secret is not whsec_ followed by Base64');
     }
   }
 }
@@ -145,7 +143,7 @@ function failed(reason: string): WebhookAnswer {
   return { kind: 'failed', status: null, reason: reason.slice(0, reasonCharactersMax) };
 }
 
-/** `wallMs`: of this attempt, which receivers hold against their own clocks. */
+/** `wallMs`: time of this attempt; receivers compare it with their clocks. */
 function signatureOf(
   { id, body }: WebhookMessage,
   signer: StandardWebhook,
@@ -160,7 +158,7 @@ function signatureOf(
 
 type AttemptEnd =
   | { readonly kind: 'answered'; readonly status: number }
-  /** `isStale`: the receiver had closed a kept connection before the request reached it. */
+  /** `isStale`: the receiver had closed the reused connection before the request arrived. */
   | { readonly kind: 'broken'; readonly reason: string; readonly isStale: boolean };
 
 class HttpAttempt {
@@ -168,32 +166,32 @@ class HttpAttempt {
   readonly ended: Promise<AttemptEnd>;
   readonly #request: ClientRequest;
   #brokeOff = 'the connection was closed without an answer';
-  #settle: (end: AttemptEnd) => void = () => undefined;
+  #resolve: (end: AttemptEnd) => void = () => undefined;
 
-  /** `request` is not sent yet. */
+  /** Sends `request`. */
   constructor(request: ClientRequest, body: Buffer) {
     this.#request = request;
     this.ended = new Promise((resolve) => {
-      this.#settle = resolve;
+      this.#resolve = resolve;
     });
     request.on('response', (response) => this.#read(response));
     request.on('error', (error: NodeJS.ErrnoException) =>
       this.#break(describeTransportError(error), isReset(error)),
     );
-    // Also where the receiver wants to speak another protocol.
+    // Also when the receiver switches protocols.
     request.on('close', () => this.#break(this.#brokeOff, false));
     request.end(body);
   }
 
-  /** Ends it where it stands; does nothing when it has ended. */
+  /** Ends the attempt at once; does nothing if it has ended. */
   abort(reason: string): void {
     this.#break(reason, false);
     this.#request.destroy();
   }
 
-  /** Only the first of its ends counts. */
+  /** Only the first end counts. */
   #break(reason: string, isReset: boolean): void {
-    this.#settle({ kind: 'broken', reason, isStale: isReset && this.#request.reusedSocket });
+    this.#resolve({ kind: 'broken', reason, isStale: isReset && this.#request.reusedSocket });
   }
 
   #read(response: IncomingMessage): void {
@@ -203,10 +201,10 @@ class HttpAttempt {
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= answerBytesMax) return;
-      this.#settle({ kind: 'answered', status });
+      this.#resolve({ kind: 'answered', status });
       this.#request.destroy();
     });
-    response.on('end', () => this.#settle({ kind: 'answered', status }));
+    response.on('end', () => this.#resolve({ kind: 'answered', status }));
     response.on('error', () => this.#break(this.#brokeOff, false));
   }
 }
@@ -218,7 +216,7 @@ function isReset({ code }: NodeJS.ErrnoException): boolean {
 function describeTransportError(error: NodeJS.ErrnoException): string {
   if (unknownAuthorityCodes.has(error.code ?? ''))
     return `the receiver's certificate is not trusted (${error.code}); name its authority's file in NODE_EXTRA_CA_CERTS`;
-  // One for each address that was tried.
+  // One error per address tried.
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error];
   return causes.map(({ message }) => message).join('; ') || (error.code ?? 'the connection failed');
 }

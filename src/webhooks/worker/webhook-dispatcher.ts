@@ -1,6 +1,5 @@
 /**
- * The thread of the webhooks, but for what makes it a thread: the engine over the stores it is given, the main thread's
- * messages and what it says to it.
+ * The webhook thread without its thread: the engine over the given stores, and the messages from and to the main thread.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
@@ -33,12 +32,10 @@ export interface WebhookDispatcherDeps {
   readonly state: StateTables;
   readonly tables: WebhookTables;
   readonly sender: WebhookSender;
-  /** To the main thread. */
   readonly send: (message: FromWebhooks) => void;
   readonly limits?: WebhookLimits;
 }
 
-/** Counts cross so often. */
 const countsMs = 1000;
 
 export class WebhookDispatcher {
@@ -48,7 +45,7 @@ export class WebhookDispatcher {
   readonly #engine: WebhookEngine;
   readonly #service: WebhookAdmin;
   readonly #counts: Counts;
-  /** The delivery store is written once at a time. */
+  /** Commits to the shared delivery store, one at a time. */
   readonly #keeping: OpenAsks<{ readonly kept: string | null }, 'unsent'>;
   #hasHooks = false;
   #stopCounting = (): void => undefined;
@@ -79,20 +76,20 @@ export class WebhookDispatcher {
     this.#service = new WebhookAdmin({ clock, engine: this.#engine, events, deliveries, sender });
   }
 
-  /** Resolves when it serves, once that is said. `follow` has the messages taken, from before the first wait on. */
+  /** Resolves once `ready` is sent. `follow` attaches the handler of messages, before the first wait. */
   async start(follow: () => void): Promise<void> {
     const { task, clock, send } = this.#deps;
     this.#engine.start(task.head);
     this.#stopCounting = clock.every(countsMs, () => this.#counts.flush());
     follow();
-    // A new hook's cursor is committed before any event: a thread that dies at once would else begin it behind them.
+    // Commit a new hook's cursor before any event: a thread that dies at once would otherwise restart it after them.
     await this.#engine.flush();
     this.#notifyHooks();
     send({ kind: 'ready' });
   }
 
-  /** Of `stop`, resolves when nothing more is to be done. */
-  async take(message: ToWebhooks): Promise<void> {
+  /** `stop` resolves when all attempts have ended. */
+  async handle(message: ToWebhooks): Promise<void> {
     switch (message.kind) {
       case 'head':
         this.#events.refresh();
@@ -116,14 +113,14 @@ export class WebhookDispatcher {
     }
   }
 
-  /** Who has no hook wants no events. */
+  /** Without hooks, the main thread sends no heads. */
   #notifyHooks(): void {
     if (this.#engine.roster.isEmpty !== this.#hasHooks) return;
     this.#hasHooks = !this.#hasHooks;
     this.#deps.send({ kind: 'hooks', areThere: this.#hasHooks });
   }
 
-  /** Resolves when the main thread has kept it. */
+  /** Resolves when the main thread has committed the changes. */
   async #keep(changes: readonly HookChanges[]): Promise<void> {
     const kept = await this.#keeping.ask('kept', Infinity, (id) => {
       this.#deps.send({ kind: 'delivery store', id, changes });
@@ -161,7 +158,6 @@ export class WebhookDispatcher {
 type Send = (message: FromWebhooks) => void;
 
 interface Counts extends Pick<Telemetry, 'webhookDelivery'> {
-  /** Sends what was counted since the last time. */
   flush(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The main thread's end of the thread of the webhooks: starts it, starts it again when it dies, hands on what it says,
- * and asks it. A thread that died has lost nothing: what it had under way stands in its store, or comes again.
+ * The main thread's side of the webhook thread: starts it, restarts it when it dies, forwards its messages, and asks
+ * questions. A death loses no event: pending deliveries are in the store, or are read from the log again.
  */
 import type { Worker } from 'node:worker_threads';
 import { messageOf, fail } from '../../lib/result.ts';
@@ -25,29 +25,26 @@ export interface WebhookThreadDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
-  /** As it is at each start. */
   readonly task: () => WebhookTask;
-  /** Keeps the delivery store where other nodes find it, if the task says so. */
+  /** Replicates the delivery store to other nodes, if the task says so. */
   readonly replicateDeliveries?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
-  /** A page of this file of the store cannot be read, each time, or LMDB has panicked. */
+  /** A page of this store file is unreadable, or LMDB has panicked. */
   readonly onFault: (file: string, reason: string, fault: StoreFault) => void;
-  /** There is a hook, where none was: from here on it is to be told how far the log is. */
+  /** The first hook was added: send heads from here on. */
   readonly onHooks: () => void;
-  /** A test has one that it can make die. */
   readonly startWorker?: (task: WebhookTask) => Worker;
 }
 
-/** Before a thread that died is started again: doubled each time up to the last, until one has lived for that long. */
+/** Restart backoff: doubles up to the maximum; a thread that lived for the maximum resets it. */
 const restartMsMin = 1000;
 const restartMsMax = 60_000;
-/** The thread ends its attempts within 5 s; then it commits. After this it is ended where it stands. */
+/** The thread ends its attempts within 5 s, then commits. After this time it is terminated. */
 const stopMsMax = 10_000;
-/** Questions under way; beyond it another is refused. */
 const questionsMax = 64;
 
 const notRunning = fail({
   kind: 'unavailable',
-  message: 'the thread of the webhooks is not running now',
+  message: 'the webhook thread is not running; it is being restarted',
 } as const);
 
 export class WebhookThread {
@@ -68,19 +65,18 @@ export class WebhookThread {
     this.#restarts = new Restarts(deps.clock, { immediate: 0, msMin: restartMsMin, msMax: restartMsMax });
   }
 
-  /** Resolves when it serves; rejects when it cannot be started. */
+  /** Resolves when the thread is ready; rejects when it cannot be started. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#begin(resolve, reject);
     });
   }
 
-  /** False: nobody wants events. */
   get hasHooks(): boolean {
     return this.#hasHooks;
   }
 
-  /** False: it is not running, and is told how things are when it starts. */
+  /** False: the thread is not running; its next start gets the current state. */
   post(message: ToWebhooks): boolean {
     this.#worker?.postMessage(message);
     return this.#worker !== null;
@@ -90,14 +86,14 @@ export class WebhookThread {
     question: Extract<WebhookQuestion, { readonly kind: Kind }>,
   ): Promise<WebhookReply<Kind>> {
     if (this.#questions.size >= questionsMax)
-      return fail({ kind: 'busy', message: `${questionsMax} questions are under way` });
+      return fail({ kind: 'busy', message: `${questionsMax} requests are pending; try again later` });
     const asked = await this.#questions.ask('question', Infinity, (id) =>
       this.post({ kind: 'question', id, question }),
     );
     return asked.ok ? (asked.value as WebhookReply<Kind>) : notRunning;
   }
 
-  /** Resolves when the thread is gone and its store is closed. */
+  /** Resolves when the thread has ended and its store is closed. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#restarts.stop();
@@ -111,14 +107,14 @@ export class WebhookThread {
     });
   }
 
-  /** Ends it where it stands: another node may deliver by now. What is under way may come a second time. */
+  /** Terminates the thread at once, because another node may deliver by now. Pending events may be delivered twice. */
   async abandon(): Promise<void> {
     this.#isStopping = true;
     this.#restarts.stop();
     await this.#worker?.terminate();
   }
 
-  /** `onFailure`: it ended before it was ready. */
+  /** `onFailure`: the thread ended before it was ready. */
   #begin(onReady: () => void, onFailure: (failure: Error, startedMs: number) => void): void {
     const { clock, task, startWorker = startWebhookWorker } = this.#deps;
     const startedMs = clock.monotonicMs();
@@ -190,7 +186,7 @@ export class WebhookThread {
   }
 }
 
-/** V8's young generation in the thread: by itself it grows to 48 MiB in a storm of events, of which hardly one lives on. */
+/** Limits V8's young generation, which otherwise grows to 48 MiB in a storm of short-lived events. */
 const youngMebibytesMax = 6;
 
 function startWebhookWorker(task: WebhookTask): Worker {

@@ -1,6 +1,6 @@
 /**
- * The thread of the webhooks. It reads registry and log beside the main thread, from the same memory map, and has a
- * store of its own; what it does for receivers never costs the loop that devices and callers wait for.
+ * Entry point of the webhook thread. It reads the registry and the log from the same memory map as the main thread, and has
+ * its own store, so that deliveries never occupy the event loop that serves devices and backends.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
@@ -45,10 +45,10 @@ const dispatcher = new WebhookDispatcher({
   sender,
   send,
 });
-await dispatcher.start(() => port.on('message', (message: ToWebhooks) => void take(message)));
+await dispatcher.start(() => port.on('message', (message: ToWebhooks) => void handle(message)));
 
-async function take(message: ToWebhooks): Promise<void> {
-  await dispatcher.take(message);
+async function handle(message: ToWebhooks): Promise<void> {
+  await dispatcher.handle(message);
   if (message.kind !== 'stop') return;
   await Promise.all([tables.environment.close(), state.environment.close(), registry.environment.close()]);
   port?.close();

@@ -1,4 +1,4 @@
-/** Attacks with the credential and the devices of another application. */
+/** Attacks with the credentials and devices of another application. */
 import { connect } from 'node:net';
 import { SignalController, SignalRefused } from '../../../src/tools/simulator/signal-controller.ts';
 import { LoginRefused, SleepingModule } from '../../../src/tools/simulator/sleeping-module.ts';
@@ -7,7 +7,7 @@ import { secretOf } from '../../support/site-server.ts';
 import { repeat, type Attack } from './attack.ts';
 import { attacker, attackerDevice } from './registry.ts';
 
-/** More than the API has places. */
+/** More connections than the API allows. */
 const kept = 500;
 const askAgainMs = 2000;
 const returnMs = 500;
@@ -32,7 +32,7 @@ const keptConnections: Attack = ({ api }, tally) =>
     returnMs,
   );
 
-/** A header that once held the loop, in requests that are signed well. */
+/** A header that once blocked the event loop, in correctly signed requests. */
 const spacedTypes: Attack = ({ api }, tally) =>
   repeat(tally, spaced, async (index) => {
     const bytes = encodeRequest({
@@ -45,7 +45,6 @@ const spacedTypes: Attack = ({ api }, tally) =>
     if ((await statusOf(api, `127.0.14.${1 + (index % 10)}`, bytes)) !== null) tally.done += 1;
   });
 
-/** Two modules share an id. */
 const sleepLogins: Attack = ({ sleep: port }, tally) =>
   repeat(tally, 2, async (index) => {
     const localAddress = `127.0.15.${1 + index}`;
@@ -56,7 +55,6 @@ const sleepLogins: Attack = ({ sleep: port }, tally) =>
     tally.done += 1;
   });
 
-/** Two controllers share an id. */
 const signalLogins: Attack = ({ signal }, tally) =>
   repeat(tally, 2, async (index) => {
     const localAddress = `127.0.15.${1 + index}`;

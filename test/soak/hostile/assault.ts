@@ -1,4 +1,4 @@
-/** The processes of the attackers, seen from the parent. */
+/** The attacker processes, controlled by the parent. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../../src/lib/module-worker.ts';
@@ -27,7 +27,7 @@ export class Assault {
     return Object.fromEntries(Object.entries(this.#tallies).map(([name, { done }]) => [name, done]));
   }
 
-  /** An attack that did nothing proves nothing. */
+  /** Reports attacks without any effect. */
   judge(): readonly string[] {
     const tallies = Object.entries(this.#tallies);
     const idle = tallies

@@ -1,19 +1,19 @@
-/** An attack runs until its process ends, and counts each time that the server dealt with it. */
+/** An attack runs until its process ends, and counts the server's reactions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListenerPorts } from '../../support/server-process.ts';
 
 export interface Tally {
   done: number;
-  /** Why the last try failed; empty: none has. */
+  /** Error of the last failed attempt; empty: none. */
   failure: string;
 }
 
 export type Attack = (ports: ListenerPorts, tally: Tally) => void;
 
-/** Between two connections of one attacker: the ports of this machine are bounded, too. */
+/** Pause between two connections of one attacker, because local ports are limited. */
 const usualAgainMs = 20;
 
-/** `count` loops beside each other. A refusal is what an attacker has to expect: the loop continues. */
+/** Runs `count` concurrent loops, which continue after a refusal. */
 export function repeat(
   tally: Tally,
   count: number,

@@ -1,6 +1,6 @@
 /**
- * A process of attackers: one group of attacks, all at once and over and over, until the parent ends it. It gets the group
- * and the ports as arguments, and reports each second how often the server dealt with each attack.
+ * An attacker process: repeats one group of attacks concurrently until the parent ends it. Arguments: the group and the ports.
+ * Reports once a second how often the server reacted to each attack.
  */
 import type { ListenerPorts } from '../../support/server-process.ts';
 import { accounts } from './accounts.ts';

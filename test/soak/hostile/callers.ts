@@ -1,4 +1,4 @@
-/** Attacks on the media process by the legs of another application's own calls. */
+/** Attacks on the media process by legs of another application's own calls. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GenericNack, RtcpTransportLayerFeedback } from 'werift';
@@ -78,7 +78,7 @@ const offers: Attack = (ports, tally) => {
   });
 };
 
-/** Asks again and again for everything that it was sent. */
+/** Requests retransmission of every received packet, repeatedly. */
 const feedback: Attack = (ports, tally) =>
   repeat(tally, 1, async () => {
     const ends: (() => unknown)[] = [];
@@ -124,7 +124,7 @@ function showsOf(engine: Engine): readonly Show[] {
     { apartMs: 500, frames: [h264Key(), h264OfSlices(1, slices(10_000))] },
     { apartMs: 500, frames: h265OfSlices(engine, slices(2000), tinyH265Set(engine)) },
     { apartMs: 1000, frames: [h264Key(), h264Overdue(1)] },
-    // Small, each within the limits.
+    // Small messages, each within the limits.
     { apartMs: 100, frames: [jpegOfScans(30)] },
     { apartMs: 100, frames: [h264Key(), h264OfSlices(1, slices(39))] },
   ];

@@ -1,4 +1,4 @@
-/** The memory of every process that is attacked: memory that is alive after a collection stays as it is. */
+/** Memory of every attacked process: live memory after a garbage collection must not grow. */
 import { writeFileSync } from 'node:fs';
 import { OpsClient } from '../../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../../src/gateways/ops/ops-token.ts';
@@ -8,28 +8,25 @@ import { mediaChild, type ServerProcess } from '../../support/server-process.ts'
 import { preloadOf } from '../server/preload.ts';
 import { nowSeconds, readSamples, type ProcessSample } from '../server/samples.ts';
 
-/** In the whole time, of each process. */
 const samplesWanted = 16;
-/** The share of the time in which memory may grow: buffers, code, and answers that are remembered for 300 s. */
+/** Share of the run in which memory may grow: buffers, code, and responses that are remembered for 300 s. */
 const settlingShare = 0.55;
-/** In each half of the time that is judged. */
+/** Minimum samples in each half of the checked time. */
 const samplesMin = 3;
-/** Several times as much as a short soak has shown, which ends before as many answers are remembered as will be. */
+/** Several times the growth of a short soak, which ends before the memory of responses is full. */
 const aliveGrownMiBMax = 8;
 /**
- * A stop against native memory, which no collection counts. V8 and malloc take more, thread by thread, for as long as they size
- * themselves for the storm.
+ * Limit of anonymous memory, to catch native leaks that live memory does not include. V8 and malloc grow thread by thread while
+ * they adapt to the storm.
  */
 const anonymousGrownMiBMax = 256;
 
 export class Memory {
-  /** Modules that every process of the server loads first. */
   readonly imports: readonly string[];
   readonly #file: string;
   readonly #names = new Map<number, string>();
   #beganAt = Infinity;
 
-  /** `file`: of the samples. */
   constructor(file: string, seconds: number) {
     writeFileSync(file, '');
     this.#file = file;
@@ -37,7 +34,6 @@ export class Memory {
     this.imports = [preloadOf({ file, sampleSeconds, samplesPerCollection: 1, leaks: [] })];
   }
 
-  /** `directory`: of the server's data. */
   async watch(server: ServerProcess, directory: string): Promise<void> {
     const ops = new OpsClient(`http://127.0.0.1:${server.ports.ops}`, findOpsToken(directory) ?? '');
     const { processes } = await ops.ask<SiteJson>('/v1/site');
@@ -49,7 +45,6 @@ export class Memory {
     this.#beganAt = nowSeconds();
   }
 
-  /** Memory from the kernel, now. */
   figures(): object {
     const mebibytes = (pid: number): number => Math.round(anonymousBytesOf(pid) / 1024 ** 2);
     return {
@@ -74,7 +69,7 @@ export interface Growth {
   readonly anonymous: number;
 }
 
-/** MiB, from the least of one half to the least of the other: requests under way come and go. Null: of too few samples. */
+/** Growth in MiB between the minima of the two halves, which exclude pending requests. Null: too few samples. */
 export function growthOf(samples: readonly ProcessSample[]): Growth | null {
   const settled = samples.slice(Math.ceil(samples.length * settlingShare));
   const half = Math.floor(settled.length / 2);
@@ -86,7 +81,6 @@ export function growthOf(samples: readonly ProcessSample[]): Growth | null {
   return { alive: grown('liveMiB'), anonymous: grown('rssAnonMiB') };
 }
 
-/** Sentences; none: memory is flat. */
 export function judgeGrowth(growth: Growth | null): readonly string[] {
   if (growth === null) return ['too few samples of its memory'];
   const { alive, anonymous } = growth;

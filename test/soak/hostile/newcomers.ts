@@ -1,4 +1,4 @@
-/** Once a second somebody new comes to every listener, each time from another address, and must be served. */
+/** Once a second a new client connects to every listener, each time from another address, and must be served. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SignalController } from '../../../src/tools/simulator/signal-controller.ts';
 import { SleepingModule } from '../../../src/tools/simulator/sleeping-module.ts';
@@ -9,12 +9,12 @@ import { siteCredential as credential, siteDevice, siteIdentity } from '../../su
 import { newcomers } from './registry.ts';
 
 /**
- * For hangs, with time to connect again: Node accepts one connection of a listener in a turn of its loop, and the crowds wait
- * in the same queue. Attackers and server share the processors, so a turn may take 100 ms.
+ * Timeout that catches hangs and leaves time for retries: Node accepts one connection per listener and turn of its event loop,
+ * and the crowds wait in the same queue. Attackers and server share the CPUs, so a turn may take 100 ms.
  */
 const servedMsMax = 60_000;
 const againMs = 100;
-/** Share of all visits: so many connections may be closed before they are served. */
+/** Maximum share of visits whose connection is closed before it is served. */
 const repeatedShareMax = 0.1;
 
 export class Newcomers {
@@ -26,14 +26,13 @@ export class Newcomers {
   #repeated = 0;
   #slowestMs: Record<string, number> = {};
 
-  /** `first`: the number of the first device that comes. */
   constructor(ports: ListenerPorts, first: number) {
     this.#ports = ports;
     this.#first = first;
   }
 
-  /** Resolves when each has been served, or has failed. */
-  async come(): Promise<void> {
+  /** Resolves when all listeners have served a client, or failed. */
+  async visit(): Promise<void> {
     this.came += 1;
     const from = `127.1.${1 + (Math.floor(this.came / 250) % 250)}.${1 + (this.came % 250)}`;
     const device = { ...siteIdentity(this.#first + (this.came % newcomers)), localAddress: from };
@@ -52,7 +51,7 @@ export class Newcomers {
     ]);
   }
 
-  /** Figures of the time since it was asked before. */
+  /** Figures since the previous call. */
   figures(): object {
     const newcomerSlowestMs = this.#slowestMs;
     this.#slowestMs = {};

@@ -1,4 +1,4 @@
-/** Asks the API as a backend does, and judges how old the heartbeats in the answers are. */
+/** Queries the API as a backend does, and checks the age of the heartbeats in the responses. */
 import { ApiClient, type ApiAnswer } from '../../support/api-client.ts';
 import type { ListenerPorts } from '../../support/server-process.ts';
 import { siteCredential, siteDevice } from '../../support/site-server.ts';
@@ -14,7 +14,7 @@ export class Querier {
   readonly #otherAnswers = new Map<unknown, number>();
   #tookMs: number[] = [];
 
-  /** The device with index 0 is not asked about. */
+  /** Device 0, the canary, is not queried. */
   constructor(ports: ListenerPorts, devices: number, lateSecondsMax: number) {
     this.#api = new ApiClient(ports.api, siteCredential);
     this.#devices = devices;
@@ -32,7 +32,7 @@ export class Querier {
   async isInTime(index: number): Promise<boolean> {
     const startMs = performance.now();
     const ask = (): Promise<ApiAnswer> => this.#api.connectivity(siteDevice(index));
-    // As every client does: the server may close a connection that was idle in the moment of the request.
+    // Retry once, as every client does: the server may have closed the idle connection.
     const { json } = await ask().catch(ask);
     this.#tookMs.push(performance.now() - startMs);
     if (json.code !== 0) {
@@ -44,7 +44,7 @@ export class Querier {
     return Date.now() / 1000 - seen <= this.#lateSecondsMax;
   }
 
-  /** Times are of the answers since it was asked before. */
+  /** Times cover the responses since the previous call. */
   figures(): object {
     const sorted = this.#tookMs.splice(0).sort((a, b) => a - b);
     const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0;

@@ -1,4 +1,4 @@
-/** The registry of the soak: the site that is watched, and the attackers' application. */
+/** The registry of the soak: the watched site, and the attackers' application. */
 import { hashBridgeKey } from '../../../src/model/registry.ts';
 import { deviceEntry, siteAppId, siteRegistry } from '../../support/site-server.ts';
 import { bridgeKey } from '../media/call-server.ts';
@@ -13,7 +13,7 @@ export function attackerDevice(index: number): string {
   return `ATTACKER${index}`;
 }
 
-/** Devices of the site, by their number, beyond those that sleep: one has the watched call, the others come as newcomers. */
+/** Devices of the site after the sleeping ones: one for the watched call, the others for newcomers. */
 export const newcomers = 20;
 
 export function registry(sleeping: number): object {

@@ -1,4 +1,4 @@
-/** Attacks on every listener by connections that prove nothing. */
+/** Attacks on every listener by unauthenticated connections. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -12,9 +12,9 @@ import { attacker, attackerDevice } from './registry.ts';
 
 const never = new Promise<never>(() => undefined);
 const addresses = 50;
-/** With the other attackers more than the places of each listener, and 1 000 in all. */
+/** Together with the other attackers more than each listener allows, and 1 000 in total. */
 const silentOfListener = 250;
-/** The crowd stays, it is no storm of connections. */
+/** The crowd stays connected, rather than storming. */
 const returnMs = 500;
 const asking = 30;
 const garbled = 5;
@@ -23,7 +23,7 @@ const wronglySigned = 30;
 const httpListeners = ['api', 'signal', 'media', 'ops'] as const;
 const listeners = [...httpListeners, 'sleep'] as const;
 
-/** Nothing, a part of a head, a part of a body. */
+/** Nothing, a partial head, a partial body. */
 const beginnings = [
   '',
   'GET /v1/device/connectivity HTTP/1.1\r\nHost: a\r\n',
@@ -61,7 +61,7 @@ const silentCrowds: Attack = (ports, tally) => {
     );
 };
 
-/** Silent for a while, then one request that proves nothing: an address that asks is no reason to trust it. */
+/** Silent for a while, then one unauthenticated request, which must not make the address trusted. */
 const askingCrowds: Attack = (ports, tally) => {
   for (const port of portsOf(ports, httpListeners))
     repeat(tally, asking, async (index) => {

@@ -1,4 +1,4 @@
-/** One call beside the attacks: H.264 pictures that the media process converts for the device, and converted sound both ways. */
+/** One call during the attacks: H.264 video transcoded for the device, and audio transcoded in both directions. */
 import assert from 'node:assert/strict';
 import { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import { openEngine } from '../../../src/media/codec/engine.ts';
@@ -11,11 +11,10 @@ import { kindOf } from '../media/kinds.ts';
 import { issueCall } from '../media/call-server.ts';
 import { Sounds } from '../media/sounds.ts';
 
-/** For hangs: six processes share the processors, and an overdue picture has its worker replaced. */
+/** Catches hangs: six processes share the CPUs, and an overdue picture makes the server replace its worker. */
 const gapMsMax = 10_000;
 const observedMs = 20;
 
-/** The longest time in which a count did not change. */
 class Gap {
   longestMs = 0;
   #count = 0;
@@ -37,7 +36,7 @@ export class WatchedCall {
   #picturesBefore = 0;
   #beforeMs = performance.now();
 
-  /** `device`: its number in the registry of the site. */
+  /** `device`: number in the registry of the site. */
   static async begin(ports: ListenerPorts, device: number): Promise<WatchedCall> {
     const engine = await openEngine();
     assert(engine.ok);
@@ -66,7 +65,7 @@ export class WatchedCall {
     };
   }
 
-  /** Figures of the time since it was asked before; gaps are the longest of all. */
+  /** Figures since the previous call; gaps are the longest so far. */
   figures(): object {
     const nowMs = performance.now();
     const pictures = this.#call.pictures.down - this.#picturesBefore;

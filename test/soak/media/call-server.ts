@@ -1,4 +1,4 @@
-/** A real server with the soak's media process, and credentials for as many calls as are asked for. */
+/** A real server with the soak's media process, and the issuing of calls. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SystemClock } from '../../../src/lib/system-clock.ts';
@@ -61,7 +61,6 @@ export class SoakServer {
     this.#client = new ReveilleClient({ origin, credential: siteCredential });
   }
 
-  /** As `issueCall`. */
   issue(index: number, room: number): Promise<CallAccess> {
     const url = `ws://${this.#server.listeners.media}`;
     return issueCall(this.#client, { url, device: index, index, room: `room-${index}-${room}` });
@@ -74,16 +73,14 @@ export class SoakServer {
 }
 
 interface CallPlace {
-  /** The address of the media listener. */
   readonly url: string;
-  /** Its number in the registry of the site. */
+  /** Number of the device in the registry of the site. */
   readonly device: number;
-  /** Chooses the kind of the call, and the shape of its pictures, too. */
+  /** Determines the kind of the call and the shape of its pictures. */
   readonly index: number;
   readonly room: string;
 }
 
-/** The access of a call in this room of the device. */
 export async function issueCall(client: ReveilleClient, place: CallPlace): Promise<CallAccess> {
   const { url, device, index, room } = place;
   const { downVideo, upVideo, sound } = kindOf(index);

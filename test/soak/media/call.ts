@@ -1,6 +1,6 @@
 /**
- * One call of the soak: its bridge plays films of changing sizes, its device looks at every picture, both hear each other
- * where its kind has sound, and either may lose its connection and come again.
+ * One call of the soak: its bridge plays films of changing sizes, its device checks every picture, both exchange audio if its
+ * kind has any, and either may lose its connection and reconnect.
  */
 import { BridgeLeg } from '../../../src/tools/simulator/media-leg.ts';
 import type { CallMedia, Size } from '../../../src/model/call.ts';
@@ -31,34 +31,31 @@ export interface SoakCallDeps {
   readonly films: FilmLibraries;
   readonly sounds: Sounds;
   readonly chance: Chance;
-  /** The access of another call each time. */
   issue(): Promise<CallAccess>;
 }
 
-/** The place of the timestamp in a message. */
 const timestampOffset = 8;
-/** The kinds of change, each as likely as it is frequent here. */
+/** Kinds of change, weighted by repetition. */
 const changes = ['device', 'device', 'bridge', 'bridge', 'bridge', 'restart', 'end'] as const;
 
 export class SoakCall {
-  /** Good ones only; `complaints` has the others. */
+  /** Correct pictures; `complaints` has the others. */
   readonly pictures = { down: 0, up: 0 };
   readonly complaints: string[] = [];
   readonly kind: CallKind;
-  /** The device's and the bridge's; none: the call is silent. */
+  /** The device's and the bridge's; empty: a call without audio. */
   readonly ears: readonly Ear[];
   readonly #deps: SoakCallDeps;
   #access: CallAccess | null = null;
   #sizes: ReadonlySet<string> = new Set();
-  /** Null: it is coming. */
   #device: SoakDevice | null = null;
-  /** The reception of the former ones does not count: each counts its timestamps from elsewhere. */
+  /** Number of the current device; audio of earlier ones is ignored, because each has its own timestamps. */
   #deviceTurn = 0;
   #bridge: BridgeLeg | null = null;
   #film: Film = [];
   #shown = 0;
   #sent = 0;
-  #said = 0;
+  #packetsSent = 0;
 
   constructor(deps: SoakCallDeps) {
     const { device, sound } = deps.kind;
@@ -72,9 +69,8 @@ export class SoakCall {
         : [new Ear(name('device'), downs), new Ear(name('bridge'), ups)];
   }
 
-  /** Packets of sound each leg has said. */
-  get said(): number {
-    return this.#said;
+  get packetsSent(): number {
+    return this.#packetsSent;
   }
 
   async begin(): Promise<void> {
@@ -86,7 +82,7 @@ export class SoakCall {
     await this.#connectBridge();
   }
 
-  /** Loses a leg that comes again, or ends and begins anew. */
+  /** Reconnects a leg, or restarts the call. */
   async change(): Promise<void> {
     switch (changes[this.#deps.chance.below(changes.length)]) {
       case 'device':
@@ -104,16 +100,16 @@ export class SoakCall {
     }
   }
 
-  /** Shows and says on time until the returned function is called. */
+  /** Sends frames and audio in real time until the returned function is called. */
   play(): () => void {
     const timers = [
-      setInterval(() => this.show(), 1000 / framesPerSecond),
-      setInterval(() => this.say(), 1000 / packetsPerSecond),
+      setInterval(() => this.playFrame(), 1000 / framesPerSecond),
+      setInterval(() => this.playSound(), 1000 / packetsPerSecond),
     ];
     return () => timers.forEach((timer) => clearInterval(timer));
   }
 
-  show(): void {
+  playFrame(): void {
     const { upVideo } = this.kind;
     this.#sent += 1;
     const timestampMs = Math.round((this.#sent * 1000) / framesPerSecond);
@@ -124,16 +120,19 @@ export class SoakCall {
     if (upVideo === null) return;
     const [film = []] = this.#deps.films[upVideo].slice(-1);
     const up = stamped(film[this.#sent % film.length], timestampMs);
-    if (up !== null) this.#device?.show(up, timestampMs);
+    if (up !== null) this.#device?.sendFrame(up, timestampMs);
   }
 
-  say(): void {
+  playSound(): void {
     const { sound } = this.kind;
     if (sound === null) return;
-    this.#said += 1;
+    this.#packetsSent += 1;
     const { sounds } = this.#deps;
-    this.#bridge?.frame(sounds.messageAt(sound.bridgeSends, this.#said));
-    this.#device?.say(sounds.messageAt(sound.rtc ?? sound.device, this.#said), this.#said);
+    this.#bridge?.frame(sounds.messageAt(sound.bridgeSends, this.#packetsSent));
+    this.#device?.sendSound(
+      sounds.messageAt(sound.rtc ?? sound.device, this.#packetsSent),
+      this.#packetsSent,
+    );
   }
 
   async hangUp(): Promise<void> {
@@ -151,13 +150,14 @@ export class SoakCall {
     const former = this.#device;
     this.#device = null;
     if (isRtc) deviceEar?.beginStretch();
-    // One that its successor replaces, or one that is gone.
+    // The new device replaces a connected one, or follows a disconnected one.
     const isReplaced = this.#deps.chance.below(2) === 0;
     if (!isReplaced) await former?.leave();
     const senses = {
-      picture: (format: 'mjpeg' | 'h264', bytes: Uint8Array<ArrayBuffer>) => this.#look(format, bytes),
-      sound: (...heard: Parameters<Ear['take']>) => {
-        if (this.#deviceTurn === turn) deviceEar?.take(...heard);
+      picture: (format: 'mjpeg' | 'h264', bytes: Uint8Array<ArrayBuffer>) =>
+        this.#checkPicture(format, bytes),
+      sound: (...packet: Parameters<Ear['receive']>) => {
+        if (this.#deviceTurn === turn) deviceEar?.receive(...packet);
       },
     };
     const device = await (isRtc ? connectByWhip : connectByWebSocket)(access, senses);
@@ -171,7 +171,7 @@ export class SoakCall {
     const { sound, upVideo } = this.kind;
     await this.#bridge?.terminate();
     this.#bridge = null;
-    // Until its wish is heard it is given what the device sends.
+    // Until the uplink is requested, the bridge receives the device's own formats.
     let isAskedFor = false;
     const bridge = await BridgeLeg.connect({
       url,
@@ -184,7 +184,7 @@ export class SoakCall {
     });
     await bridge.next('start');
     bridge.report('connected');
-    bridge.take({ audio: sound?.bridgeTakes ?? null, video: upVideo === null ? null : 'h264' });
+    bridge.requestUplink({ audio: sound?.bridgeTakes ?? null, video: upVideo === null ? null : 'h264' });
     await bridge.ping();
     isAskedFor = true;
     this.#beginFilm();
@@ -196,7 +196,6 @@ export class SoakCall {
     return this.#access;
   }
 
-  /** Another size as likely as not, from its key frame on. */
   #beginFilm(): void {
     const { films, chance } = this.#deps;
     const choices = films[this.kind.film];
@@ -204,7 +203,7 @@ export class SoakCall {
     this.#shown = 0;
   }
 
-  #look(format: 'mjpeg' | 'h264', bytes: Uint8Array<ArrayBuffer>): void {
+  #checkPicture(format: 'mjpeg' | 'h264', bytes: Uint8Array<ArrayBuffer>): void {
     const { downVideo } = this.kind;
     const size = format === 'mjpeg' ? jpegSize(bytes) : sizeOfH264(bytes);
     const isRight = size === 'between' || this.#sizes.has(inWords(size));
@@ -213,7 +212,7 @@ export class SoakCall {
   }
 
   #receive(header: FrameHeader, payload: Uint8Array): void {
-    if (header.kind === 'audio') return this.ears[1]?.take(header.format, header.timestampMs, payload);
+    if (header.kind === 'audio') return this.ears[1]?.receive(header.format, header.timestampMs, payload);
     const size = header.format === 'h264' ? sizeOfH264(new Uint8Array(payload)) : null;
     if (size === 'between' || inWords(size) === inWords(filmSizes.at(-1))) this.pictures.up += 1;
     else this.complaints.push(`H.264 of the device came as ${header.format} of ${inWords(size)}`);
@@ -225,7 +224,7 @@ function stamped(message: Buffer | undefined, timestampMs: number): Buffer | nul
   return message ?? null;
 }
 
-/** A key frame contains its size; `between`: a frame between two of them. */
+/** Reads the size of a key frame; `between`: another frame. */
 function sizeOfH264(payload: Uint8Array<ArrayBuffer>): Size | 'between' | null {
   const frame = { format: 'h264', isKeyFrame: false, width: 0, height: 0, payload } as const;
   const { size, isKey } = describeFrame(frame);

@@ -1,4 +1,4 @@
-/** Starts the soak's media process for the server that it belongs to, and looks at it from outside. */
+/** Starts the soak's media process for its server, and samples it from outside. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import type { MediaSample } from './media-process.ts';
 
 const file = fileURLToPath(moduleBeside('./media-process', import.meta.url));
 
-/** The resources of the process: native objects of all workers by their kinds, and its own. */
+/** Kinds of resources of the process: native objects of all workers, and its own. */
 export const kindsHeld = [
   'packets',
   'frames',
@@ -23,24 +23,23 @@ export const kindsHeld = [
   'timers',
   'descriptors',
 ] as const;
-/** `peers`: WebRTC connections. `descriptors`: sockets of TCP and UDP among them. */
-export type MediaLook = Readonly<Record<(typeof kindsHeld)[number], number>>;
+/** `peers`: WebRTC connections. `descriptors`: includes TCP and UDP sockets. */
+export type MediaCounts = Readonly<Record<(typeof kindsHeld)[number], number>>;
 
-const nothing = Object.fromEntries(kindsHeld.map((kind) => [kind, 0])) as MediaLook;
+const nothing = Object.fromEntries(kindsHeld.map((kind) => [kind, 0])) as MediaCounts;
 
-/** The same of each kind of two looks. */
 export function combine(
-  one: MediaLook,
-  other: MediaLook,
+  one: MediaCounts,
+  other: MediaCounts,
   of: (count: number, otherCount: number) => number,
-): MediaLook {
+): MediaCounts {
   const counts = kindsHeld.map((kind) => [kind, of(one[kind], other[kind])]);
-  return Object.fromEntries(counts) as MediaLook;
+  return Object.fromEntries(counts) as MediaCounts;
 }
 
 export class SoakMedia {
   readonly #leaks: boolean;
-  /** The first is the one that serves; behind it stand those that wait to take its place. */
+  /** The first child, which serves; later ones are its standbys. */
   #child: ChildProcess | null = null;
 
   constructor(leaks: boolean) {
@@ -64,15 +63,15 @@ export class SoakMedia {
     return anonymousBytesOf(this.#child?.pid ?? NaN);
   }
 
-  async look(): Promise<MediaLook> {
+  async sample(): Promise<MediaCounts> {
     const child = this.#child;
-    assert(child !== null, 'what is asked is there');
+    assert(child !== null, 'the media process has been started');
     const answered = once(child, 'message') as Promise<[MediaSample]>;
     child.send('sample');
     const [{ natives, peers, timers }] = await answered;
     const own = { peers, timers, descriptors: descriptorsOf(child.pid ?? NaN) };
     return natives
-      .map((census): MediaLook => ({ ...nothing, ...census }))
+      .map((census): MediaCounts => ({ ...nothing, ...census }))
       .reduce((sum, ofWorker) => combine(sum, ofWorker, (some, more) => some + more), {
         ...nothing,
         ...own,

@@ -1,4 +1,4 @@
-/** The devices of the soak's calls: one on a WebSocket, and one that comes by WHIP with a WebRTC stack of others. */
+/** The devices of the soak's calls: by WebSocket, and by WHIP with a third-party WebRTC stack. */
 import { mediaFrameHeaderBytes } from '../../../src/model/limits.ts';
 import { soundBlockMs } from '../../../src/model/media/sound-limits.ts';
 import type { AudioFrameFormat } from '../../../src/model/media/sound.ts';
@@ -13,19 +13,17 @@ export interface DeviceSenses {
 }
 
 export interface DeviceAccess {
-  /** The address of the media listener, `ws:`. */
   readonly url: string;
   readonly token: string;
 }
 
 export interface SoakDevice {
-  /** A whole message of a WebSocket leg. */
-  show(message: Buffer, timestampMs: number): void;
-  /** As `show`; the packet of 20 ms that is the `ordinal`th. */
-  say(message: Buffer, ordinal: number): void;
-  /** ICE anew, which is refused and changes nothing. Resolves to what is wrong with that. */
+  sendFrame(message: Buffer, timestampMs: number): void;
+  /** Sends a packet of 20 ms; `ordinal`: its number. */
+  sendSound(message: Buffer, ordinal: number): void;
+  /** Attempts an ICE restart, which must be refused. Resolves with a failure, or null. */
   restart(): Promise<string | null>;
-  /** Without a word. */
+  /** Disconnects without a hangup. */
   leave(): Promise<void>;
   hangUp(): Promise<void>;
 }
@@ -40,8 +38,8 @@ export async function connectByWebSocket(access: DeviceAccess, senses: DeviceSen
     },
   });
   return {
-    show: (message) => leg.frame(message),
-    say: (message) => leg.frame(message),
+    sendFrame: (message) => leg.frame(message),
+    sendSound: (message) => leg.frame(message),
     restart: () => Promise.resolve(null),
     leave: async () => void (await leg.terminate()),
     async hangUp() {
@@ -77,8 +75,8 @@ class RtcDevice implements SoakDevice {
     const ending = { after: (end: () => unknown) => void this.#endings.unshift(end) };
     const client = await RtcClient.open(ending, ['pictures', 'commands'], {
       packet: (kind, { header, payload }) => {
-        if (kind === 'audio') this.#takeSound(header.timestamp, payload);
-        else this.#takeVideo(payload, header.marker);
+        if (kind === 'audio') this.#receiveSound(header.timestamp, payload);
+        else this.#receiveVideo(payload, header.marker);
       },
       message: (label, bytes) => {
         if (label === 'pictures') this.#senses.picture('mjpeg', new Uint8Array(bytes));
@@ -93,7 +91,7 @@ class RtcDevice implements SoakDevice {
     this.#client = client;
   }
 
-  show(message: Buffer, timestampMs: number): void {
+  sendFrame(message: Buffer, timestampMs: number): void {
     const units = splitNalUnits(message.subarray(mediaFrameHeaderBytes));
     const payloads = packetizeH264(units, payloadBytesMax);
     for (const [index, payload] of payloads.entries()) {
@@ -104,7 +102,7 @@ class RtcDevice implements SoakDevice {
     }
   }
 
-  say(message: Buffer, ordinal: number): void {
+  sendSound(message: Buffer, ordinal: number): void {
     const timestamp = (ordinal * soundBlockMs * soundRate) / 1000;
     this.#client?.sendAudio(
       ordinal % 2 ** 16,
@@ -136,14 +134,14 @@ class RtcDevice implements SoakDevice {
     if (status !== 200) throw new Error(`DELETE was answered ${status}`);
   }
 
-  /** Timestamps begin anywhere and go round. */
-  #takeSound(timestamp: number, payload: Buffer): void {
+  /** Timestamps start at a random value and wrap around. */
+  #receiveSound(timestamp: number, payload: Buffer): void {
     this.#soundBegins ??= timestamp;
     const passed = (timestamp - this.#soundBegins) | 0;
     this.#senses.sound('opus', (passed * 1000) / soundRate, payload);
   }
 
-  #takeVideo(payload: Buffer, isLast: boolean): void {
+  #receiveVideo(payload: Buffer, isLast: boolean): void {
     this.#assembler.push(payload);
     const units = isLast ? this.#assembler.end() : null;
     const accessUnit = units === null ? null : joinAnnexB(units);
@@ -160,7 +158,7 @@ class RtcDevice implements SoakDevice {
   }
 }
 
-/** Resolves when it is answered; media flow when ICE and DTLS are through. */
+/** Resolves on the answer; media flow after ICE and DTLS. */
 export async function connectByWhip(access: DeviceAccess, senses: DeviceSenses): Promise<SoakDevice> {
   const device = new RtcDevice(access, senses);
   try {

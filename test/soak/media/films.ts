@@ -1,4 +1,4 @@
-/** The films that the bridges of the soak send: short ones of several sizes, each to be begun at any moment, as whole messages. */
+/** The films of the soak's bridges: short, of several sizes, and each starting with a key frame; as complete messages. */
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import type { Size } from '../../../src/model/call.ts';
 import type { SourceFrame } from '../../../src/model/media/picture.ts';
@@ -12,7 +12,6 @@ export const filmSizes: readonly Size[] = [
 ];
 const framesOfFilm = 15;
 
-/** Header and payload of each frame. */
 export type Film = readonly Buffer[];
 
 export interface FilmLibraries {

@@ -1,6 +1,6 @@
 /**
- * The fuzzer of the codec in a process of its own, which a crash would take with it: for so many seconds, from a seed, both its
- * arguments. Prints its report; exits 1 with what was wrong.
+ * Runs the codec fuzzer in its own process, because a crash would end it. Arguments: seconds and seed. Prints a report; exits 1
+ * on a failure.
  */
 import { constants, setPriority } from 'node:os';
 import { SystemClock } from '../../../src/lib/system-clock.ts';
@@ -8,7 +8,7 @@ import { openEngine } from '../../../src/media/codec/engine.ts';
 import { fuzzCodec } from '../../support/codec-fuzz.ts';
 
 const [seconds = NaN, seed = NaN] = process.argv.slice(2).map(Number);
-// It never rests, and the calls beside it are not to wait for it.
+// Low priority, because the fuzzer never idles and must not delay the calls.
 setPriority(constants.priority.PRIORITY_LOW);
 const engine = await openEngine();
 if (!engine.ok) throw new Error(engine.error);

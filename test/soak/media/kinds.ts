@@ -1,30 +1,28 @@
 /**
- * The kinds of calls of the soak. Of ten calls six have sound both ways, converted both ways; of these two have devices by
- * WebRTC, one of pictures and one of H.264, and one sends JPEGs to a bridge that takes H.264.
+ * The kinds of calls of the soak. Of ten calls, six have audio in both directions, transcoded in both; of these, two have WebRTC
+ * devices, one with JPEG and one with H.264, and one sends JPEG to a bridge that receives H.264.
  */
 import type { SoundShape } from '../../../src/model/media/sound.ts';
 
 export interface CallKind {
   readonly device: 'websocket' | 'webrtc';
-  /** The bridge's. */
   readonly film: 'h264' | 'mjpeg';
   readonly downVideo: 'h264' | 'mjpeg';
-  /** Whatever it is, the bridge takes H.264. Null: the device shows nothing. */
+  /** Format of the device's video, which the bridge receives as H.264. Null: none. */
   readonly upVideo: 'h264' | 'mjpeg' | null;
   readonly sound: CallSound | null;
 }
 
-/** As credentials have it. */
 interface IssuedSound extends SoundShape {
   readonly format: 'alaw' | 'amr' | 'opus';
   readonly rate: 8000 | 16_000;
   readonly channels: 1;
 }
 
-/** No way has the same format at both ends. */
+/** Each direction has different formats at its ends. */
 export interface CallSound {
   readonly device: IssuedSound;
-  /** Another format that the device takes and sends. */
+  /** Format of a WebRTC device, instead of `device`. */
   readonly rtc?: SoundShape;
   readonly bridgeSends: SoundShape;
   readonly bridgeTakes: SoundShape;
@@ -64,7 +62,7 @@ const kinds: readonly CallKind[] = [
   { ...picturesOf.h264, sound: { device: alaw, bridgeSends: amr, bridgeTakes: amr } },
 ];
 
-/** The first five are one of each. */
+/** The first five indices give one call of each kind. */
 export function kindOf(index: number): CallKind {
   return kinds[index % kinds.length] ?? picturesOf.h264;
 }

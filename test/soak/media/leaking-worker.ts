@@ -1,7 +1,7 @@
 /**
- * The canary's worker: does what the real one does, and with every 25th picture loses two frames, as a person might who
- * forgets to free: one that was counted when it was made, and one that was not; with every 250th packet of sound a resampler. With 300 pictures a second that is 36 MiB a
- * second; the shortest canary compares moments that are two seconds apart.
+ * The canary's worker: the real one with planted leaks. Every 25th picture leaks two frames, one counted at its allocation and
+ * one not; every 250th audio packet leaks a resampler. At 300 pictures a second this is 36 MiB a second; the shortest canary
+ * compares samples that are two seconds apart.
  */
 import { assert } from '../../../src/lib/assert.ts';
 import { openEngine, type Engine } from '../../../src/media/codec/engine.ts';
@@ -19,7 +19,7 @@ const packetsBetweenLeaks = 250;
 const resampledRate = 16_000;
 const size = { width: 1920, height: 1080 };
 const opening = openEngine();
-/** The garbage collector would find what nothing refers to. */
+/** Keeps references, so that the garbage collector frees nothing. */
 const lost: unknown[] = [];
 let frames = 0;
 let packets = 0;
@@ -45,7 +45,7 @@ async function transcodeSound(task: SoundTask): Promise<SoundResult> {
   return transcoderTasks.transcodeSound(task);
 }
 
-/** Pixels that FFmpeg has copied. */
+/** Leaks a frame whose pixels FFmpeg has copied. */
 function loseUncounted(engine: Engine): unknown {
   const view = new engine.av.Frame();
   view.alloc();

@@ -1,6 +1,6 @@
 /**
- * The media process of the soak: the server's own, and an answer to any message: the objects alive in its workers. As a canary, with
- * SOAK_LEAKS, its workers lose frames, and it loses everything else that is counted.
+ * The media process of the soak: the server's own, which also answers any message with the number of live objects in its
+ * workers. As a canary, with SOAK_LEAKS, its workers leak frames, and it leaks all other counted resources.
  */
 import { openSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -16,9 +16,8 @@ import { TranscoderPool } from '../../../src/media/transcoding/transcoder-pool.t
 import { liveConnections, makeConnection, openRtcEngine } from '../../../src/media/webrtc/rtc-engine.ts';
 
 export interface MediaSample {
-  /** For each worker; null: it is gone. */
+  /** One census per worker; null: the worker has ended. */
   readonly natives: readonly (NativeCensus | null)[];
-  /** WebRTC connections that are made and not closed. */
   readonly peers: number;
   readonly timers: number;
 }
@@ -43,7 +42,7 @@ const isCanary = process.env['SOAK_LEAKS'] !== undefined;
 let pool: TranscoderPool | null = null;
 
 process.on('message', () => void answer());
-// Behind the first look, which is of what is there without calls.
+// Start leaking after the first sample, the baseline without calls.
 process.once('message', () => process.once('message', () => isCanary && void leak()));
 
 async function answer(): Promise<void> {
@@ -56,7 +55,6 @@ async function answer(): Promise<void> {
   process.send?.(sample);
 }
 
-/** Resources outside of the workers. */
 async function leak(): Promise<void> {
   const engine = await openRtcEngine();
   if (engine.ok) makeConnection(engine.value, { iceServers: [] });

@@ -1,6 +1,6 @@
 /**
- * Calls at a real server for a while, and what is to be said against its media process afterwards: pictures that did not
- * come or were wrong, sound that did not come or drifted, what outlived its call, memory that grew.
+ * Runs calls at a real server, and reports the failures of its media process: missing or wrong pictures, missing or drifting
+ * audio, resources that outlived their call, and memory growth.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../../../src/media/codec/engine.ts';
@@ -8,7 +8,7 @@ import { chanceFrom, type Chance } from '../../support/seeded-random.ts';
 import type { Ending } from '../../support/temporary-store.ts';
 import { framesPerSecond, SoakCall } from './call.ts';
 import type { Ear } from './ear.ts';
-import { combine, kindsHeld, SoakMedia, type MediaLook } from './carrier.ts';
+import { combine, kindsHeld, SoakMedia, type MediaCounts } from './carrier.ts';
 import { makeFilms } from './films.ts';
 import { kindOf } from './kinds.ts';
 import { SoakServer } from './call-server.ts';
@@ -19,41 +19,38 @@ export interface SoakPlan {
   readonly seconds: number;
   readonly calls: number;
   readonly seed: number;
-  /** A canary's media process. */
   readonly leaks: boolean;
 }
 
 export interface SoakReport {
   readonly pictures: { readonly down: number; readonly up: number };
   readonly packetsHeard: number;
-  /** In stretches that are long enough to tell it from a busy machine, and in others. */
+  /** Drift in stretches long enough to tell it from a busy machine, and in shorter ones. */
   readonly driftMs: Ear['driftMs'];
   readonly changes: number;
-  /** The most of each kind at any moment. */
-  readonly most: MediaLook;
-  /** When every call had ended, beyond what was there before the first. */
-  readonly left: MediaLook;
+  readonly most: MediaCounts;
+  /** After the end of all calls, in excess of the baseline. */
+  readonly left: MediaCounts;
   readonly residentMiB: { readonly first: number; readonly last: number };
   readonly grownMiB: number;
-  /** Empty: nothing was wrong. */
   readonly complaints: readonly string[];
 }
 
 const mebibyte = 1024 * 1024;
-/** Until buffers have found their size and code is compiled, memory grows: half of a short run, and a minute at most. */
+/** Warm-up, in which buffers and compiled code grow: half of a short run, and at most a minute. */
 const warmUpShare = 0.5;
 const warmUpSecondsMax = 60;
 /**
- * Between the first third of what is behind the warm-up and the last. In ten minutes of 20 calls it is less than 200 bytes a
- * frame. The heaps of two threads grow for most of a minute until they are collected as wholes: a short run sees that alone.
+ * Maximum growth from the first third after the warm-up to the last. In ten minutes of 20 calls this is less than 200 bytes a
+ * frame. The heaps of two threads grow for most of a minute until a full collection, which a short run does not see.
  */
 const grownMiBMax = { long: 24, short: 20, shortPerCall: 2 };
 const longSecondsMin = 2 * warmUpSecondsMax;
 /**
- * The most of one call, as some come back while the old ones still go: decoders, scalers, resamplers and encoders of the video and of the
- * sound both ways, and sockets of two legs.
+ * Maximum resources per call, including legs that overlap during a reconnect: decoders, scalers, resamplers and encoders of
+ * video and audio in both directions, and sockets of two legs.
  */
-const heldPerCallMax: MediaLook = {
+const heldPerCallMax: MediaCounts = {
   packets: 6,
   frames: 8,
   codecContexts: 6,
@@ -64,12 +61,12 @@ const heldPerCallMax: MediaLook = {
   timers: 2,
   descriptors: 4,
 };
-/** The rest when all calls have ended: with its first connection WebRTC opens a pipe and its UDP port. */
-const keptMax: Partial<MediaLook> = { descriptors: 3 };
+/** Resources that stay after all calls: the pipe and UDP port that WebRTC opens with its first connection. */
+const keptMax: Partial<MediaCounts> = { descriptors: 3 };
 const changesPerSecond = 1;
-/** The last seconds, in which nothing changes: what is heard then is whole. */
+/** Final seconds without changes, so that the audio is gapless. */
 const restSeconds = 3;
-/** The time in which the media process frees the resources of calls. */
+/** Maximum time until the media process has freed the resources of calls. */
 const freeingMsMax = 5000;
 const lookMs = 50;
 
@@ -78,7 +75,7 @@ export async function soakMedia(t: Ending, plan: SoakPlan): Promise<SoakReport> 
   const complaints: string[] = [];
   const server = await SoakServer.start(t, media, plan.calls, (line) => complaints.push(line));
   try {
-    const before = await media.look();
+    const before = await media.sample();
     const sounds = new Sounds(plan.engine);
     const calls = await beginCalls(server, plan, sounds);
     const soak = new Soak(plan, media, calls, before);
@@ -116,15 +113,15 @@ class Soak {
   readonly #plan: SoakPlan;
   readonly #media: SoakMedia;
   readonly #calls: readonly SoakCall[];
-  readonly #before: MediaLook;
+  readonly #before: MediaCounts;
   readonly #chance: Chance;
   readonly #residentBytes: number[] = [];
-  #most: MediaLook;
+  #most: MediaCounts;
   #changes = 0;
-  /** By call, when the last quarter begins. */
+  /** By call, at the start of the last quarter. */
   #picturesBefore: readonly SoakCall['pictures'][] = [];
 
-  constructor(plan: SoakPlan, media: SoakMedia, calls: readonly SoakCall[], before: MediaLook) {
+  constructor(plan: SoakPlan, media: SoakMedia, calls: readonly SoakCall[], before: MediaCounts) {
     this.#plan = plan;
     this.#media = media;
     this.#calls = calls;
@@ -137,7 +134,7 @@ class Soak {
     const { seconds } = this.#plan;
     const stops = [
       this.#everyOne(framesPerSecond, (call) => call.show()),
-      this.#everyOne(packetsPerSecond, (call) => call.say()),
+      this.#everyOne(packetsPerSecond, (call) => call.playSound()),
     ];
     try {
       for (let second = 0; second < seconds; second += 1) {
@@ -146,7 +143,7 @@ class Soak {
         const turn = sleep(1000);
         if (second < seconds - restSeconds) await this.#change();
         this.#residentBytes.push(this.#media.residentBytes());
-        const look = await this.#media.look();
+        const look = await this.#media.sample();
         this.#most = combine(this.#most, look, Math.max);
         await turn;
       }
@@ -155,23 +152,21 @@ class Soak {
     }
   }
 
-  /** The pictures and the sound. */
   judgeMedia(sounds: Sounds): readonly string[] {
     const blind = this.#calls.filter(({ kind, pictures }, index) => {
       const before = this.#picturesBefore[index];
       const isUpSeen = kind.upVideo === null || pictures.up > (before?.up ?? 0);
       return pictures.down <= (before?.down ?? 0) || !isUpSeen;
     });
-    const said = blind.length > 0 ? [`${blind.length} calls had no pictures towards the end`] : [];
-    for (const { ears, said: sent, complaints } of this.#calls)
-      said.push(...complaints.slice(0, 1), ...ears.flatMap((ear) => ear.judge(sent, sounds)));
-    return said;
+    const failures = blind.length > 0 ? [`${blind.length} calls had no pictures towards the end`] : [];
+    for (const { ears, packetsSent: sent, complaints } of this.#calls)
+      failures.push(...complaints.slice(0, 1), ...ears.flatMap((ear) => ear.judge(sent, sounds)));
+    return failures;
   }
 
-  /** The calls hang up. */
   async end(complaints: string[]): Promise<SoakReport> {
     await Promise.all(this.#calls.map((call) => call.hangUp()));
-    const left = await this.#lookLeft();
+    const left = await this.#countLeft();
     for (const kind of kindsHeld) {
       if (left[kind] > (keptMax[kind] ?? 0)) complaints.push(`${left[kind]} ${kind} outlived their calls`);
       if (this.#most[kind] - this.#before[kind] > this.#calls.length * heldPerCallMax[kind])
@@ -206,7 +201,7 @@ class Soak {
     return this.#plan.seconds < longSecondsMin ? short + shortPerCall * this.#calls.length : long;
   }
 
-  /** Each call so often, all evenly over the time. */
+  /** Runs `run` for each call at this rate, spread evenly. */
   #everyOne(perSecond: number, run: (call: SoakCall) => void): () => void {
     const startMs = performance.now();
     const perMs = (perSecond * this.#calls.length) / 1000;
@@ -228,9 +223,9 @@ class Soak {
     }
   }
 
-  async #lookLeft(): Promise<MediaLook> {
-    const beyond = async (): Promise<MediaLook> =>
-      combine(await this.#media.look(), this.#before, (now, before) => now - before);
+  async #countLeft(): Promise<MediaCounts> {
+    const beyond = async (): Promise<MediaCounts> =>
+      combine(await this.#media.sample(), this.#before, (now, before) => now - before);
     let left = await beyond();
     const isLeft = (): boolean => kindsHeld.some((kind) => left[kind] > (keptMax[kind] ?? 0));
     for (let waitedMs = 0; isLeft() && waitedMs < freeingMsMax; waitedMs += lookMs) {
@@ -245,7 +240,7 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((all, count) => all + count, 0);
 }
 
-/** In the first and the last third behind the warm-up, MiB. */
+/** Memory in the first and the last third after the warm-up, MiB. */
 function residentOf(samples: readonly number[]): { first: number; last: number } {
   const warmUp = Math.min(warmUpSecondsMax, Math.floor(samples.length * warmUpShare));
   const behind = samples.slice(warmUp);

@@ -1,4 +1,4 @@
-/** The sound of the soak's legs: a second of a tone in each format, over and over, and its reception. */
+/** Audio of the soak's legs: one second of a tone in each format, repeated, and its detection. */
 import { assert } from '../../../src/lib/assert.ts';
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import { PacketTranscoder } from '../../../src/media/codec/packet-transcoder.ts';
@@ -11,17 +11,17 @@ import { findTone, sineLevel } from '../../support/sines.ts';
 export const packetsPerSecond = 1000 / soundBlockMs;
 const toneHz = 440;
 const judged: SoundShape = { format: 'pcm', rate: 16_000, channels: 1 };
-/** The first samples of a decoder do not count. */
+/** A decoder's first samples are ignored. */
 const settlingMs = 120;
 const levelSlack = 0.3;
 const noiseDecibelMin = 10;
 
-export interface HeardPacket {
+export interface ReceivedPacket {
   readonly timestampMs: number;
   readonly payload: Uint8Array<ArrayBuffer>;
 }
 
-/** Whole turns of the tone: the last packet goes before the first. */
+/** Contains whole periods of the tone, so that it loops seamlessly. */
 export class Sounds {
   readonly #engine: Engine;
   readonly #packets = new Map<string, readonly Uint8Array[]>();
@@ -37,15 +37,15 @@ export class Sounds {
     return packet;
   }
 
-  /** As a leg's message. */
+  /** Returns packet `ordinal` as a message of a leg. */
   messageAt(shape: SoundShape, ordinal: number): Buffer {
     const timestampMs = ordinal * soundBlockMs;
     const header = encodeFrameHeader({ kind: 'audio', format: shape.format, timestampMs });
     return Buffer.concat([header, this.packetAt(shape, ordinal)]);
   }
 
-  /** Packets of 20 ms that follow each other. */
-  hasTone(shape: SoundShape, packets: readonly HeardPacket[]): boolean {
+  /** `packets`: consecutive packets of 20 ms. */
+  hasTone(shape: SoundShape, packets: readonly ReceivedPacket[]): boolean {
     const transcoder = new PacketTranscoder(this.#engine);
     const pieces = packets.flatMap(({ timestampMs, payload }) => {
       const packet = { format: shape.format, timestampMs, payload: new Uint8Array(payload) };

@@ -1,11 +1,10 @@
-/** The backend of the soak: it reads the log of events, and receives webhooks at an endpoint that works and at one that often fails. */
+/** The backend of the soak: follows the event log, and receives webhooks at a working endpoint and a failing one. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import { Latencies, type ErrorCounts } from './latencies.ts';
 import type { SoakHooks } from './plan.ts';
 
-/** The failing endpoint does these in turn, each for a while. */
 const moods = ['refuses', 'is silent', 'works'] as const;
 const moodMs = 20_000;
 const silenceMs = 3000;
@@ -48,7 +47,6 @@ export class Receivers {
   }
 }
 
-/** Reads on until the client is closed. */
 export async function readEvents(
   client: ReveilleClient,
   events: Latencies,
@@ -70,7 +68,7 @@ function fail(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** One clock shows both. */
+/** Server and soak share a clock. */
 function ageMs(at: string): number {
   return Date.now() - Date.parse(at);
 }

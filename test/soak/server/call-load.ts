@@ -1,4 +1,4 @@
-/** Calls with pictures: each loses a leg that comes back, or ends and begins again, now and then; one without pictures begins again. */
+/** Calls with pictures: each repeatedly loses and reconnects a leg, or restarts; a call without pictures is restarted. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
@@ -13,16 +13,15 @@ import type { ErrorCounts } from './latencies.ts';
 export interface CallLoadDeps {
   readonly engine: Engine;
   readonly client: ReveilleClient;
-  /** The address of the media listener. */
   readonly url: string;
   readonly calls: number;
   readonly changeSeconds: number;
-  /** False: after each `changeSeconds` a call is only looked at. */
+  /** False: calls are checked every `changeSeconds`, but not changed. */
   readonly changes?: boolean;
   readonly errors: ErrorCounts;
 }
 
-/** Pictures without sound: an H.264 film that is made JPEGs of, and one of JPEGs that are made smaller. */
+/** Video only: an H.264 film transcoded to JPEG, and a JPEG film scaled down. */
 const silentKinds = [5, 3];
 const againMs = 2000;
 
@@ -32,7 +31,7 @@ export class CallLoad {
   readonly #sounds: Sounds;
   readonly #calls = new Set<SoakCall>();
   #rooms = 0;
-  /** Pictures of calls that are over; of all, those that were asked for. */
+  /** Pictures of ended calls; below, the pictures of all calls at the last read. */
   #picturesBefore = 0;
   #taken = 0;
   #isOver = false;
@@ -43,7 +42,7 @@ export class CallLoad {
     this.#sounds = new Sounds(deps.engine);
   }
 
-  /** Resolves when `stop` was called and all calls have ended. */
+  /** Resolves after `stop`, when all calls have ended. */
   async run(): Promise<void> {
     await Promise.all(Array.from({ length: this.#deps.calls }, (_, index) => this.#runOne(index)));
   }
@@ -52,15 +51,14 @@ export class CallLoad {
     this.#isOver = true;
   }
 
-  /** Resolves to the number of calls that show no picture for so long. */
+  /** Resolves with the number of calls without a picture for `ms`. */
   async withoutPictures(ms: number): Promise<number> {
     const before = new Map(Array.from(this.#calls, (call) => [call, call.pictures.down]));
     await sleep(ms);
     return [...this.#calls].filter((call) => call.pictures.down === (before.get(call) ?? 0)).length;
   }
 
-  /** Seen since they were last asked for. */
-  takePictures(): number {
+  readPictures(): number {
     let all = this.#picturesBefore;
     for (const { pictures } of this.#calls) all += pictures.down;
     const fresh = all - this.#taken;
@@ -87,7 +85,7 @@ export class CallLoad {
     }
   }
 
-  /** Rejects when a leg cannot come back, or when there was no picture between two changes. */
+  /** Rejects if a leg cannot reconnect, or no picture arrived between two changes. */
   async #keepUp(call: SoakCall): Promise<void> {
     const { pictures, complaints } = call;
     await call.begin();

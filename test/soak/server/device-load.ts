@@ -1,6 +1,6 @@
 /**
- * The devices of the soak: modules that stay asleep, and whole devices that come online when they are woken. Both are woken at
- * fixed rates through the API, and every packet is awaited where it was asked for.
+ * The devices of the soak: modules that stay asleep, and whole devices that log in when woken. Both are woken at fixed rates
+ * through the API, and every packet must arrive at the requested device.
  */
 import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import type { DeviceFleet } from '../../../src/tools/simulator/device-fleet.ts';
@@ -24,14 +24,13 @@ export interface DeviceLoadDeps {
 
 interface AwaitedWake {
   readonly askedMs: number;
-  /** Null: not answered yet. */
   acceptedMs: number | null;
 }
 
 const rampPerSecond = 1500;
 const bootMs = 300;
 const onlineMs = 3000;
-/** A packet that has not come so long after its 202 is missing. */
+/** A packet counts as missing this long after its 202. */
 const packetMsMax = 5000;
 const lookEveryMs = 250;
 
@@ -40,7 +39,7 @@ export class DeviceLoad {
   readonly #deps: DeviceLoadDeps;
   readonly #modules: DeviceFleet;
   readonly #devices: DeviceFleet;
-  /** By device id, the wakeup whose packet has not come. */
+  /** Wakeups without a packet so far, by device id. */
   readonly #awaited = new Map<string, AwaitedWake>();
   #timers: readonly NodeJS.Timeout[] = [];
 
@@ -53,19 +52,17 @@ export class DeviceLoad {
     this.#devices = this.#newFleet(wholeDevice, alone, plan.wholeDevices);
   }
 
-  /** Logs all of them in. */
   start(): void {
     this.#modules.start();
     this.#devices.start();
   }
 
-  /** From now on they are woken. */
   startWaking(): void {
     const { plan } = this.#deps;
     this.#timers = [
       setInterval(() => void this.#wake(this.#modules), 1000 / plan.moduleWakesPerSecond),
       setInterval(() => void this.#wake(this.#devices), 1000 / plan.deviceWakesPerSecond),
-      setInterval(() => this.#giveUpMissing(), lookEveryMs),
+      setInterval(() => this.#expireMissing(), lookEveryMs),
     ];
   }
 
@@ -94,7 +91,7 @@ export class DeviceLoad {
       sleepPort: ports.sleep,
       signalPort: ports.signal,
       heartbeatSeconds: plan.heartbeatSeconds,
-      onWake: (deviceId) => this.#noteWake(deviceId),
+      onWake: (deviceId) => this.#completeWake(deviceId),
       onTrouble: (error) => errors.add('device', error),
     });
   }
@@ -108,27 +105,26 @@ export class DeviceLoad {
     try {
       const answer = await client.wake(deviceId);
       if (answer.ok) wake.acceptedMs = performance.now();
-      else this.#giveUp(deviceId, wake, String(answer.code));
+      else this.#fail(deviceId, wake, String(answer.code));
     } catch (error) {
-      this.#giveUp(deviceId, wake, (error as Error).name);
+      this.#fail(deviceId, wake, (error as Error).name);
     }
   }
 
-  #noteWake(deviceId: string): void {
+  #completeWake(deviceId: string): void {
     const wake = this.#awaited.get(deviceId);
     this.#awaited.delete(deviceId);
     if (wake === undefined) this.#deps.errors.add('wakeup', 'a packet that nobody waits for');
     else this.wakeups.add(performance.now() - wake.askedMs);
   }
 
-  /** Wakeups without an answer yet are not missing. */
-  #giveUpMissing(): void {
+  #expireMissing(): void {
     const beforeMs = performance.now() - packetMsMax;
     for (const [deviceId, wake] of this.#awaited)
-      if (wake.acceptedMs !== null && wake.acceptedMs < beforeMs) this.#giveUp(deviceId, wake, 'no packet');
+      if (wake.acceptedMs !== null && wake.acceptedMs < beforeMs) this.#fail(deviceId, wake, 'no packet');
   }
 
-  #giveUp(deviceId: string, wake: AwaitedWake, error: string): void {
+  #fail(deviceId: string, wake: AwaitedWake, error: string): void {
     if (this.#awaited.get(deviceId) === wake) this.#awaited.delete(deviceId);
     this.#deps.errors.add('wakeup', error);
   }

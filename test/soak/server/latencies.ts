@@ -1,4 +1,4 @@
-/** Latencies since they were last read, and how often each kind of error has been since then. */
+/** Latencies and error counts since they were last read. */
 import { LatencyRecorder } from '../../../bench/harness/latency.ts';
 import type { Latency } from './samples.ts';
 
@@ -9,7 +9,7 @@ export class Latencies {
     this.#recorder.add(milliseconds);
   }
 
-  take(): Latency {
+  read(): Latency {
     const reading = this.#recorder.read();
     this.#recorder = new LatencyRecorder();
     return reading;
@@ -19,7 +19,7 @@ export class Latencies {
 export class ErrorCounts {
   #counts = new Map<string, number>();
 
-  /** Numbers and lines of an error tell no kinds apart. */
+  /** Errors that differ only in numbers or white space count as one kind. */
   add(of: string, what: string | Error): void {
     const words =
       typeof what === 'string' ? what : what.message.replaceAll(/\d+/g, '#').replaceAll(/\s+/g, ' ');
@@ -27,7 +27,7 @@ export class ErrorCounts {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
   }
 
-  take(): Readonly<Record<string, number>> {
+  read(): Readonly<Record<string, number>> {
     const counts = Object.fromEntries(this.#counts);
     this.#counts = new Map();
     return counts;

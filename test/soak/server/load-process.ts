@@ -1,6 +1,6 @@
 /**
- * The process that loads a server that soaks: devices, calls and backends. Its parameter says with what; it appends what it
- * measures to the file of samples, says when all devices sleep, and ends when it is told to.
+ * The load process of a server soak: devices, calls and backends. It appends measurements to the sample file, reports when all
+ * devices sleep, and ends on the parent's order.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReveilleClient } from '../../../src/client/reveille-client.ts';
@@ -16,7 +16,6 @@ import { appendSample, nowSeconds } from './samples.ts';
 export type LoadOrder =
   | {
       readonly kind: 'start';
-      /** The file of samples. */
       readonly file: string;
       readonly ports: {
         readonly api: number;
@@ -27,7 +26,7 @@ export type LoadOrder =
     }
   | { readonly kind: 'stop' };
 
-/** `hooks`: where webhooks are received, which the registry has to name. `asleep`: all devices are. */
+/** `hooks`: URLs of the webhook receivers, for the registry. `asleep`: all devices sleep. */
 export type LoadReport = { readonly kind: 'hooks'; readonly hooks: SoakHooks } | { readonly kind: 'asleep' };
 
 const plan = JSON.parse(process.argv[2] ?? '') as SoakPlan;
@@ -57,7 +56,7 @@ async function start({ file, ports }: LoadOrder & { kind: 'start' }): Promise<vo
   const reading = readEvents(client, events, errors);
   devices.start();
   while (devices.asleep < plan.devices) await sleep(lookMs);
-  errors.take();
+  errors.read();
   report({ kind: 'asleep' });
   devices.startWaking();
   const calling = calls.run();
@@ -67,11 +66,11 @@ async function start({ file, ports }: LoadOrder & { kind: 'start' }): Promise<vo
       at: nowSeconds(),
       asleep: devices.asleep,
       awake: devices.awake,
-      wakeups: devices.wakeups.take(),
-      events: events.take(),
-      deliveries: receivers.deliveries.take(),
-      pictures: calls.takePictures(),
-      errors: errors.take(),
+      wakeups: devices.wakeups.read(),
+      events: events.read(),
+      deliveries: receivers.deliveries.read(),
+      pictures: calls.readPictures(),
+      errors: errors.read(),
     });
   }, sampleSeconds * 1000);
   stop = async () => {

@@ -1,19 +1,18 @@
-/** The load of the soak of a whole server, and its registry. */
+/** The load of the server soak, and its registry. */
 import { siteAppId, siteRegistry } from '../../support/site-server.ts';
 
 export interface SoakPlan {
   readonly seconds: number;
-  /** All asleep but those that are being woken. Of them so many are whole devices, which come online when they are woken. */
+  /** Total devices, all asleep except those being woken; and whole devices among them, which log in when woken. */
   readonly devices: number;
   readonly wholeDevices: number;
   readonly heartbeatSeconds: number;
-  /** Wakeups of modules, which stay asleep, and of whole devices: each is a login and an end of both kinds of session. */
+  /** Wakeup rates, of modules, which stay asleep, and of whole devices, which start and end both kinds of sessions. */
   readonly moduleWakesPerSecond: number;
   readonly deviceWakesPerSecond: number;
   readonly calls: number;
   readonly callChangeSeconds: number;
   readonly importEverySeconds: number;
-  /** Added by one import, removed by the next. */
   readonly importedDevices: number;
   readonly upgradeEverySeconds: number;
 }
@@ -21,11 +20,11 @@ export interface SoakPlan {
 export type SoakTimes = Pick<SoakPlan, 'seconds' | 'upgradeEverySeconds'>;
 
 /**
- * Behind the start and behind each upgrade nothing is judged for so long: signatures and answers are kept for 300 s, and until
- * then they become more.
+ * Warm-up after the start and after each upgrade, without checks: signatures and responses are remembered for 300 s, and their
+ * number grows until then.
  */
 export const warmUpSeconds = 330;
-/** The time after a warm-up has to be long enough to show a trend. */
+/** Minimum time after a warm-up that can show a trend. */
 export const judgedSecondsMin = 150;
 
 export function soakPlan({ seconds, upgradeEverySeconds }: SoakTimes): SoakPlan {
@@ -45,12 +44,10 @@ export function soakPlan({ seconds, upgradeEverySeconds }: SoakTimes): SoakPlan 
 }
 
 export const edges = 2;
-/** Between two samples of a process or of the load. */
 export const sampleSeconds = 5;
-/** Samples of a process between two collections of its garbage; memory is judged after each. */
+/** Samples between two garbage collections of a process; memory is checked after each collection. */
 export const samplesPerCollection = 6;
 
-/** Kinds of leaks that a canary's processes can have. */
 export const leakKinds = ['memory', 'descriptor', 'timer'] as const;
 export type LeakKind = (typeof leakKinds)[number];
 
@@ -59,7 +56,7 @@ export interface SoakHooks {
   readonly failing: string;
 }
 
-/** The registry file; `devices` beyond those of the plan are what imports bring and take. */
+/** The registry file; imports add and remove the `devices` beyond those of the plan. */
 export function soakRegistry(devices: number, { good, failing }: SoakHooks): object {
   const secret = `whsec_${Buffer.from('a secret of webhooks of the soak').toString('base64')}`;
   const hook = { app_id: siteAppId, secret };

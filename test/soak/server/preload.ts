@@ -1,17 +1,15 @@
-/** The probe, as a module that every process of a server loads first. */
+/** The probe as a preloaded module of every server process. */
 import { moduleBeside } from '../../../src/lib/module-worker.ts';
 import type { LeakKind } from './plan.ts';
 
 export interface Probed {
-  /** The file of samples. */
   readonly file: string;
   readonly sampleSeconds: number;
-  /** The garbage is collected before each of so many samples of a process. */
   readonly samplesPerCollection: number;
   readonly leaks: readonly LeakKind[];
 }
 
-/** Only a process's main thread: what is preloaded is inherited by worker threads too, which need no probe. */
+/** Runs only in main threads: worker threads inherit preloaded modules, but need no probe. */
 export function preloadOf({ leaks, ...probed }: Probed): string {
   const probe = moduleBeside('./probe', import.meta.url);
   for (const [name, value] of Object.entries(probed)) probe.searchParams.set(name, String(value));

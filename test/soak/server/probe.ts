@@ -1,6 +1,6 @@
 /**
- * Preloaded into every process of a server that soaks: appends what the process holds to the file of samples, and as a canary
- * leaks a little. The URL it is imported by says where to, how often, and what, as preload.ts makes it.
+ * Preloaded into every process of a soaked server: appends the resources of the process to the sample file, and leaks a little
+ * as a canary. File, interval and leaks are parameters of its import URL, which preload.ts builds.
  */
 import { openSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
@@ -41,7 +41,7 @@ function startSampling(file: string, sampleSeconds: number, samplesPerCollection
   }, sampleSeconds * 1000).unref();
 }
 
-/** Far less at a time than anything that a server takes anyway. */
+/** Each step is far below the usual variation of a server. */
 function startLeaking(kind: LeakKind): void {
   const lost: unknown[] = [];
   const leaks: Record<LeakKind, () => void> = {

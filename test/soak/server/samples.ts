@@ -1,15 +1,14 @@
-/** The samples of a soak: lines of JSON that the server's processes, the load and the soak append to one file. */
+/** The samples of a soak: JSON lines that server processes, load and soak append to one file. */
 import { appendFileSync, readFileSync } from 'node:fs';
 
-/** A sample that one process of the server takes of itself. */
 export interface ProcessSample {
   readonly kind: 'process';
   /** Unix seconds, as in every line. */
   readonly at: number;
   readonly pid: number;
-  /** Its garbage was collected before. */
+  /** Taken after a garbage collection. */
   readonly isCollected: boolean;
-  /** Resident memory that no file backs; memory alive in V8's heap and in buffers that it owns. */
+  /** Anonymous resident memory; live memory of V8's heap and its buffers. */
   readonly rssAnonMiB: number;
   readonly liveMiB: number;
   readonly descriptors: number;
@@ -23,23 +22,21 @@ export interface Latency {
   readonly maxMs: number;
 }
 
-/** Counts and latencies of devices, backends and receivers since the sample before. */
+/** Counters and latencies of devices, backends and receivers since the previous sample. */
 export interface LoadSample {
   readonly kind: 'load';
   readonly at: number;
   readonly asleep: number;
   readonly awake: number;
-  /** From the request to the packet at the device. */
+  /** From the request to the packet's arrival. */
   readonly wakeups: Latency;
-  /** From an event's time to its reader, by a long poll and by the webhook that works. */
+  /** From an event's time to its arrival, by long poll and by the working webhook. */
   readonly events: Latency;
   readonly deliveries: Latency;
   readonly pictures: number;
-  /** By kind. */
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/** Which process of the server has this id. */
 export interface MemberSample {
   readonly kind: 'member';
   readonly at: number;
@@ -47,12 +44,11 @@ export interface MemberSample {
   readonly role: Role;
 }
 
-/** An act of the soak, or `wrong`: an immediate finding. */
+/** An action of the soak, or `wrong`: an immediate failure. */
 export interface DeedSample {
   readonly kind: 'deed';
   readonly at: number;
   readonly what: 'loaded' | 'upgrade-begin' | 'upgrade-end' | 'import' | 'end' | 'wrong';
-  /** The finding of `wrong`. */
   readonly sentence?: string;
 }
 
@@ -65,7 +61,7 @@ export function nowSeconds(): number {
   return Date.now() / 1000;
 }
 
-/** In one write, so that lines of several processes don't mix. */
+/** One write per line, so that lines of several processes do not mix. */
 export function appendSample(file: string, sample: Sample): void {
   appendFileSync(file, `${JSON.stringify(sample)}\n`);
 }

@@ -1,11 +1,10 @@
 /**
- * The trend of a series, by the median of the slopes of all pairs of its points (Theil and Sen): a third of them may be
- * anything, a burst of other work on the machine too. Points are paired within a stratum only, so that what begins anew
- * with a process is compared with nothing before it.
+ * Trend of a series by the Theil-Sen estimator, the median slope of all pairs of points, which tolerates nearly a third of
+ * outliers, such as bursts of other work on the machine. Pairs are within a stratum, so that a new process is not compared with
+ * its predecessor.
  */
 
 export interface SeriesPoint {
-  /** Seconds. */
   readonly at: number;
   readonly value: number;
   /** Points of different strata are not compared. */
@@ -14,17 +13,15 @@ export interface SeriesPoint {
 
 export interface Trend {
   readonly perHour: number;
-  /** The growth in the longest stratum. */
   readonly growth: number;
   readonly median: number;
   readonly points: number;
 }
 
 const secondsPerHour = 3600;
-/** Fewer say nothing. */
 const pointsMin = 4;
 
-/** Null where no stratum has points enough. */
+/** Null: too few points in every stratum. */
 export function trendOf(points: readonly SeriesPoint[]): Trend | null {
   const strata = groupBy(points, ({ stratum }) => stratum);
   const judged = [...strata.values()].filter((own) => own.length >= pointsMin);
@@ -51,7 +48,7 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
   return groups;
 }
 
-/** The mean of the middle two where there is no middle; NaN without values. */
+/** An even number of values gives the mean of the middle two; none gives NaN. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? NaN;

@@ -1,4 +1,4 @@
-/** The server that soaks: several processes, each with the probe, and what is done to it while it serves. */
+/** The soaked server: several processes, each with a probe, and the operator's actions during the soak. */
 import assert from 'node:assert/strict';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,6 @@ import { appendSample, nowSeconds, type Role } from './samples.ts';
 
 export interface SoakedServerOptions {
   readonly plan: SoakPlan;
-  /** The file of samples. */
   readonly file: string;
   readonly leaks: readonly LeakKind[];
 }
@@ -56,7 +55,6 @@ export class SoakedServer {
     this.#server = server;
   }
 
-  /** All devices sleep. */
   static async start(t: Ending, options: SoakedServerOptions): Promise<SoakedServer> {
     const { plan, file } = options;
     const directory = temporaryDirectory(t);
@@ -78,17 +76,17 @@ export class SoakedServer {
     const probe = preloadOf({ file, leaks: options.leaks, sampleSeconds, samplesPerCollection });
     const server = await startServerProcess(t, settings, {}, processes, { imports: [probe] });
     const soaked = new SoakedServer(options, directory, load, server);
-    await soaked.#noteMembers();
+    await soaked.#recordMembers();
     const { api, sleep: sleepPort, signal, media } = server.ports;
     order(load, { kind: 'start', file, ports: { api, sleep: sleepPort, signal, media } });
     await reported(load, 'asleep');
     return soaked;
   }
 
-  /** Replaces the core by the code that is in place, as an operator does. Resolves when another process has its place. */
+  /** Upgrades the core, as an operator does. Resolves when the new process has taken over. */
   async upgrade(): Promise<void> {
     const before = await this.#corePid();
-    this.#did('upgrade-begin');
+    this.#recordDeed('upgrade-begin');
     process.kill(this.#pid, 'SIGUSR2');
     const startMs = performance.now();
     for (;;) {
@@ -96,37 +94,36 @@ export class SoakedServer {
       const now = await this.#corePid().catch(() => before);
       if (now !== before) break;
       if (performance.now() - startMs > upgradeMsMax) {
-        this.#complain(`an upgrade was not through after ${upgradeMsMax / 1000} s`);
+        this.#recordFault(`an upgrade was not through after ${upgradeMsMax / 1000} s`);
         break;
       }
     }
-    await this.#noteMembers();
-    this.#did('upgrade-end');
+    await this.#recordMembers();
+    this.#recordDeed('upgrade-end');
   }
 
-  /** Some thousand devices more, and the next time as many fewer. */
+  /** Imports a registry with thousands of devices more, and the next time without them. */
   async import(): Promise<void> {
     this.#imports += 1;
     const file = registryFile(this.#directory, this.#imports % 2);
     const command = ['registry', 'import', file, '--replace', '--yes', '--data-dir', this.#dataDirectory];
     const { exitCode, stderr } = await runCli(command);
-    if (exitCode !== 0) this.#complain(`an import failed: ${stderr.trim()}`);
-    this.#did('import');
+    if (exitCode !== 0) this.#recordFault(`an import failed: ${stderr.trim()}`);
+    this.#recordDeed('import');
   }
 
-  /** Devices, calls and backends end. */
   async endLoad(): Promise<void> {
     const gone = once(this.#load, 'exit');
     order(this.#load, { kind: 'stop' });
     const [code] = await gone;
-    if (code !== 0) this.#complain(`the load ended with ${String(code)}`);
+    if (code !== 0) this.#recordFault(`the load ended with ${String(code)}`);
   }
 
   async stop(): Promise<void> {
     const died = this.#server.command.lines.filter((line) => /: died/.test(line));
-    if (died.length > 0) this.#complain(`a process died: ${died.join('; ')}`);
+    if (died.length > 0) this.#recordFault(`a process died: ${died.join('; ')}`);
     const code = await this.#server.command.stop('SIGTERM');
-    if (code !== 0) this.#complain(`the server ended with ${String(code)}`);
+    if (code !== 0) this.#recordFault(`the server ended with ${String(code)}`);
   }
 
   get #pid(): number {
@@ -137,16 +134,16 @@ export class SoakedServer {
     return join(this.#directory, 'data');
   }
 
-  async #noteMembers(): Promise<void> {
-    this.#noteMember(this.#pid, 'supervisor');
+  async #recordMembers(): Promise<void> {
+    this.#recordMember(this.#pid, 'supervisor');
     const corePid = await this.#corePid();
-    this.#noteMember(corePid, 'core');
-    this.#noteMember(childOf(this.#pid, 'media/process/main'), 'media');
+    this.#recordMember(corePid, 'core');
+    this.#recordMember(childOf(this.#pid, 'media/process/main'), 'media');
     for (const { kind, pid } of await this.#processes())
-      if (kind === 'edge' && pid !== null) this.#noteMember(pid, 'edge');
+      if (kind === 'edge' && pid !== null) this.#recordMember(pid, 'edge');
   }
 
-  #noteMember(pid: number, role: Role): void {
+  #recordMember(pid: number, role: Role): void {
     if (this.#known.has(pid)) return;
     this.#known.add(pid);
     appendSample(this.#options.file, { kind: 'member', at: nowSeconds(), pid, role });
@@ -167,11 +164,11 @@ export class SoakedServer {
     return ((await response.json()) as SiteJson).processes;
   }
 
-  #complain(sentence: string): void {
+  #recordFault(sentence: string): void {
     appendSample(this.#options.file, { kind: 'deed', at: nowSeconds(), what: 'wrong', sentence });
   }
 
-  #did(what: 'upgrade-begin' | 'upgrade-end' | 'import'): void {
+  #recordDeed(what: 'upgrade-begin' | 'upgrade-end' | 'import'): void {
     appendSample(this.#options.file, { kind: 'deed', at: nowSeconds(), what });
   }
 }
@@ -191,7 +188,7 @@ function order(load: ChildProcess, what: LoadOrder): void {
   load.send(what);
 }
 
-/** The first report of this kind. Rejects when the load ends before. */
+/** Resolves with the first report of this kind. Rejects if the load ends before. */
 function reported<Kind extends LoadReport['kind']>(
   load: ChildProcess,
   kind: Kind,

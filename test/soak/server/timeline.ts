@@ -1,4 +1,4 @@
-/** The samples of a soak as series over time: which of them are judged, and to which stretch between upgrades they belong. */
+/** The samples of a soak as time series, with the checked periods between upgrades. */
 import { sampleSeconds, warmUpSeconds } from './plan.ts';
 import { groupBy, type SeriesPoint } from './slopes.ts';
 import type { DeedSample, Latency, LoadSample, ProcessSample, Role, Sample } from './samples.ts';
@@ -17,12 +17,11 @@ const returnSeconds = 60;
 export class Timeline {
   readonly loads: readonly LoadSample[];
   readonly deeds: readonly DeedSample[];
-  /** When all devices slept; when the load was told to end. */
+  /** Time at which all devices slept; below, time of the order to end the load. */
   readonly loaded: number;
   readonly ended: number;
-  /** From the order to the last process that is another one. */
+  /** From the order until the last process is replaced. */
   readonly upgrades: readonly Stretch[];
-  /** Judged: the time after the warm-ups. */
   readonly calm: readonly Stretch[];
   readonly #processes: readonly ProcessSample[];
   readonly #roles: ReadonlyMap<number, Role>;
@@ -49,7 +48,7 @@ export class Timeline {
       .filter(({ from, until }) => from < until);
   }
 
-  /** Sentences: what was found at once. */
+  /** Immediate failures, a sentence each. */
   get wrong(): readonly string[] {
     return this.deeds.filter(({ what }) => what === 'wrong').map(({ sentence }) => String(sentence));
   }
@@ -59,8 +58,8 @@ export class Timeline {
   }
 
   /**
-   * The sum over all processes that have the role, with garbage collected or not. The stratum names the processes; several
-   * share sessions unevenly, so each sample is taken of all of them in the same turn.
+   * Sum over all processes of the role, after a garbage collection or not. The stratum names the processes. They share sessions
+   * unevenly, so only samples of the same time are summed.
    */
   process(role: Role, metric: ProcessMetric, isCollected: boolean): readonly SeriesPoint[] {
     const own = this.#processes.filter(
@@ -86,14 +85,14 @@ export class Timeline {
     return turns;
   }
 
-  /** One stratum: what a backend sees goes on over upgrades, which are left out. */
+  /** One stratum, because a backend's latency continues across upgrades; the upgrades themselves are omitted. */
   latency(of: LoadLatency, which: keyof Latency): readonly SeriesPoint[] {
     return this.loads
       .filter((load) => load[of].count > 0 && this.calm.some((stretch) => isIn(load.at, stretch)))
       .map((load) => ({ at: load.at, value: load[of][which], stratum: 'all' }));
   }
 
-  /** The memory from the kernel that the newest processes of the role have together; NaN before their first sample. */
+  /** Total anonymous memory of the newest processes of the role; NaN before their first sample. */
   latestMiB(role: Role): number {
     const own = this.#processes.filter(({ pid }) => this.#roles.get(pid) === role);
     const newestAt = own.at(-1)?.at ?? NaN;
@@ -103,7 +102,7 @@ export class Timeline {
     return newest.length === 0 ? NaN : newest.reduce((sum, sample) => sum + (sample?.rssAnonMiB ?? 0), 0);
   }
 
-  /** By kind, of what happened in upgrades and the minute behind them, in which devices come back; or of the rest. */
+  /** Error counts by kind: during upgrades and the following minute, in which devices reconnect, or outside of both. */
   errors(duringUpgrades: boolean): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { at, errors } of this.loads) {

@@ -1,28 +1,26 @@
-/** The verdicts of the soak: each trend against its bound, and errors that must not happen. */
+/** Verdicts of the soak: each trend against its bound, and errors that must not happen. */
 import type { LeakKind } from './plan.ts';
 import type { Timeline } from './timeline.ts';
 import { roles, type Role } from './samples.ts';
 import { trendOf, type Trend } from './slopes.ts';
 
 export interface Bound {
-  /** In the unit of the series. */
   readonly perHour: number;
-  /** A steeper trend that makes no more than this is noise: of a short run, or of few points. */
+  /** Less total growth than this is noise, whatever the slope. */
   readonly growthMin: number;
 }
 
 export interface Verdict {
   readonly what: string;
   readonly unit: string;
-  /** Null: it is shown. */
+  /** Null: shown, but not checked. */
   readonly bound: Bound | null;
-  /** Null: there were too few points to tell. */
   readonly trend: Trend | null;
 }
 
 /**
- * By what is measured. Memory that is alive is counted to the byte behind a collection; what the kernel has given also holds
- * what V8 and malloc keep for later, and an edge takes more of it for some eleven minutes.
+ * Bounds by metric. Live memory is exact after a garbage collection; anonymous memory includes reserves of V8 and malloc, and
+ * grows for some eleven minutes in an edge.
  */
 export const bounds = {
   liveMiB: { perHour: 16, growthMin: 4 },
@@ -32,7 +30,7 @@ export const bounds = {
   p99Ms: { perHour: 50, growthMin: 50 },
 } as const satisfies Record<string, Bound>;
 
-/** In an upgrade signal and API connections end, and calls; nothing explains lost events, or a closed sleep session. */
+/** An upgrade may end signal connections, API connections and calls, but must not lose events or close sleep sessions. */
 const neverOutsideUpgrades = [
   /^wakeup: (?:no packet|a packet that nobody waits for)/,
   /^device: /,
@@ -48,7 +46,7 @@ export function grows({ bound, trend }: Verdict): boolean {
   return trend !== null && bound !== null && trend.perHour > bound.perHour && trend.growth > bound.growthMin;
 }
 
-/** `isShared`: other work on the machine makes latencies what they are: they have no bound. */
+/** `isShared`: the machine has other work, so latencies have no bound. */
 export function judge(timeline: Timeline, isShared: boolean): readonly Verdict[] {
   return [...roles.flatMap((role) => judgeProcess(timeline, role)), ...judgeLatencies(timeline, isShared)];
 }
@@ -89,7 +87,6 @@ function judgeLatencies(timeline: Timeline, isShared: boolean): readonly Verdict
   ];
 }
 
-/** Sentences; none: nothing was wrong. */
 export function complaintsOf(timeline: Timeline, verdicts: readonly Verdict[]): readonly string[] {
   const grown = verdicts.filter(grows).map(({ what, unit, trend }) => {
     const perHour = trend?.perHour.toFixed(1) ?? '';
@@ -103,14 +100,14 @@ export function complaintsOf(timeline: Timeline, verdicts: readonly Verdict[]): 
   return [...grown, ...unknown, ...outside, ...during, ...timeline.wrong];
 }
 
-/** The metrics that a leak has to show in. */
+/** Metrics in which each kind of leak must show. */
 const leakShows: Readonly<Record<LeakKind, string>> = {
   memory: 'memory alive',
   descriptor: 'descriptors',
   timer: 'timers',
 };
 
-/** Sentences: leaks of a canary's processes that no trend showed. */
+/** Returns a sentence per leak of the canary that no trend showed. */
 export function missedLeaks(verdicts: readonly Verdict[], leaks: readonly LeakKind[]): readonly string[] {
   return leaks.flatMap((kind) =>
     roles

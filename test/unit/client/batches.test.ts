@@ -1,4 +1,4 @@
-/** Lists of devices of any length, asked about in requests of the size that the API takes. */
+/** Tests that device lists of any length are split into requests within the API's limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { batchDevicesMax, bodyBytesMax } from '../../../src/model/limits.ts';
@@ -10,7 +10,7 @@ function askedIn({ body }: WireRequest): string[] {
   return ids;
 }
 
-/** Answers each device that is asked for. */
+/** Answers every requested device. */
 function answer(request: WireRequest): Promise<WireReply> {
   const devices = askedIn(request).map((id) => ({ device_id: id, code: 40403, message: 'none' }));
   return Promise.resolve(success({ devices }));
@@ -18,7 +18,7 @@ function answer(request: WireRequest): Promise<WireReply> {
 
 const ids = Array.from({ length: 2 * batchDevicesMax + 1 }, (_, index) => `D${index}`);
 
-test('more devices than a request takes are asked for in several, and answered as one in their order', async () => {
+test('a list above the limit is split into several requests, and the answers are joined in order', async () => {
   const { client, transport } = playScript([answer, answer, answer]);
   const result = await client.connectivityOf(ids);
   assert.ok(result.ok);
@@ -30,7 +30,7 @@ test('more devices than a request takes are asked for in several, and answered a
   assert.deepEqual(sizes, [batchDevicesMax, batchDevicesMax, 1]);
 });
 
-test('no body is beyond what the server takes, however its ids are written in JSON', async () => {
+test('no body exceeds the limit of the server, whatever escapes its ids need in JSON', async () => {
   const long = Array.from({ length: batchDevicesMax }, () => '\u0001é"'.repeat(60).slice(0, 120));
   const { client, transport } = playScript(Array.from({ length: 20 }, () => answer));
   const result = await client.connectivityOf(long);
@@ -39,7 +39,7 @@ test('no body is beyond what the server takes, however its ids are written in JS
   for (const { body } of transport.requests) assert.ok((body?.length ?? 0) <= bodyBytesMax);
 });
 
-test('the first request that is refused is the result, and no further one is made', async () => {
+test('the first refusal is the result, and ends the batch', async () => {
   const { client, transport } = playScript([answer, refused(40301)]);
   const result = await client.connectivityOf(ids);
   assert.equal(!result.ok && result.code, 40301);

@@ -6,21 +6,21 @@ import { playScript, refused, success } from '../../support/scripted-transport.t
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** The wall of a driven clock when it is new. */
+/** Initial wall time of a driven clock. */
 const ourMs = Date.UTC(2026, 10, 20, 8, 30, 0);
 
 function outside(serverMs: number): WireReply {
   return refused(40105, {}, outsideWindow(serverMs).message);
 }
 
-test('a clock that is off is corrected by what the server says, and the call is signed again at once', async () => {
+test('a clock-skew refusal corrects the clock, and the call is signed again at once', async () => {
   const { clock, transport, client } = playScript([outside(ourMs + 20 * minuteMs), success({})]);
   assert.equal((await client.connectivity('D')).ok, true);
   assert.deepEqual(transport.sent('X-Tg-Date'), ['20261120T083000Z', '20261120T085000Z']);
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('the correction is kept for later calls, and moves on with our clock', async () => {
+test('the correction applies to later calls, and advances with the local clock', async () => {
   const { clock, transport, client } = playScript([outside(ourMs - hourMs), success({}), success({})]);
   await client.connectivity('D');
   clock.advance(1000);
@@ -28,7 +28,7 @@ test('the correction is kept for later calls, and moves on with our clock', asyn
   assert.deepEqual(transport.sent('X-Tg-Date').slice(1), ['20261120T073000Z', '20261120T073001Z']);
 });
 
-test('a correction is made for everything that is sent, a message and without repeats too', async () => {
+test('the clock is corrected for every kind of request, also without retries', async () => {
   const late = outside(ourMs + hourMs);
   const { client } = playScript([late, success({}, 202)], { attemptsMax: 1 });
   assert.equal((await client.wake('D')).ok, true);
@@ -36,14 +36,14 @@ test('a correction is made for everything that is sent, a message and without re
   assert.equal((await another.sendMessage('D', 'hello', {})).ok, true);
 });
 
-test('a server that refuses the corrected time too is not asked a third time', async () => {
+test('a second clock-skew refusal is not retried', async () => {
   const { transport, client } = playScript([outside(ourMs + hourMs), outside(ourMs + 2 * hourMs)]);
   const result = await client.connectivity('D');
   assert.deepEqual([result.ok, !result.ok && result.code], [false, 40105]);
   assert.equal(transport.requests.length, 2);
 });
 
-test('a clock that is set right afterwards is corrected again', async () => {
+test('a local clock that is set right later is corrected again', async () => {
   const { clock, transport, client } = playScript([
     outside(ourMs + hourMs),
     success({}),
@@ -56,7 +56,7 @@ test('a clock that is set right afterwards is corrected again', async () => {
   assert.deepEqual(transport.sent('X-Tg-Date').slice(2), ['20261120T103000Z', '20261120T093000Z']);
 });
 
-test('calls that are refused together are all corrected', async () => {
+test('concurrent calls are all corrected', async () => {
   const serverMs = ourMs + hourMs;
   const { transport, client } = playScript([outside(serverMs), outside(serverMs), success({}), success({})]);
   const results = await Promise.all([client.connectivity('D'), client.connectivity('E')]);
@@ -67,7 +67,7 @@ test('calls that are refused together are all corrected', async () => {
   assert.deepEqual(transport.sent('X-Tg-Date').slice(2), ['20261120T093000Z', '20261120T093000Z']);
 });
 
-test('a server that claims to be more than a day away is not believed', async () => {
+test('a skew of more than a day is ignored', async () => {
   for (const serverMs of [ourMs + 24 * hourMs + 1000, ourMs - 24 * hourMs - 1000]) {
     const { transport, client } = playScript([outside(serverMs), success({})]);
     assert.equal((await client.connectivity('D')).ok, false);
@@ -76,7 +76,7 @@ test('a server that claims to be more than a day away is not believed', async ()
   }
 });
 
-test('no other refusal corrects a clock', async () => {
+test('no other refusal corrects the clock', async () => {
   const said = outsideWindow(ourMs + hourMs).message;
   const others = [
     refused(40105, {}, 'signature mismatch'),

@@ -1,4 +1,4 @@
-/** What is sent again, and what is not, endpoint by endpoint: the table of docs/client.md. */
+/** Tests which requests are retried, per endpoint: the table of docs/client.md. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -54,7 +54,7 @@ const queries: readonly Endpoint[] = [
   'call status',
 ];
 
-/** Whether a first attempt that ends so is followed by a second. */
+/** Returns whether a first attempt with this end is retried. */
 async function isRepeated(endpoint: Endpoint, first: ScriptEntry): Promise<boolean> {
   const { clock, transport, client } = playScript([first, success({})]);
   const asked = asks[endpoint](client).catch(() => undefined);
@@ -93,13 +93,13 @@ const endings: readonly (readonly [
 ];
 
 for (const [name, ending, repeated] of endings)
-  test(`a request ${name} is sent again for: ${repeated.join(', ') || 'none'}`, async () => {
+  test(`a request ${name} is retried after: ${repeated.join(', ') || 'none'}`, async () => {
     const found: Endpoint[] = [];
     for (const endpoint of endpoints) if (await isRepeated(endpoint, ending())) found.push(endpoint);
     assert.deepEqual(found, repeated);
   });
 
-test('every attempt is signed anew, at its own time', async () => {
+test('every attempt gets a new signature with its own time', async () => {
   const { clock, transport, client } = playScript([unanswered(), success({})], { delayMsMin: 1000 });
   const asked = client.connectivity('D');
   await untilIdle();
@@ -110,7 +110,7 @@ test('every attempt is signed anew, at its own time', async () => {
   assert.notEqual(first, second);
 });
 
-test('waits double up to their bound, and end with the attempts', async () => {
+test('backoff doubles up to its maximum, and ends with the attempts', async () => {
   const settings = { attemptsMax: 5, delayMsMin: 200, delayMsMax: 500 };
   const { clock, transport, client } = playScript(Array.from({ length: 5 }, unsent), settings);
   const asked = client.connectivity('D').catch((error: unknown) => error);
@@ -125,7 +125,7 @@ test('waits double up to their bound, and end with the attempts', async () => {
   assert.equal(transport.requests.length, 5);
 });
 
-test('chance makes a wait up to half shorter', async () => {
+test('jitter shortens the backoff by up to half', async () => {
   const { clock, client } = playScript([unsent(), success({})], {}, () => 0.999_999);
   const asked = client.connectivity('D');
   await untilIdle();
@@ -133,7 +133,7 @@ test('chance makes a wait up to half shorter', async () => {
   assert.equal((await asked).ok, true);
 });
 
-test('a Retry-After is waited for, of a gateway too, and chance comes on top', async () => {
+test('a Retry-After, also of a proxy, is added to the backoff', async () => {
   const headers = { 'retry-after': '2' };
   for (const first of [refused(50301, headers), reply(503, 'full', headers)]) {
     const { clock, transport, client } = playScript([first, success({})]);
@@ -147,14 +147,14 @@ test('a Retry-After is waited for, of a gateway too, and chance comes on top', a
   }
 });
 
-test('a Retry-After beyond what may be waited is the result, with its seconds', async () => {
+test('a response with a Retry-After above the maximum is returned, with its seconds', async () => {
   const { clock, client } = playScript([refused(42901, { 'retry-after': '11' })]);
   const result = await client.wake('D');
   assert.deepEqual([result.ok, !result.ok && result.retryAfterS], [false, 11]);
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('with one attempt nothing is sent again', async () => {
+test('a single attempt is never retried', async () => {
   for (const ending of [unsent(), unanswered(), reply(503, 'full')]) {
     const { clock, client } = playScript([ending], { attemptsMax: 1 });
     await assert.rejects(
@@ -167,11 +167,11 @@ test('with one attempt nothing is sent again', async () => {
   assert.equal((await client.connectivity('D')).ok, false);
 });
 
-test('attempts without end are refused when the client is made', () => {
+test('the constructor rejects an infinite number of attempts', () => {
   for (const attemptsMax of [0, Number.NaN, Infinity]) assert.throws(() => playScript([], { attemptsMax }));
 });
 
-test('a wakeup has one request id and one signature over all its attempts, made where none is given', async () => {
+test('a wakeup has one request id and one signature for all attempts, generated if none is given', async () => {
   const { clock, transport, client } = playScript([
     refused(50402),
     unanswered(),
@@ -194,7 +194,7 @@ test('a wakeup has one request id and one signature over all its attempts, made 
   assert.notEqual(signed[3], signed[0]);
 });
 
-test('the request id of the caller is kept to', async () => {
+test('the request id of the caller is used', async () => {
   const { transport, client } = playScript([success({}, 202)]);
   await client.wake('D', { requestId: ' order-77 ' });
   assert.deepEqual(transport.sent('X-Request-ID'), ['order-77']);
@@ -202,7 +202,7 @@ test('the request id of the caller is kept to', async () => {
     await assert.rejects(client.wake('D', { requestId }), RangeError);
 });
 
-test('two calls of one second that say the same are signed differently: neither is a repeat of the other', async () => {
+test('two equal calls of the same second have different signatures: neither repeats the other', async () => {
   const { transport, client } = playScript([success({}), success({}), success({}, 202), success({}, 202)]);
   await client.sendMessage('D', 'hello', {});
   await client.sendMessage('D', 'hello', {});
@@ -213,7 +213,7 @@ test('two calls of one second that say the same are signed differently: neither 
   assert.notEqual(wake, anotherWake);
 });
 
-test('a call that is ended while it waits is not sent again', async () => {
+test('a call that is aborted during its backoff is not retried', async () => {
   const { clock, transport, client } = playScript([unsent()]);
   const ending = new AbortController();
   const asked = client.connectivity('D', { signal: ending.signal });

@@ -26,7 +26,7 @@ const credentialsBody = {
   audio_channels: 1,
 } as const;
 
-/** What a call puts on the wire: method, target, body, the longest it may take. */
+/** The requests of each call: method, target, body, timeout. */
 const calls: readonly (readonly [
   (client: ReveilleClient) => Promise<unknown>,
   string,
@@ -124,19 +124,19 @@ async function result(entry: ScriptEntry): Promise<Awaited<ReturnType<ReveilleCl
   return playScript([entry], { attemptsMax: 1 }).client.wake('D');
 }
 
-test('success has the data as on the wire, and under what the log has it', async () => {
+test('a success has the data as on the wire, and the request id', async () => {
   const data = { device_id: 'D', status: 'accepted', accepted_at: 'then' };
   const answer = reply(202, { request_id: 'r', code: 0, message: 'success', data });
   const said = { ok: true, status: 202, requestId: 'r', message: 'success', data };
   assert.deepEqual(await result(answer), said);
 });
 
-test('an answer without a request id in its body has that of its header', async () => {
+test('a response without a request id in its body has that of its header', async () => {
   const { requestId } = await result(success({}));
   assert.equal(requestId, 'server-made');
 });
 
-test('an answer to a repeated signature has the request id of the first', async () => {
+test('the response to a repeated signature has the request id of the first', async () => {
   const headers = { 'x-tg-repeat-of': 'first' };
   const data = { device_id: 'D', status: 'accepted', accepted_at: 'then' };
   const refusal = { request_id: 'r', code: 50402, message: 'unknown' };
@@ -147,7 +147,7 @@ test('an answer to a repeated signature has the request id of the first', async 
     assert.equal((await result(answer)).repeatOf, 'first');
 });
 
-test('a refusal has its code, its words, and when to come back', async () => {
+test('a refusal has its code, its message and its Retry-After', async () => {
   const answer = reply(429, { request_id: 'r', code: 42901, message: 'too many' }, { 'retry-after': '2' });
   assert.deepEqual(await result(answer), {
     ok: false,
@@ -160,13 +160,13 @@ test('a refusal has its code, its words, and when to come back', async () => {
   });
 });
 
-test('issuance says msg where the others say message', async () => {
+test('call credentials use msg instead of message', async () => {
   const { client } = playScript([reply(200, { code: 40903, msg: 'somebody has connected' })]);
   const refused = await client.issueCallCredentials(credentialsBody);
   assert.deepEqual([refused.ok, refused.message], [false, 'somebody has connected']);
 });
 
-test('a signature mismatch has what the server computed', async () => {
+test('a signature mismatch has the strings that the server computed', async () => {
   const data = { canonical_request: 'GET…', string_to_sign: 'TGV1…' };
   const refused = await result(reply(401, { code: 40105, message: 'signature mismatch', data }));
   assert.deepEqual(!refused.ok && refused.data, data);
@@ -180,7 +180,7 @@ for (const [name, answer] of [
   ['success without data', reply(200, { code: 0, message: 'success' })],
   ['no request id', { ...success({}), headers: {} }],
 ] as const)
-  test(`${name} is no answer of the API, and the error does not show it`, async () => {
+  test(`${name} is not a response of the API, and the error does not contain it`, async () => {
     await assert.rejects(result(answer), (error: unknown) => {
       assert.ok(error instanceof ReveilleProtocolError);
       assert.equal(error.status, 200);
@@ -189,7 +189,7 @@ for (const [name, answer] of [
     });
   });
 
-test('a raw request is signed and sent once as it is, and whatever comes is the answer', async () => {
+test('a raw request is signed and sent once, and any response is the result', async () => {
   const { client, transport } = playScript([reply(503, 'full', { 'retry-after': '1' })]);
   const answer = await client.request({
     method: 'GET',
@@ -212,7 +212,7 @@ test('the body of a raw request is sent byte for byte with its type', async () =
   assert.equal(answer.json?.['code'], 0);
 });
 
-test('a call that its caller ends is rejected with the reason', async () => {
+test('an aborted call rejects with the reason', async () => {
   const { client } = playScript([silence]);
   const ending = new AbortController();
   const asked = client.connectivity('D', { signal: ending.signal });
@@ -220,7 +220,7 @@ test('a call that its caller ends is rejected with the reason', async () => {
   await assert.rejects(asked, /no longer wanted/);
 });
 
-test('a closed client ends what is under way and takes nothing on', async () => {
+test('closing the client rejects pending and later calls', async () => {
   const { client, transport } = playScript([silence, silence]);
   const asked = [client.connectivity('D'), client.request({ method: 'GET', path: '/' })];
   client.close();
@@ -229,7 +229,7 @@ test('a closed client ends what is under way and takes nothing on', async () => 
   assert.equal(transport.isClosed, true);
 });
 
-test('an origin that is none is refused when the client is made', () => {
+test('the constructor rejects an invalid origin', () => {
   const none = [
     '',
     'reveille.test',
@@ -241,7 +241,7 @@ test('an origin that is none is refused when the client is made', () => {
     assert.throws(() => new ReveilleClient({ origin, credential: scriptedCredential }), TypeError, origin);
 });
 
-test('neither the client nor an error shows a secret or a signature', async () => {
+test('neither the client nor an error contains a secret or a signature', async () => {
   const { client, transport } = playScript([unanswered(), reply(200, 'no envelope')], { attemptsMax: 1 });
   const errors = [await client.issueCallCredentials(credentialsBody).catch((error: unknown) => error)];
   errors.push(await client.issueCallCredentials(credentialsBody).catch((error: unknown) => error));

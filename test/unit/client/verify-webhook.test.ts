@@ -8,7 +8,7 @@ const event = { id: 'e-1', type: 'device.signal.online', device_id: 'Tür 1', da
 const body = Buffer.from(JSON.stringify(event));
 const sentAt = new Date(1_795_162_200_000);
 
-/** As the reference library signs it. */
+/** Signs with the reference library. */
 function headersOf(text = body.toString(), by = secret, at = sentAt): Record<string, string> {
   return {
     'webhook-id': 'e-1',
@@ -21,11 +21,11 @@ function verify(headers: WebhookHeaders, given: Uint8Array = body, nowMs = sentA
   return verifyWebhook(secret, headers, given, { clock: { wallMs: () => nowMs } });
 }
 
-test('a webhook that the reference library signed is read', () => {
+test('a webhook signed by the reference library is accepted', () => {
   assert.deepEqual(verify(headersOf()), event);
 });
 
-test('one signature of several is enough, as while a secret is changed', () => {
+test('one valid signature of several is enough, as during a change of secrets', () => {
   const headers = headersOf();
   headers['webhook-signature'] = `v1,AAAA v1a,BBBB ${headers['webhook-signature']}`;
   assert.deepEqual(verify(headers), event);
@@ -49,12 +49,12 @@ for (const [name, headers, given = body] of refused)
     assert.equal(verify(headers, given), null);
   });
 
-test('a webhook is refused from the first second beyond its tolerance', () => {
+test('a webhook is refused one second beyond the tolerance', () => {
   assert.deepEqual(verify(headersOf(), body, sentAt.getTime() + 300_000), event);
   assert.equal(verify(headersOf(), body, sentAt.getTime() + 301_000), null);
 });
 
-test('a secret of another form is an error of the caller', () => {
+test('a malformed secret throws', () => {
   for (const wrong of ['', 'whsec_', 'a secret', 'whsec_not base64'])
     assert.throws(() => verifyWebhook(wrong, headersOf(), body), TypeError);
 });

@@ -1,4 +1,4 @@
-/** The verdict of the hostile soak on memory: a leak is found, and requests under way and V8's own sizes are none. */
+/** Tests the memory verdict of the hostile soak: leaks are found; pending requests and V8's reserves are not leaks. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { growthOf, judgeGrowth } from '../../soak/hostile/memory.ts';
@@ -9,7 +9,7 @@ const [aliveMiB, anonymousMiB] = [60, 140];
 const seconds = 30;
 const samples = 24;
 
-/** A process that is attacked: requests under way come and go. */
+/** Samples of an attacked process with a varying number of pending requests. */
 function attacked(grown: { alive?: (second: number) => number; anonymous?: (second: number) => number }) {
   const chance = chanceFrom(1);
   return Array.from({ length: samples }, (_, index): ProcessSample => {
@@ -27,23 +27,23 @@ function attacked(grown: { alive?: (second: number) => number; anonymous?: (seco
   });
 }
 
-test('a process that holds what it held is flat, whatever the requests under way', () => {
+test('a process without growth is flat, whatever its pending requests', () => {
   assert.deepEqual(judgeGrowth(growthOf(attacked({}))), []);
 });
 
-test('2 KiB that each of 1 000 attacks a second leaves behind are found', () => {
+test('a leak of 2 KiB per attack at 1 000 attacks a second is found', () => {
   const [complaint, ...others] = judgeGrowth(growthOf(attacked({ alive: (second) => 2 * second })));
   assert.match(complaint ?? '', /^memory alive grew by \d+/);
   assert.deepEqual(others, []);
 });
 
-test('native memory that grows by 48 MiB a second is found', () => {
+test('a native leak of 48 MiB a second is found', () => {
   const [complaint, ...others] = judgeGrowth(growthOf(attacked({ anonymous: (second) => 48 * second })));
   assert.match(complaint ?? '', /^memory from the kernel grew by \d+/);
   assert.deepEqual(others, []);
 });
 
-test('memory that V8 takes for a storm once, and as much as a process takes while it warms up, is no leak', () => {
+test('a single growth of V8 in a storm, and growth during the warm-up, are not leaks', () => {
   const once = {
     alive: (second: number) => Math.min(second, 12) * 4,
     anonymous: (second: number) => (second > 25 ? 99 : 0),
@@ -51,6 +51,6 @@ test('memory that V8 takes for a storm once, and as much as a process takes whil
   assert.deepEqual(judgeGrowth(growthOf(attacked(once))), []);
 });
 
-test('a process that was sampled too seldom is not judged flat', () => {
+test('a process with too few samples fails', () => {
   assert.deepEqual(judgeGrowth(growthOf(attacked({}).slice(0, 10))), ['too few samples of its memory']);
 });

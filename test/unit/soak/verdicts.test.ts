@@ -1,4 +1,4 @@
-/** The verdicts of the soak: what grows is found, also behind noise and upgrades, and what is flat is not. */
+/** Tests the verdicts of the soak: growth is found, also with noise and upgrades, and flat series pass. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { soakPlan } from '../../soak/server/plan.ts';
@@ -14,7 +14,7 @@ const upgradeSeconds = 20;
 const roles = { supervisor: 1, core: 2, media: 3 };
 const chance = chanceFrom(1);
 
-/** What a process has at a moment, by its age and the time of the run. */
+/** Resources of a process, as functions of its age and of the time of the run. */
 interface Growth {
   (metric: keyof typeof flat, role: string, atSeconds: number, ageSeconds: number): number;
 }
@@ -23,7 +23,7 @@ const flat = { liveMiB: 60, rssAnonMiB: 120, descriptors: 5000, timers: 12 };
 const noise = { liveMiB: 1, rssAnonMiB: 10, descriptors: 6, timers: 4 };
 const none: Growth = () => 0;
 
-/** An hour in which edges are replaced every ten minutes; what they hold depends on their age. */
+/** Samples of an hour in which edges are replaced every ten minutes; their resources depend on their age. */
 function soaked(growth: Growth, errors: LoadSample['errors'] = {}): readonly Sample[] {
   const samples: Sample[] = [{ kind: 'deed', at: 0, what: 'loaded' }];
   const generation = (at: number): number => Math.floor(at / plan.upgradeEverySeconds);
@@ -80,30 +80,30 @@ function grown(growth: Growth): readonly string[] {
     .map(({ what }) => what);
 }
 
-test('a server that holds what it held is flat, whatever the noise and the upgrades', () => {
+test('a server without growth is flat, despite noise and upgrades', () => {
   const timeline = new Timeline(soaked(none));
   assert.equal(timeline.upgrades.length, 5);
   assert.deepEqual(complaintsOf(timeline, judge(timeline, false)), []);
 });
 
-test('memory that edges lose between two upgrades is found, though each upgrade frees it', () => {
+test('a memory leak of edges is found, although each upgrade frees it', () => {
   const leak: Growth = (metric, role, _at, age) =>
     role === 'edge' && (metric === 'liveMiB' || metric === 'rssAnonMiB') ? (age / 3600) * 200 : 0;
   assert.deepEqual(grown(leak), ['edges together: memory alive', 'edges together: memory from the kernel']);
 });
 
-test('descriptors and timers that the core loses are found', () => {
+test('leaks of descriptors and timers in the core are found', () => {
   const leak: Growth = (metric, role, at) =>
     role === 'core' && (metric === 'descriptors' || metric === 'timers') ? at / 60 : 0;
   assert.deepEqual(grown(leak), ['core: descriptors', 'core: timers']);
 });
 
-test('what a process takes once is no trend', () => {
+test('a single step is not a trend', () => {
   const once: Growth = (metric, role, at) => (metric === 'liveMiB' && role === 'media' && at > 3000 ? 40 : 0);
   assert.deepEqual(grown(once), []);
 });
 
-test('a burst of another work in a fifth of the time does not hide a trend, and makes none', () => {
+test('a burst of other work in a fifth of the time neither hides nor creates a trend', () => {
   const burst = (at: number): number => (at % 3600 < 720 ? 500 : 0);
   const points = Array.from({ length: 240 }, (_, index) => ({ at: index * 15, stratum: 'all' }));
   const rising = points.map((point) => ({ ...point, value: point.at / 36 + burst(point.at + 1200) }));
@@ -112,7 +112,7 @@ test('a burst of another work in a fifth of the time does not hide a trend, and 
   assert.equal(trendOf(level)?.perHour, 0);
 });
 
-test('packets that did not come and events that were lost are always wrong, what ends connections outside of upgrades', () => {
+test('missing packets and lost events always fail, closed connections only outside of upgrades', () => {
   const errors = {
     'wakeup: no packet': 1,
     'reader: events were lost': 1,
@@ -128,20 +128,20 @@ test('packets that did not come and events that were lost are always wrong, what
   );
 });
 
-test('a soak without samples is no good one', () => {
+test('a soak without samples fails', () => {
   const timeline = new Timeline([{ kind: 'deed', at: 0, what: 'loaded' }]);
   const verdicts = judge(timeline, false);
   assert.equal(complaintsOf(timeline, verdicts).length, verdicts.length);
 });
 
-test('a canary whose leaks are found is a good one, and each that is not is named', () => {
+test('a canary passes if all of its leaks are found, and missed ones are named', () => {
   const leak: Growth = (metric, _role, _at, age) => (metric === 'timers' ? age : 0);
   const verdicts = judge(new Timeline(soaked(leak)), false);
   assert.deepEqual(missedLeaks(verdicts, ['timer']), []);
   assert.equal(missedLeaks(verdicts, ['timer', 'memory']).length, 4);
 });
 
-test('on a machine with other work a latency that grows is shown', () => {
+test('on a machine with other work a growing latency is shown but does not fail', () => {
   const timeline = new Timeline(soaked(none));
   const shown = judge(timeline, true).filter(({ bound }) => bound === null);
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** A stage for reports of a simulation, which keeps their answers, remarks and the line that stays. */
+/** A context for simulation reports that records answers, remarks and the progress line. */
 import { type Output, ProgressLine } from '../../../src/cli/shell/output.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 

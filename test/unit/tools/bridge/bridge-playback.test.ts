@@ -22,13 +22,13 @@ function toneOf(): Tone {
   return tone.value;
 }
 
-/** A film whose pictures are the moments they were asked for, and a coder that makes key frames when it has to. */
+/** A film whose pictures contain their time, and a coder that makes key frames on request. */
 interface Scene<Time extends Clock> {
   readonly clock: Time;
   readonly framesPerSecond?: number;
   readonly changeEveryMs?: number | null;
   readonly tone?: Tone | null;
-  /** Told of each picture that is asked for. */
+  /** Called for each requested picture. */
   readonly onPicture?: () => void;
 }
 
@@ -74,7 +74,7 @@ function stageOn<Time extends Clock>(scene: Scene<Time>) {
   return { clock, sent, freed, sendQueue, tally, playback, video, fail };
 }
 
-test('frames are played at their rate, with their moments as timestamps, the first one a key frame', () => {
+test('frames are played at their rate, with their times as timestamps, starting with a key frame', () => {
   const { clock, sent, video, tally } = stage();
   clock.advance(300);
   assert.deepEqual(
@@ -91,7 +91,7 @@ test('frames are played at their rate, with their moments as timestamps, the fir
   assert.equal(tally.bytes, 4 * mediaFrameHeaderBytes + '0100200300'.length);
 });
 
-test('a key frame that is asked for is the next frame, and only that', () => {
+test('a requested key frame is the next frame, and only that', () => {
   const { clock, video, playback } = stage();
   clock.advance(150);
   playback.wantKeyFrame();
@@ -102,7 +102,7 @@ test('a key frame that is asked for is the next frame, and only that', () => {
   );
 });
 
-test('the size changes when its time has come', () => {
+test('the size changes at its time', () => {
   const { clock, video, tally } = stage({ changeEveryMs: 200 });
   clock.advance(450);
   assert.deepEqual(
@@ -112,7 +112,7 @@ test('the size changes when its time has come', () => {
   assert.deepEqual(tally.size, landscape);
 });
 
-test('nothing is made for a listener that does not keep up, and it goes on with a key frame', () => {
+test('frames are skipped for a slow listener, and playback resumes with a key frame', () => {
   const { clock, video, sendQueue, tally } = stage();
   clock.advance(50);
   sendQueue.bufferedBytes = mediaMessageBytesMax + 1;
@@ -130,7 +130,7 @@ test('nothing is made for a listener that does not keep up, and it goes on with 
   );
 });
 
-test('a frame of which the coder makes nothing is left out, and followed by a key frame', () => {
+test('a frame that the coder drops is skipped, and followed by a key frame', () => {
   const { clock, video, tally, fail } = stage();
   clock.advance(50);
   fail(true);
@@ -147,7 +147,7 @@ test('a frame of which the coder makes nothing is left out, and followed by a ke
   assert.equal(tally.skipped, 1);
 });
 
-test('the tone has a packet of A-law every 20 ms beside the frames', () => {
+test('the tone has an A-law packet every 20 ms, in addition to the frames', () => {
   const { clock, sent, tally } = stage({ tone: toneOf() });
   clock.advance(100);
   const packets = sent.filter(({ header }) => header.kind === 'audio');
@@ -159,7 +159,7 @@ test('the tone has a packet of A-law every 20 ms beside the frames', () => {
   assert.deepEqual([tally.audioPackets, tally.frames], [6, 2]);
 });
 
-test('a call of audio alone has the tone alone, and one without either nothing', () => {
+test('an audio-only call plays only the tone, and a call without either plays nothing', () => {
   const clock = new DrivenClock();
   const kinds: string[] = [];
   const sendQueue = {
@@ -172,7 +172,7 @@ test('a call of audio alone has the tone alone, and one without either nothing',
   assert.deepEqual(kinds, ['audio', 'audio']);
 });
 
-test('what is stopped plays nothing any more, and frees film, coder and tone', () => {
+test('a stopped playback sends nothing more, and frees film, coder and tone', () => {
   const freedTones: string[] = [];
   const tone = { ...toneOf(), close: () => void freedTones.push('tone') };
   const { clock, sent, playback, freed } = stage({ tone });
@@ -185,18 +185,18 @@ test('what is stopped plays nothing any more, and frees film, coder and tone', (
   assert.equal(clock.pendingTimers, 0);
 });
 
-/** The moments of the frames that were sent. */
+/** Timestamps of the sent frames. */
 function momentsOf({ video }: { readonly video: () => readonly FrameHeader[] }): readonly number[] {
   return video().map(({ timestampMs }) => timestampMs);
 }
 
-test('an hour of 15 frames a second has 54 000, whatever fractions add up to', () => {
+test('an hour of 15 frames a second has 54 000 frames, despite rounding errors', () => {
   const { clock, tally } = stage({ framesPerSecond: 15 });
   clock.advance(3_600_000 - 1);
   assert.deepEqual([tally.frames, tally.skipped], [54_000, 0]);
 });
 
-/** Whose timers come when the test says, early or late. */
+/** A clock whose timers fire when the test fires them, early or late. */
 function looseClock() {
   const due: (() => void)[] = [];
   const scene = { nowMs: 0, fire: () => due.shift()?.() };
@@ -212,7 +212,7 @@ function looseClock() {
   return { scene, clock };
 }
 
-test('what was late is made up for by leaving out, not by a burst', () => {
+test('late frames are skipped, not sent in a burst', () => {
   const { scene, clock } = looseClock();
   const late = (): void => void (scene.nowMs ||= 350);
   const playback = stageOn({ clock, onPicture: late });
@@ -226,7 +226,7 @@ test('what was late is made up for by leaving out, not by a burst', () => {
   assert.equal(playback.tally.skipped, 2);
 });
 
-test('a timer that comes early finds nothing due', () => {
+test('a timer that fires early sends nothing', () => {
   const { scene, clock } = looseClock();
   const playback = stageOn({ clock });
   scene.fire();
@@ -238,7 +238,7 @@ test('a timer that comes early finds nothing due', () => {
   assert.deepEqual(momentsOf(playback), [0, 100]);
 });
 
-test('no frame falls after the one that stops it', () => {
+test('no frame follows a stop from within a frame', () => {
   const scene = stage({ onPicture: () => scene.playback.stop() });
   scene.clock.advance(1000);
   assert.deepEqual([momentsOf(scene), scene.clock.pendingTimers], [[0], 0]);

@@ -12,13 +12,13 @@ const [small, large] = [
 
 const request = { ...small, rotation: 0, max_fps: 15 };
 
-test('sizes are read as people write them', () => {
+test('sizes are parsed in the usual notations', () => {
   assert.deepEqual(parseSizes('320x240'), [small]);
   assert.deepEqual(parseSizes('320x240,480×640'), [small, large]);
   assert.deepEqual(parseSizes('16x4096'), [{ width: 16, height: 4096 }]);
 });
 
-test('what is no size, has an odd side or is out of bounds is refused', () => {
+test('an invalid size, an odd side or a side out of range is rejected', () => {
   for (const text of [
     '',
     '320',
@@ -34,7 +34,7 @@ test('what is no size, has an odd side or is out of bounds is refused', () => {
     assert.throws(() => parseSizes(text), InvalidArgumentError, text);
 });
 
-engineTest('each size has its turn, and then the first one again', (engine) => {
+engineTest('the sizes cycle', (engine) => {
   const plan = { format: 'mjpeg', openFilm: testFilm } as const;
   const { coder, sizeAt } = filmShow(engine, { ...plan, sizes: [small, large] }, request);
   coder.close();
@@ -44,7 +44,7 @@ engineTest('each size has its turn, and then the first one again', (engine) => {
   );
 });
 
-engineTest('a film is played as the call asks for it, and no faster than its own rate', (engine) => {
+engineTest('a film is played as the call requests it, and no faster than its own rate', (engine) => {
   const rateOf = (framesPerSecond: number | null): number => {
     const openFilm = (): Film => ({ ...testFilm(), framesPerSecond });
     const show = filmShow(engine, { format: 'mjpeg', sizes: null, openFilm }, request);

@@ -9,7 +9,7 @@ function stage({ wantsJson = false } = {}) {
   const scene = reportStage({ wantsJson, isTTY: true });
   const { clock } = scene;
   const report = new CallReport(scene.context, ['bridge', 'device']);
-  /** So many frames of the bridge, of which the device gets all, in a second. */
+  /** Sends frames of the bridge in one second, all of which the device receives. */
   const play = (frames: number): void => {
     const { sent } = report.bridge;
     sent.frames += frames;
@@ -23,14 +23,14 @@ function stage({ wantsJson = false } = {}) {
   return { ...scene, report, play };
 }
 
-test('machines get each step, the figures of each second, and a summary', () => {
+test('the JSON output has each step, the figures of each second, and a summary', () => {
   const { answers, report, play } = stage({ wantsJson: true });
-  report.sayOfBridge('start', { session: 's' }, 'for people');
+  report.reportBridgeEvent('start', { session: 's' }, 'for people');
   play(15);
   report.bridge.received.keyFramesWanted += 1;
   report.bridge.sent.keyFrames += 2;
   play(10);
-  report.sayOfBridge('trouble', { reason: 'lost' }, 'lost');
+  report.reportBridgeEvent('trouble', { reason: 'lost' }, 'lost');
   report.summary(1);
   const [start = {}, first = {}, second = {}, trouble = {}, summary = {}] = answers.map(({ json }) => json);
   assert.deepEqual(start, { at: '2026-11-20T08:30:00.000Z', event: 'start', who: 'bridge', session: 's' });
@@ -51,7 +51,7 @@ test('machines get each step, the figures of each second, and a summary', () => 
   assert.deepEqual([received['key_frames_wanted'], received['format']], [1, null]);
 });
 
-test('a terminal has one line that stays, with each step above it, and the sums at the end', () => {
+test('a terminal shows a progress line, with each step above it, and the totals at the end', () => {
   const { answers, screen, report, play } = stage();
   play(15);
   assert.match(
@@ -67,7 +67,7 @@ test('a terminal has one line that stays, with each step above it, and the sums 
   );
 });
 
-test('a connected call says once what to type meanwhile', () => {
+test('a connected call prints hints once', () => {
   const { answers, remarks, report } = stage();
   assert.equal(report.hasConnected, false);
   report.connected('s');

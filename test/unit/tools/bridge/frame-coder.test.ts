@@ -13,7 +13,7 @@ const [landscape, portrait] = [
   { width: 240, height: 320 },
 ];
 
-/** What the payloads themselves say. */
+/** Encodes the frames and reads size and key flag from the payloads. */
 function coded(engine: Engine, format: PictureFormat, frames: readonly (readonly [Size, boolean])[]) {
   const coder = new FrameCoder(engine, format, 15);
   const film = testFilm();
@@ -30,7 +30,7 @@ function coded(engine: Engine, format: PictureFormat, frames: readonly (readonly
   return made;
 }
 
-engineTest('H.264 has a key frame first, where one is wanted, and where the size changes', (engine) => {
+engineTest('H.264 has key frames at the start, on request, and at each new size', (engine) => {
   const frames = coded(engine, 'h264', [
     [landscape, true],
     [landscape, false],
@@ -50,7 +50,7 @@ engineTest('H.264 has a key frame first, where one is wanted, and where the size
   assert.ok((frames[1]?.bytes ?? 0) < (frames[0]?.bytes ?? 0), 'the others are smaller');
 });
 
-engineTest('MJPEG is a JPEG a frame, of the size of the moment', (engine) => {
+engineTest('MJPEG has a JPEG per frame, of the current size', (engine) => {
   const frames = coded(engine, 'mjpeg', [
     [landscape, true],
     [portrait, false],
@@ -61,7 +61,7 @@ engineTest('MJPEG is a JPEG a frame, of the size of the moment', (engine) => {
   );
 });
 
-engineTest('a coder that is closed leaves nothing native behind', (engine) => {
+engineTest('a closed coder leaves no native objects', (engine) => {
   const before = liveNatives();
   coded(engine, 'h264', [
     [landscape, true],

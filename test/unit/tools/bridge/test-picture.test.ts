@@ -13,21 +13,21 @@ const sizes = [
   { width: 18, height: 4096 },
 ];
 
-/** The first pictures of a film, which are numbered from 0. */
+/** The first pictures of a film. */
 function pictures(size: Size, count: number): readonly Uint8Array[] {
   const film = testFilm();
   return Array.from({ length: count }, () => film.pictureAt(0, size));
 }
 
 for (const size of sizes)
-  test(`pictures of ${size.width}×${size.height} have their planes and keep to the limited range`, () => {
+  test(`pictures of ${size.width}×${size.height} have all planes and stay in the limited range`, () => {
     for (const picture of pictures(size, 12)) {
       assert.equal(picture.length, i420Bytes(size));
       assert.ok(picture.every((sample) => sample >= 16 && sample <= 240));
     }
   });
 
-test('no two of several seconds are alike, and a film begins as every other', () => {
+test('the pictures of several seconds all differ, and every film starts alike', () => {
   const small = { width: 160, height: 120 };
   const [one, again] = [pictures(small, 100), pictures(small, 2)];
   const texts = one.map((picture) => Buffer.from(picture).toString('latin1'));
@@ -35,7 +35,7 @@ test('no two of several seconds are alike, and a film begins as every other', ()
   assert.deepEqual(one.slice(0, 2), again);
 });
 
-test('it has colours, and its bars are where they were whatever moves', () => {
+test('pictures have colours, and the bars do not move', () => {
   const blue = pictures(landscape, 6).map((picture) => picture[320 * 240 + 10 * 160 + 130]);
   assert.deepEqual([blue[0], blue[5]], [212, 212]);
 });

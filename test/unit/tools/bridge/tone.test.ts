@@ -33,7 +33,7 @@ for (const shape of shapes)
     },
   );
 
-test('without FFmpeg there is a tone as A-law and PCM, and why there is no other', () => {
+test('without FFmpeg there is a tone as A-law and PCM, and a reason for the other formats', () => {
   const shape = { rate: 8000, channels: 1 } as const;
   for (const format of ['alaw', 'pcm'] as const) assert.equal(openTone(null, { ...shape, format }).ok, true);
   assert.deepEqual(openTone(null, { ...shape, format: 'opus' }), {
@@ -42,7 +42,7 @@ test('without FFmpeg there is a tone as A-law and PCM, and why there is no other
   });
 });
 
-engineTest('a tone that nobody can encode is none, and the reason is a sentence', (engine) => {
+engineTest('a tone without an encoder fails with a sentence as the reason', (engine) => {
   const tone = openTone(engine, { format: 'amr', rate: 16_000, channels: 1 });
   assert.ok(!tone.ok);
   assert.equal(tone.error, 'FFmpeg has no encoder of such sound');

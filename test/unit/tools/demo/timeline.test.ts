@@ -6,7 +6,7 @@ import type { Output } from '../../../../src/cli/shell/output.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { nextTurn } from '../../../support/event-loop.ts';
 
-function tell(stepMs = 0, signal = new AbortController().signal) {
+function openTimeline(stepMs = 0, signal = new AbortController().signal) {
   const clock = new DrivenClock();
   const answers: { readonly json: unknown; readonly text: string }[] = [];
   const output: Output = {
@@ -21,7 +21,7 @@ function tell(stepMs = 0, signal = new AbortController().signal) {
 }
 
 test('without pauses every step is shown at once, by chapters', async () => {
-  const { timeline, answers } = tell();
+  const { timeline, answers } = openTimeline();
   await timeline.chapter('Once');
   timeline.step('module', 'logged in', { times: 1 }, ['  more of it']);
   await timeline.end('it went well');
@@ -33,8 +33,8 @@ test('without pauses every step is shown at once, by chapters', async () => {
   assert.match(end?.text ?? '', /demo {8}it went well$/);
 });
 
-test('a chapter begins when all before it has been shown, a step at a time', async () => {
-  const { timeline, answers, clock } = tell(100);
+test('a chapter starts when all earlier steps are shown, one at a time', async () => {
+  const { timeline, answers, clock } = openTimeline(100);
   timeline.step('module', 'first');
   timeline.step('module', 'second');
   let hasBegun = false;
@@ -48,9 +48,9 @@ test('a chapter begins when all before it has been shown, a step at a time', asy
   await chapter;
 });
 
-test('an interrupted story waits for nothing, and no chapter begins any more', async () => {
+test('an interrupted demo has no more pauses, and starts no more chapters', async () => {
   const interruption = new AbortController();
-  const { timeline, answers } = tell(100, interruption.signal);
+  const { timeline, answers } = openTimeline(100, interruption.signal);
   timeline.step('module', 'first');
   const chapter = timeline.chapter('Then');
   interruption.abort();

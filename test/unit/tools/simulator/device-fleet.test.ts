@@ -17,7 +17,7 @@ const advice: SleepAdvice = {
   retry: { min_s: 2, max_s: 300, jitter: 0.5 },
 };
 
-/** What happened on all connections, in its order. */
+/** Events of all connections, in order. */
 type Story = string[];
 
 class FakeController implements DeviceController {
@@ -84,8 +84,8 @@ class FakeModule implements DeviceModule {
   }
 }
 
-/** What was settled has been seen by all who waited for it. */
-function settled(): Promise<void> {
+/** Resolves when all pending promise callbacks have run. */
+function untilIdle(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
@@ -132,11 +132,11 @@ function stage(count: number, rampPerSecond = 1000, life = wholeDevice) {
       onTrouble: (deviceId, error) => story.push(`${deviceId}: ${error.message}`),
     },
   );
-  /** Lets time pass in steps, so that what it begins can be answered. */
+  /** Advances time in steps, so that started work can complete. */
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 20) {
       clock.advance(20);
-      await settled();
+      await untilIdle();
     }
   };
   return { clock, story, controllers, modules, answers, paces, fleet, pass };
@@ -144,7 +144,7 @@ function stage(count: number, rampPerSecond = 1000, life = wholeDevice) {
 
 const wakePacket = '983b16f8f39c0000';
 
-test('a device comes online, lets its module sleep, and leaves', async () => {
+test('a device logs in, lets its module sleep, and leaves', async () => {
   const { fleet, story, pass } = stage(1);
   fleet.start();
   await pass(400);
@@ -155,7 +155,7 @@ test('a device comes online, lets its module sleep, and leaves', async () => {
   fleet.stop();
 });
 
-test('a wake packet brings it online again, and how long that took is told', async () => {
+test('a wake packet brings a device online again, and its time is reported', async () => {
   const { fleet, story, modules, pass } = stage(1);
   fleet.start();
   await pass(3500);
@@ -176,21 +176,21 @@ test('a wake packet brings it online again, and how long that took is told', asy
   fleet.stop();
 });
 
-test('a packet with another beginning wakes nobody, and is said', async () => {
+test('a packet with another prefix wakes no device, and is reported', async () => {
   const { fleet, story, modules, pass } = stage(1);
   fleet.start();
   await pass(3500);
   modules[0]?.deliver('993b16f8f39c0000');
   await pass(1000);
   assert.equal(fleet.tally.inStage('asleep'), 1);
-  assert.equal(story.at(-1), 'D0: a packet that wakes nobody: 993b16f8f39c0000');
+  assert.equal(story.at(-1), 'D0: not a wake packet: 993b16f8f39c0000');
   modules[0]?.deliver(wakePacket);
   await pass(400);
   assert.equal(fleet.tally.inStage('online'), 1, 'the next one does');
   fleet.stop();
 });
 
-test('sign-ins begin at the ramp and no faster, also when all are woken at once', async () => {
+test('logins start at the ramp rate, even when all devices are woken at once', async () => {
   const { fleet, story, modules, pass } = stage(100, 50);
   fleet.start();
   await pass(1000);
@@ -206,7 +206,7 @@ test('sign-ins begin at the ramp and no faster, also when all are woken at once'
   fleet.stop();
 });
 
-test('no more sign-ins are under way than begin in a second', async () => {
+test('at most one second of logins are pending', async () => {
   const { fleet, story, answers, pass } = stage(100, 10);
   answers.signal = new Promise(() => undefined);
   fleet.start();
@@ -215,7 +215,7 @@ test('no more sign-ins are under way than begin in a second', async () => {
   fleet.stop();
 });
 
-test('heartbeats go out on the wheel, by the pace of the connection that is open', async () => {
+test('heartbeats are sent at the interval of the open connection', async () => {
   const { fleet, controllers, modules, clock, pass } = stage(1);
   fleet.start();
   await pass(3500);
@@ -230,7 +230,7 @@ test('heartbeats go out on the wheel, by the pace of the connection that is open
   assert.equal(clock.pendingTimers, 0, 'and there was one timer for all');
 });
 
-test('refusals are counted apart from what broke, and both are tried again', async () => {
+test('refusals and broken connections are counted separately, and both are retried', async () => {
   const { fleet, story, answers, pass } = stage(1);
   answers.signal = new SignalRefused({ code: 4401, reason: 'denied' });
   fleet.start();
@@ -248,7 +248,7 @@ test('refusals are counted apart from what broke, and both are tried again', asy
   fleet.stop();
 });
 
-test('a controller that loses its signal comes back', async () => {
+test('a controller that loses its signal connection reconnects', async () => {
   const { fleet, story, controllers, pass } = stage(1);
   fleet.start();
   await pass(400);
@@ -262,7 +262,7 @@ test('a controller that loses its signal comes back', async () => {
   fleet.stop();
 });
 
-test('an answer that comes after it was given up is hung up, and nobody hears of it', async () => {
+test('the late result of an abandoned attempt is closed without an event', async () => {
   const { fleet, story, answers, pass } = stage(1);
   let answer: (controller: DeviceController) => void = () => undefined;
   answers.signal = new Promise((resolve) => {
@@ -278,7 +278,7 @@ test('an answer that comes after it was given up is hung up, and nobody hears of
   fleet.stop();
 });
 
-test('one that is asleep can be picked, and none when none is', async () => {
+test('a sleeping device is picked, and none if none sleeps', async () => {
   const { fleet, pass } = stage(2);
   fleet.start();
   assert.equal(fleet.pickAsleep(), null);
@@ -287,23 +287,23 @@ test('one that is asleep can be picked, and none when none is', async () => {
   fleet.stop();
 });
 
-test('a fleet that was stopped hangs up, begins nothing and counts no end as a trouble', async () => {
+test('a stopped fleet closes its connections, starts nothing and reports no errors', async () => {
   const { fleet, story, clock, pass } = stage(2);
   fleet.start();
   await pass(3600);
   fleet.stop();
-  await settled();
+  await untilIdle();
   story.length = 0;
   await pass(60_000);
   assert.deepEqual([story, fleet.tally.errors, clock.pendingTimers], [[], 0, 0]);
 });
 
-/** Modules alone. */
+/** A fleet of modules alone. */
 function moduleStage(count: number, rampPerSecond = 1000) {
   return stage(count, rampPerSecond, moduleAlone('sleep:1', 15));
 }
 
-test('modules alone log in at the ramp and no faster', async () => {
+test('modules alone log in at the ramp rate', async () => {
   const { fleet, story, paces, pass } = moduleStage(100, 50);
   fleet.start();
   await pass(1000);
@@ -315,7 +315,7 @@ test('modules alone log in at the ramp and no faster', async () => {
   fleet.stop();
 });
 
-test('modules alone send heartbeats on time, within two ticks, and hear every packet', async () => {
+test('modules alone send heartbeats within two ticks, and receive every packet', async () => {
   const { fleet, story, modules, clock, pass } = moduleStage(1);
   fleet.start();
   await pass(60);
@@ -328,7 +328,7 @@ test('modules alone send heartbeats on time, within two ticks, and hear every pa
   story.length = 0;
   for (const packet of [wakePacket, '983b16f8f39c12ab', '0000000000000000']) {
     modules[0]?.deliver(packet);
-    await settled();
+    await untilIdle();
   }
   assert.deepEqual(story, [
     `D0 hears ${wakePacket}`,

@@ -24,7 +24,7 @@ function stage(options: Parameters<typeof reportStage>[0] & { readonly wakesItse
   return { ...scene, tally, report: new FleetReport(scene.context, tally, options.wakesItself === true) };
 }
 
-/** Both devices come online, sleep, and one is woken. */
+/** Both devices log in and sleep, and one is woken. */
 function live({ report, tally, clock }: ReturnType<typeof stage>): void {
   for (const [from, to] of [
     ['offline', 'booting'],
@@ -47,7 +47,7 @@ function live({ report, tally, clock }: ReturnType<typeof stage>): void {
   report.awake('D1', 412.3);
 }
 
-test('machines get every step and the figures once a second', () => {
+test('the JSON output has every step, and the figures once a second', () => {
   const scene = stage({ wantsJson: true, wakesItself: true });
   live(scene);
   scene.report.outcome(outcome);
@@ -58,7 +58,7 @@ test('machines get every step and the figures once a second', () => {
     events.map(({ event }) => event),
     ['figures', 'asleep', 'figures', 'wake', 'awake', 'outcome', 'trouble', 'summary'],
   );
-  const [first, , second, wake, awake, told, trouble, summary = {}] = events;
+  const [first, , second, wake, awake, reported, trouble, summary = {}] = events;
   assert.deepEqual(
     [first, second].map((figures) => [
       figures?.['online'],
@@ -72,7 +72,7 @@ test('machines get every step and the figures once a second', () => {
   );
   assert.deepEqual([wake?.['packet'], wake?.['at']], ['983b16f8f39c0000', '2026-11-20T08:30:02.000Z']);
   assert.deepEqual([awake?.['device_id'], awake?.['took_ms']], ['D1', 412]);
-  assert.deepEqual([told?.['request_id'], told?.['woke_after_ms']], ['r', 398]);
+  assert.deepEqual([reported?.['request_id'], reported?.['woke_after_ms']], ['r', 398]);
   assert.equal(trouble?.['reason'], 'denied');
   const { at: _at, troubles, ...figures } = summary;
   assert.deepEqual(troubles, [{ reason: 'denied', advice: null, count: 1 }]);
@@ -98,7 +98,7 @@ test('machines get every step and the figures once a second', () => {
   assert.equal(scene.screen.written, '', 'and no line');
 });
 
-test('people get wakes as lines, how it stands in one line that stays, and troubles on standard error', () => {
+test('a terminal shows wakes as lines, a progress line, and errors on standard error', () => {
   const scene = stage({ isTTY: true });
   live(scene);
   scene.report.trouble('D2', new Error('denied'));
@@ -121,7 +121,7 @@ test('people get wakes as lines, how it stands in one line that stays, and troub
   assert.deepEqual(scene.remarks, ['D2: denied']);
 });
 
-test('a connection that fails is counted by its reason, and what to do about it is said once', () => {
+test('failed connections are counted by reason, and the advice is printed once', () => {
   const scene = stage();
   const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   for (const device of ['D1', 'D2'])
@@ -138,14 +138,14 @@ test('a connection that fails is counted by its reason, and what to do about it 
     /\n {2}2 times {2}wss:\/\/lab:1: nothing listens there\n {4}start the server/,
   );
   const { troubles } = (summary?.json ?? {}) as { troubles: readonly { count: number; reason: string }[] };
-  assert.equal(troubles.length, 9, 'what is told apart has a limit');
+  assert.equal(troubles.length, 9, 'the number of distinct reasons is limited');
   assert.deepEqual(
     troubles.find(({ reason }) => reason === 'other reasons'),
     { reason: 'other reasons', advice: null, count: 2 },
   );
 });
 
-test('a storm of wakes and troubles is cut short for people; machines get every wake', () => {
+test('a terminal shows a limited rate of wakes and errors; the JSON output has every wake', () => {
   for (const wantsJson of [false, true]) {
     const { report, answers, remarks } = stage({ wantsJson });
     for (let wake = 0; wake < 1000; wake += 1) report.wake('D1', packet);
@@ -154,7 +154,7 @@ test('a storm of wakes and troubles is cut short for people; machines get every 
   }
 });
 
-test('what a terminal would obey is not in a line', () => {
+test('control characters are removed from lines', () => {
   const scene = stage();
   scene.report.wake('D\u001b[2J', packet);
   scene.report.trouble('D\u001b[2J', new Error('x'));
@@ -162,7 +162,7 @@ test('what a terminal would obey is not in a line', () => {
     assert.ok(!line.includes('\u001b'), line);
 });
 
-test('latencies are the median, the slowest but one in twenty, and the slowest of the latest thousand', () => {
+test('latencies are the p50, p95 and maximum of the latest thousand', () => {
   const latencies = new Latencies();
   assert.equal(latencies.summarize(), null);
   for (let ms = 100; ms >= 1; ms -= 1) latencies.add(ms);

@@ -17,21 +17,22 @@ function outcomeOf(deviceId: string): WakeupOutcomeData {
   };
 }
 
-function settled(): Promise<void> {
+function untilIdle(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-/** Wakes one so often. */
+/** Wakes a random device at this interval. */
 function stage(everyMs = 1000) {
   const clock = new DrivenClock();
   const asleep: { deviceId: string | null } = { deviceId: 'D1' };
   const woken: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const answers: ((error: Error | null) => void)[] = [];
   const fleet = { pickAsleep: () => asleep.deviceId };
   const report = {
-    outcome: (outcome: WakeupOutcomeData) => void told.push(`${outcome.device_id} ${outcome.woke_after_ms}`),
-    trouble: (deviceId: string, error: Error) => void told.push(`${deviceId} ${error.message}`),
+    outcome: (outcome: WakeupOutcomeData) =>
+      void reported.push(`${outcome.device_id} ${outcome.woke_after_ms}`),
+    trouble: (deviceId: string, error: Error) => void reported.push(`${deviceId} ${error.message}`),
   };
   const stop = wakeAtRandom(clock, everyMs, fleet, report, (deviceId) => {
     woken.push(deviceId);
@@ -39,21 +40,21 @@ function stage(everyMs = 1000) {
       answers.push((error) => (error === null ? resolve(outcomeOf(deviceId)) : reject(error)));
     });
   });
-  return { clock, asleep, woken, told, answers, stop };
+  return { clock, asleep, woken, reported, answers, stop };
 }
 
-test('one that sleeps is woken now and then, and the outcome is told', async () => {
-  const { clock, woken, told, answers } = stage(5000);
+test('a sleeping device is woken at each interval, and the outcome is reported', async () => {
+  const { clock, woken, reported, answers } = stage(5000);
   clock.advance(9999);
   assert.deepEqual(woken, ['D1']);
   answers[0]?.(null);
   clock.advance(1);
   answers[1]?.(new Error('refused'));
-  await settled();
-  assert.deepEqual(told, ['D1 412', 'D1 refused']);
+  await untilIdle();
+  assert.deepEqual(reported, ['D1 412', 'D1 refused']);
 });
 
-test('while no device sleeps, or 64 outcomes are awaited, none is woken', async () => {
+test('no device is woken while none sleeps, or 64 outcomes are pending', async () => {
   const { clock, asleep, woken, answers } = stage();
   asleep.deviceId = null;
   clock.advance(10_000);
@@ -62,17 +63,17 @@ test('while no device sleeps, or 64 outcomes are awaited, none is woken', async 
   clock.advance(100_000);
   assert.equal(woken.length, 64);
   answers[0]?.(null);
-  await settled();
+  await untilIdle();
   clock.advance(1000);
   assert.equal(woken.length, 65);
 });
 
-test('once stopped it wakes nobody and tells nothing', async () => {
-  const { clock, woken, told, answers, stop } = stage();
+test('after a stop no device is woken and no outcome is reported', async () => {
+  const { clock, woken, reported, answers, stop } = stage();
   clock.advance(1000);
   stop();
   answers[0]?.(null);
-  await settled();
+  await untilIdle();
   clock.advance(10_000);
-  assert.deepEqual([woken.length, told, clock.pendingTimers], [1, [], 0]);
+  assert.deepEqual([woken.length, reported, clock.pendingTimers], [1, [], 0]);
 });

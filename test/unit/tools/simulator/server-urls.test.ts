@@ -4,7 +4,7 @@ import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
 import { findMediaUrl, findSignalUrl } from '../../../../src/tools/simulator/server-urls.ts';
 
-/** Where no server runs. */
+/** The context of a command without a running server. */
 function context(set: readonly string[] = []): CommandContext {
   return new CommandContext({ dataDir: '/nonexistent/reveille', set }, {});
 }
@@ -26,12 +26,12 @@ const listeners = [
 ];
 
 for (const { name, port, find, wrong } of listeners) {
-  test(`a ${name} listener that is named is taken, as an address or as a URL`, () => {
+  test(`a named ${name} listener is used, as an address or as a URL`, () => {
     assert.equal(find(`10.0.0.5:${port}`), `ws://10.0.0.5:${port}`);
     assert.equal(find(`wss://${name}.example`), `wss://${name}.example`);
   });
 
-  test(`what names no ${name} listener is a usage error`, () => {
+  test(`an invalid ${name} listener is a usage error`, () => {
     for (const text of wrong)
       assert.throws(
         () => find(text),
@@ -40,7 +40,7 @@ for (const { name, port, find, wrong } of listeners) {
       );
   });
 
-  test(`else the ${name} listener is where the settings have it, encrypted where they have a certificate`, () => {
+  test(`the default ${name} listener is that of the settings, with TLS if they name a certificate`, () => {
     assert.equal(find(), `ws://127.0.0.1:${port}`);
     assert.equal(find(undefined, [`${name}.listen=0.0.0.0:9000`]), `ws://127.0.0.1:9000`);
     const certificate = [`${name}.tls_cert_file=cert.pem`, `${name}.tls_key_file=key.pem`];
@@ -48,12 +48,12 @@ for (const { name, port, find, wrong } of listeners) {
   });
 }
 
-test('a URL of the signal listener keeps its path, as behind a proxy', () => {
+test('a signal URL keeps its path, for a proxy', () => {
   const url = 'wss://signal.example/behind/a/proxy';
   assert.equal(findSignalUrl(context(), { signal: url }), url);
 });
 
-test('a sleep server of elsewhere says nothing of its signal listener, unless that is named, too', () => {
+test('a named sleep server has no signal listener unless that is named too', () => {
   const server = '10.0.0.5:8081';
   assert.equal(findSignalUrl(context(), { server }), null);
   assert.equal(findSignalUrl(context(), { server, signal: '10.0.0.5:8082' }), 'ws://10.0.0.5:8082');

@@ -6,7 +6,7 @@ import { addSimulateCommand } from '../../../../src/tools/simulator/simulate-com
 import { commandScene } from '../../../support/command-scene.ts';
 import type { Ending } from '../../../support/temporary-store.ts';
 
-/** The refusal of these options; nothing is connected. */
+/** Runs the command and returns its error; nothing connects. */
 async function refusal(t: Ending, options: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const { run } = commandScene(t, addSimulateCommand, { env });
   const error: unknown = await run('simulate', ...options).then(
@@ -29,13 +29,13 @@ test('devices, a call and a bridge have options of their own', async (t) => {
     assert.match((await refusal(t, options)).message, said);
 });
 
-test('a device takes no raw sound', async (t) => {
+test('a device does not support raw audio', async (t) => {
   const error = await refusal(t, ['--call', 'D', '--audio', 'pcm']);
-  assert.match(error.message, /pcm: a device takes/);
+  assert.match(error.message, /pcm: a device supports/);
   assert.equal(error.exitCode, 2);
 });
 
-test('a bridge without a key says where one comes from', async (t) => {
+test('a bridge without a key fails with advice', async (t) => {
   const error = await refusal(t, ['--bridge']);
   assert.match(error.message, /--key nor REVEILLE_MEDIA_BRIDGE_KEYS/);
   assert.match((error as CommandError).advice ?? '', /bridge add/);

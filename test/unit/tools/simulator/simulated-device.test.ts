@@ -22,7 +22,7 @@ const advice: SleepAdvice = {
 const signedIn: DeviceEvent = { kind: 'signed-in', advice };
 type PlainKind = Exclude<DeviceEvent['kind'], 'signed-in'>;
 
-/** A device and the time it lives in; chance is what `random` says. */
+/** A device with its time; `random` replaces chance. */
 class Life {
   state: DeviceState;
   nowMs = 0;
@@ -34,7 +34,7 @@ class Life {
     this.state = life.begin(0);
   }
 
-  /** What has to be done about it, in short. */
+  /** Applies an event, and returns the effects in short form. */
   sees(event: DeviceEvent | PlainKind): readonly string[] {
     const { state, effects }: DeviceStep = this.#life.reduce(
       this.state,
@@ -45,15 +45,15 @@ class Life {
     return effects.map((effect) => Object.values(effect).join(' '));
   }
 
-  /** Waits until it moves by itself. */
+  /** Advances to the next deadline. */
   waits(): readonly string[] {
     assert.notEqual(this.state.untilMs, Infinity, `${this.state.stage} goes on by itself`);
     this.nowMs = Math.max(this.nowMs, this.state.untilMs);
     return this.sees('due');
   }
 
-  /** From being switched on to the welcome. */
-  connectController(): this {
+  /** Boots and logs in. */
+  signIn(): this {
     this.waits();
     this.waits();
     this.sees(signedIn);
@@ -61,14 +61,14 @@ class Life {
   }
 
   fallAsleep(): this {
-    this.connectController().waits();
+    this.signIn().waits();
     this.sees('fell-asleep');
     assert.equal(this.state.stage, 'asleep');
     return this;
   }
 }
 
-test('a device is switched on, boots, signs in, is online for a while, and sleeps', () => {
+test('a device is switched on, boots, logs in, is online for a while, and sleeps', () => {
   const life = new Life();
   assert.deepEqual([life.waits(), life.state.stage, life.state.untilMs], [[], 'booting', 300]);
   assert.deepEqual([life.waits(), life.state.stage], [['sign-in'], 'signing-in']);
@@ -82,7 +82,7 @@ test('a device is switched on, boots, signs in, is online for a while, and sleep
   assert.equal(life.state.untilMs, Infinity);
 });
 
-test('a wake packet boots it; online again it says what woke it, and only then the module leaves', () => {
+test('a wake packet boots the device; once online it reports the wake cause, and then the module leaves', () => {
   const life = new Life().fallAsleep();
   life.nowMs += 1000;
   assert.deepEqual(life.sees('woken'), []);
@@ -92,7 +92,7 @@ test('a wake packet boots it; online again it says what woke it, and only then t
   assert.equal(life.state.wokenMs, null);
 });
 
-test('a boot takes a quarter more or less, by chance', () => {
+test('the boot time varies by a quarter', () => {
   const bootMs = (random: number): number => {
     const life = new Life().fallAsleep();
     life.random = random;
@@ -102,7 +102,7 @@ test('a boot takes a quarter more or less, by chance', () => {
   assert.deepEqual([bootMs(0), bootMs(0.5), bootMs(1)], [225, 300, 375]);
 });
 
-test('a lost sleep connection starts the controller after the advised wait, and it says so', () => {
+test('a lost sleep connection starts the controller after the advised backoff, with the cause abnormal', () => {
   const life = new Life().fallAsleep();
   assert.deepEqual(life.sees('sleep-lost'), []);
   assert.equal(life.state.stage, 'offline');
@@ -112,7 +112,7 @@ test('a lost sleep connection starts the controller after the advised wait, and 
   assert.deepEqual(life.sees(signedIn), ['report-wake abnormal', 'leave-sleep']);
 });
 
-test('sign-ins that fail are tried ever later, to the longest advised wait; the module stays meanwhile', () => {
+test('failed logins back off to the advised maximum; the module stays connected meanwhile', () => {
   const life = new Life().fallAsleep();
   life.sees('woken');
   const waits: number[] = [];
@@ -128,8 +128,8 @@ test('sign-ins that fail are tried ever later, to the longest advised wait; the 
   assert.deepEqual(life.sees(signedIn), ['report-wake remote', 'leave-sleep'], 'it is the same wake');
 });
 
-test('a sleep server that refuses keeps the controller online, and the next is tried', () => {
-  const life = new Life().connectController();
+test('a refused sleep login keeps the controller online, and the next server is tried', () => {
+  const life = new Life().signIn();
   const tried: string[] = [];
   for (let i = 0; i < 4; i += 1) {
     tried.push(...life.waits());
@@ -142,28 +142,28 @@ test('a sleep server that refuses keeps the controller online, and the next is t
   );
 });
 
-test('a server that never answers is given up after 15 s', () => {
+test('a login without an answer fails after 15 s', () => {
   const signing = new Life();
   signing.waits();
   signing.waits();
   const signingMs = signing.nowMs;
   assert.deepEqual(signing.waits(), ['leave-signal']);
   assert.deepEqual([signing.nowMs - signingMs, signing.state.stage], [15_000, 'offline']);
-  const falling = new Life().connectController();
+  const falling = new Life().signIn();
   falling.waits();
   assert.deepEqual(falling.waits(), ['leave-sleep']);
   assert.equal(falling.state.stage, 'online');
 });
 
-test('a signal that is lost starts it again later, and takes a sleep login under way with it', () => {
-  const online = new Life().connectController();
+test('a lost signal connection restarts the device later, and aborts a pending sleep login', () => {
+  const online = new Life().signIn();
   assert.deepEqual([online.sees('signal-lost'), online.state.stage], [[], 'offline']);
-  const falling = new Life().connectController();
+  const falling = new Life().signIn();
   falling.waits();
   assert.deepEqual([falling.sees('signal-lost'), falling.state.stage], [['leave-sleep'], 'offline']);
 });
 
-test('what a stage has no use for changes nothing', () => {
+test('an event without a meaning in a stage changes nothing', () => {
   const useful: Readonly<Record<DeviceStage, readonly DeviceEvent['kind'][]>> = {
     offline: ['due'],
     booting: ['due'],
@@ -197,7 +197,7 @@ test('what a stage has no use for changes nothing', () => {
   assert.equal(unmoved, 6 * 8 - 13);
 });
 
-/** The wait after so many failures (from 1) in a row. */
+/** Backoff in seconds after `failures` (from 1) consecutive failures. */
 function retryDelayMs(failures: number, random: number, retry: SleepAdvice['retry'] | null = null): number {
   const before: DeviceState = {
     ...wholeDevice.begin(0),
@@ -209,14 +209,14 @@ function retryDelayMs(failures: number, random: number, retry: SleepAdvice['retr
   return wholeDevice.reduce(before, { kind: 'sign-in-failed' }, now).state.untilMs;
 }
 
-test('the wait doubles from 2 s to 300 s', () => {
+test('the backoff doubles from 2 s to 300 s', () => {
   assert.deepEqual(
     [1, 2, 3, 8, 9, 1000].map((failures) => retryDelayMs(failures, 0.5)),
     [2000, 4000, 8000, 256_000, 300_000, 300_000],
   );
 });
 
-test('chance takes or adds up to half of it, of the longest wait too', () => {
+test('jitter varies the backoff by up to half, the maximum too', () => {
   assert.deepEqual(
     [0, 1].map((random) => retryDelayMs(1, random)),
     [1000, 3000],
@@ -227,7 +227,7 @@ test('chance takes or adds up to half of it, of the longest wait too', () => {
   );
 });
 
-test('a module alone waits for its turn, sleeps whatever comes, and comes back as nobody advised', () => {
+test('a module alone waits for its turn, ignores wake packets, and reconnects with the default backoff', () => {
   const life = new Life(moduleAlone('sleep:1', 15));
   assert.deepEqual([life.waits(), life.state.stage], [[], 'booting']);
   assert.deepEqual([life.waits(), life.state.untilMs], [['log-in-to-sleep sleep:1'], Infinity]);

@@ -7,7 +7,7 @@ import { bad, gone, good, hookUrl, webhook, WebhookScene } from '../../../suppor
 const many = (count: number, name = 'device'): string[] =>
   Array.from({ length: count }, (_, i) => `${name}-${i}`);
 
-test('an event is sent in the turn in which it is said to be committed', () => {
+test('an event is sent in the same turn in which its commit is reported', () => {
   const scene = new WebhookScene();
   const event = scene.events.append('a');
   scene.engine.advance(1);
@@ -24,7 +24,7 @@ test('an event is sent in the turn in which it is said to be committed', () => {
   });
 });
 
-test('a hook gets events of its application, of its types, and no others', async () => {
+test('a hook receives only events of its application and its types', async () => {
   const scene = new WebhookScene({
     hooks: [
       webhook({ url: 'https://a.example/' }),
@@ -47,7 +47,7 @@ test('a hook gets events of its application, of its types, and no others', async
   ]);
 });
 
-test('a hook whose application nothing is about keeps up with the log, and misses nothing after that', async () => {
+test('a hook without events for its application keeps up with the log, and misses none later', async () => {
   const other = webhook({ appId: otherApp, url: 'https://other.example/' });
   const scene = new WebhookScene({ hooks: [webhook(), other] });
   scene.registry.products.set('foreign', [otherApp]);
@@ -66,7 +66,7 @@ test('a hook whose application nothing is about keeps up with the log, and misse
   assert.equal(scene.deliveries.hooks().get(`${otherApp}\n${other.url}`)?.cursor, 5);
 });
 
-test('a new hook begins with what happens after it was first seen', async () => {
+test('a new hook starts at the head of the log', async () => {
   const scene = new WebhookScene({ hooks: [] });
   await scene.happen('a', 'b');
   scene.registry.hooks.push(webhook());
@@ -75,7 +75,7 @@ test('a new hook begins with what happens after it was first seen', async () => 
   assert.deepEqual(scene.attempted, [3]);
 });
 
-test('a hook that goes takes its queue with it, and comes back as a new one', async () => {
+test('a removed hook loses its queue, and returns as a new one', async () => {
   const scene = new WebhookScene();
   await scene.happen('a', 'b', 'c');
   await scene.answer(1, bad);
@@ -94,7 +94,7 @@ test('a hook that goes takes its queue with it, and comes back as a new one', as
   assert.deepEqual([...scene.deliveries.failed(1)], [], 'nothing is left of the old one');
 });
 
-test('a registry that cannot be read changes nothing', async () => {
+test('an unreadable registry changes nothing', async () => {
   const scene = new WebhookScene();
   scene.registry.failure = new Error('no disk');
   scene.engine.registryChanged();
@@ -103,7 +103,7 @@ test('a registry that cannot be read changes nothing', async () => {
   assert.equal(scene.log.lines.at(-1)?.level, 'error');
 });
 
-test('a log that cannot be read is read with the next event', async () => {
+test('an unreadable log is read again with the next event', async () => {
   const scene = new WebhookScene();
   scene.events.failure = new Error('no disk');
   await scene.happen('a');
@@ -112,7 +112,7 @@ test('a log that cannot be read is read with the next event', async () => {
   assert.deepEqual(scene.underWay, [1, 2]);
 });
 
-test('a hook never has more attempts under way, nor reads further ahead, than its limits say', async () => {
+test('a hook never exceeds its limits of concurrent attempts and of events read ahead', async () => {
   const scene = new WebhookScene({ limits: { attemptsPerHookMax: 3, windowEventsMax: 8 } });
   await scene.happen(...many(100));
   assert.deepEqual(scene.underWay, [1, 2, 3]);
@@ -128,7 +128,7 @@ test('a hook never has more attempts under way, nor reads further ahead, than it
   assert.equal(scene.hook().record().cursor, 100);
 });
 
-test('hooks take turns, and one that hangs leaves room for the others', async () => {
+test('hooks take turns, and a hanging one leaves slots for the others', async () => {
   const slow = 'https://slow.example/';
   const scene = new WebhookScene({
     hooks: [webhook({ url: slow }), webhook()],
@@ -145,7 +145,7 @@ test('hooks take turns, and one that hangs leaves room for the others', async ()
   assert.ok(count(slow) <= 6);
 });
 
-test('a hook that was refused a slot gets the next that is free', async () => {
+test('a hook without a slot gets the next free one', async () => {
   const busy = 'https://busy.example/';
   const scene = new WebhookScene({ hooks: [webhook({ url: busy }), webhook()], limits: { attemptsMax: 3 } });
   await scene.happen(...many(6));
@@ -157,7 +157,7 @@ test('a hook that was refused a slot gets the next that is free', async () => {
   assert.equal(count(), 2, 'while its first attempt hangs');
 });
 
-test('a commit that this thread does not see yet is no loss, and is read with the next', async () => {
+test('a commit that this thread does not see yet is not lost, but read with the next', async () => {
   const scene = new WebhookScene({
     hooks: [webhook(), webhook({ appId: otherApp, url: 'https://o.example/' })],
   });
@@ -192,7 +192,7 @@ test('410 switches a hook off, durably, until it is enabled', async () => {
   assert.equal(after.crash().service.list()[0]?.state, 'on');
 });
 
-test('a hook that is off is on again with another secret, and only with that', async () => {
+test('only a new secret switches a hook on again', async () => {
   const scene = new WebhookScene();
   await scene.happen('a');
   await scene.answer(1, gone);
@@ -206,7 +206,7 @@ test('a hook that is off is on again with another secret, and only with that', a
   assert.ok(scene.underWay.includes(2));
 });
 
-test('events that the log has forgotten before they were read are counted and told', async () => {
+test('events that the log dropped before they were read are counted and logged', async () => {
   const scene = new WebhookScene({ limits: { windowEventsMax: 4 } });
   await scene.happen(...many(4));
   for (const device of many(16)) scene.events.append(device);
@@ -220,7 +220,7 @@ test('events that the log has forgotten before they were read are counted and to
   );
 });
 
-test('a log that is younger than the delivery store is read from where it is', async () => {
+test('a log younger than the delivery store is read from its head', async () => {
   const scene = new WebhookScene();
   await scene.happen('a', 'b', 'c');
   for (const sequence of [1, 2, 3]) await scene.answer(sequence, good);
@@ -231,7 +231,7 @@ test('a log that is younger than the delivery store is read from where it is', a
   assert.deepEqual(fresh.attempted, [1]);
 });
 
-test('two applications with one url are two hooks', async () => {
+test('two applications with the same URL have two hooks', async () => {
   const app = 'second' as ApplicationId;
   const scene = new WebhookScene({ hooks: [webhook(), webhook({ appId: app })] });
   scene.registry.products.set('doorbell', [testApp, app]);
@@ -242,7 +242,7 @@ test('two applications with one url are two hooks', async () => {
   assert.ok(scene.service.enable({ url: hookUrl, appId: app }).ok);
 });
 
-test('stopping begins nothing more, waits a while for what is under way, and keeps what was given up', async () => {
+test('a stop starts no attempts, waits a limited time for pending ones, and stores the abandoned ones', async () => {
   const scene = new WebhookScene({ limits: { attemptsPerHookMax: 2 } });
   await scene.happen(...many(4));
   const stopped = scene.engine.stop();
@@ -256,7 +256,7 @@ test('stopping begins nothing more, waits a while for what is under way, and kee
   assert.deepEqual(after.attempted, [2, 3, 4]);
 });
 
-test('a sequence of the log that no event has is passed over, and nothing counts as lost', async () => {
+test('a sequence without an event is skipped, and nothing counts as lost', async () => {
   const scene = new WebhookScene();
   const read = scene.events.read.bind(scene.events);
   scene.events.read = (...args) => read(...args).filter(({ sequence }) => sequence !== 2);

@@ -9,7 +9,7 @@ const inOrder = (sequences: readonly number[]): number[] => sequences.toSorted((
 const hours = 60 * minutes;
 const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `device-${i}`);
 
-test('after five failures in a row nothing new is tried, and one event at a time asks again', async () => {
+test('five consecutive failures open the circuit, and single events probe the endpoint', async () => {
   const scene = new WebhookScene({ limits: { attemptsPerHookMax: 1 } });
   scene.sender.automatic = () => bad;
   await scene.happen(...many(20));
@@ -23,7 +23,7 @@ test('after five failures in a row nothing new is tried, and one event at a time
   assert.deepEqual(scene.attempted.slice(6), [2], 'the earliest that is due');
 });
 
-test('the first that is delivered closes the circuit, and all go on', async () => {
+test('the first delivery closes the circuit, and all deliveries continue', async () => {
   const scene = new WebhookScene();
   scene.sender.automatic = () => bad;
   await scene.happen(...many(5));
@@ -42,7 +42,7 @@ test('the first that is delivered closes the circuit, and all go on', async () =
   assert.deepEqual(opened?.fields, { app_id: '2818153', url: hookUrl, status: 500, reason: 'answered 500' });
 });
 
-test('failures that are not in a row open no circuit', async () => {
+test('non-consecutive failures do not open the circuit', async () => {
   const scene = new WebhookScene();
   for (let i = 1; i <= 20; i++) {
     await scene.happen(`device-${i}`);
@@ -51,7 +51,7 @@ test('failures that are not in a row open no circuit', async () => {
   assert.equal(scene.hook().isCircuitOpen, false);
 });
 
-test('what was under way when the circuit opened may close it', async () => {
+test('an attempt pending since before the circuit opened may close it', async () => {
   const scene = new WebhookScene();
   await scene.happen(...many(7));
   for (const sequence of [1, 2, 3, 4, 5]) await scene.answer(sequence, bad);
@@ -61,7 +61,7 @@ test('what was under way when the circuit opened may close it', async () => {
   assert.equal(scene.hook().isCircuitOpen, false);
 });
 
-test('where no failed event is due, a new one is the probe', async () => {
+test('a new event is the probe if no failed one is due', async () => {
   const scene = new WebhookScene({ limits: { retryDelaysMs: [5 * seconds, 24 * hours] } });
   scene.sender.automatic = () => bad;
   await scene.happen('a', 'b', 'c', 'd', 'e');
@@ -89,7 +89,7 @@ test('probes are at most ten minutes apart', async () => {
   assert.ok(Math.min(...apart.slice(4)) >= 10 * minutes - 10 * seconds);
 });
 
-test('a dead endpoint with 100 000 waiting events costs a cursor and some dozens of failed ones', async () => {
+test('a dead endpoint with 100 000 waiting events stores only a cursor and a few dozen failed events', async () => {
   const deliveries = new MemoryDeliveryStore();
   const scene = new WebhookScene({ deliveries });
   scene.sender.automatic = () => bad;
@@ -106,7 +106,7 @@ test('a dead endpoint with 100 000 waiting events costs a cursor and some dozens
   assert.equal(scene.service.list()[0]?.behind, 100_000 - scene.hook().record().cursor);
 });
 
-test('a dead endpoint holds no more of the log than its window, also for one device', async () => {
+test('a dead endpoint reads no more of the log than its window, also for one device', async () => {
   const scene = new WebhookScene();
   scene.sender.automatic = () => bad;
   for (let i = 0; i < 10_000; i++) scene.events.append('the only one');
@@ -116,7 +116,7 @@ test('a dead endpoint holds no more of the log than its window, also for one dev
   assert.ok(scene.hook().record().cursor < 10);
 });
 
-test('enabling asks a dead endpoint at once', async () => {
+test('enabling a hook probes a dead endpoint at once', async () => {
   const scene = new WebhookScene();
   scene.sender.automatic = () => bad;
   await scene.happen(...many(5));

@@ -16,7 +16,7 @@ function tailOf(count: number): { readonly log: MemoryLog; readonly tail: LogTai
 const sequences = (events: readonly { readonly sequence: number }[]): number[] =>
   events.map(({ sequence }) => sequence);
 
-test('the latest events are read from the log once, however many hooks look at them', () => {
+test('the latest events are read from the log once, whatever the number of hooks', () => {
   const { log, tail } = tailOf(10);
   for (let hook = 0; hook < 100; hook++) assert.deepEqual(sequences(tail.read(7, 100)), [8, 9, 10]);
   assert.equal(log.reads, 1);
@@ -26,7 +26,7 @@ test('the latest events are read from the log once, however many hooks look at t
   assert.equal(log.reads, 2);
 });
 
-test('nothing beyond the head is read, and the head does not go back', () => {
+test('no event beyond the head is read, and the head never decreases', () => {
   const { log, tail } = tailOf(3);
   log.append('device');
   assert.deepEqual(sequences(tail.read(0, 100)), [1, 2, 3]);
@@ -35,7 +35,7 @@ test('nothing beyond the head is read, and the head does not go back', () => {
   assert.equal(tail.head, 3);
 });
 
-test('whoever reads from wherever reads what the log has', () => {
+test('a read from any position returns the events of the log', () => {
   const count = 3 * tailEventsMax;
   const { log } = tailOf(count);
   const reads = fc.array(

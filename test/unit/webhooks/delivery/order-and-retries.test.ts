@@ -8,12 +8,12 @@ const minutes = 60 * seconds;
 const hours = 60 * minutes;
 const ladder = [5 * seconds, 30 * seconds, 2 * minutes, 10 * minutes, 30 * minutes, 2 * hours, 6 * hours];
 
-/** Without a circuit: what is looked at is what single events do. */
+/** A scene without a circuit breaker, for tests of single events. */
 function sceneOf(options: SceneOptions = {}): WebhookScene {
   return new WebhookScene({ ...options, limits: { circuitFailures: Infinity, ...options.limits } });
 }
 
-test('an event is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 2 h and 6 h, and then parked', async () => {
+test('an event is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 2 h and 6 h, and then parked', async () => {
   const scene = sceneOf();
   scene.sender.automatic = () => bad;
   await scene.happen('a');
@@ -36,7 +36,7 @@ test('an event is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 2 h and 6 
   );
 });
 
-/** Time goes on while it is read, as that of a running process does. */
+/** A clock that advances with every read, like that of a running process. */
 class RunningClock extends DrivenClock {
   static readonly stepMs = 0.125;
   #runMs = 0;
@@ -47,7 +47,7 @@ class RunningClock extends DrivenClock {
   }
 }
 
-test('a retry that falls due while the hook is looked at is not forgotten', async () => {
+test('a retry that becomes due while the hook is polled is not missed', async () => {
   const aroundMs = 32 * RunningClock.stepMs;
   for (let beforeMs = aroundMs; beforeMs > 0; beforeMs -= RunningClock.stepMs) {
     const scene = sceneOf({ clock: new RunningClock() });
@@ -60,7 +60,7 @@ test('a retry that falls due while the hook is looked at is not forgotten', asyn
   }
 });
 
-test('delays are drawn from 80 to 120 percent of their rung', async () => {
+test('delays vary from 80 to 120 percent', async () => {
   for (const [drawn, delayMs] of [
     [0, 4000],
     [1, 6000],
@@ -75,7 +75,7 @@ test('delays are drawn from 80 to 120 percent of their rung', async () => {
   }
 });
 
-test('events of a device go one after the other, those of others beside them', async () => {
+test('events of one device are sequential, those of different devices concurrent', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'a', 'b', 'a', 'b');
   assert.deepEqual(scene.underWay, [1, 3]);
@@ -87,7 +87,7 @@ test('events of a device go one after the other, those of others beside them', a
   assert.deepEqual(scene.underWay, [5, 4]);
 });
 
-test('an event that failed once holds up the later ones of its device, one that failed twice does not', async () => {
+test('an event that failed once blocks the later ones of its device, one that failed twice does not', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'a', 'a');
   await scene.answer(1, bad);
@@ -102,7 +102,7 @@ test('an event that failed once holds up the later ones of its device, one that 
   assert.deepEqual(scene.underWay, [3, 1]);
 });
 
-test('a failed event is in the delivery store, and the cursor past it, until it is delivered', async () => {
+test('a failed event stays in the delivery store, with the cursor past it, until it is delivered', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'b');
   await scene.answer(1, bad);
@@ -124,7 +124,7 @@ test('a failed event is in the delivery store, and the cursor past it, until it 
   assert.deepEqual([...scene.deliveries.failed(1)], []);
 });
 
-test('a retry needs nothing of the log', async () => {
+test('a retry does not read the log', async () => {
   const scene = sceneOf();
   await scene.happen('a');
   await scene.answer(1, bad);
@@ -133,7 +133,7 @@ test('a retry needs nothing of the log', async () => {
   assert.deepEqual(scene.underWay, [1]);
 });
 
-test('the cursor stands before the first event that is not settled, and a crash sends again from there', async () => {
+test('the cursor stays before the first undelivered event, and delivery resumes there after a crash', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'b', 'c');
   await scene.answer(1, good);
@@ -145,7 +145,7 @@ test('the cursor stands before the first event that is not settled, and a crash 
   assert.equal(after.sender.sent[1]?.message.id, first?.message.id, 'under the same id');
 });
 
-test('a failed or parked event ahead of the cursor is not taken from the log a second time after a crash', async () => {
+test('a failed or parked event after the cursor is not read again after a crash', async () => {
   const scene = sceneOf({ limits: { retryDelaysMs: [5 * seconds] } });
   await scene.happen('hangs', 'fails', 'parks');
   await scene.answer(3, bad);
@@ -165,7 +165,7 @@ test('a failed or parked event ahead of the cursor is not taken from the log a s
   assert.equal(after.hook().record().cursor, 3);
 });
 
-test('an orderly stop repeats nothing that was delivered, also ahead of one that hangs', async () => {
+test('an orderly stop repeats no delivered event, also after a hanging one', async () => {
   const scene = sceneOf();
   await scene.happen('hangs', 'a', 'b', 'hangs');
   await scene.answer(2, good);
@@ -179,7 +179,7 @@ test('an orderly stop repeats nothing that was delivered, also ahead of one that
   assert.deepEqual(after.attempted, [1, 4]);
 });
 
-test('a device whose events fail does not hold up the cursor for long', async () => {
+test('a device with failing events does not block the cursor for long', async () => {
   const scene = sceneOf({ limits: { spanEventsMax: 20, windowEventsMax: 100 } });
   scene.sender.automatic = ({ deviceId }) => (deviceId === 'poison' ? bad : good);
   await scene.happen('poison', 'poison');
@@ -188,7 +188,7 @@ test('a device whose events fail does not hold up the cursor for long', async ()
   assert.ok(cursor > 20, `the cursor is at ${cursor} of 42`);
 });
 
-test('after a restart a failed event waits for what was left of its delay, and no longer than the delay', async () => {
+test('after a restart a failed event waits for the rest of its delay, and at most for the delay', async () => {
   for (const [stepMs, leftMs] of [
     [0, 3 * seconds],
     [-24 * hours, 6 * seconds],
@@ -209,7 +209,7 @@ test('after a restart a failed event waits for what was left of its delay, and n
   }
 });
 
-test('after a restart an event that failed twice holds up nothing', async () => {
+test('after a restart an event that failed twice blocks no other', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'a');
   await scene.answer(1, bad);
@@ -222,7 +222,7 @@ test('after a restart an event that failed twice holds up nothing', async () => 
   assert.deepEqual(after.underWay, [2, 1]);
 });
 
-test('one device whose events fail does not hold up the others, however many it has', async () => {
+test('a device with many failing events does not block the others', async () => {
   const scene = sceneOf({ limits: { windowEventsMax: 10, circuitFailures: 5 } });
   scene.sender.automatic = ({ deviceId }) => (deviceId === 'poison' ? bad : good);
   await scene.happen('poison');
@@ -243,7 +243,7 @@ test('one device whose events fail does not hold up the others, however many it 
   );
 });
 
-test('too many failed events: no more are taken from the log until there is room', async () => {
+test('at the limit of failed events no more are read from the log', async () => {
   const scene = sceneOf({ limits: { failedPerHookMax: 3, windowEventsMax: 10 } });
   scene.sender.automatic = () => bad;
   await scene.happen('a', 'b', 'c', 'd', 'e');
@@ -254,7 +254,7 @@ test('too many failed events: no more are taken from the log until there is room
   assert.deepEqual(scene.attempted, [1, 2, 3, 1, 2, 3, 4, 5]);
 });
 
-test('while there are new events, retries have half of the attempts', async () => {
+test('retries get half of the attempts while there are new events', async () => {
   const scene = sceneOf({ limits: { attemptsPerHookMax: 4 } });
   scene.sender.automatic = () => bad;
   await scene.happen('a', 'b', 'c', 'd', 'e', 'f');
@@ -269,7 +269,7 @@ test('while there are new events, retries have half of the attempts', async () =
   assert.deepEqual(scene.underWay, [1, 2, 3, 4]);
 });
 
-test('an event whose copy is gone from the delivery store is counted as lost and holds up nothing', async () => {
+test('an event without its copy in the delivery store counts as lost and blocks no other', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'a');
   await scene.answer(1, bad);

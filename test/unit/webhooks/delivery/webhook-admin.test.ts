@@ -19,7 +19,7 @@ import {
 const name = { url: hookUrl, appId: null };
 const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `device-${i}`);
 
-/** Every event that fails is parked at once. */
+/** A scene in which every failed event is parked at once. */
 function parkingScene(parkedPerHookMax = 100): WebhookScene {
   const limits = { retryDelaysMs: [], circuitFailures: Infinity, parkedPerHookMax };
   const scene = new WebhookScene({ limits });
@@ -27,7 +27,7 @@ function parkingScene(parkedPerHookMax = 100): WebhookScene {
   return scene;
 }
 
-/** The sequences of the parked events that are shown, and the state they are shown with. */
+/** Sequences of the listed parked events, and the state of their hook. */
 function parkedOf(
   scene: WebhookScene,
   after = 0,
@@ -39,7 +39,7 @@ function parkedOf(
   return { sequences: parked.map(({ sequence }) => sequence), webhook };
 }
 
-test('the list says how each webhook fares, and no secret', async () => {
+test('the list has the state of each webhook, and no secret', async () => {
   const scene = new WebhookScene();
   const now = formatTimestamp(scene.clock.wallMs());
   await scene.happen('a', 'b', 'c', 'd');
@@ -65,7 +65,7 @@ test('the list says how each webhook fares, and no secret', async () => {
   assert.equal(listed.switched_off_at, now);
 });
 
-test('what is known of a webhook is known after a restart', async () => {
+test('the state of a webhook survives a restart', async () => {
   const scene = parkingScene();
   await scene.happen('a', 'b');
   scene.sender.automatic = () => good;
@@ -75,7 +75,7 @@ test('what is known of a webhook is known after a restart', async () => {
   assert.equal(scene.service.list()[0]?.parked, 2);
 });
 
-test('parked events are shown a page at a time', async () => {
+test('parked events are listed in pages', async () => {
   const scene = parkingScene();
   await scene.happen(...many(5));
   await scene.pass(1000);
@@ -92,7 +92,7 @@ test('parked events are shown a page at a time', async () => {
   );
 });
 
-test('of too many parked events the oldest is dropped, and the log says so', async () => {
+test('the oldest parked event is dropped beyond the limit, and the drop is logged', async () => {
   const scene = parkingScene(3);
   await scene.happen(...many(3));
   await scene.pass(1000);
@@ -103,7 +103,7 @@ test('of too many parked events the oldest is dropped, and the log says so', asy
   assert.ok(scene.log.lines.some(({ message }) => /oldest parked one dropped/.test(message)));
 });
 
-test('replayed events begin anew, in order for each device, and are parked no more', async () => {
+test('replayed events restart their attempts, in order per device, and are no longer parked', async () => {
   const scene = parkingScene();
   await scene.happen('a', 'b', 'a');
   scene.sender.automatic = null;
@@ -132,7 +132,7 @@ test('one event can be replayed by its id', async () => {
   assert.ok(!again.ok && again.error.kind === 'unknown');
 });
 
-test('replays that overlap replay each event once', async () => {
+test('overlapping replays replay each event once', async () => {
   const scene = parkingScene();
   await scene.happen(...many(10));
   scene.sender.automatic = () => good;
@@ -145,7 +145,7 @@ test('replays that overlap replay each event once', async () => {
   assert.equal(scene.attempted.length, 20);
 });
 
-test('replayed events that were not tried yet are replayed after a crash too', async () => {
+test('replayed events without an attempt are replayed after a crash too', async () => {
   const scene = parkingScene();
   await scene.happen('a', 'b');
   scene.sender.automatic = null;
@@ -155,7 +155,7 @@ test('replayed events that were not tried yet are replayed after a crash too', a
   assert.deepEqual(after.underWay, [1, 2]);
 });
 
-test('a replay asks a dead endpoint at once', async () => {
+test('a replay probes a dead endpoint at once', async () => {
   const scene = new WebhookScene({ limits: { retryDelaysMs: [], circuitFailures: 3 } });
   scene.sender.automatic = () => bad;
   await scene.happen(...many(3));
@@ -167,7 +167,7 @@ test('a replay asks a dead endpoint at once', async () => {
   assert.equal(scene.attempted.length, 6);
 });
 
-test('what has no room among the failed stays parked', async () => {
+test('events without room among the failed stay parked', async () => {
   const limits = { retryDelaysMs: [], circuitFailures: Infinity, failedPerHookMax: 4 };
   const scene = new WebhookScene({ limits });
   scene.sender.automatic = () => bad;
@@ -177,7 +177,7 @@ test('what has no room among the failed stays parked', async () => {
   assert.deepEqual(await scene.service.replay(name, null), { ok: true, value: { replayed: 0, parked: 2 } });
 });
 
-test('a store that refuses writes refuses replays', async () => {
+test('a store that rejects writes rejects replays', async () => {
   const deliveries = new MemoryDeliveryStore();
   const scene = new WebhookScene({ deliveries });
   deliveries.failure = new Error('the disk is full');
@@ -186,7 +186,7 @@ test('a store that refuses writes refuses replays', async () => {
   assert.ok(!refused.ok && refused.error.kind === 'busy');
 });
 
-test('a test message is sent once, whatever state the webhook is in, and leaves no trace', async () => {
+test('a test message is sent once, in any state of the webhook, and is not stored', async () => {
   const scene = new WebhookScene();
   await scene.happen('a');
   await scene.answer(1, gone);
@@ -207,7 +207,7 @@ test('a test message is sent once, whatever state the webhook is in, and leaves 
   assert.deepEqual(scene.service.list(), before);
 });
 
-test('tests under way are bounded', async () => {
+test('concurrent tests are limited', async () => {
   const scene = new WebhookScene();
   const tests = Array.from({ length: 17 }, () => scene.service.test(name));
   const refused = await tests[16];
@@ -217,7 +217,7 @@ test('tests under way are bounded', async () => {
   assert.equal(scene.sender.sent.length, 16);
 });
 
-test('a webhook that is not in the registry is unknown to every question', async () => {
+test('every request for a webhook that is not in the registry answers unknown', async () => {
   const scene = new WebhookScene({ hooks: [webhook()] });
   const unknown = { url: 'https://other.example/', appId: null };
   const answers = [
@@ -230,7 +230,7 @@ test('a webhook that is not in the registry is unknown to every question', async
   for (const answer of answers) assert.ok(!answer.ok && answer.error.kind === 'unknown');
 });
 
-test('a replayed event comes before the later ones of its device that wait', async () => {
+test('a replayed event precedes the later waiting ones of its device', async () => {
   const limits = { retryDelaysMs: [5000], circuitFailures: Infinity };
   const scene = new WebhookScene({ limits });
   scene.sender.automatic = () => bad;
@@ -248,7 +248,7 @@ test('a replayed event comes before the later ones of its device that wait', asy
   assert.deepEqual(scene.underWay, [3]);
 });
 
-/** So long after the first event of the scene's log. */
+/** The clock at `seconds` after the first event of the scene's log. */
 function secondsAfterFirst(seconds: number): DrivenClock {
   return new DrivenClock(loggedEvent(1, 'a').atMs + seconds * 1000);
 }
@@ -259,7 +259,7 @@ function backlogOf(scene: WebhookScene): WebhookFigures {
   return asked.value;
 }
 
-test('the backlog is the sum of what is behind, failed and parked, with the age of the oldest', async () => {
+test('the backlog is the sum of unread, failed and parked events, with the age of the oldest', async () => {
   const hooks = [webhook(), webhook({ url: `${hookUrl}/2` })];
   const scene = new WebhookScene({ hooks, clock: secondsAfterFirst(90) });
   const nothing = { behind: 0, failed: 0, parked: 0 };
@@ -273,7 +273,7 @@ test('the backlog is the sum of what is behind, failed and parked, with the age 
   assert.equal(backlogOf(scene).oldestS, 90);
 });
 
-test('an event that waits for a retry is the oldest though its webhook is at the head of the log', async () => {
+test('an event that waits for a retry counts as the oldest although its webhook is at the head of the log', async () => {
   const scene = new WebhookScene({ clock: secondsAfterFirst(4) });
   await scene.happen('a', 'b');
   await scene.answer(1, bad);
@@ -285,7 +285,7 @@ test('an event that waits for a retry is the oldest though its webhook is at the
   );
 });
 
-test('a webhook that is off is counted, and what it misses is no backlog', async () => {
+test('a switched-off webhook is counted, but its missed events are not backlog', async () => {
   const scene = new WebhookScene();
   await scene.happen('a', 'b');
   await scene.answer(1, gone);
@@ -293,7 +293,7 @@ test('a webhook that is off is counted, and what it misses is no backlog', async
   assert.deepEqual([hooks.off, backlog.behind, oldestS], [1, 0, 0]);
 });
 
-test('a log that cannot be read leaves the backlog unknown, and the thread alive', async () => {
+test('an unreadable log leaves the backlog unknown, and the thread alive', async () => {
   const scene = new WebhookScene();
   await scene.happen('a');
   scene.events.failure = new Error('broken');

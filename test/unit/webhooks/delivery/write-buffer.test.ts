@@ -41,7 +41,7 @@ class WriteBufferScene {
   }
 }
 
-test('changes collect for 50 ms and are committed together, as they are then', async () => {
+test('changes are collected for 50 ms and committed together, in their latest state', async () => {
   const scene = new WriteBufferScene();
   scene.hook.cursor = 1;
   scene.writeBuffer.touch(scene.hook);
@@ -55,7 +55,7 @@ test('changes collect for 50 ms and are committed together, as they are then', a
   assert.equal([...scene.deliveries.failed(1)].length, 1);
 });
 
-test('a cursor that moved for nobody is committed within a second, or with the next that did', async () => {
+test('a cursor moved by events of others is committed within a second, or with the next own change', async () => {
   const scene = new WriteBufferScene();
   scene.writeBuffer.touch(scene.hook, true);
   await scene.pass(999);
@@ -70,7 +70,7 @@ test('a cursor that moved for nobody is committed within a second, or with the n
   assert.equal(scene.deliveries.commits, 2);
 });
 
-test('a commit that was refused is asked for again as it was: no later cursor without its failed events', async () => {
+test('a rejected commit is retried unchanged: no later cursor without its failed events', async () => {
   const scene = new WriteBufferScene();
   scene.deliveries.failure = new Error('the disk is full');
   scene.hook.cursor = 1;
@@ -90,7 +90,7 @@ test('a commit that was refused is asked for again as it was: no later cursor wi
   );
 });
 
-test('a store that takes nothing is asked once a second, and too much that waits for it is full', async () => {
+test('a rejecting store is retried once a second, and the buffer reports full', async () => {
   const scene = new WriteBufferScene();
   scene.deliveries.failure = new Error('the disk is full');
   let asked = 0;
@@ -113,7 +113,7 @@ test('a store that takes nothing is asked once a second, and too much that waits
   assert.equal([...scene.deliveries.failed(1)].length, 3);
 });
 
-test('the copy of a failed event is found before, while and after it is committed, and not when it is removed', async () => {
+test('the copy of a failed event is found before, during and after its commit, and not after its removal', async () => {
   const scene = new WriteBufferScene();
   const find = (): string | undefined => scene.writeBuffer.findEvent(1, 7)?.id;
   scene.writeBuffer.setFailed(scene.hook, 7, scene.failed(7));
@@ -128,7 +128,7 @@ test('the copy of a failed event is found before, while and after it is committe
   assert.equal(find(), undefined);
 });
 
-test('of a dropped hook nothing is committed but that it is gone', async () => {
+test('a dropped hook commits only its removal', async () => {
   const scene = new WriteBufferScene();
   scene.writeBuffer.touch(scene.hook);
   await scene.writeBuffer.flush();

@@ -13,7 +13,7 @@ import { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 
-/** A worker that does what the test says. */
+/** A worker controlled by the test. */
 class FakeWorker extends EventEmitter {
   readonly posted: ToWebhooks[] = [];
   isTerminated = false;
@@ -28,7 +28,7 @@ class FakeWorker extends EventEmitter {
     return 1;
   }
 
-  say(message: FromWebhooks): void {
+  emitMessage(message: FromWebhooks): void {
     this.emit('message', message);
   }
 
@@ -78,12 +78,12 @@ class ThreadScene {
 
   async start(): Promise<void> {
     const started = this.thread.start();
-    this.worker.say({ kind: 'ready' });
+    this.worker.emitMessage({ kind: 'ready' });
     await started;
   }
 }
 
-test('it has started when the thread says so, and has failed to when it ends before', async () => {
+test('the start resolves when the thread is ready, and rejects when it ends before', async () => {
   const scene = new ThreadScene();
   await scene.start();
   const other = new ThreadScene();
@@ -93,25 +93,25 @@ test('it has started when the thread says so, and has failed to when it ends bef
   assert.equal(other.clock.pendingTimers, 0, 'and is not tried again by itself');
 });
 
-test('counts and log lines of the thread are handed on', async () => {
+test('counts and log lines of the thread are forwarded', async () => {
   const scene = new ThreadScene();
   await scene.start();
-  scene.worker.say({
+  scene.worker.emitMessage({
     kind: 'counts',
     counts: new Map([
       ['delivered', 3],
       ['failed', 1],
     ]),
   });
-  scene.worker.say({ kind: 'fault', file: 'webhooks.mdb', reason: 'no page', fault: 'damaged' });
+  scene.worker.emitMessage({ kind: 'fault', file: 'webhooks.mdb', reason: 'no page', fault: 'damaged' });
   assert.deepEqual(scene.faults, ['webhooks.mdb: no page (damaged)']);
-  scene.worker.say({ kind: 'log', level: 'warn', fields: { url: 'x' }, message: 'webhook fails' });
+  scene.worker.emitMessage({ kind: 'log', level: 'warn', fields: { url: 'x' }, message: 'webhook fails' });
   assert.equal(scene.telemetry.count('webhook delivered'), 3);
   assert.equal(scene.telemetry.count('webhook failed'), 1);
   assert.deepEqual(scene.log.lines, [{ level: 'warn', fields: { url: 'x' }, message: 'webhook fails' }]);
 });
 
-test('a thread that dies is started again after a second, then two, up to a minute, with the newest head', async () => {
+test('a dead thread is restarted after one second, then two, up to a minute, with the newest head', async () => {
   const scene = new ThreadScene();
   await scene.start();
   scene.worker.die();
@@ -132,19 +132,19 @@ test('a thread that dies is started again after a second, then two, up to a minu
   assert.ok(scene.log.lines.every(({ level }) => level === 'error'));
 });
 
-test('a thread that lived for a minute is started again after a second', async () => {
+test('a thread that lived for a minute is restarted after one second', async () => {
   const scene = new ThreadScene();
   await scene.start();
   scene.worker.die();
   scene.clock.advance(1000);
-  scene.worker.say({ kind: 'ready' });
+  scene.worker.emitMessage({ kind: 'ready' });
   scene.clock.advance(60_000);
   scene.worker.die();
   scene.clock.advance(1000);
   assert.equal(scene.workers.length, 3);
 });
 
-test('questions are answered each with its own answer', async () => {
+test('each question gets its own answer', async () => {
   const scene = new ThreadScene();
   await scene.start();
   const name = { url: 'https://backend.example/', appId: null };
@@ -154,13 +154,13 @@ test('questions are answered each with its own answer', async () => {
   assert.ok(list?.kind === 'question' && enable?.kind === 'question');
   assert.deepEqual(enable.question, { kind: 'enable', name });
   const unknown = { ok: false, error: { kind: 'unknown', message: 'no webhook' } } as const;
-  scene.worker.say({ kind: 'reply', id: enable.id, reply: unknown });
-  scene.worker.say({ kind: 'reply', id: list.id, reply: { ok: true, value: [] } });
+  scene.worker.emitMessage({ kind: 'reply', id: enable.id, reply: unknown });
+  scene.worker.emitMessage({ kind: 'reply', id: list.id, reply: { ok: true, value: [] } });
   assert.deepEqual(await first, { ok: true, value: [] });
   assert.deepEqual(await second, unknown);
 });
 
-test('questions under way when the thread dies, and while it is away, are answered that it is', async () => {
+test('questions that are pending at a death or asked before the restart answer unavailable', async () => {
   const scene = new ThreadScene();
   await scene.start();
   const asked = scene.thread.ask({ kind: 'list' });
@@ -169,7 +169,7 @@ test('questions under way when the thread dies, and while it is away, are answer
     assert.ok(!reply.ok && reply.error.kind === 'unavailable');
 });
 
-test('too many questions under way are refused', async () => {
+test('too many pending questions are refused', async () => {
   const scene = new ThreadScene();
   await scene.start();
   for (let i = 0; i < 64; i++) void scene.thread.ask({ kind: 'list' });
@@ -177,7 +177,7 @@ test('too many questions under way are refused', async () => {
   assert.ok(!refused.ok && refused.error.kind === 'busy');
 });
 
-test('stopping asks the thread to end and waits until it has', async () => {
+test('a stop asks the thread to end and waits for its end', async () => {
   const scene = new ThreadScene();
   await scene.start();
   const stopped = scene.thread.stop();
@@ -188,7 +188,7 @@ test('stopping asks the thread to end and waits until it has', async () => {
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('a thread that does not end in ten seconds is ended', async () => {
+test('a thread that does not end in ten seconds is terminated', async () => {
   const scene = new ThreadScene();
   await scene.start();
   const stopped = scene.thread.stop();
@@ -199,7 +199,7 @@ test('a thread that does not end in ten seconds is ended', async () => {
   assert.equal(scene.worker.isTerminated, true);
 });
 
-test('a thread that is stopped while it waits to be started again is not started', async () => {
+test('a thread that is stopped before its restart is not started', async () => {
   const scene = new ThreadScene();
   await scene.start();
   scene.worker.die();
@@ -212,7 +212,7 @@ const changes: readonly HookChanges[] = [
   { id: 'hook', number: 1, record: null, failed: new Map(), parked: new Map(), parkedTrimmed: 0 },
 ];
 
-test('the delivery store of the thread is kept before the thread is told so', async () => {
+test('changes of the delivery store are replicated before they are acknowledged to the thread', async () => {
   const scene = new ThreadScene();
   const kept: unknown[] = [];
   let isKept = (): void => undefined;
@@ -223,7 +223,7 @@ test('the delivery store of the thread is kept before the thread is told so', as
     });
   };
   await scene.start();
-  scene.worker.say({ kind: 'delivery store', id: 4, changes });
+  scene.worker.emitMessage({ kind: 'delivery store', id: 4, changes });
   assert.deepEqual(kept, [changes]);
   assert.deepEqual(scene.worker.posted, []);
   isKept();
@@ -231,16 +231,16 @@ test('the delivery store of the thread is kept before the thread is told so', as
   assert.deepEqual(scene.worker.posted, [{ kind: 'kept', id: 4, fault: null }]);
 });
 
-test('a delivery store that cannot be kept is told back with the reason', async () => {
+test('a failed replication of the delivery store is reported to the thread with its reason', async () => {
   const scene = new ThreadScene();
   scene.replicateDeliveries = () => Promise.reject(new Error('NATS is away'));
   await scene.start();
-  scene.worker.say({ kind: 'delivery store', id: 4, changes });
+  scene.worker.emitMessage({ kind: 'delivery store', id: 4, changes });
   await setImmediate();
   assert.deepEqual(scene.worker.posted, [{ kind: 'kept', id: 4, fault: 'NATS is away' }]);
 });
 
-test('a thread that is abandoned ends where it stands, and is not started again', async () => {
+test('an abandoned thread is terminated at once, and not restarted', async () => {
   const scene = new ThreadScene();
   await scene.start();
   const asked = scene.thread.ask({ kind: 'list' });
@@ -251,11 +251,11 @@ test('a thread that is abandoned ends where it stands, and is not started again'
   assert.equal(scene.workers.length, 1);
 });
 
-test('it knows whether there are hooks, and forgets it with a thread that dies', async () => {
+test('the presence of hooks is known, and reset by the death of the thread', async () => {
   const scene = new ThreadScene();
   await scene.start();
   assert.equal(scene.thread.hasHooks, false);
-  scene.worker.say({ kind: 'hooks', areThere: true });
+  scene.worker.emitMessage({ kind: 'hooks', areThere: true });
   assert.deepEqual([scene.thread.hasHooks, scene.hooksCame], [true, 1]);
   scene.worker.die();
   scene.clock.advance(1000);
