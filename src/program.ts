@@ -134,10 +134,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
 
 const commands = new Map(Object.values(groups).flatMap((group) => Object.entries(group)));
 
-/** Former command names, kept for scripts. */
 const formerNames = new Map([['ops-token', 'token']]);
 
-/** Global options that take a value. */
 const valued = new Set(['--config', '--data-dir', '--set', '--profile']);
 
 /** `args`: the arguments after the program's name. Adds the command that they name, or all commands. */

@@ -16,7 +16,6 @@ export interface Field {
   readonly isOptional?: boolean;
 }
 
-/** Trimmed values by field name. */
 export type Values = Readonly<Record<string, string>>;
 
 /** A result with secrets that the server returns only once. */
@@ -30,7 +29,6 @@ export interface Action {
   readonly verb: string;
   /** The object of the verb, for the heading of the dialog. */
   readonly object: string;
-  /** The effect, in a sentence or two. */
   readonly meaning: string;
   readonly isDanger?: boolean;
   readonly fields?: readonly Field[];
@@ -115,7 +113,6 @@ class ActionDialog {
     document.body.append(this.#dialog);
   }
 
-  /** Null: cancelled. */
   async ask(): Promise<Values | null> {
     this.#isConfirmed = false;
     this.#dialog.showModal();

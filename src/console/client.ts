@@ -17,7 +17,6 @@ export class RequestError extends Error {
 
 type QueryValues = Readonly<Record<string, string | number | null | undefined>>;
 
-/** Omits empty values. */
 export function withQuery(path: string, query: QueryValues): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
@@ -26,7 +25,6 @@ export function withQuery(path: string, query: QueryValues): string {
 }
 
 export class Client {
-  /** Null: not logged in. */
   session: ConsoleSessionJson | null = null;
   readonly #whenOver: () => void;
 

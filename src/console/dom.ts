@@ -62,7 +62,6 @@ export function redraw(place: HTMLElement, ...children: readonly HTMLElement[]):
   (same ?? document.querySelector('main'))?.focus({ preventScroll: true });
 }
 
-/** Identifies a control by its row and label. */
 function signOf(element: Element): string {
   const row = element.closest('tr');
   const head = row?.matches('.unfolding') === true ? row.previousElementSibling : row;
@@ -78,7 +77,6 @@ export function code(text: string): HTMLElement {
 
 let lastId = 0;
 
-/** For labels and descriptions of other elements. */
 export function freshId(): string {
   lastId += 1;
   return `n${lastId}`;

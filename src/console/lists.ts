@@ -122,12 +122,10 @@ export function pageLinks(
   return el('p', { class: 'pages' }, query['after'] !== null && first, next !== null && further);
 }
 
-/** A form control with its label. */
 export function labelled(text: string, control: HTMLElement): HTMLElement {
   return el('div', {}, el('label', { for: control.id }, text), control);
 }
 
-/** A search field, filled from the query. */
 export function searchField(id: string, query: URLSearchParams, placeholder = ''): HTMLInputElement {
   const value = query.get(id) ?? '';
   const attributes = { id, value, placeholder, maxlength: 255, autocomplete: 'off', spellcheck: 'false' };

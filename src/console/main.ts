@@ -159,7 +159,6 @@ class Console implements Page {
   }
 }
 
-/** The name of the view in the address, and its query. */
 function presentAddress(): { readonly path: string; readonly query: URLSearchParams } {
   const [path = '', query = ''] =
     location.pathname === callPath

@@ -14,7 +14,6 @@ export interface Page {
 export interface View {
   readonly title: string;
   readonly content: HTMLElement;
-  /** Stops its timers. */
   close(): void;
 }
 
@@ -80,7 +79,6 @@ export function poll(
   };
 }
 
-/** Shows the current problem of a view; empty if there is none. */
 export class Trouble {
   readonly element = el('p', { class: 'trouble', role: 'alert', hidden: true });
 
@@ -91,12 +89,10 @@ export class Trouble {
   };
 }
 
-/** Shows an error instead of the view. */
 export function troubleLine(sentence: string): HTMLElement {
   return el('p', { class: 'trouble', role: 'alert' }, sentence);
 }
 
-/** A section with a heading, which makes it a landmark. */
 export function section(
   heading: string,
   attributes: Attributes,

@@ -172,7 +172,7 @@ export class CoreEnd {
   }
 
   #answered(isOfItsKind: boolean): string | null {
-    return isOfItsKind ? null : 'answered another order than the one it was given';
+    return isOfItsKind ? null : 'answered an order that it was not sent';
   }
 
   #heartbeat(): void {

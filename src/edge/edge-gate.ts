@@ -184,11 +184,10 @@ export class EdgeGate implements SleepFront {
     const key = `${isLocal ? 'local' : 'elsewhere'} ${hello.name}`;
     const known = this.#edges.get(key) ?? null;
     const edge = known?.sessions.hello.instance === hello.instance ? known : null;
-    if (this.#isClosed) return 'this core ends';
+    if (this.#isClosed) return 'this core is stopping';
     if (edge === null && known !== null && known.end !== null)
-      return `another edge named ${hello.name} is linked: give each edge a name of its own (edge.name)`;
-    if (known === null && this.#edges.size >= edgesMax)
-      return `${edgesMax} edges are linked, which is the most`;
+      return `another edge named ${hello.name} is linked: give each edge a unique name (edge.name)`;
+    if (known === null && this.#edges.size >= edgesMax) return `${edgesMax} edges are linked, the maximum`;
     // The previous link was cut, and this end has not noticed yet.
     void edge?.end?.end();
     if (edge === null) known?.sessions.giveUp();

@@ -127,7 +127,7 @@ export class EdgeSessions implements LinkedConnectionOwner {
       case 'bring':
         return this.#adoptSessions(message.sessions);
       case 'brought':
-        if (this.#stage !== 'bringing') return 'brought its sessions twice';
+        if (this.#stage !== 'bringing') return 'sent its sessions twice';
         this.#stage = 'linked';
         this.#closed.clear();
         this.giveUp();
@@ -156,11 +156,11 @@ export class EdgeSessions implements LinkedConnectionOwner {
   }
 
   #admit(message: Extract<SessionMessage, { kind: 'admit' }>): string | null {
-    if (this.#stage !== 'linked') return 'asked for a login before it had brought its sessions';
+    if (this.#stage !== 'linked') return 'requested a login before it had sent its sessions';
     const { number, line, sessionKey, address } = message;
-    if (this.#live.has(number)) return 'gave the number of a session twice';
+    if (this.#live.has(number)) return 'used the number of a session twice';
     const login = parseLoginLine(line);
-    if (login === null) return 'passed on a login that no module can send';
+    if (login === null) return 'forwarded an invalid login';
     const hasRoom = message.hasRoom && this.size < this.hello.maxSessions && this.#deps.hasRoom();
     const connection = new LinkedConnection(number, login.deviceId, this);
     const admission = this.#try(() =>
@@ -212,12 +212,12 @@ export class EdgeSessions implements LinkedConnectionOwner {
   }
 
   #adoptSessions(sessions: readonly BroughtSession[]): string | null {
-    if (this.#stage !== 'bringing') return 'brought sessions after the last of them';
+    if (this.#stage !== 'bringing') return 'sent sessions after the end of its sessions';
     for (const session of sessions) {
-      if (this.#live.has(session.number)) return 'brought a session twice';
+      if (this.#live.has(session.number)) return 'sent a session twice';
       this.#resume(session);
     }
-    return this.#live.size > this.hello.maxSessions * 2 ? 'brought more sessions than it may have' : null;
+    return this.#live.size > this.hello.maxSessions * 2 ? 'sent more sessions than its limit' : null;
   }
 
   #resume(brought: BroughtSession): void {

@@ -110,6 +110,6 @@ export interface EventPage {
   readonly events: readonly LoggedEvent[];
   /** Sequence of the last event examined, of any application. */
   readonly next: number;
-  /** True: events after the cursor have been deleted, or the cursor lies beyond the log. */
+  /** True: events behind the cursor have been deleted, or the cursor lies beyond the log. */
   readonly truncated: boolean;
 }

@@ -47,7 +47,7 @@ test('media lost for a minute is an alarm, which is resolved when it is back', a
   const alarm = find(down, 'ReveilleMediaDown');
   assert.match(down.health, /\d alarms?: .*ReveilleMediaDown/);
   assert.deepEqual([alarm?.severity, alarm?.of, alarm?.found], ['critical', '', '0']);
-  assert.match(String(alarm?.meaning), /no call is carried/);
+  assert.match(String(alarm?.meaning), /calls cannot connect/);
   assert.match(String(alarm?.cure), /media process: died/);
 
   isAway = false;

@@ -92,7 +92,7 @@ test('a backup under load has everything committed before; the restored server e
   await load.ended();
   api.close();
 
-  assert.match((await run('verify', file)).stdout, /is whole .*: 24 devices/);
+  assert.match((await run('verify', file)).stdout, /is complete .*: 24 devices/);
   await run('restore', file, '--data-dir', restored);
   assert.equal(standing['state'], 'off');
   for (const name of ['ops.token', 'ops-tokens.json', 'token-keys.json', 'audit.log'])
@@ -133,7 +133,7 @@ test('a backup is written to a pipe, and restored from one', async (t) => {
   const shell = (line: string): string =>
     spawnSync('sh', ['-c', line, process.execPath, ...mainArgs], { encoding: 'utf8' }).stdout;
   shell(`"$0" "$@" backup - --data-dir ${data} >${piped}`);
-  assert.match(shell(`"$0" "$@" verify - <${piped}`), /^the pipe is whole .*: 2 devices/);
+  assert.match(shell(`"$0" "$@" verify - <${piped}`), /^the pipe is complete .*: 2 devices/);
   assert.match(shell(`"$0" "$@" restore - --data-dir ${restored} <${piped}`), /^restored .*: 2 devices/);
   const { stdout } = await run('registry', 'export', '--data-dir', restored);
   assert.equal((JSON.parse(stdout) as { devices: unknown[] }).devices.length, 2);
@@ -201,7 +201,7 @@ test('a killed verification has changed nothing, and the next removes its leftov
   assert.equal(readdirSync(folder).length, 2);
   const { exitCode, stdout } = await runCli(['verify', file]);
   assert.equal(exitCode, 0);
-  assert.match(stdout, /store\.backup is whole .*: 3 devices, 2 events/);
+  assert.match(stdout, /store\.backup is complete .*: 3 devices, 2 events/);
   assert.deepEqual(readdirSync(folder), ['store.backup']);
   assert.deepEqual(readFileSync(file), readFileSync(copy));
 });

@@ -76,7 +76,7 @@ test('a child without a hello is killed at the deadline', async (t) => {
 
 const skip = process.platform === 'linux' ? false : 'the kernel ends a child with its parent on Linux';
 for (const [name, end] of [
-  ['; killed', 'SIGKILL'],
+  ['is killed', 'SIGKILL'],
   ['ends', 'in order'],
 ] as const)
   test(

@@ -1,6 +1,6 @@
 /**
- * Headers that strangers fill to the limit with what a parser may read in several ways. The CPU time of such requests is compared
- * with that of plain ones; a caller of another application and a sleeping module are watched all the while.
+ * Headers filled to the limit with ambiguous text. The CPU time of such requests is compared with that of plain ones, while a backend of
+ * another application and a sleeping module are watched.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -8,14 +8,14 @@ import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.t
 import { RawPeer } from '../support/raw-peer.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
-/** As much as the front end of api, ops and signal accepts in a head, and that of media. */
+/** Size limit of a head at api, ops and signal, and at media. */
 const fillCharacters = 3500;
 const mediaFillCharacters = 14_000;
 const requestsOfKind = 40;
 const requestsAtOnce = 10;
-/** An expression that backtracks takes twenty times as much as a plain request. */
+/** A backtracking expression takes twenty times as long as a plain request. */
 const cpuFactorMax = 5;
-/** CPU time of garbage collection and of the server's own timers, which have nothing to do with the requests. */
+/** CPU time of garbage collection and timers, unrelated to the requests. */
 const cpuMsOfOthers = 150;
 
 let server: TestServer;
@@ -52,7 +52,7 @@ function portOf(target: Target): number {
   return server.ports[target === 'console' ? 'ops' : target];
 }
 
-/** Answered or not, its connection is at its end. */
+/** Resolves when its connection has ended, answered or not. */
 async function send(target: Target, from: string, changed: Headers): Promise<void> {
   const port = portOf(target);
   const { line, headers } = requests[target];
@@ -65,7 +65,7 @@ async function send(target: Target, from: string, changed: Headers): Promise<voi
   assert.match(answer, /^HTTP\/1\.1 4/, `${target}: ${JSON.stringify(changed).slice(0, 100)}`);
 }
 
-/** The first of many pay for what is compiled or cached. */
+/** Warm-up: the first requests pay for compilation and caches. */
 async function cpuMsOf(send: (from: string) => Promise<unknown>): Promise<number> {
   await send('127.0.0.1');
   const begun = process.cpuUsage();
@@ -75,7 +75,7 @@ async function cpuMsOf(send: (from: string) => Promise<unknown>): Promise<number
   return (user + system) / 1000;
 }
 
-/** Queries of one application while requests of others come. */
+/** Queries of one application during requests of others. */
 async function whileOthersAsk(work: () => Promise<void>): Promise<void> {
   const state = { isOver: false };
   const asked = (async () => {
@@ -119,7 +119,7 @@ const others: readonly [name: string, begin: string][] = [
 const kinds = [...contentTypes.map((begin): [string, string] => ['Content-Type', begin]), ...others];
 
 for (const target of ['api', 'ops', 'console', 'signal', 'media'] as const)
-  test(`no header costs the ${target} listener more than a plain request, and nobody else notices`, async () => {
+  test(`no header costs the ${target} listener more than a plain request, and others are not affected`, async () => {
     const characters = target === 'media' ? mediaFillCharacters : fillCharacters;
     await whileOthersAsk(async () => {
       const plain = await cpuMsOf((from) => send(target, from, {}));

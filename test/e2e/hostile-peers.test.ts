@@ -1,7 +1,6 @@
 /**
- * Peers that mean harm at the sleep port, some 1 200 beside 1 000 good sessions that stay and heartbeat: none of the good ones is
- * lost, and every heartbeat is seen, in one process and through edges. `npm run soak -- hostile` does the same beside 10 000 of
- * them, and for long.
+ * 1 200 hostile peers at the sleep port, next to 1 000 good sessions: no good session is lost, and every heartbeat is seen, in one process
+ * and with edges. `npm run soak -- hostile` does the same with 10 000 sessions for a long time.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -17,7 +16,7 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const goodSessions = 1000;
 const atOnce = 250;
-/** Of the kinds that must be closed; each kind comes from an address of its own. */
+/** Kinds of peers that must be closed; each has its own address. */
 const silent = 200;
 const slow = 200;
 const endless = 200;
@@ -46,7 +45,7 @@ async function inRounds<Item>(count: number, make: (i: number) => Promise<Item>)
   return made;
 }
 
-/** Each has its session key before it does its worst. */
+/** Each attacks after it has its session key. */
 async function hostiles(
   port: number,
   count: number,
@@ -120,7 +119,7 @@ for (const [where, edges] of [
     assert.equal(await server.stop(), 0);
   });
 
-/** All but the last byte of a line that would not even be right. */
+/** All but the last byte of an invalid line. */
 function halfLogin(i: number): string {
   const credentials = {
     deviceId: siteDevice(i),

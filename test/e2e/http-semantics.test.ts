@@ -1,4 +1,4 @@
-/** HTTP as RFC 9110 and RFC 9112 have it, on the listeners for the API, media and ops, and the known limits of the API's parser. */
+/** HTTP by RFC 9110 and RFC 9112 on the API, media and ops listeners, and the known limits of the API's parser. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ after(() => server.stop());
 
 type Listener = 'api' | 'media' | 'ops';
 
-/** Everything that the server sends until it hangs up. */
+/** Everything that the server sends until it closes. */
 async function ask(listener: Listener, text: string | Buffer): Promise<string> {
   const peer = await RawPeer.connect(server.ports[listener]);
   peer.send(text);
@@ -27,7 +27,7 @@ async function ask(listener: Listener, text: string | Buffer): Promise<string> {
 
 const closing = 'Host: 127.0.0.1\r\nConnection: close\r\n';
 
-/** A query that closes its connection, as the text of its head. */
+/** Head of a query that closes its connection. */
 function signedQuery(): string {
   const query = { credential: server.credentials.all, rawQuery: 'device_id=TESTDEVICE01' };
   return encodeRequest(query).toString().replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
@@ -69,7 +69,7 @@ for (const [name, spell] of [
     assert.match(onOps, /^HTTP\/1\.1 200 /);
   });
 
-test('a HEAD on the API and media has no body, and the length that the body would have', async () => {
+test('a HEAD on the API and media has no body, but its length', async () => {
   const paths: readonly (readonly [Listener, string])[] = [
     ['api', '/v1/device/connectivity'],
     ['api', '/v1/device/wakeup-request'],
@@ -106,7 +106,7 @@ test('OPTIONS names the methods of a path', async () => {
   }
 });
 
-test('a caller of the API that awaits 100 Continue gets it, and then its answer', async () => {
+test('a client of the API that awaits 100 Continue receives it, and then its answer', async () => {
   const body = Buffer.from('{"device_id":"TESTDEVICE01"}');
   const request = {
     credential: server.credentials.all,
@@ -124,7 +124,7 @@ test('a caller of the API that awaits 100 Continue gets it, and then its answer'
   peer.socket.destroy();
 });
 
-test('X-Request-ID may not hold a byte of 0x80 or more, save at its ends with the old parser, which removes them', async () => {
+test('X-Request-ID may not contain bytes from 0x80 up, except at its ends with the old parser, which removes them', async () => {
   const idOf = async (given: string): Promise<string | undefined> => {
     const head = `POST /v1/device/wakeup-request HTTP/1.1\r\n${closing}X-Request-ID: ${given}\r\n\r\n`;
     const answer = await ask('api', Buffer.from(head, 'utf8'));
@@ -152,7 +152,7 @@ for (const [name, line] of [
     else assert.doesNotMatch(answer, /uWebSockets/);
   });
 
-/** Never whole for the old parser: it waits for more until its idle limit of 10 s. A newer one answers 400 or reads on. */
+/** Never complete for the old parser, which waits until its idle limit of 10 s. A newer one answers 400 or reads further. */
 const unreadable: readonly (readonly [name: string, begin: string])[] = [
   ['a control character in a header', `GET /nowhere HTTP/1.1\r\n${closing}X-Request-ID: a\u0001b\r\n\r\n`],
   ['a bare carriage return in a header', `GET /nowhere HTTP/1.1\r\n${closing}X-Request-ID: a\rb\r\n\r\n`],
@@ -163,7 +163,7 @@ const unreadable: readonly (readonly [name: string, begin: string])[] = [
   ['an empty line before it', `\r\nGET /nowhere HTTP/1.1\r\n${closing}\r\n`],
 ];
 for (const [name, text] of unreadable)
-  test(`a request with ${name} is answered, save by the old parser of the API, which waits for more`, async () => {
+  test(`a request with ${name} is answered, except by the old parser of the API, which waits for more`, async () => {
     const peer = await RawPeer.connect(server.ports.api);
     peer.send(text);
     if (!apiIsOld) assert.match(await peer.read(9), /^HTTP\/1\.1 $/);
@@ -172,7 +172,7 @@ for (const [name, text] of unreadable)
     peer.socket.destroy();
   });
 
-test('a line break behind a body is skipped, save by the old parser of the API, which swallows the next request', async () => {
+test('a line break after a body is skipped, except by the old parser of the API, which swallows the next request', async () => {
   const body = Buffer.from('{"device_ids":["TESTDEVICE01"]}');
   const query = {
     credential: server.credentials.all,

@@ -1,4 +1,4 @@
-/** An import into a running server that is called off while it waits for its turn to write. */
+/** An import into a running server that is cancelled while it waits to write. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 const countDevices = (directory: string): Promise<number> =>
   withRegistry(directory, async (registry) => (await registry.counts()).device);
 
-test('an import is off when it is cancelled, or its connection goes, before the commit', async (t) => {
+test('an import is aborted when it is cancelled, or its connection closes, before the commit', async (t) => {
   const parent = temporaryDirectory(t);
   const directory = join(parent, 'data');
   const registry = join(parent, 'registry.json');

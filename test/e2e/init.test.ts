@@ -1,4 +1,4 @@
-/** `reveille init` at a terminal, and the server that begins with what it made. */
+/** `reveille init` at a terminal, and a server started with its output. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { LongCommand, runCli } from '../support/cli-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { runArgs } from '../support/checkout.ts';
 
-/** Why a test at a terminal is left out here; false: it is not. */
+/** Reason to skip tests at a terminal; false: they run. */
 const noTerminal = process.platform !== 'linux' && 'script has other options there';
 
 class PseudoTerminal {
@@ -19,7 +19,7 @@ class PseudoTerminal {
   readonly #ended: Promise<unknown[]>;
   #onShown: () => void = () => undefined;
 
-  /** `args`: of `reveille`. */
+  /** `args`: arguments of `reveille`. */
   constructor(t: Ending, args: readonly string[]) {
     const words = [process.execPath, ...runArgs(moduleBeside('../../src/main', import.meta.url)), ...args];
     const line = words.map((word) => `'${word}'`).join(' ');
@@ -37,7 +37,7 @@ class PseudoTerminal {
     void this.#ended.then(() => this.#onShown());
   }
 
-  /** Resolves when it has been shown so often; rejects when the command ends before. */
+  /** Resolves when the text was shown so often; rejects when the command ends before. */
   async sees(text: string, times = 1): Promise<void> {
     while (this.shown.split(text).length <= times) {
       if (this.#script.exitCode !== null) throw new Error(`it ended, and showed ${this.shown}`);
@@ -51,14 +51,14 @@ class PseudoTerminal {
     this.#script.stdin?.write(text);
   }
 
-  /** The exit code of the command. */
+  /** Exit code of the command. */
   async ended(): Promise<unknown> {
     return (await this.#ended)[0];
   }
 }
 
 test(
-  'a person answers at a terminal, and what was made is served: its device sleeps and is woken',
+  'answers at a terminal create a working server, whose device sleeps and is woken',
   { skip: noTerminal },
   async (t) => {
     const folder = temporaryDirectory(t);

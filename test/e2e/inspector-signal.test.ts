@@ -1,4 +1,4 @@
-/** SIGUSR1, by which Node opens its inspector, opens nothing in any process that has secrets. Source: docs/threat-model.md. */
+/** SIGUSR1, which opens the inspector of Node, has no effect in processes with secrets. Source: docs/threat-model.md. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { lastFirst } from '../support/temporary-store.ts';
 
 const skip = process.platform === 'linux' ? false : 'processes and sockets are read in /proc';
 
-/** The process and all that it started. */
+/** The process and its descendants. */
 function familyOf(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
     readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
@@ -29,7 +29,7 @@ function openSockets(pid: number): Set<string> {
   return new Set(links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []));
 }
 
-/** Sockets of the process that listen, by TCP of either version. */
+/** Listening TCP sockets of the process, IPv4 and IPv6. */
 function listening(pid: number): string[] {
   const own = openSockets(pid);
   const rows = ['tcp', 'tcp6'].flatMap((file) =>
@@ -42,7 +42,7 @@ function listening(pid: number): string[] {
     .sort();
 }
 
-/** Resolves when a process without a listener, which got the signal after the others, has opened its inspector. */
+/** Resolves when an unprotected process, signalled after the others, has opened its inspector. */
 async function canaryOpens(): Promise<void> {
   const canary = spawn(process.execPath, [
     '--inspect-port=127.0.0.1:0',

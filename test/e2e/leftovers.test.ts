@@ -1,4 +1,4 @@
-/** Killed processes leave their temporary folders and unfinished files to the next one, which removes them. */
+/** Temporary folders and unfinished files of killed processes are removed by the next one. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { LongCommand, runCli } from '../support/cli-process.ts';
 import { serveArguments } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
-test('the folder of a killed demo is removed by the next command, that of a living one is not', async (t) => {
+test('the next command removes the folder of a killed demo, but not that of a running one', async (t) => {
   const TMPDIR = temporaryDirectory(t);
   const demo = async (): Promise<LongCommand> => {
     const command = new LongCommand(t, ['demo'], { TMPDIR });
@@ -30,7 +30,7 @@ test('the folder of a killed demo is removed by the next command, that of a livi
   await living.stop('SIGKILL');
 });
 
-test('a server removes the unfinished files of a killed one from its data directory, and nothing else', async (t) => {
+test('a server removes only unfinished files of a killed one from its data directory', async (t) => {
   const data = temporaryDirectory(t);
   const id = '01a2b3c4-0000-4000-8000-000000000003';
   const unfinished = [

@@ -1,4 +1,4 @@
-/** Who lost the right loses the session: every way of changing the registry, at the real server, over real sockets. */
+/** Sessions end when their rights are lost, for every way to change the registry, at the real server, over real sockets. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ interface Entries {
 }
 
 const device = 'TESTDEVICE01';
-/** It is changed by nothing here. */
+/** A device that these tests never change. */
 const bystander = 'SLEEPING02';
 
 let server: TestServer;
@@ -31,7 +31,7 @@ function registryFile(): string {
   return join(server.dataDirectory, 'registry.json');
 }
 
-/** The whole registry with one device as it is to be; null: without it. */
+/** The whole registry with this entry of the device; null: without the device. */
 function registryWith(change: object | null): Entries {
   const devices = unchanged.devices.flatMap((entry) =>
     entry['device_id'] !== device ? [entry] : change === null ? [] : [{ ...entry, ...change }],
@@ -45,7 +45,7 @@ async function importInto(entries: object, replace = false): Promise<void> {
   await opsOf(server).importFile(file, { replace, dryRun: false, deletions: 'any' });
 }
 
-/** The device as it was at the start. */
+/** The device as at the start. */
 function restore(): Promise<unknown> {
   const put = { device_id: device, product_id: 'doorbell', secret: `secret of ${device}` };
   return opsOf(server).change('/v1/device/add', put);
@@ -68,14 +68,14 @@ interface Told {
   readonly head: number;
 }
 
-/** What operators see of the device: the events of one that is gone are no application's. Null: of the end of the log. */
+/** Events of the device as operators see them, since applications do not see those of a removed device. Null: from the end of the log. */
 async function logBehind(after: number | null): Promise<Told> {
   const ask = (behind: object): Promise<Told> =>
     opsOf(server).ask('/v1/events', new URLSearchParams({ device_id: device, ...behind }));
   if (after === null) return ask({ last: '0' });
   for (;;) {
     const told = await ask({ after: String(after), wait: '5' });
-    // Of the change itself only an operator's is told.
+    // Skips the event of the change itself, which only changes by operators have.
     const events = told.events.filter(({ type }) => !type.startsWith('device.registry.'));
     if (events.length >= 3) return { ...told, events };
   }
@@ -83,14 +83,14 @@ async function logBehind(after: number | null): Promise<Told> {
 
 let wakeups = 0;
 
-/** Never a repeat of one before: within a second those would be the same request. */
+/** Unique, so that it is no repeat of a request in the same second. */
 async function wake(deviceId: string): Promise<void> {
   wakeups += 1;
   const custom_data = `0x${String(wakeups).padStart(4, '0')}`;
   assert.equal((await server.api.wake({ device_id: deviceId, custom_data })).status, 202);
 }
 
-/** Everything it had ends, and each end is told as kicked. */
+/** Asserts that all its sessions end, each with an event `kicked`. */
 async function losesAll({ module, controller, leg }: Present, change: () => Promise<unknown>): Promise<void> {
   const { head } = await logBehind(null);
   await change();
@@ -144,7 +144,7 @@ interface CredentialEntry {
   readonly app_id: string;
 }
 
-/** A reader with a credential of its own, which may do everything. */
+/** A reader with its own credential and all permissions. */
 class Reader {
   readonly entry: CredentialEntry;
 
@@ -167,16 +167,16 @@ class Reader {
     return opsOf(server).change('/v1/credential/revoke', { access_key_id: this.entry.access_key_id });
   }
 
-  /** By an import that has nothing else. */
+  /** Changes the credential by an import. */
   become(change: object): Promise<void> {
     return importInto({ credentials: [{ ...this.entry, ...change }] });
   }
 
-  /** What it gets that waits while its credential is changed, and then something happens. */
+  /** Answer of a long poll whose credential is changed before an event happens. */
   async waitThrough(change: () => Promise<unknown>): Promise<ApiAnswer> {
     const { json } = await this.ask('/v1/events', 'after=latest');
     const waiting = this.ask('/v1/events', `after=${String(json.data?.['next'])}&wait=30`);
-    // Taken up behind the one that waits.
+    // Handled after the long poll.
     await this.ask('/v1/events', 'after=latest');
     await change();
     await server.module(device);
@@ -199,7 +199,7 @@ const lost: readonly {
   },
 ];
 for (const { name, change, code } of lost)
-  test(`a reader whose credential ${name} while it waited is told no event, but ${code}`, async () => {
+  test(`a reader whose credential ${name} during its long poll receives ${code} instead of an event`, async () => {
     const reader = await Reader.open();
     const answer = await reader.waitThrough(() => change(reader));
     assert.deepEqual([answer.status, answer.json.code], [code === 40105 ? 401 : 200, code], answer.text);
@@ -207,7 +207,7 @@ for (const { name, change, code } of lost)
     assert.equal(answer.json.data, undefined);
   });
 
-test('who waits for an outcome with a credential that was revoked meanwhile is not told it', async () => {
+test('a long poll for an outcome does not reveal it after its credential was revoked', async () => {
   const [reader, module] = [await Reader.open(), await server.module(device)];
   const woken = await server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': 'the-wakeup' } });
   assert.equal(woken.status, 202);

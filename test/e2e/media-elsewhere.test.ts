@@ -1,6 +1,6 @@
 /**
- * A media process on a machine of its own, as real processes on this one: `serve --only media` comes to the gate of a
- * server over TLS with the key that both have. Source: calls-and-media.md, The media process.
+ * A media process on another machine, as real processes on this one: `serve --only media` connects to its server over TLS with a
+ * pre-shared key. Source: calls-and-media.md, The media process.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +20,7 @@ interface Scene {
   readonly directory: string;
   readonly keyFile: string;
   readonly server: ServerProcess;
-  /** Of the gate. */
+  /** Address of the media port. */
   readonly gate: string;
 }
 
@@ -65,7 +65,7 @@ function startMedia(t: Ending, scene: Pick<Scene, 'gate' | 'keyFile'>): LongComm
   return new LongCommand(t, serveMedia(scene));
 }
 
-/** Where the media process takes legs, the `which`th time that it does. */
+/** Address at which the media process accepts legs, at its `which`th start. */
 async function mediaUrl(media: LongCommand, which = 1): Promise<string> {
   const { listeners } = await media.logged<{ listeners: { media: string } }>('ready', which);
   return `ws://${listeners.media}`;
@@ -73,7 +73,7 @@ async function mediaUrl(media: LongCommand, which = 1): Promise<string> {
 
 const isUp = 'media process: linked';
 
-/** One that needs no decoder goes from its issuance to a frame. */
+/** Plays a call without transcoding, from its issuance to a frame. */
 async function playCall(
   t: Ending,
   { server }: Scene,
@@ -89,7 +89,7 @@ async function playCall(
 
 const draining = { code: 4503, reason: 'draining' };
 
-test('devices are told where a media process elsewhere listens, once it has said so; the end of the server closes its legs', async (t) => {
+test('devices receive the address that a media process elsewhere reports; the end of the server closes its legs', async (t) => {
   const scene = await open(t);
   const api = new ApiClient(scene.server.ports.api, testCredentials.all);
   t.after(() => api.close());
@@ -107,7 +107,7 @@ test('devices are told where a media process elsewhere listens, once it has said
   assert.equal(await media.stop('SIGTERM'), 0);
 });
 
-test('a media process outlives its server, and comes to the next one', async (t) => {
+test('a media process survives its server, and connects to the next one', async (t) => {
   const scene = await open(t);
   const media = startMedia(t, scene);
   await mediaUrl(media);
@@ -118,12 +118,12 @@ test('a media process outlives its server, and comes to the next one', async (t)
   assert.equal(await next.server.command.stop('SIGTERM'), 0);
 });
 
-test('a second one is sent away, is told why, and takes over when the first is gone', async (t) => {
+test('a second media process is declined with the reason, and takes over when the first has ended', async (t) => {
   const scene = await open(t);
   const first = startMedia(t, scene);
   await mediaUrl(first);
   const second = startMedia(t, scene);
-  const { fault } = await second.logged<{ fault: string }>('server: not linked; retrying');
+  const { fault } = await second.logged<{ fault: string }>('media link: cannot connect to the server; will retry');
   assert.equal(
     fault,
     'the server declined this media process: as many media processes as its media.processes allows are linked: 1',
@@ -134,7 +134,7 @@ test('a second one is sent away, is told why, and takes over when the first is g
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
 
-test('two media processes elsewhere share the calls, each tells its own address, and one that comes again has its calls', async (t) => {
+test('two media processes elsewhere share the calls with their own addresses, and one that reconnects keeps its calls', async (t) => {
   const directory = temporaryDirectory(t);
   const keyFile = newKey(directory);
   const scene = await startServer(t, directory, keyFile, '127.0.0.1:0', ['media.processes=2']);
@@ -168,10 +168,10 @@ test('two media processes elsewhere share the calls, each tells its own address,
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
 
-test('one with another key, or whose port is taken, does not serve, and both sides say why', async (t) => {
+test('a media process with a wrong key, or whose port is in use, does not serve, and both sides log the reason', async (t) => {
   const scene = await open(t);
   const media = startMedia(t, { gate: scene.gate, keyFile: newKey(scene.directory, 'other.key') });
-  const { fault } = await media.logged<{ fault: string }>('server: not linked; retrying');
+  const { fault } = await media.logged<{ fault: string }>('media link: cannot connect to the server; will retry');
   assert.match(fault, /another key: give both ends the same media\.link_key_file/);
   await scene.server.command.line((line) => line.includes('has another key for the link'));
   assert.equal(await media.stop('SIGTERM'), 0);
@@ -186,7 +186,7 @@ test('one with another key, or whose port is taken, does not serve, and both sid
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
 
-test('what is missing is named, and is a matter of usage', async (t) => {
+test('a missing setting is named as a usage error', async (t) => {
   const directory = temporaryDirectory(t);
   const none = await runCli(['serve', '--only', 'media'], { REVEILLE_DATA_DIR: directory });
   assert.deepEqual([none.exitCode, none.stderr.includes('media.link_server')], [2, true]);

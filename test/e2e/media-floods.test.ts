@@ -1,6 +1,6 @@
 /**
- * One leg of one call sends as much as its connection takes, at a real server with its media process: it is closed, and
- * the call of others goes on over the same process. Source: calls-and-media.md, The media process.
+ * A leg that sends as much as its connection carries, at a real server with its media process, is closed, and other calls of the
+ * same process continue. Source: calls-and-media.md, The media process.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,9 +21,9 @@ import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 import { lastFirst } from '../support/temporary-store.ts';
 import { testBridgeKeys } from '../support/test-server.ts';
 
-/** Who was not closed by then is not bounded. */
+/** A leg not closed by then has no limit. */
 const floodBytesMax = 256 * 1024 * 1024;
-/** Of a call beside one flood, however slow the machine: its device sends far less than a leg may at once. */
+/** Frames of another call during a flood; well below the burst limit of a leg, even on a slow machine. */
 const roundsMax = 50;
 
 const t = lastFirst({ after });
@@ -36,12 +36,12 @@ before(async () => {
   ({ device, bridge } = await openLegs(scene, {}, () => frameCame()));
 });
 
-/** As many of a frame as come close to 64 KiB. */
+/** Repeats a frame to nearly 64 KiB. */
 function piecesOf(frame: Buffer): Buffer {
   return Buffer.concat(Array<Buffer>(Math.max(1, Math.floor(65_536 / frame.length))).fill(frame));
 }
 
-/** How the leg was closed, having sent until it was: the code and the word, and the texts that came before. */
+/** Sends until the leg is closed. Resolves with code, reason, and the texts before. */
 async function flood(raw: RawPeer, piece: Buffer): Promise<{ close: string; texts: string[] }> {
   const end = { isHere: false };
   const gone = raw.gone.then(() => (end.isHere = true));
@@ -77,7 +77,7 @@ async function leg(headers: Record<string, string>, path?: string): Promise<RawP
 const header = { kind: 'video', format: 'h264', isKeyFrame: true, width: 16, height: 16 } as const;
 let timestampMs = 0;
 
-/** The call of others continues: one more frame gets through, and one more ping is answered. */
+/** Asserts that another call continues: it carries another frame, and another ping is answered. */
 async function callGoesOn(): Promise<void> {
   timestampMs += 40;
   const came = new Promise<void>((resolve) => (frameCame = resolve));
@@ -108,7 +108,7 @@ const floods: readonly (readonly [string, Buffer, string, RegExp])[] = [
   ['fragments of one message', encodeFrame('', { opcode: opcodes.continuation, fin: false }), '1008 ', /^/],
 ];
 for (const [what, frame, close, said] of floods)
-  test(`a leg that floods with ${what} is closed, and nobody else`, async () => {
+  test(`only a leg that floods with ${what} is closed`, async () => {
     const raw = await deviceLeg();
     if (what.startsWith('fragments')) raw.send(encodeFrame('', { fin: false }));
     const flooding = flood(raw, piecesOf(frame));
@@ -122,7 +122,7 @@ for (const [what, frame, close, said] of floods)
     nobodyDied();
   });
 
-test('an idle bridge that floods with refusals is closed, and nobody else', async () => {
+test('only an idle bridge that floods with refusals is closed', async () => {
   const raw = await leg({ Authorization: `Bearer ${testBridgeKeys.own}` }, bridgePath);
   const { close } = await flood(raw, piecesOf(encodeFrame('{"type":"refuse"}')));
   assert.equal(close, '4429 too_much');
@@ -130,7 +130,7 @@ test('an idle bridge that floods with refusals is closed, and nobody else', asyn
   nobodyDied();
 });
 
-test('the log of the server says of what a leg sent too much', async () => {
+test('the log of the server names the kind of flood', async () => {
   const { media } = await scene.server.command.logged<{ media: { fault: string } }>(
     'media leg: closed: it sent too much',
   );

@@ -1,6 +1,6 @@
 /**
- * What the process that decodes strangers' pictures holds of its server: nothing but its pipes and the link, in its table
- * of descriptors as in its environment. Source: docs/media.md, Secrets in the media process.
+ * The process that decodes untrusted video has nothing of its server but its pipes and the link, neither descriptors nor environment
+ * variables. Source: docs/media.md, What the media process holds.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { lastFirst } from '../support/temporary-store.ts';
 
 const skip = process.platform === 'linux' ? false : 'open files are looked at in /proc';
 
-/** Node's own: its loops, and what wakes them; and the cache that tsx tidies at its start. */
+/** Descriptors of Node: event loops and their wakers; and the cache that tsx cleans at its start. */
 const ofNode = /^(?:anon_inode:\[(?:eventpoll|eventfd|io_uring)\]|\/dev\/(?:null|urandom)|\/.*\/tsx-\d+)$/;
 const environmentAllowed = new Set(['PATH', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'NODE_OPTIONS']);
 
@@ -35,7 +35,7 @@ function targets(pid: number): Set<string> {
   return new Set(openFiles(pid).map(({ target }) => target));
 }
 
-/** Files, and whatever one of the others has open as well: an end of a pipe, a socket. */
+/** Files, and descriptors shared with other processes, such as pipes and sockets. */
 function foreign(pid: number, others: readonly number[]): OpenFile[] {
   const shared = new Set(others.flatMap((other) => [...targets(other)]));
   return openFiles(pid).filter(
@@ -54,7 +54,7 @@ const secretive = {
   REVEILLE_API_LISTEN: '127.0.0.1:0',
 };
 
-test('the media process holds nothing of its server', { skip }, async (context) => {
+test('the media process has nothing of its server open', { skip }, async (context) => {
   const t = lastFirst(context);
   const { server } = await openMediaScene(t, [], secretive);
   const { pid } = await mediaChild(server);
@@ -71,7 +71,7 @@ test('the media process holds nothing of its server', { skip }, async (context) 
   assert.equal(await server.command.stop('SIGTERM'), 0);
 });
 
-/** The processes above it, up to the one that the test started. */
+/** Its ancestors, up to the process that the test started. */
 function familyOf(pid: number): number[] {
   const parent = parentOf(pid);
   return parent === process.pid ? [] : [parent, ...familyOf(parent)];

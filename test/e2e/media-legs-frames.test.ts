@@ -38,7 +38,7 @@ interface CarriedLeg {
   readonly joined: FakeJoinedLeg;
 }
 
-/** A leg whose frames the relay carries, be it the device's or the bridge's. */
+/** A leg of a device or a bridge, with frames that the relay carries. */
 async function carriedLeg(side: CallSide = 'device'): Promise<CarriedLeg> {
   const count = service.legs.length + 1;
   const peer = await (side === 'bridge' ? scene.startBridge() : scene.connect());
@@ -57,16 +57,16 @@ const header = encodeFrameHeader({
   timestampMs: 40,
 });
 
-/** Bytes of which no two stretches are alike. */
+/** Bytes without repeated sequences. */
 function payloadOf(length: number): Buffer {
   return Buffer.from(Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8) * 17 + (i >> 16)) & 0xff));
 }
 
-/** Its message is as long as one whose length takes 7, 16 or 64 bits, or as long as may be. */
+/** Message lengths encoded with 7, 16 or 64 bits, and the maximum. */
 const payloadLengths = [1, 113, 114, 4096, 65_523, 65_524, 300_000, mediaMessageBytesMax - header.length];
 
 for (const side of ['device', 'bridge'] as const)
-  test(`frames of a ${side} come to the relay as they are, each in memory of its own`, async () => {
+  test(`frames of a ${side} reach the relay unchanged, each in its own memory`, async () => {
     const { peer, opened, joined } = await carriedLeg(side);
     const payloads = payloadLengths.flatMap((length) => [payloadOf(length), payloadOf(160)]);
     for (const payload of payloads) peer.send(Buffer.concat([header, payload]));
@@ -82,7 +82,7 @@ for (const side of ['device', 'bridge'] as const)
     assert.deepEqual(new Set(opened.signs), new Set(['media']));
   });
 
-test('what the relay sends is one message each, unfragmented, whatever its length', async () => {
+test('the relay sends one unfragmented message for each frame of any length', async () => {
   const raw = await scene.rawPeer(legUpgrade());
   await new SignalPeer(raw).readHead();
   const { frameOutput } = await relay.leg();
@@ -95,10 +95,10 @@ test('what the relay sends is one message each, unfragmented, whatever its lengt
   }
 });
 
-/** More than any kernel keeps for a peer that does not read. */
+/** More than any kernel buffers for a peer that does not read. */
 const framesBeyondBuffers = 64;
 
-test('a leg that stands still for a while has its frames and its words when it reads again', async () => {
+test('a leg that pauses receives its frames and texts when it reads again', async () => {
   const { peer, opened, joined } = await carriedLeg();
   const [other, payload] = [await carriedLeg(), payloadOf(mediaMessageBytesMax - header.length)];
   peer.socket.pause();
@@ -123,7 +123,7 @@ test('a leg that stands still for a while has its frames and its words when it r
   assert.ok(peer.frames.every((frame) => frame.length === mediaMessageBytesMax));
 });
 
-test('a slow reader whose pongs come late stays; one that reads nothing for two heartbeats is cut', async () => {
+test('a slow reader with late pongs stays; one that reads nothing for two heartbeats is cut', async () => {
   const { peer, opened, joined } = await carriedLeg();
   peer.socket.pause();
   for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
@@ -163,7 +163,7 @@ const watching: readonly (readonly [FakeJoinedLeg['kind'], string, PictureReques
   ],
 ];
 for (const [kind, who, request] of watching)
-  test(`${who} reads every picture as a part of its own, to the end of the call`, async () => {
+  test(`${who} reads every picture as a separate part until the end of the call`, async () => {
     const stream = await scene.watch(request);
     const joined = await relay.leg();
     assert.deepEqual([joined.kind, joined.sessionId], [kind, service.sessionId]);
@@ -176,14 +176,14 @@ for (const [kind, who, request] of watching)
     assert.equal(clock.pendingTimers, 1, 'the heartbeat');
   });
 
-test('a picture that the relay has for whoever joins stands behind the head of the answer', async () => {
+test('the relay sends its latest picture right after the head of the answer', async () => {
   relay.onJoining = ({ pictureOutput }) => pictureOutput.sendPicture(Buffer.from('first'), () => undefined);
   const stream = await scene.watch();
   await stream.picturesCome(1);
   assert.deepEqual(stream.pictures, [Buffer.from('first')]);
 });
 
-/** Sends pictures one behind the other until as many have gone as no kernel keeps, or the leg has; says how many have. */
+/** Sends pictures until they exceed the buffers of any kernel, or the leg pauses; returns their number. */
 function flood(joined: FakeJoinedLeg): { readonly sent: number } {
   const jpeg = payloadOf(1024 * 1024);
   const flow = { sent: 0 };
@@ -199,7 +199,7 @@ function flood(joined: FakeJoinedLeg): { readonly sent: number } {
 }
 
 for (const request of [{}, { headers: { Connection: 'Upgrade', Upgrade: 'h2c' } }])
-  test(`a slow reader holds up the next picture until it has read, ${JSON.stringify(request)}`, async () => {
+  test(`the next picture waits until a slow reader has read, ${JSON.stringify(request)}`, async () => {
     const stream = await scene.watch(request);
     stream.answer.pause();
     const flow = flood(await relay.leg());
@@ -211,7 +211,7 @@ for (const request of [{}, { headers: { Connection: 'Upgrade', Upgrade: 'h2c' } 
     await until(() => flow.sent === framesBeyondBuffers);
   });
 
-test('who does not read the rest when the call ends is cut after 5 s', async () => {
+test('a reader that does not read the rest after the end of the call is cut after 5 s', async () => {
   const stream = await scene.watch();
   stream.answer.pause();
   flood(await relay.leg());
@@ -225,7 +225,7 @@ test('who does not read the rest when the call ends is cut after 5 s', async () 
   assert.equal(opened.goneTimes, 0);
 });
 
-test('who hangs up has left the relay', async () => {
+test('a reader that disconnects leaves the relay', async () => {
   const stream = await scene.watch();
   const [joined, opened] = [await relay.leg(), await service.leg()];
   stream.hangUp();
@@ -244,7 +244,7 @@ const refusals: readonly (readonly [ReservationRefusal, RegExp])[] = [
 ];
 for (const [refusal, sentence] of refusals)
   for (const [who, request] of carriedRequests)
-    test(`${who} whose pictures cannot be made for ${refusal} is answered 503, counted, and no leg`, async () => {
+    test(`${who} is answered 503 and counted if pictures are unavailable because of ${refusal}`, async () => {
       relay.refusal = refusal;
       relay.joinRefusal = refusal;
       const answer = await scene.ask(request);
@@ -254,7 +254,7 @@ for (const [refusal, sentence] of refusals)
       assert.deepEqual([listener.legCount, service.legs.filter(({ goneTimes }) => goneTimes === 0)], [0, []]);
     });
 
-test('a reader of pictures who takes nothing of one for two heartbeats is cut; one who takes some stays', async () => {
+test('a reader that accepts no bytes for two heartbeats is cut; one that accepts some stays', async () => {
   const stream = await scene.watch();
   stream.answer.pause();
   const opened = await service.leg();

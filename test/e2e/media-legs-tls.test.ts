@@ -1,4 +1,4 @@
-/** The media listener with a certificate, and with another one later. Source: running.md, Processes and listeners. */
+/** The media listener over TLS, and a reload of its certificate. Source: running.md, Processes and listeners. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, afterEach, beforeEach, test } from 'node:test';
@@ -41,7 +41,7 @@ function connect(trusted = 'first'): Promise<MediaPeer> {
   return scene.connect({ ca: certificate.certificateOf(trusted) });
 }
 
-test('a leg is let in, told and closed over TLS', { skip }, async () => {
+test('a leg is admitted, notified and closed over TLS', { skip }, async () => {
   await listen();
   const device = await connect();
   const { leg } = await service.leg();
@@ -51,7 +51,7 @@ test('a leg is let in, told and closed over TLS', { skip }, async () => {
   assert.equal(await device.closed, '1000 ended');
 });
 
-test('half TLS handshakes of many addresses yield to a newcomer, and a leg does not', { skip }, async () => {
+test('unfinished TLS handshakes are closed for a new connection, but legs are not', { skip }, async () => {
   certificate.use('first');
   await scene.listen({ ...tls(), handshakesMax: 4, handshakesPerAddressMax: 2 });
   const leg = await connect();
@@ -69,7 +69,7 @@ test('half TLS handshakes of many addresses yield to a newcomer, and a leg does 
 });
 
 test(
-  'a reload serves the new certificate to newcomers, and those who are here live on',
+  'new connections see the reloaded certificate, and existing ones continue',
   { skip },
   async () => {
     await listen();
@@ -87,7 +87,7 @@ test(
   },
 );
 
-test('the handshake of TLS and the request have 10 s together', { skip }, async () => {
+test('the TLS handshake and the request share a deadline of 10 s', { skip }, async () => {
   await listen();
   const silent = await scene.rawPeer();
   while (listener.socketCount < 1) await new Promise((turned) => setImmediate(turned));

@@ -65,7 +65,7 @@ const frame = Buffer.concat([
   Buffer.from([0, 0, 0, 1, 0x65]),
 ]);
 
-test('a device is let in by its token, reports, and its frames and pings are signs of life', async () => {
+test('a device is admitted by its token, reports, and its frames and pings renew its lease', async () => {
   const device = await scene.connect();
   assert.deepEqual([service.asked, telemetry.count('media login accepted')], [['good-token'], 1]);
   const opened = await service.leg();
@@ -83,7 +83,7 @@ test('a device is let in by its token, reports, and its frames and pings are sig
   assert.equal(scene.listener.legCount, 1);
 });
 
-test('a bridge is let in by its key, is offered a call, takes it, is told what to do, and reports', async () => {
+test('a bridge is admitted by its key, accepts an offered call, receives its start, and reports', async () => {
   const bridge = await scene.connectBridge();
   const opened = await service.leg();
   assert.deepEqual([opened.kind, service.asked], ['bridge', ['good-key']]);
@@ -107,7 +107,7 @@ test('a bridge is let in by its key, is offered a call, takes it, is told what t
   assert.deepEqual(opened.answers, [true, false]);
 });
 
-test('what comes in one piece with the upgrade is heard when the leg is let in', async () => {
+test('bytes sent together with the upgrade are read when the leg is admitted', async () => {
   const release = service.withhold();
   await scene.rawPeer(Buffer.concat([Buffer.from(legUpgrade()), encodeFrame('{"type":"accept"}')]));
   await service.until(() => service.asked.length === 1);
@@ -117,13 +117,13 @@ test('what comes in one piece with the upgrade is heard when the leg is let in',
   assert.deepEqual(opened.signs, []);
 });
 
-test('what the server tells a leg while it lets it in arrives behind the upgrade', async () => {
+test('messages sent during admission arrive after the upgrade', async () => {
   service.onOpening = (leg) => leg.notify({ kind: 'assign', sessionId: service.sessionId, media: callMedia });
   const bridge = await scene.connectBridge(`${bridgePath}?session=${service.sessionId}`);
   assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: service.sessionId });
 });
 
-test('a bridge may ask for a session by name, which is passed on as it was meant', async () => {
+test('a bridge may name a session, which is decoded and passed on', async () => {
   await scene.connectBridge(`${bridgePath}/?session=${service.sessionId}&more=1`);
   for (const query of ['?session=a%20%C3%A4+b', '?session=', '?session=%zz'])
     await assert.rejects(scene.connectBridge(`${bridgePath}${query}`), { status: 404 });
@@ -220,7 +220,7 @@ const statuses: Readonly<Partial<Record<LegRefusal, string>>> = {
   busy: '503 Service Unavailable',
   unavailable: '503 Service Unavailable',
 };
-test('every refusal of the server has its status and a sentence of its own, is counted, and shows no token', async () => {
+test('every refusal has its own status and sentence, is counted, and shows no token', async () => {
   const sentences = new Set<string>();
   for (const refusal of legRefusals) {
     service.refusals.set('the-secret', refusal);
@@ -267,7 +267,7 @@ const closes: readonly (readonly [LegCloseReason, string])[] = [
   ['drain', '4503 draining'],
 ];
 for (const [reason, close] of closes)
-  test(`a leg that the server closes as ${reason} reads ${close} behind what it was told`, async () => {
+  test(`a leg closed by the server as ${reason} reads ${close} after its messages`, async () => {
     const device = await scene.connect();
     const opened = await service.leg();
     opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ended', reason: 'lost' });
@@ -282,7 +282,7 @@ for (const [reason, close] of closes)
     assert.deepEqual([opened.goneTimes, scene.listener.legCount], [0, 0]);
   });
 
-test('a leg whose call ended since it was let in reads 1000, and is no login', async () => {
+test('a leg whose call ended during admission reads 1000, and is not counted as a login', async () => {
   service.isOver = true;
   const device = await scene.connect();
   assert.equal(await device.closed, '1000 ended');
@@ -297,7 +297,7 @@ const ends: readonly (readonly [string, (peer: MediaPeer) => void])[] = [
   ['a cut', ({ socket }) => socket.terminate()],
 ];
 for (const [name, end] of ends)
-  test(`${name} by the peer is told to the server, once`, async () => {
+  test(`${name} by the peer is reported to the server once`, async () => {
     const device = await scene.connect();
     const opened = await service.leg();
     end(device);
@@ -307,7 +307,7 @@ for (const [name, end] of ends)
     assert.deepEqual([opened.goneTimes, scene.listener.legCount], [1, 0]);
   });
 
-test('text that is not understood is told what is expected, and the leg stays', async () => {
+test('an invalid text is answered with the expected form, and the leg stays', async () => {
   const [device, bridge] = [await scene.connect(), await scene.connectBridge()];
   device.send('{"type":"assign"}');
   bridge.send('{"type":"state","state":"happy"}');
@@ -330,7 +330,7 @@ test('text that is not understood is told what is expected, and the leg stays', 
   assert.deepEqual(opened.signs, []);
 });
 
-test('1 MiB is a message, and a byte more reads an honest 1009', async () => {
+test('1 MiB is accepted, and a byte more is answered 1009', async () => {
   const [device, bridge] = [await scene.connect(), await scene.connectBridge()];
   const message = Buffer.concat([frame, Buffer.alloc(1024 * 1024 + 1 - frame.length)]);
   for (const [i, leg] of [device, bridge].entries()) {
@@ -359,7 +359,7 @@ const broken: readonly (readonly [string, Buffer, string])[] = [
   ['a message in too many fragments', tooManyFragments(), '1008'],
 ];
 for (const [name, bytes, code] of broken)
-  test(`${name} is ${code}, and its leg is gone at once`, async () => {
+  test(`${name} is ${code}, and its leg ends at once`, async () => {
     const leg = new SignalPeer(await scene.rawPeer(legUpgrade()));
     await leg.readHead();
     const opened = await service.leg();
@@ -373,7 +373,7 @@ function tooManyFragments(): Buffer {
   return Buffer.concat([first, ...Array<Buffer>(mediaFragmentsMax).fill(next)]);
 }
 
-test('a leg that does not read what it is told is cut, and another loses nothing', async () => {
+test('a leg that does not read its messages is cut, and others lose nothing', async () => {
   const [unwakeable, other] = [await scene.connect(), await scene.connect()];
   const [opened, second] = [await service.leg(1), await service.leg(2)];
   unwakeable.socket.pause();
@@ -386,7 +386,7 @@ test('a leg that does not read what it is told is cut, and another loses nothing
   assert.deepEqual([opened.goneTimes, second.goneTimes], [1, 0]);
 });
 
-test('a leg that answers nothing, not even a ping of ours, is gone; one that only answers them stays', async () => {
+test('a leg that answers no ping is closed; one that only answers pings stays', async () => {
   const answering = await scene.connect();
   const [dead, quiet] = [await scene.rawPeer(legUpgrade()), await service.leg()];
   assert.equal((await readHead(dead)).status, '101 Switching Protocols');
@@ -395,7 +395,7 @@ test('a leg that answers nothing, not even a ping of ours, is gone; one that onl
     const asked = once(answering.socket, 'ping');
     clock.advance(8000);
     await asked;
-    // Its pong was sent before this one of ours is asked for.
+    // Its pong was sent before the next ping.
     await answering.ping();
   }
   await dead.gone;
@@ -408,24 +408,24 @@ test('a leg that answers nothing, not even a ping of ours, is gone; one that onl
   );
 });
 
-test('a leg whose large frame is on its way is not taken for dead', async () => {
+test('a leg in the middle of a large frame is not closed as silent', async () => {
   const leg = new SignalPeer(await scene.rawPeer(legUpgrade()));
   await leg.readHead();
   const [opened, other] = [await service.leg(), await scene.connect()];
   const large = encodeFrame(Buffer.concat([frame, Buffer.alloc(1000)]), { opcode: opcodes.binary });
   for (let at = 0; at < large.length; at += 100) {
     leg.raw.send(large.subarray(at, at + 100));
-    // What was sent before it has arrived when this is answered.
+    // Earlier messages have arrived when this is answered.
     await other.ping();
     clock.advance(8000);
-    // Its pong would have to wait for the end of the frame.
+    // Its pong has to wait for the end of the frame.
     assert.equal((await leg.readFrame())?.opcode, opcodes.ping);
   }
   await service.until(() => opened.signs.length === 1);
   assert.deepEqual([opened.signs, opened.goneTimes], [['media'], 0]);
 });
 
-test('a device without WebSocket is a leg until its call ends, which ends the answer', async () => {
+test('a device without WebSocket is a leg until the end of its call, which ends the answer', async () => {
   const device = await scene.rawPeer(
     plainRequest(`GET ${downlinkPath}/`, { Authorization: 'Bearer good-token' }),
   );
@@ -460,7 +460,7 @@ const checked = [
   plainRequest(`GET ${downlinkPath}?ticket=good-ticket`),
 ];
 for (const [name, act] of inTheMiddle)
-  test(`who ${name} while the server makes up its mind is not let in, and is not counted`, async () => {
+  test(`a peer that ${name} during its admission is not admitted, and not counted`, async () => {
     for (const [i, request] of checked.entries()) {
       const release = service.withhold();
       const peer = await scene.rawPeer(request);
@@ -470,13 +470,13 @@ for (const [name, act] of inTheMiddle)
       release();
       await service.held;
     }
-    // Whoever comes after them is let in behind their answers.
+    // Later peers are admitted after their answers.
     await scene.connect();
     assert.deepEqual([...telemetry.counts], [['media login accepted', 1]]);
     assert.deepEqual([service.legs.length, scene.listener.legCount], [1, 1]);
   });
 
-test('a server that does not answer within 5 s is unavailable, once in the log, and its late answer is nothing', async () => {
+test('a server without an answer within 5 s is unavailable, logged once, and its late answer is ignored', async () => {
   const release = service.withhold();
   const answers = checked.map((request) => scene.ask(request));
   await service.until(() => service.asked.length === checked.length);
@@ -491,12 +491,12 @@ test('a server that does not answer within 5 s is unavailable, once in the log, 
   assert.equal(scene.log.lines.filter(({ level }) => level === 'error').length, 1);
 });
 
-test('more checks under way than may be are busy before the server is asked', async () => {
+test('admissions beyond the limit are refused as busy without a request to the server', async () => {
   await scene.listen({ handshakesMax: 2 });
   const release = service.withhold();
   const held = [await scene.rawPeer(legUpgrade()), await scene.rawPeer(legUpgrade())];
   await service.until(() => service.asked.length === 2);
-  // Those that hang up are still asked about.
+  // Pending requests for closed peers still count.
   for (const peer of held) peer.socket.resetAndDestroy();
   await until(() => scene.listener.socketCount === 0);
   const refused = await scene.ask(legUpgrade());
@@ -507,7 +507,7 @@ test('more checks under way than may be are busy before the server is asked', as
   assert.equal(telemetry.count('media login busy'), 1);
 });
 
-test('a full listener is busy, whoever comes, and has room again after an end', async () => {
+test('a full listener is busy for everyone, and has room again after an end', async () => {
   await scene.listen({ legsMax: 2 });
   const device = await scene.connect();
   const watching = await scene.rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
@@ -519,7 +519,7 @@ test('a full listener is busy, whoever comes, and has room again after an end', 
   await scene.connectBridge();
 });
 
-/** Idle bridges with a key of their own, 127.0.0.1 all. */
+/** Idle bridges, each with its own key, all from 127.0.0.1. */
 async function connectIdle(bridgeId: string, count: number): Promise<MediaPeer[]> {
   service.bridges.set(bridgeId, { bridgeId: bridgeId as BridgeId, keySha256: 'e'.repeat(64) });
   const peers: MediaPeer[] = [];
@@ -527,7 +527,7 @@ async function connectIdle(bridgeId: string, count: number): Promise<MediaPeer[]
   return peers;
 }
 
-test('one bridge has two fifths of the legs, and so has the application of device legs', async () => {
+test('one bridge may have two fifths of the legs, and so may the devices of one application', async () => {
   await scene.listen({ legsMax: 10 });
   await connectIdle('greedy', 4);
   await assert.rejects(connectIdle('greedy', 1), { status: 503 });
@@ -537,7 +537,7 @@ test('one bridge has two fifths of the legs, and so has the application of devic
   assert.equal(scene.listener.legCount, 10);
 });
 
-test('where legs run out the oldest idle bridge of the key that has the most yields, and none with a call', async () => {
+test('when legs run out, the oldest idle bridge of the key with the most is closed, but none with a call', async () => {
   await scene.listen({ legsMax: 10 });
   const inCall = await scene.startBridge();
   const other = await connectIdle('other', 1);
@@ -556,7 +556,7 @@ test('where legs run out the oldest idle bridge of the key that has the most yie
   await assert.rejects(connectIdle('newcomer', 1), { status: 503 }, 'of equals none yields');
 });
 
-test('the last place is given once, however many wait for their answer', async () => {
+test('the last place is assigned once, even with several pending admissions', async () => {
   await scene.listen({ legsMax: 1 });
   const release = service.withhold();
   const outcomes = [1, 2, 3].map(() => scene.connect().then(() => 'in', String));
@@ -570,7 +570,7 @@ test('the last place is given once, however many wait for their answer', async (
   assert.equal(service.legs.length, 1);
 });
 
-test('where descriptors run out newcomers are answered that it is busy, and then not at all', async () => {
+test('when descriptors run out, new connections are answered busy, and then closed without an answer', async () => {
   scene.socketsMax = 2;
   await scene.listen({ handshakesMax: 2 * handshakeSocketsReserved });
   await scene.connect();
@@ -580,7 +580,7 @@ test('where descriptors run out newcomers are answered that it is busy, and then
   await assert.rejects(scene.connect(), { code: 'ECONNRESET' });
 });
 
-test('a leg that was told to go is counted while it hangs on, and is cut', async () => {
+test('a leg that ignores its close is counted until it is cut', async () => {
   await scene.listen({ handshakesMax: 1 });
   const lingering = await scene.rawPeer(legUpgrade());
   await readHead(lingering);
@@ -595,7 +595,7 @@ test('a leg that was told to go is counted while it hangs on, and is cut', async
   assert.deepEqual([opened.goneTimes, scene.listener.legCount], [0, 1]);
 });
 
-test('a drain takes nobody new, and leaves those who are here to the server', async () => {
+test('a drain accepts no new legs, and leaves existing ones to the server', async () => {
   const device = await scene.connect();
   const [asking, release] = [await scene.rawPeer(), service.withhold()];
   const checking = scene.ask(legUpgrade());
@@ -613,7 +613,7 @@ test('a drain takes nobody new, and leaves those who are here to the server', as
   assert.equal(scene.listener.address.port, 0);
 });
 
-test('a close of the listener leaves no socket, tells of none, and frees the port', async () => {
+test('a close of the listener closes all sockets without reports, and frees the port', async () => {
   const [device, bridge] = [await scene.connect(), await scene.connectBridge()];
   const watching = await scene.rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
   await readHead(watching);
@@ -635,7 +635,7 @@ test('a close of the listener leaves no socket, tells of none, and frees the por
   await assert.rejects(scene.connect(), { code: 'ECONNREFUSED' });
 });
 
-test('who has asked in time stays, however long the server takes to answer', async () => {
+test('a request in time is kept even if the server answers late', async () => {
   const raw = await scene.rawPeer();
   const release = service.withhold();
   raw.send(legUpgrade());
@@ -647,7 +647,7 @@ test('who has asked in time stays, however long the server takes to answer', asy
   assert.equal((await readHead(raw)).status, '101 Switching Protocols');
 });
 
-test('who takes pictures and brings along a body without end is cut', async () => {
+test('a reader of pictures that sends an endless body is cut', async () => {
   const chunked = { Authorization: 'Bearer good-token', 'Transfer-Encoding': 'chunked' };
   const raw = await scene.rawPeer(plainRequest(`GET ${downlinkPath}`, chunked));
   await service.leg();

@@ -1,4 +1,4 @@
-/** The memory of a media process has bounds, and its end by them is not the server's. Source: docs/media.md. */
+/** The memory of a media process is limited, and exceeding the limit does not end the server. Source: docs/media.md. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -22,7 +22,7 @@ async function answers({ api }: MediaScene): Promise<void> {
 }
 
 test(
-  'a media process has a heap and writable memory of a bounded size, and is the first to go',
+  'a media process has limits of heap and writable memory, and is killed first',
   { skip },
   async (t) => {
     const scene = await openMediaScene(t);
@@ -37,7 +37,7 @@ test(
   },
 );
 
-test('a media process without memory ends alone, and calls go on in the next one', { skip }, async (t) => {
+test('a media process that runs out of memory ends alone, and calls continue in the next one', { skip }, async (t) => {
   const scene = await openMediaScene(t);
   const { pid } = await mediaChild(scene.server);
   const { device, bridge } = await openLegs(scene);

@@ -1,6 +1,6 @@
 /**
- * One call whose pictures cost its worker too much, and another call on the same worker: only the first loses
- * more than a moment. Source: calls-and-media.md, The media process.
+ * A call whose pictures take its worker too long, and another call on the same worker: only the first is interrupted for more than a
+ * moment. Source: calls-and-media.md, The media process.
  */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
@@ -45,7 +45,7 @@ function send({ bridge }: WireCall, { format, payload }: SourceFrame, timestamp:
   bridge.send(wireFrame({ format: videoFormats[format], timestamp, ...size }, payload));
 }
 
-/** Sends pictures until two more have come: a worker that is replaced loses some. */
+/** Sends pictures until two more have arrived, since a replaced worker loses some. */
 async function untilPictures(call: WireCall, [frame]: readonly SourceFrame[]): Promise<void> {
   assert(frame !== undefined);
   const before = call.device.frames.length;

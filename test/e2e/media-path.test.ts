@@ -1,6 +1,6 @@
 /**
- * The media path of a whole server and its media process, from wire to wire: coded video in at the bridge's leg, pictures
- * out at the device's; what passes untouched, who comes and goes, and who is slow. Source: calls-and-media.md, Legs and
+ * The media path through a whole server and its media process: encoded video enters at the bridge's leg, pictures leave at the device's;
+ * also pass-through, reconnects and slow peers. Source: calls-and-media.md, Legs and
  * Resolution.
  */
 import assert from 'node:assert/strict';
@@ -49,7 +49,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** As a bridge sends it: its own size in the header, unless that says otherwise. */
+/** A frame of a bridge; its header has the size of the picture, unless given otherwise. */
 function video(
   { format, payload }: Pick<SourceFrame, 'format' | 'payload'>,
   timestamp: number,
@@ -58,7 +58,7 @@ function video(
   return wireFrame({ format: videoFormats[format], timestamp, ...header }, payload);
 }
 
-/** The picture that comes as the so-manieth, its header held against the JPEG's own. */
+/** The nth picture, after its header was compared with that of the JPEG. */
 async function pictureOf(device: MediaPeer, count: number): Promise<ReturnType<typeof readWireFrame>> {
   await device.framesCome(count);
   const picture = readWireFrame(device.frames[count - 1] ?? Buffer.alloc(12));
@@ -73,7 +73,7 @@ function sizeOf({ width, height }: Size): string {
   return `${width}x${height}`;
 }
 
-/** What the server makes of frames that are decoded one behind the other, by its codec alone. */
+/** Expected pictures: the frames, transcoded by the codec alone. */
 function picturesOf(engine: Engine, frames: readonly SourceFrame[], shape: PictureShape): Buffer[] {
   const transcoder = new FrameTranscoder(engine, {
     maxFps: 15,
@@ -128,29 +128,26 @@ function pictureOfEither(
   return device.framesCome(count).then(() => readWireFrame(device.frames[count - 1] ?? Buffer.alloc(12)));
 }
 
-engineTest(
-  'of 30 frames a second every second one is shown, and all of them are decoded',
-  async (engine, t) => {
-    const { device, bridge } = await placeWireCall(t, server);
-    const film = h264Film(engine, portrait, 21);
-    const expected = picturesOf(engine, film, fitScreen);
-    for (const [index, frame] of film.entries()) {
-      bridge.send(video(frame, Math.round((index * 1000) / 30)));
-      if (index % 2 === 0) await pictureOf(device, index / 2 + 1);
-    }
-    const shown = timestampsOf(device.frames);
-    assert.deepEqual(
-      shown,
-      film.flatMap((_, index) => (index % 2 === 0 ? [Math.round((index * 1000) / 30)] : [])),
-    );
-    assert(
-      readWireFrame(device.frames.at(-1) ?? Buffer.alloc(12)).payload.equals(expected.at(-1) ?? Buffer.of()),
-    );
-  },
-);
+engineTest('every second frame of 30 a second is shown, and all are decoded', async (engine, t) => {
+  const { device, bridge } = await placeWireCall(t, server);
+  const film = h264Film(engine, portrait, 21);
+  const expected = picturesOf(engine, film, fitScreen);
+  for (const [index, frame] of film.entries()) {
+    bridge.send(video(frame, Math.round((index * 1000) / 30)));
+    if (index % 2 === 0) await pictureOf(device, index / 2 + 1);
+  }
+  const shown = timestampsOf(device.frames);
+  assert.deepEqual(
+    shown,
+    film.flatMap((_, index) => (index % 2 === 0 ? [Math.round((index * 1000) / 30)] : [])),
+  );
+  assert(
+    readWireFrame(device.frames.at(-1) ?? Buffer.alloc(12)).payload.equals(expected.at(-1) ?? Buffer.of()),
+  );
+});
 
 engineTest(
-  'behind a corrupt frame a key frame is wanted, and what comes with it is right',
+  'after a corrupt frame a key frame is requested, and its picture is correct',
   async (engine, t) => {
     const { device, bridge } = await placeWireCall(t, server);
     const film = h264Film(engine, portrait, 7, [0, 4]);
@@ -195,7 +192,7 @@ function shownSize(picture: Uint8Array): string {
   return `${width}x${height}`;
 }
 
-test('what a device sends comes to the bridge byte by byte, and in its order', async (t) => {
+test('data of a device reaches the bridge unchanged and in order', async (t) => {
   const { device, bridge } = await placeWireCall(t, server);
   const sent: Buffer[] = [];
   for (const format of Object.values(videoFormats))
@@ -212,7 +209,7 @@ test('what a device sends comes to the bridge byte by byte, and in its order', a
   assert.deepEqual(bridge.frames, sent);
 });
 
-test('audio in the format of the device comes to it byte by byte, with video and without', async (t) => {
+test('audio in the format of the device reaches it unchanged, with and without video', async (t) => {
   const silent = { no_video: true, down_video_mt: '', video_res_mode: 'auto' };
   for (const [change, format] of [
     [{}, audioFormats.alaw],
@@ -229,7 +226,7 @@ test('audio in the format of the device comes to it byte by byte, with video and
   }
 });
 
-engineTest('a device of H.264 is passed it byte by byte', async (engine, t) => {
+engineTest('a device with H.264 receives it unchanged', async (engine, t) => {
   const { device, bridge } = await placeWireCall(t, server, {
     down_video_mt: 'h264',
     video_res_mode: 'auto',
@@ -244,7 +241,7 @@ engineTest('a device of H.264 is passed it byte by byte', async (engine, t) => {
 });
 
 engineTest(
-  'frames before both legs are there are lost, and a late device makes a key frame be asked for',
+  'frames before both legs are connected are lost, and a late device causes a request for a key frame',
   async (engine, t) => {
     const { session, token } = await issueCall(server, { msg_room_id: 'late' });
     const port = server.ports.media;
@@ -271,7 +268,7 @@ engineTest(
   },
 );
 
-test('a device without WebSocket reads the pictures over HTTP, and takes the place of the other', async (t) => {
+test('a device without WebSocket reads the pictures over HTTP, and replaces the other leg', async (t) => {
   const { token, device, bridge } = await placeWireCall(t, server);
   const stream = await PictureStream.open(server.ports.media, { bearer: token });
   assert.equal(await device.closed, '4409 replaced');
@@ -283,33 +280,36 @@ test('a device without WebSocket reads the pictures over HTTP, and takes the pla
   assert.equal(stream.isWhole, true);
 });
 
-engineTest('a device that does not read holds up nobody, and then has the newest', async (engine, t) => {
-  const { device, bridge } = await placeWireCall(t, server, { video_res_mode: 'auto' });
-  device.socket.pause();
-  const large = Buffer.concat([jpeg(engine, 0), Buffer.alloc(200_000)]);
-  const frames = 150;
-  for (let index = 1; index <= frames; index += 1) {
-    large.writeUInt32BE(index, 8);
-    bridge.send(Buffer.from(large));
-    if (index % 10 === 0) {
-      device.send(audioFrame(index, 'up'));
-      await bridge.framesCome(index / 10);
+engineTest(
+  'a device that does not read does not block others, and then receives the newest picture',
+  async (engine, t) => {
+    const { device, bridge } = await placeWireCall(t, server, { video_res_mode: 'auto' });
+    device.socket.pause();
+    const large = Buffer.concat([jpeg(engine, 0), Buffer.alloc(200_000)]);
+    const frames = 150;
+    for (let index = 1; index <= frames; index += 1) {
+      large.writeUInt32BE(index, 8);
+      bridge.send(Buffer.from(large));
+      if (index % 10 === 0) {
+        device.send(audioFrame(index, 'up'));
+        await bridge.framesCome(index / 10);
+      }
     }
-  }
-  bridge.send(audioFrame(0, 'down'));
-  await bridge.ping();
-  device.socket.resume();
-  while (timestampsOf(device.frames).at(-1) !== frames) await device.framesCome(device.frames.length + 1);
-  const shown = timestampsOf(device.frames.filter((frame) => frame[0] === 1));
-  assert(shown.length < frames, `${shown.length} of ${frames}`);
-  assert.deepEqual(
-    shown,
-    shown.toSorted((one, other) => one - other),
-  );
-  assert.equal(shown.at(-2), frames - 1, 'of those that waited the last two are there');
-});
+    bridge.send(audioFrame(0, 'down'));
+    await bridge.ping();
+    device.socket.resume();
+    while (timestampsOf(device.frames).at(-1) !== frames) await device.framesCome(device.frames.length + 1);
+    const shown = timestampsOf(device.frames.filter((frame) => frame[0] === 1));
+    assert(shown.length < frames, `${shown.length} of ${frames}`);
+    assert.deepEqual(
+      shown,
+      shown.toSorted((one, other) => one - other),
+    );
+    assert.equal(shown.at(-2), frames - 1, 'of those that waited the last two are there');
+  },
+);
 
-test('calls that end in the middle of their frames end in order, and no leg of them stays', async () => {
+test('calls that end in the middle of frames end in order, and leave no leg', async () => {
   for (let round = 0; round < 30; round += 1) {
     const { session, token } = await issueCall(server, { msg_room_id: `round-${round}` });
     const path = `/media/v1/bridge?session=${session}`;
@@ -332,23 +332,20 @@ test('calls that end in the middle of their frames end in order, and no leg of t
   assert.equal(metric(await metricsOf(server), 'reveille_media_up'), 1);
 });
 
-engineTest(
-  'frames are counted by what became of them, and rebuilds and times with them',
-  async (_engine, t) => {
-    const { device, bridge } = await placeWireCall(t, server);
-    for (const [index, size] of [portrait, { width: 320, height: 240 }].entries()) {
-      bridge.send(video(planarFrame(size), index * 100, size));
-      await pictureOf(device, index + 1);
-    }
-    const names = [
-      'reveille_media_frames_total{result="encoded"}',
-      'reveille_media_frames_total{result="passed"}',
-      'reveille_media_rebuilds_total',
-      'reveille_media_frame_seconds_count',
-    ];
-    // The media process tells its counts now and then.
-    let text = '';
-    do text = await metricsOf(server);
-    while (names.some((name) => !((metric(text, name) ?? 0) > 0)));
-  },
-);
+engineTest('frames are counted by result, together with rebuilds and times', async (_engine, t) => {
+  const { device, bridge } = await placeWireCall(t, server);
+  for (const [index, size] of [portrait, { width: 320, height: 240 }].entries()) {
+    bridge.send(video(planarFrame(size), index * 100, size));
+    await pictureOf(device, index + 1);
+  }
+  const names = [
+    'reveille_media_frames_total{result="encoded"}',
+    'reveille_media_frames_total{result="passed"}',
+    'reveille_media_rebuilds_total',
+    'reveille_media_frame_seconds_count',
+  ];
+  // The media process reports its counts periodically.
+  let text = '';
+  do text = await metricsOf(server);
+  while (names.some((name) => !((metric(text, name) ?? 0) > 0)));
+});

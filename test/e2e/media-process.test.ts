@@ -1,6 +1,6 @@
 /**
- * The media process as the child of a real server: how it ends with it and without it, what signals do to it, and what
- * reaches it from the server. Source: calls-and-media.md, The media process; running.md, Stopping.
+ * The media process as the child of a real server: its end with and without the server, signals, and messages from the server.
+ * Source: calls-and-media.md, The media process; running.md, Stopping.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { testBridgeKeys } from '../support/test-server.ts';
 
 const draining = { code: 4503, reason: 'draining' };
 
-test('a stop closes legs in order, whoever never asks or never answers its close, and both processes are gone', async (t) => {
+test('a stop closes legs in order, also those that never answer their close, and ends both processes', async (t) => {
   const scene = await openMediaScene(t);
   const { pid } = await mediaChild(scene.server);
   const { device, bridge } = await openLegs(scene);
@@ -37,7 +37,7 @@ test('a stop closes legs in order, whoever never asks or never answers its close
   await Promise.all([idler.gone, unwakeable.gone]);
 });
 
-test('when the server is killed, the media process sends its legs away and ends by itself', async (t) => {
+test('when the server is killed, the media process closes its legs and ends by itself', async (t) => {
   const scene = await openMediaScene(t);
   const { pid } = await mediaChild(scene.server);
   const { device } = await openLegs(scene);
@@ -47,20 +47,20 @@ test('when the server is killed, the media process sends its legs away and ends 
 });
 
 const lasting = lastFirst({ after });
-/** The server that these tests have one after the other; the last of them stops it. */
+/** The server of consecutive tests; the last one stops it. */
 let shared: MediaScene;
 before(async () => {
   shared = await openMediaScene(lasting);
 });
 
-test('a signal to the media process does nothing: whoever stops a service may send it to all of it', async () => {
+test('a signal to the media process has no effect, since a service manager may signal all processes', async () => {
   const { pid } = await mediaChild(shared.server);
   const { device } = await openLegs(shared);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
   await device.ping();
 });
 
-test('a port that is taken keeps the server from starting, and it says so', async (t) => {
+test('a port in use fails the start of the server with a sentence', async (t) => {
   const taken = `127.0.0.1:${shared.server.ports.media}`;
   const directory = temporaryDirectory(t);
   await assert.rejects(
@@ -69,7 +69,7 @@ test('a port that is taken keeps the server from starting, and it says so', asyn
   );
 });
 
-test('a token by a key that was made a moment ago is let in', async () => {
+test('a token signed with a new key is admitted at once', async () => {
   const ops = new OpsClient(
     `http://127.0.0.1:${shared.server.ports.ops}`,
     findOpsToken(shared.directory) ?? '',
@@ -79,7 +79,7 @@ test('a token by a key that was made a moment ago is let in', async () => {
   await (await DeviceLeg.connect({ url: shared.url, token })).ping();
 });
 
-test('a media process that hangs is killed and replaced, and its call goes on', async (t) => {
+test('a media process that hangs is killed and replaced, and its call continues', async (t) => {
   const { server, url } = shared;
   const { pid } = await mediaChild(server);
   const { device, token } = await openLegs(shared, { msg_room_id: 'room-of-a-hang' });
@@ -106,11 +106,11 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It is gone.
+    // The process has ended.
   }
 }
 
-/** For whoever loads packages in a process: node-av is not there. */
+/** Preload that hides the package node-av from a process. */
 function withoutDecoders(directory: string): NodeJS.ProcessEnv {
   const hook = join(directory, 'hook.mjs');
   writeFileSync(
@@ -126,7 +126,7 @@ function withoutDecoders(directory: string): NodeJS.ProcessEnv {
   return { NODE_OPTIONS: `--require ${hider}` };
 }
 
-test('without decoders the server says so, carries what needs none and refuses the rest', async (t) => {
+test('without decoders the server reports it, carries calls that need none and refuses the rest', async (t) => {
   const scene = await openMediaScene(t, [], withoutDecoders(temporaryDirectory(t)));
   const { server, url } = scene;
   await server.command.line((line) => line.includes('no video decoding'));
@@ -140,7 +140,7 @@ test('without decoders the server says so, carries what needs none and refuses t
   assert.equal(await server.command.stop('SIGTERM'), 0);
 });
 
-test('a server that is to carry no media has no media process, and the rest of it runs', async (t) => {
+test('a server without media has no media process, and everything else works', async (t) => {
   const { api, server } = await openMediaScene(t, ['media.process=none']);
   const { json } = await api.call({ ...issuance, body: JSON.stringify(callBody()) });
   assert.equal(json.code, 0);

@@ -1,6 +1,6 @@
 /**
- * A server with two media processes: calls are shared by load, a leg that comes to the wrong one is told the right one, and
- * one that dies disturbs its own calls only. Source: calls-and-media.md, The media process.
+ * A server with two media processes: calls are distributed by load, a leg at the wrong one is redirected, and one that dies disturbs only
+ * its own calls. Source: calls-and-media.md, The media process.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -23,12 +23,12 @@ const devices = ['TESTDEVICE01', 'SLEEPING01'] as const;
 const key = testBridgeKeys.own;
 
 interface Call extends IssuedCall {
-  /** Of the media process where it is placed. */
+  /** Address of the media process where the call is placed. */
   readonly url: string;
 }
 
 interface Scene extends MediaScene {
-  /** The process ids by address, as devices are told it. */
+  /** Process ids by the address that devices receive. */
   readonly pids: ReadonlyMap<string, number>;
 }
 
@@ -45,7 +45,7 @@ async function openTwo(t: Ending): Promise<Scene> {
 
 let rooms = 0;
 
-/** That needs no decoder. */
+/** A call without transcoding. */
 async function newCall(scene: Scene, device_id: string = devices[0]): Promise<Call> {
   rooms += 1;
   const issued = await issueCall(scene, { ...untouchedVideo, device_id, msg_room_id: `room-${rooms}` });
@@ -56,13 +56,13 @@ function otherThan({ pids }: Scene, url: string): string {
   return [...pids.keys()].find((each) => each !== url) ?? assert.fail('there is one');
 }
 
-/** The refusal of a leg whose call is there. */
+/** Refusal that redirects a leg to `url`. */
 function isAt(url: string): object {
   const error = `the call is at another media listener of this service: connect to ${url}`;
   return { status: 421, reason: JSON.stringify({ error, media_url: url }) };
 }
 
-/** A leg that comes again and again, until it is let in. */
+/** Retries until the leg is admitted. */
 async function reconnect<Leg>(connect: () => Promise<Leg>): Promise<Leg> {
   for (;;)
     try {
@@ -82,12 +82,12 @@ after(async () => {
   for (const end of endings.toReversed()) await end();
 });
 
-test('calls are shared between the media processes, and their devices are told where each is', async () => {
+test('calls are distributed over the media processes, and devices receive the address of theirs', async () => {
   const [one, two] = [await newCall(scene, devices[0]), await newCall(scene, devices[1])];
   assert.deepEqual(new Set([one.url, two.url]), new Set(scene.pids.keys()));
 });
 
-test('legs that come to the wrong media process are told the right one', async () => {
+test('legs at the wrong media process are redirected to the right one', async () => {
   const call = await newCall(scene);
   const bridge = await BridgeLeg.connect({ url: call.url, key, session: call.session });
   const wrong = otherThan(scene, call.url);
@@ -96,11 +96,11 @@ test('legs that come to the wrong media process are told the right one', async (
   await showFrame(await DeviceLeg.connect({ url: call.url, token: call.token }), bridge);
 });
 
-test('a bridge at the other process takes a call that no leg has come to, and its device is led to it', async () => {
+test('a bridge at the other process accepts a call without legs, and its device is redirected there', async () => {
   const call = await newCall(scene, devices[1]);
   const url = otherThan(scene, call.url);
   const bridge = await BridgeLeg.connect({ url, key });
-  // Calls of other tests wait for one, too.
+  // Calls of other tests wait for a bridge, too.
   while ((await bridge.next('assign'))['session'] !== call.session) bridge.send({ type: 'refuse' });
   bridge.send({ type: 'accept' });
   await bridge.next('start');
@@ -108,10 +108,10 @@ test('a bridge at the other process takes a call that no leg has come to, and it
   await showFrame(await DeviceLeg.connect({ url, token: call.token }), bridge);
 });
 
-test('of two media processes one dies: its calls come back, those of the other go on, and no sleeping device notices', async () => {
+test('one of two media processes dies: its calls recover, those of the other continue, and sleeping devices are not affected', async () => {
   const lost = await newCall(scene, devices[0]);
   let other = await newCall(scene, devices[1]);
-  // Each that is on its way to a process makes the other one more likely for the next.
+  // A call placed at one process makes the other more likely for the next.
   while (other.url === lost.url) other = await newCall(scene, devices[1]);
   const open = async ({ url, token, session }: Call): Promise<[DeviceLeg, BridgeLeg]> => [
     await DeviceLeg.connect({ url, token }),
@@ -139,7 +139,7 @@ test('of two media processes one dies: its calls come back, those of the other g
   assert.equal(scene.server.command.lines.filter((line) => line.includes(died)).length, 1);
 });
 
-test('the metrics tell of each media process', async () => {
+test('the metrics cover each media process', async () => {
   const metrics = await metricsOf(scene.server);
   assert.equal(metric(metrics, 'reveille_media_up'), 2);
   for (const process of [0, 1])

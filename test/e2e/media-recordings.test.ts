@@ -1,6 +1,6 @@
 /**
- * Nothing of a call is recorded: while pictures and sound go both ways and somebody watches, and when it is over, no file
- * of the server has anything of them. Source: docs/media.md, Recordings.
+ * Nothing of a call is recorded: neither during a watched call with video and sound in both directions, nor afterwards, does a file of the
+ * server contain any of it. Source: docs/media.md, What is kept of a call.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -33,7 +33,7 @@ import { testBridgeKeys } from '../support/test-server.ts';
 
 const accessMode = 0o3;
 
-/** Paths by which the regular files can be read that the process has open for writing, removed ones among them. */
+/** Readable paths of the regular files that the process has open for writing, including removed ones. */
 function filesOpenToWrite(pid: number): string[] {
   return readdirSync(`/proc/${pid}/fd`)
     .filter((descriptor) => isWritten(pid, descriptor))
@@ -51,14 +51,14 @@ function isWritten(pid: number, descriptor: string): boolean {
   }
 }
 
-/** Regular files of the folder and of those in it. */
+/** Regular files below the folder. */
 function filesIn(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Files that contain any of the marks. */
+/** Files that contain one of the marks. */
 function filesWith(files: readonly string[], marks: readonly Buffer[]): string[] {
   return files.filter((file) => {
     const content = readFileSync(file);
@@ -77,11 +77,11 @@ const size = { width: 320, height: 240 };
 const frames = 20;
 const canLook = process.platform === 'linux';
 
-/** What is found again wherever it is written: in every frame and packet that is sent. */
+/** Mark in every frame and packet, which is found wherever it is written. */
 const mark = randomBytes(24).toString('hex');
 
 engineTest(
-  'no file has anything of a call, neither while it goes on nor when it is over',
+  'no file contains anything of a call, neither during the call nor afterwards',
   async (engine, context) => {
     if (!canLook) return context.skip('what processes write is looked at in /proc');
     const t = lastFirst(context);
@@ -103,7 +103,7 @@ engineTest(
     const open = filesOpenToWrite(command.pid);
     assert.ok(open.length > 0, 'the server has its store open');
     assert.deepEqual(filesWith([...open, ...filesNow()], marks), []);
-    // On a file system in memory none are counted.
+    // A file system in memory counts none.
     assert.equal(storageBytes(pid) - before, 0, 'nor has it written elsewhere');
 
     await end();
@@ -122,7 +122,7 @@ engineTest(
 );
 
 if (canLook)
-  engineTest('a file is looked into that is removed already, as long as it is open', (_engine, t) => {
+  engineTest('a removed file is read as long as it is open', (_engine, t) => {
     const file = join(temporaryDirectory(t), 'hidden');
     const descriptor = openSync(file, 'w+');
     t.after(() => closeSync(descriptor));
@@ -133,12 +133,12 @@ if (canLook)
   });
 
 interface CarriedCall {
-  /** As the device and the viewer had them. */
+  /** Frames received by the device and the viewer. */
   readonly jpegs: readonly Buffer[];
   readonly end: () => Promise<void>;
 }
 
-/** Resolves when frames and packets have come at both ends, and to who watches. */
+/** Resolves when frames and packets have reached both ends and the viewer. */
 async function carryCall(t: Ending, scene: MediaScene, engine: Engine): Promise<CarriedCall> {
   const { url } = scene;
   const { token, session } = await issueCall(scene);
@@ -200,7 +200,7 @@ function soundOf(index: number): Buffer {
   return Buffer.concat([bytes, Buffer.alloc(640, mark)]);
 }
 
-/** With user data of a supplemental NAL unit before it. */
+/** A picture after a supplemental NAL unit with user data. */
 function withMarkedSei(accessUnit: Uint8Array): Buffer {
   const text = Buffer.concat([Buffer.alloc(16, 0x7e), Buffer.from(mark)]);
   const sei = Buffer.concat([Buffer.from([0, 0, 0, 1, 6, 5, text.length]), text, Buffer.from([0x80])]);
@@ -212,7 +212,7 @@ function withMarkedComment(jpeg: Uint8Array): Buffer {
   return Buffer.concat([jpeg.subarray(0, 2), comment, jpeg.subarray(2)]);
 }
 
-/** Enough of a picture to know it again. */
+/** Enough of a picture to recognize it. */
 function middleOf(jpeg: Buffer): Buffer {
   const middle = Math.floor(jpeg.length / 2);
   return jpeg.subarray(middle, middle + 32);

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test('what a server has one of is in its metrics', async () => {
+test('figures that a server has once are in its metrics', async () => {
   const text = await metricsOf(server);
   for (const [name, least] of [
     ['reveille_store_bytes{file="registry"}', 4096],
@@ -29,7 +29,7 @@ test('what a server has one of is in its metrics', async () => {
   assert.equal(metric(text, 'reveille_webhook_oldest_event_seconds'), 0);
 });
 
-test('requests that ask to wait are counted apart, on every endpoint that lets them', async () => {
+test('long polls are counted separately on every endpoint that supports them', async () => {
   const { api } = server;
   const module = await server.module('SLEEPING01');
   const woken = await api.wake({ device_id: 'SLEEPING01' });
@@ -64,7 +64,7 @@ test('requests that ask to wait are counted apart, on every endpoint that lets t
   await module.close();
 });
 
-test('a refused request leaves one line, a success none', async () => {
+test('a refused request has one log line, a success none', async () => {
   const { api, log } = server;
   const before = log.lines.length;
   await api.connectivity('TESTDEVICE01');

@@ -1,4 +1,4 @@
-/** An operator is answered the cause that the doctor would name, by commands, the ops listener and the audit log; a backend a code. */
+/** Operators receive the cause that the doctor would name, by commands, the ops listener and the audit log; backends receive a code. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -25,11 +25,11 @@ async function refusal(site: SiteServer, command: readonly string[]): Promise<st
 }
 
 test(
-  'a change on a full disk is refused with the cause, and audited with it',
+  'a change on a full disk is refused and audited with the cause',
   { skip: noPrlimit },
   async (t) => {
     const site = await startTestSite(t);
-    // Two pages, which LMDB writes in their place: room for the lines of the audit log.
+    // Two pages, which LMDB writes in place, leave room for the lines of the audit log.
     limitProcess(site.pid, 'fsize', 2 * 4096);
     const disable = ['device', 'disable', 'SLEEPING02'];
     assert.match(
@@ -42,13 +42,13 @@ test(
   },
 );
 
-test('a server without a descriptor to spare says so', { skip: noPrlimit }, async (t) => {
+test('a server without free descriptors reports it', { skip: noPrlimit }, async (t) => {
   const site = await startTestSite(t);
   const held = new Set(readdirSync(join('/proc', String(site.pid), 'fd')).map(Number));
   const free = Array.from({ length: held.size + 2 }, (_, number) => number).filter(
     (number) => !held.has(number),
   );
-  // Numbers below the limit: one is free, for the connection of the command.
+  // One number below the limit is free, for the connection of the command.
   execFileSync('prlimit', ['--pid', String(site.pid), `--nofile=${free[1]}:`]);
   const cause = /EMFILE.*: raise the limit of open files \(LimitNOFILE, ulimit -n\)/;
   for (const command of changes) assert.match(await refusal(site, command), cause, command.join(' '));

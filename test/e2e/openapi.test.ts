@@ -1,6 +1,6 @@
 /**
- * Everything that docs/openapi.yaml documents, provoked over real sockets and held against it: on the real server
- * where a caller can bring it about, and on the same front end before a server that breaks where only a fault can.
+ * Everything documented in docs/openapi.yaml is provoked over real sockets and compared with it: on the real server if a client can cause
+ * it, otherwise on the same pipeline with a server that fails.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -110,7 +110,7 @@ function removal(deviceId: string, change: ApiCall = {}): ApiCall {
   return { ...devices, method: 'DELETE', query: `device_id=${deviceId}`, ...change };
 }
 
-/** Makes the call, holds the answer against the document, and demands this status and code. */
+/** Makes the call, validates the answer against the document, and asserts status and code. */
 async function provoke(api: ApiClient, call: ApiCall, status: number, code: number): Promise<ApiAnswer> {
   const answer = await api.call(call);
   const method = call.sentMethod ?? call.method ?? 'GET';
@@ -139,7 +139,7 @@ function send(deviceId: string, change: ApiCall = {}): ApiCall {
   return { ...message, body: JSON.stringify({ device_id: deviceId, name: 'ping', payload: {} }), ...change };
 }
 
-/** It may sleep. */
+/** A device that may sleep. */
 function sendWaking(deviceId: string, change: ApiCall = {}): ApiCall {
   return send(deviceId, {
     body: JSON.stringify({ device_id: deviceId, name: 'ping', payload: {}, wake: true, wait: 0 }),
@@ -295,17 +295,17 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [{ ...devices, method: 'PUT', body: '{}' }, 405, 40500],
 ];
 for (const [call, status, code] of callers)
-  test(`a caller can bring about ${call.method} ${call.path} ${status} ${code}, as documented`, async () => {
+  test(`a client can cause ${call.method} ${call.path} ${status} ${code}, as documented`, async () => {
     await provoke(server.api, call, status, code);
   });
 
-test('a HEAD has the headers that are documented and no body', async () => {
+test('a HEAD has the documented headers and no body', async () => {
   const answer = await server.api.call({ ...ask('TESTDEVICE01'), sentMethod: 'HEAD' });
   assertMatchesOpenapi('HEAD', query.path, { ...answer, body: undefined });
   assert.equal(answer.text, '');
 });
 
-test('a wakeup that is accepted and the one over its limit are as documented', async () => {
+test('an accepted wakeup and one beyond the limit are as documented', async () => {
   const module = await server.module('SLEEPING01');
   await provoke(server.api, wake('SLEEPING01'), 202, 0);
   const body = '{"device_id":"SLEEPING01","custom_data":"0x0001"}';
@@ -313,7 +313,7 @@ test('a wakeup that is accepted and the one over its limit are as documented', a
   await module.close();
 });
 
-test('a wakeup that completes, its outcome and its events are as documented', async () => {
+test('a completed wakeup, its outcome and its events are as documented', async () => {
   const module = await server.module('a b c+');
   const accepted = await provoke(server.api, wake('a b c+'), 202, 0);
   const controller = await server.controller('a b c+', { media: { screen_width: 160 } });
@@ -327,14 +327,14 @@ test('a wakeup that completes, its outcome and its events are as documented', as
   await module.close();
 });
 
-test('a message that is acknowledged is as documented', async () => {
+test('an acknowledged message is as documented', async () => {
   const controller = await server.controller('TESTDEVICE01', { autoAcknowledge: true });
   const body = '{"device_id":"TESTDEVICE01","name":"msga_join_voip_room","payload":{"token":"t"}}';
   await provoke(server.api, send('TESTDEVICE01', { body }), 200, 0);
   await controller.close();
 });
 
-test('credentials are refused as documented while a call is on, and while too many are', async () => {
+test('credentials are refused as documented during a call, and while there are too many', async () => {
   const rooms = ['1', '2', '3', '4'].map((room) => ({ device_id: 'SLEEPING02', msg_room_id: room }));
   const bridges = [];
   for (const room of rooms) {
@@ -348,7 +348,7 @@ test('credentials are refused as documented while a call is on, and while too ma
   await Promise.all(bridges.map(({ closed }) => closed));
 });
 
-test('a call that is ended, and asked for again, is as documented', async () => {
+test('a call that is ended, and requested again, is as documented', async () => {
   const { session } = await issueCall(server, { device_id: 'a b c+', msg_room_id: 'ended' });
   const rejected = end({ device_id: 'a b c+', msg_room_id: 'ended', reason: 'rejected' });
   const first = await provoke(server.api, rejected, 200, 0);
@@ -356,13 +356,13 @@ test('a call that is ended, and asked for again, is as documented', async () => 
   assert.deepEqual(again.json.data, first.json.data);
 });
 
-test('a wakeup that the module does not take is as documented', async () => {
+test('a wakeup that the module does not accept is as documented', async () => {
   const module = await server.module('SLEEPING02', { wakeMode: 'none' });
   await provoke(server.api, wake('SLEEPING02'), 409, 40902);
   await module.close();
 });
 
-/** The real front end before a server of stand-ins, in which a device sleeps; a test breaks what it needs broken. */
+/** The real pipeline in front of fakes with a sleeping device; a test makes parts fail. */
 async function openBreakableDeps() {
   const clock = new DrivenClock();
   const log = new FakeLog();
@@ -494,7 +494,7 @@ async function openBreakableDeps() {
     callRecords,
     callDirectory,
     ends,
-    /** Only its module is there from now on. */
+    /** Keeps only its sleep session. */
     fallAsleep: () => void actor.post({ to: 'signal', event: ended }),
     provisioning,
     signal,
@@ -506,7 +506,7 @@ async function openBreakableDeps() {
   };
 }
 
-/** In front of it the pipeline, or fronts. */
+/** The listener in front of it: the pipeline, or fronts. */
 async function openApi(
   deps: DispatcherDeps & AuthenticatorDeps & { readonly registry: FakeRegistry },
 ): Promise<ApiPort | ApiFronts> {
@@ -615,7 +615,7 @@ const faults: readonly {
   ...[ask(testDevice), askAll([testDevice]), statusOf(testDevice)].map((call) => ({
     name: 'an application that asks too often',
     breakIt: ({ queries }: BreakableMember): void => {
-      queries.take(testApp);
+      queries.acquire(testApp);
     },
     call,
     answer: [200, 42901] as const,
@@ -862,7 +862,7 @@ for (const { name, breakIt, call, answer } of faults)
 const provisionings = [devices, add(testDevice), changeOf(testDevice), removal(testDevice)] as const;
 for (const call of provisionings) {
   const place = `${call.method} ${call.path}`;
-  test(`${place} that breaks, is asked too often or cannot be done now answers as documented`, async () => {
+  test(`${place} that fails, is overloaded or unavailable answers as documented`, async () => {
     const deps = await openBreakableDeps();
     try {
       await provoke(deps.api, call, 500, 50000);
@@ -881,6 +881,6 @@ for (const call of provisionings) {
   });
 }
 
-test('nothing is documented that was not provoked', () => {
+test('everything documented was provoked', () => {
   assert.deepEqual(unseenResponses(), []);
 });

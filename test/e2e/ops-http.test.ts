@@ -1,4 +1,4 @@
-/** HTTP at the ops listener as bytes: however a request is cut, what RFC 9110 and 9112 ask of a server, and what is bounded. */
+/** HTTP at the ops listener, byte by byte: requirements of RFC 9110 and 9112, and limits. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** The server has read what was sent before it: both are answered in one process, in the order they came. */
+/** Resolves when the server has read everything sent before, since it answers in order. */
 async function awaitServer(): Promise<void> {
   assert.equal((await fetch(`http://${host}/livez`)).status, 200);
 }
@@ -41,7 +41,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** All answers of a connection that ends. */
+/** All answers of a connection until its end. */
 async function answersOf(peer: RawPeer): Promise<Answer[]> {
   const text = await peer.readAll();
   peer.socket.destroy();
@@ -65,7 +65,7 @@ function headerOf({ head }: Answer, name: string): string | undefined {
 
 const last = 'Connection: close';
 
-test('a target in absolute form is served, and its authority takes the place of Host', async () => {
+test('a target in absolute form is served, and its authority replaces Host', async () => {
   const counts = '/v1/registry/counts';
   assert.equal((await ask(request('GET http://elsewhere.example/livez', last))).status, 200);
   assert.equal((await ask(request(`GET http://${host}${counts}`, authorization, last))).status, 200);
@@ -95,7 +95,7 @@ test('a HEAD has the header fields of the GET, and no body', async () => {
   }
 });
 
-test('OPTIONS is 405 with the methods of the path, for a caller who may know the path', async () => {
+test('OPTIONS is 405 with the methods of the path, for an authorized client', async () => {
   for (const [path, allowed] of [
     ['/livez', 'GET, HEAD'],
     ['/console', 'GET, HEAD'],
@@ -112,7 +112,7 @@ test('OPTIONS is 405 with the methods of the path, for a caller who may know the
   assert.equal((await ask(request('OPTIONS *', authorization, last))).status, 404);
 });
 
-test('any method that HTTP has is 405 on a path, one that it has not and bytes that are no request are answered', async () => {
+test('known methods are 405 on a path, and unknown methods and malformed requests are answered', async () => {
   for (const method of ['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'M-SEARCH', 'QUERY', 'CONNECT', 'FOO'])
     assert.equal((await ask(request(`${method} /livez`, last))).status, 405, method);
   const wrong = await ask('this is no request\r\n\r\n');
@@ -133,7 +133,7 @@ test('a path is compared decoded, and one that cannot be decoded is unknown', as
 
 const json = 'Content-Type: application/json';
 
-test('an empty line behind a body is skipped, and the next request is answered', async () => {
+test('an empty line after a body is skipped, and the next request is answered', async () => {
   const peer = await connect();
   const body = '{"device_id":"SLEEPING01"}';
   const kick = request('POST /v1/device/kick', authorization, json, `Content-Length: ${body.length}`);
@@ -144,14 +144,14 @@ test('an empty line behind a body is skipped, and the next request is answered',
   );
 });
 
-test('a body in chunks is read, in any case of the coding, and one larger than the limit is refused', async () => {
+test('a chunked body is read, with the coding in any case, and one beyond the limit is refused', async () => {
   const kick = request('POST /v1/device/kick', authorization, json, 'Transfer-Encoding: Chunked', last);
   assert.equal((await ask(`${kick}1a\r\n{"device_id":"SLEEPING01"}\r\n0\r\n\r\n`)).status, 200);
   const size = (opsBodyBytesMax + 1).toString(16);
   assert.equal((await ask(`${kick}${size}\r\n${' '.repeat(opsBodyBytesMax + 1)}`)).status, 413);
 });
 
-test('requests that wait for their answers are bounded: the answer to the last ends the connection', async () => {
+test('pipelined requests are limited: the answer to the last one ends the connection', async () => {
   const few = await connect();
   few.send(request('GET /livez').repeat(opsRequestsWaitingMax - 2) + request('GET /readyz', last));
   assert.equal((await answersOf(few)).length, opsRequestsWaitingMax - 1);
@@ -165,7 +165,7 @@ test('requests that wait for their answers are bounded: the answer to the last e
   );
 });
 
-test('a body that is not whole in time ends its connection, also behind an answered request', async () => {
+test('an incomplete body ends its connection at the deadline, also after an answered request', async () => {
   const halfLogin = `${request('POST /console/login', json, 'Content-Length: 100')}{`;
   const [first, second] = [await connect(), await connect()];
   first.send(halfLogin);
@@ -178,7 +178,7 @@ test('a body that is not whole in time ends its connection, also behind an answe
   for (const peer of [first, second]) peer.socket.destroy();
 });
 
-test('an upload of an operator has the time that it needs', async () => {
+test('an upload by an operator has no deadline', async () => {
   const peer = await connect();
   const type = 'Content-Type: application/x-ndjson';
   peer.send(request('POST /v1/registry/import', authorization, type, 'Content-Length: 4', last));
@@ -190,7 +190,7 @@ test('an upload of an operator has the time that it needs', async () => {
   assert.equal(answer?.status, 200);
 });
 
-test('a refusal of a body that is not read ends the connection', async () => {
+test('refusing an unread body ends the connection', async () => {
   const answer = await ask(request('POST /v1/nowhere', authorization, json, 'Content-Length: 1000000'));
   assert.deepEqual([answer.status, headerOf(answer, 'Connection')], [404, 'close']);
 });

@@ -1,4 +1,4 @@
-/** The ops listener over real sockets: who may ask what, bodies in and answers out, and what hanging up does. */
+/** The ops listener over real sockets: authorization, request bodies, answers, and disconnects. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -33,18 +33,18 @@ const readiness = new Readiness();
 const log = new FakeLog();
 const asked: AdminRequest[] = [];
 const uploaded: { query: string; bytes: number; mode: number; text: string }[] = [];
-/** Says `ended` when the upload that was hung up on is over. */
+/** Emits `ended` when an aborted upload is over. */
 const endlessUpload = new EventEmitter();
-/** Says `asked`, with the name of the operator, and `gone` when the caller of `/v1/wait` has hung up. */
+/** Emits `asked` with the name of the operator, and `gone` when the client of `/v1/wait` has disconnected. */
 const waiting = new EventEmitter();
-/** Ends what `/v1/long` waits for. */
+/** Ends the wait of `/v1/long`. */
 let endLong: () => void = () => undefined;
 const long = new Promise<void>((resolve) => (endLong = resolve));
 let port = 0;
 
 const audit: AuditTerms = { action: 'registry.import' };
 
-/** Of these nobody waits for the end. */
+/** Requests whose end no test awaits. */
 function asUpload(
   lines: (request: Pick<AdminRequest, 'query'>, file: string) => AsyncGenerator,
 ): UploadRoute['upload'] {
@@ -129,7 +129,7 @@ const operators = new Operators({ file: new OpsTokenFile(root), localToken: 'the
 const refusals = new RefusedCredentials({ clock, log, telemetry: new FakeTelemetry() });
 
 const metrics = createMetrics(metricSources({ sleepSessions: () => 3 }));
-/** Gate at which a reading of the metrics waits. */
+/** Gate that blocks a read of the metrics. */
 let metricsGate = Promise.resolve();
 let metricsRead = 0;
 
@@ -185,7 +185,7 @@ const authorization = 'Bearer the-token';
 const json = { authorization, 'content-type': 'application/json' };
 const ndjson = { authorization, 'content-type': 'application/x-ndjson' };
 
-/** One request on a connection of its own. */
+/** One request on a new connection. */
 function ask(
   path: string,
   { method = 'GET', headers = {}, body, chunked = false }: Ask = {},
@@ -217,7 +217,7 @@ function linesOf({ text }: Answer): unknown[] {
     .map((line): unknown => JSON.parse(line));
 }
 
-test('probes and metrics are open to whoever reaches the port, under any name', async () => {
+test('probes and metrics are open to every client, under any host name', async () => {
   const headers = { host: '10.1.2.3:9999' };
   assert.equal((await ask('/livez', { headers })).status, 200);
   const metrics = await ask('/metrics', { headers });
@@ -237,7 +237,7 @@ test('readiness is 503 with its reasons, 200 without', async () => {
   assert.deepEqual(JSON.parse(ready.text), { ready: true, reasons: [] });
 });
 
-test('administration needs a known host, an own origin and the token, in this order, also for paths there are not', async () => {
+test('administration requires a known host, the own origin and the token, in this order, also for unknown paths', async () => {
   const statusWith = async (headers: Record<string, string>, path = '/v1/echo'): Promise<number> =>
     (await ask(path, { headers })).status;
   assert.equal(await statusWith({ authorization }), 200);
@@ -252,7 +252,7 @@ test('administration needs a known host, an own origin and the token, in this or
   assert.equal((await ask('/v1/echo')).headers['www-authenticate'], 'Bearer');
 });
 
-test('a route gets the query and the parsed body, and its value is the answer', async () => {
+test('a route receives the query and the parsed body, and its value is the answer', async () => {
   const answer = await ask('/v1/echo?replace=true&name=a+b', {
     method: 'POST',
     headers: json,
@@ -272,7 +272,7 @@ test('a route gets the query and the parsed body, and its value is the answer', 
   assert.equal((await ask('/v1/echo', { method: 'POST', headers: { authorization } })).text, '{"got":null}');
 });
 
-test('a page needs no token, though a known host and an own origin', async () => {
+test('a page needs no token, but a known host and the own origin', async () => {
   const answer = await ask('/page');
   assert.deepEqual([answer.status, answer.text], [200, '<p>page']);
   assert.equal(answer.headers['content-type'], 'text/html');
@@ -281,13 +281,13 @@ test('a page needs no token, though a known host and an own origin', async () =>
   assert.equal((await ask('/page', { headers: { origin: 'http://evil.example' } })).status, 403);
 });
 
-test('the answer of a page does not say why its route failed', async () => {
+test('the answer of a page does not reveal why its route failed', async () => {
   const broken = await ask('/page/broken');
   assert.deepEqual([broken.status, JSON.parse(broken.text)], [500, { error: unexplainedFault }]);
   assert.ok(log.lines.some(({ fields }) => 'path' in fields && fields.path === '/page/broken'));
 });
 
-test('a body of another type is 415, one that is no JSON 400, and neither reaches the route', async () => {
+test('a body of another type is 415, invalid JSON is 400, and neither reaches the route', async () => {
   const before = asked.length;
   const text = { authorization, 'content-type': 'text/plain' };
   assert.equal((await ask('/v1/echo', { method: 'POST', headers: text, body: '{}' })).status, 415);
@@ -296,7 +296,7 @@ test('a body of another type is 415, one that is no JSON 400, and neither reache
   assert.equal(asked.length, before);
 });
 
-test('a body over the limit is 413, announced or not', async () => {
+test('a body beyond the limit is 413, with and without a length', async () => {
   const body = ' '.repeat(256 * 1024 + 1);
   for (const chunked of [false, true])
     assert.equal(
@@ -308,14 +308,14 @@ test('a body over the limit is 413, announced or not', async () => {
   assert.equal(within.status, 200);
 });
 
-test('a route that fails answers 500, says nothing of why, and is in the log', async () => {
+test('a route that fails answers 500 without the reason, which is logged', async () => {
   const answer = await ask('/v1/broken', { headers: { authorization } });
   assert.equal(answer.status, 500);
   assert.doesNotMatch(answer.text, /planted/);
   assert.ok(log.lines.some(({ level, fields }) => level === 'error' && 'err' in fields && 'path' in fields));
 });
 
-test('an upload is spooled whole, whatever its size, used, and gone afterwards', async () => {
+test('an upload of any size is spooled, used and removed', async () => {
   for (const [bytes, chunked] of [
     [0, false],
     [1, false],
@@ -335,7 +335,7 @@ test('an upload is spooled whole, whatever its size, used, and gone afterwards',
   assert.deepEqual(readdirSync(spoolDirectory), []);
 });
 
-test('a slow reader gets every line of a long answer, in order', async () => {
+test('a slow reader receives every line of a long answer in order', async () => {
   const answer = await ask('/v1/many', { method: 'POST', headers: ndjson, body: '' });
   const lines = linesOf(answer);
   assert.deepEqual(lines.pop(), { done: true });
@@ -345,7 +345,7 @@ test('a slow reader gets every line of a long answer, in order', async () => {
   assert.deepEqual(numbers, [...Array(manyCount).keys()]);
 });
 
-test('an upload without progress answers its end, one that fails late ends with a line that says so', async () => {
+test('an upload without progress answers its result, one that fails late ends with an error line', async () => {
   assert.equal(
     (await ask('/v1/none', { method: 'POST', headers: ndjson, body: 'x' })).text,
     '{"done":true}\n',
@@ -365,7 +365,7 @@ async function beginUpload(path: string, bytes: number): Promise<Socket> {
   return socket;
 }
 
-test('a caller that hangs up on a long answer ends the work behind it', async () => {
+test('a disconnect during a long answer ends its work', async () => {
   const socket = await beginUpload('/v1/endless', 0);
   await once(socket, 'data');
   const ended = once(endlessUpload, 'ended');
@@ -373,7 +373,7 @@ test('a caller that hangs up on a long answer ends the work behind it', async ()
   await ended;
 });
 
-test('a route that waits knows its operator, and when its caller hangs up', async () => {
+test('a long poll knows its operator, and notices a disconnect', async () => {
   const [asked, gone] = [once(waiting, 'asked'), once(waiting, 'gone')];
   const socket = connect(port, '127.0.0.1');
   socket.write('GET /v1/wait HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer the-token\r\n\r\n');
@@ -382,7 +382,7 @@ test('a route that waits knows its operator, and when its caller hangs up', asyn
   await gone;
 });
 
-test('a caller that hangs up within its upload leaves no file, and the next is served', async () => {
+test('a disconnect during an upload leaves no file, and the next one is served', async () => {
   const before = uploaded.length;
   for (let round = 0; round < 4; round++) {
     const socket = await beginUpload('/v1/import', 1_000_000);
@@ -390,21 +390,21 @@ test('a caller that hangs up within its upload leaves no file, and the next is s
     socket.resume();
     await once(socket, 'close');
   }
-  // The server notices in turns of its own loop, which is this one: each probe lets it have some.
+  // The server runs in this event loop: each probe gives it some turns to notice the disconnect.
   while (readdirSync(spoolDirectory).length > 0) await ask('/livez');
   const answer = await ask('/v1/import', { method: 'POST', headers: ndjson, body: 'x' });
   assert.equal(answer.status, 200);
   assert.equal(uploaded.length, before + 1);
 });
 
-test('an upload announced beyond the limit is refused before it is sent', async () => {
+test('an upload with a length beyond the limit is refused before it is sent', async () => {
   const socket = await beginUpload('/v1/import', 3 * 1024 ** 3);
   const [chunk]: unknown[] = await once(socket, 'data');
   assert.match(String(chunk), /^HTTP\/1\.1 413 /);
   socket.destroy();
 });
 
-test('one reading of the metrics answers all who ask meanwhile', async () => {
+test('one read of the metrics answers all concurrent scrapes', async () => {
   let open: () => void = () => undefined;
   metricsGate = new Promise((resolve) => (open = resolve));
   metricsRead = 0;
@@ -418,7 +418,7 @@ test('one reading of the metrics answers all who ask meanwhile', async () => {
   assert.equal(metricsRead, 1);
 });
 
-test('a peer that stops within its upload, or does not read, is given up, and a route that works is not', async (t) => {
+test('a peer that stalls in its upload, or does not read, is closed, but a working route is not', async (t) => {
   const { server } = listener.connections;
   const before = server.timeout;
   server.timeout = 200;
@@ -445,7 +445,7 @@ test('while the server drains, answers end their connections', async () => {
   readiness.clear('draining');
 });
 
-test('a second listener on the same port is refused, not given half of the connections', async () => {
+test('a second listener on the same port is refused', async () => {
   const deps = {
     metrics: createMetrics(metricSources()),
     readiness,

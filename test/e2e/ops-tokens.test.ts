@@ -1,4 +1,4 @@
-/** Operators by name and role, at a whole server: what a viewer may, what a revoked one may not, and who did what. */
+/** Operators with names and roles at a whole server: rights of viewers, revoked tokens, and records of changes. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ async function clientOf(name: string, role: 'viewer' | 'operator'): Promise<OpsC
   return new OpsClient(`http://127.0.0.1:${server.ports.ops}`, token);
 }
 
-test('a viewer asks everything and changes nothing, nor watches a call', async () => {
+test('a viewer may read everything, but change nothing and watch no call', async () => {
   const viewer = await clientOf('viola', 'viewer');
   for (const path of ['calls', 'events', 'webhook/list', 'token-keys', 'ops-tokens', 'cluster'])
     await viewer.ask(`/v1/${path}`, noQuery);
@@ -56,7 +56,7 @@ test('a viewer asks everything and changes nothing, nor watches a call', async (
   });
 });
 
-test('the token in ops.token alone opens a backup and an export', async () => {
+test('only the token in ops.token opens a backup and an export', async () => {
   const operator = await clientOf('olga', 'operator');
   for (const path of ['/v1/backup', '/v1/registry/export'])
     await assert.rejects(operator.open(path), /use the token in ops\.token/);
@@ -64,7 +64,7 @@ test('the token in ops.token alone opens a backup and an export', async () => {
   await assert.rejects(local.open('/v1/registry/export', query), /^CommandError: form: /);
 });
 
-test("an operator's changes stand under his name, and his last use is told", async () => {
+test("changes are recorded under the operator's name, and the last use is listed", async () => {
   const operator = await clientOf('otto', 'operator');
   const startS = Math.floor(Date.now() / 1000);
   await operator.change('/v1/device/disable', { device_id: 'SLEEPING02' });
@@ -75,7 +75,7 @@ test("an operator's changes stand under his name, and his last use is told", asy
   assert.ok((listed?.last_used_at ?? 0) >= startS);
 });
 
-test('a token that is revoked opens nothing, also not for who waits for an answer', async () => {
+test('a revoked token opens nothing, not even for a pending long poll', async () => {
   const waiter = await clientOf('wanda', 'viewer');
   const head = await waiter.ask<{ next: number }>('/v1/events', new URLSearchParams({ last: '0' }));
   const query = new URLSearchParams({ after: String(head.next), wait: '20' });
@@ -87,7 +87,7 @@ test('a token that is revoked opens nothing, also not for who waits for an answe
   await waiting;
 });
 
-test('the file has hashes alone, of tokens that are good after a restart', async () => {
+test('the file has only hashes of tokens, which are valid after a restart', async () => {
   const { token } = await local.change<{ token: string }>('/v1/ops-tokens/create', {
     name: 'kept',
     role: 'viewer',
@@ -102,7 +102,7 @@ test('the file has hashes alone, of tokens that are good after a restart', async
   assert.ok(tokens.some(({ name, last_used_at: at }) => name === 'otto' && at !== null));
 });
 
-test('wrong tokens and tickets are counted, and one line a minute says so without them', async () => {
+test('wrong tokens and tickets are counted, and logged once a minute without their values', async () => {
   const origin = `http://127.0.0.1:${server.ports.ops}`;
   const wrong = 'a-token-that-somebody-has-guessed';
   const statuses: number[] = [];

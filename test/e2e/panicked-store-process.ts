@@ -1,7 +1,7 @@
 /**
- * Makes LMDB panic: the disk takes the pages of a commit and is full when it is to be marked as flushed, by a limit on the
- * files of this process. Where the flush was faster the next file is tried. Run with a directory, and `known` or `unknown`:
- * whether the next transaction is asked for when LMDB's panic is known, or comes to the package's writer unawares.
+ * Makes LMDB panic by a file size limit of this process: the disk accepts the pages of a commit, but not the first pages that complete it.
+ * If the flush was faster than the limit, the next file is used. Arguments: a directory, and `known` or `unknown`: the next transaction
+ * begins after the panic was noticed, or before.
  */
 import { join } from 'node:path';
 import { Environment, type Table } from '../../src/storage/lmdb/environment.ts';
@@ -9,7 +9,7 @@ import { isPanic, StorePanicError } from '../../src/storage/lmdb/store-fault.ts'
 import { limitProcess } from '../support/process-limit.ts';
 
 const [, , directory = '', whether] = process.argv;
-/** Of a commit: to flush it takes about as long as to limit the files. */
+/** Size of a commit whose flush takes about as long as setting the limit. */
 const flushedBytes = 64 * 1024 * 1024;
 const [first, second] = [Buffer.from('first'), Buffer.from('second')];
 
@@ -19,15 +19,15 @@ const outcomeOf = (act: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof StorePanicError ? 'panic' : String(error)),
   );
 
-/** A flush that is not refused within this was faster than the limit: the next file is tried. */
+/** A flush not refused within this time was faster than the limit, so the next file is used. */
 const panicMsMax = 5000;
 
-/** Blocks the loop: nothing of this thread comes to the writer meanwhile. `table`: of `beside`; there is one LMDB for both. */
+/** Blocks the loop, so that this thread sends the writer nothing. `table`: of `beside`, which shares the LMDB of both files. */
 function awaitPanic(beside: Environment, table: Table<unknown>): void {
   for (const startedMs = performance.now(); performance.now() - startedMs < panicMsMax;) {
     beside.refresh();
     try {
-      // Absent: a value of many bytes at each look would fill the heap.
+      // An absent key: reading a large value each time would fill the heap.
       table.get(second);
     } catch (error) {
       if (isPanic(error)) return;
@@ -36,7 +36,7 @@ function awaitPanic(beside: Environment, table: Table<unknown>): void {
   }
 }
 
-/** Resolves to what came of it; null: LMDB has not panicked, or too late. */
+/** Resolves with the result; null: LMDB has not panicked, or too late. */
 async function fillUnderFlush(path: string): Promise<string[] | null> {
   const environment = new Environment(path);
   const table = environment.table<Buffer | string>('values');

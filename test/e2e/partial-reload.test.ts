@@ -1,4 +1,4 @@
-/** SIGHUP reloads each part by itself: what failed is named in the audit log, and what is in force in the log. */
+/** SIGHUP reloads each part separately: failed parts are named in the audit log, values in force in the log. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** The audit line of one reload, and the log lines of it. */
+/** Audit line and log lines of one reload. */
 async function reload(): Promise<{ line: AuditLine; logged: TestServer['log']['lines'] }> {
   const before = server.log.lines.length;
   await server.server.reload();
@@ -77,7 +77,7 @@ for (const bad of listeners)
     },
   );
 
-test('a reload names each part that failed, and has the counts of a registry file that is good', async () => {
+test('a reload names each failed part, and has the counts of a valid registry file', async () => {
   const spoil = (...files: readonly string[]): void => {
     for (const file of files) writeFileSync(join(server.dataDirectory, file), '{');
   };

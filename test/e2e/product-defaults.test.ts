@@ -1,6 +1,6 @@
 /**
- * The defaults of a product at the real server: imported, told in the welcome, filled in at issuance, and changed while
- * devices are here. Source: docs/registry.md, Defaults of a product.
+ * Defaults of a product at the real server: imported, sent in the welcome, used at issuance, and changed while devices are connected.
+ * Source: docs/registry.md, Defaults of a product.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -51,7 +51,7 @@ async function adviceTold(): Promise<unknown> {
   return { servers, heartbeat_s, retry };
 }
 
-/** Nothing of media but the room's. */
+/** No media fields but those of the room. */
 const nothingGiven = {
   down_video_mt: undefined,
   screen_width: undefined,
@@ -61,7 +61,7 @@ const nothingGiven = {
   audio_channels: undefined,
 };
 
-test('a device is told the advice of its product at its next login, and a call takes its media from it', async () => {
+test('a device receives the defaults of its product at its next login, and calls use its media defaults', async () => {
   const usual = {
     servers: [`127.0.0.1:${server.ports.sleep}`],
     heartbeat_s: 50,
@@ -79,7 +79,7 @@ test('a device is told the advice of its product at its next login, and a call t
     heartbeat_s: 120,
     retry: { min_s: 5, max_s: 900, jitter: 0.1 },
   });
-  // Who is here stays as it is.
+  // Connected devices keep the old values.
   here.heartbeat();
   await here.close();
 

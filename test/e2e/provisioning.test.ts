@@ -16,7 +16,7 @@ after(() => server.stop());
 
 const path = '/v1/devices';
 
-/** Each call is signed for a second of its own: two that say the same are two. */
+/** Each call is signed for its own second, so that equal calls are no repeats. */
 let secondMs = Date.now();
 const aSecond = (): number => (secondMs -= 1000);
 
@@ -81,7 +81,7 @@ interface RegistryEvent {
   readonly data: object;
 }
 
-/** Those of a device, in the order of the log, once there are so many. */
+/** Events of a device in order, once there are `count`. */
 async function eventsOf(deviceId: string, count: number): Promise<readonly RegistryEvent[]> {
   const found: RegistryEvent[] = [];
   for (let after = ''; found.length < count;) {
@@ -97,7 +97,7 @@ async function eventsOf(deviceId: string, count: number): Promise<readonly Regis
 const doorbell = { product_id: 'doorbell' };
 const appId = '2818153';
 
-test('a device that is added logs in with the secret that was made for it, and is told of in one event', async () => {
+test('an added device logs in with its generated secret, and has one event', async () => {
   const { secret = '', ...added } = await addOne({ device_id: 'NEW-1', ...doorbell, labels: { floor: '2' } });
   assert.deepEqual(added, { device_id: 'NEW-1', code: 0, message: 'success', created: true });
   assert.equal(secret.length, 43);
@@ -109,7 +109,7 @@ test('a device that is added logs in with the secret that was made for it, and i
   await controller.close();
 });
 
-test('the same entry again makes no secret and no event; another one for the device is 40904', async () => {
+test('a repeated entry has no secret and no event; a different one for the device is 40904', async () => {
   const entry = {
     device_id: 'SAME-1',
     ...doorbell,
@@ -136,7 +136,7 @@ test('the same entry again makes no secret and no event; another one for the dev
   );
 });
 
-test('each entry has a code of its own, and those that are right are added', async () => {
+test('each entry has its own code, and valid ones are added', async () => {
   const answers = await addAll([
     { device_id: 'EACH-1', ...doorbell },
     { device_id: 'EACH-2', product_id: 'foreign' },
@@ -176,7 +176,7 @@ test('a listing is paged in the order of ids, by product, prefix and labels, and
     const page: Listed = await list(`prefix=PAGE-&limit=1${next === '' ? '' : `&after=${next}`}`);
     seen.push(...page.devices.map(({ device_id: id }) => id));
     next = page.next;
-    // A page behind what has been removed meanwhile goes on where it was.
+    // A page after a removed entry continues at its position.
     if (seen.at(-1) === 'PAGE-a') await remove('PAGE-a');
   }
   assert.deepEqual(seen, ids);
@@ -195,7 +195,7 @@ test('a listing is paged in the order of ids, by product, prefix and labels, and
   assert.deepEqual([foreign.status, foreign.json.code], [403, 40302]);
 });
 
-test('those that are online are told from those that are not', async () => {
+test('a listing distinguishes online devices', async () => {
   const { secret = '' } = await addOne({ device_id: 'ON-1', ...doorbell });
   await addOne({ device_id: 'ON-2', ...doorbell });
   const controller = await server.controller('ON-1', { secret });
@@ -204,7 +204,7 @@ test('those that are online are told from those that are not', async () => {
   await controller.close();
 });
 
-test('a device is changed in what is said, and its labels are merged', async () => {
+test('only the given fields of a device change, and its labels are merged', async () => {
   await addOne({ device_id: 'TERMS', ...doorbell, labels: { floor: '2', room: 'a' } });
   const labels = { room: null, colour: 'red' };
   const changed = await change({ device_id: 'TERMS', expires_at: 2_000_000_000, labels });
@@ -229,7 +229,7 @@ test('a device is changed in what is said, and its labels are merged', async () 
   );
 });
 
-test('an expiry in milliseconds is refused, where a device is added and where it is changed', async () => {
+test('an expiry in milliseconds is refused for added and changed devices', async () => {
   const reason = /^expires_at must be at most 253402300799.* not milliseconds$/;
   const devices = [{ device_id: 'MILLIS', ...doorbell, expires_at: 1_795_163_400_000 }];
   const added = await server.api.call({ method: 'POST', path, body: JSON.stringify({ devices }) });
@@ -242,7 +242,7 @@ test('an expiry in milliseconds is refused, where a device is added and where it
   assert.match(String(json['message']), reason);
 });
 
-test('a new secret is told once, and ends the session that was proven with the old one', async () => {
+test('a new secret is shown once, and ends the session of the old one', async () => {
   const { secret = '' } = await addOne({ device_id: 'ROTATED', ...doorbell });
   const controller = await server.controller('ROTATED', { secret });
   const rotated = await change({ device_id: 'ROTATED', secret: true });
@@ -255,7 +255,7 @@ test('a new secret is told once, and ends the session that was proven with the o
   await later.closed;
 });
 
-test('the session of a device that is removed ends, and the device is none', async () => {
+test('the session of a removed device ends, and the device is unknown', async () => {
   const { secret = '' } = await addOne({ device_id: 'GONE', ...doorbell });
   const controller = await server.controller('GONE', { secret });
   const gone = await remove('GONE');
@@ -265,7 +265,7 @@ test('the session of a device that is removed ends, and the device is none', asy
   assert.equal((await remove('GONE')).json.code, 40403);
 });
 
-test('a repeated signature is carried out once, and its answer has no secret', async () => {
+test('a repeated signature has no second effect, and its answer has no secret', async () => {
   const atMs = Date.now();
   const body = JSON.stringify({ devices: [{ device_id: 'REPEAT', ...doorbell }] });
   const adding: ApiCall = { method: 'POST', path, body, atMs };
@@ -286,7 +286,7 @@ test('a repeated signature is carried out once, and its answer has no secret', a
   assert.equal(events.length, 3);
 });
 
-test('each change has one line in the audit log, with who asked and without a secret; what changes nothing has none', async () => {
+test('each change has one line in the audit log with its application and without secrets; no change has no line', async () => {
   const entry = { device_id: 'AUDITED', ...doorbell, secret: 'this must not be in any log' };
   await addOne(entry);
   await addOne(entry);
@@ -323,7 +323,7 @@ test('each change has one line in the audit log, with who asked and without a se
   assert.doesNotMatch(text + JSON.stringify(server.log), /this must not be in any log/);
 });
 
-test('an application has at most devices_max devices, and learns that of those beyond', async () => {
+test('an application has at most devices_max devices, and further ones are refused with the reason', async () => {
   const own = (await idsOf('limit=500')).length;
   const news = Array.from({ length: devicesMax + 1 - own }, (_, i) => ({
     device_id: `SQUAT-${i}`,

@@ -1,4 +1,4 @@
-/** Has a write refused by its disk, by a limit on the files of this process, and closes the file. Run with its path. */
+/** Closes a file after its disk has refused a write, by a file size limit of this process. Argument: its path. */
 import { Environment } from '../../src/storage/lmdb/environment.ts';
 import { limitProcess } from '../support/process-limit.ts';
 

@@ -1,4 +1,4 @@
-/** SIGHUP: the registry file again, in a running process, without a session feeling it. */
+/** SIGHUP reloads the registry file without an effect on sessions. */
 import assert from 'node:assert/strict';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,13 +27,13 @@ test('after SIGHUP a revoked key is refused and a new device known; a broken fil
     if (credential.access_key_id === testCredentials.second.accessKeyId) credential.revoked = true;
   await writeFile(file, JSON.stringify(registry));
   const pid = command.pid ?? 0;
-  // Not where a temporary directory is its owner's alone.
+  // Skipped where the temporary directory is private to its owner.
   const canBeOpen = process.platform === 'linux';
   await chmod(site.directory, 0o755);
   await chmod(file, 0o666);
   process.kill(pid, 'SIGHUP');
   if (canBeOpen) await command.line((line) => line.includes('registry.file can be written by other users'));
-  await command.line((line) => line.includes('"msg":"registry imported"') && line.includes('"device":9'));
+  await command.line((line) => line.includes('"msg":"registry import: done"') && line.includes('"device":9'));
   assert.equal((await api.connectivity('NEW01')).json.code, 0);
   assert.equal((await second.connectivity('SLEEPING01')).json['message'], 'unknown or revoked credential');
 

@@ -1,4 +1,4 @@
-/** Settings in force in a running server, with what lowered them and those that wait for a restart: `reveille config` and the ops listener. */
+/** Settings in force in a running server, with reasons and pending changes: `reveille config` and the ops listener. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ interface ConfigJson {
   readonly file_problem: string | null;
 }
 
-test('beside a running server its settings are shown, not those of this shell', async (t) => {
+test('with a running server its settings are shown, not those of this shell', async (t) => {
   const directory = temporaryDirectory(t);
   const file = join(directory, 'settings.json');
   const write = (settings: object): void => writeFileSync(file, JSON.stringify(settings));
@@ -100,7 +100,7 @@ test('beside a running server its settings are shown, not those of this shell', 
   assert.match(reason ?? '', /open files/);
 });
 
-test('without a running server the settings of one started here are shown, and said to be that', async (t) => {
+test('without a running server the settings of a start here are shown, with a remark', async (t) => {
   const data = join(temporaryDirectory(t), 'data');
   const { stdout, exitCode } = await runCli([
     'config',

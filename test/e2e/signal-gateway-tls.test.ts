@@ -1,4 +1,4 @@
-/** The signal listener with a certificate, and with another one later. Source: signal-wire.md. */
+/** The signal listener over TLS, and a reload of its certificate. Source: signal-wire.md. */
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
@@ -64,7 +64,7 @@ async function delivers(to: SignalController, id: string): Promise<string> {
   return result;
 }
 
-test('a controller logs in, is sent a message and leaves over TLS', { skip }, async () => {
+test('a controller logs in, receives a message and leaves over TLS', { skip }, async () => {
   await listen();
   const online = await controller();
   assert.equal(await delivers(online, 'm'), 'acknowledged');
@@ -95,28 +95,24 @@ test('a peer that speaks no TLS is closed', { skip }, async () => {
   assert.equal(telemetry.counts.size, 0);
 });
 
-test(
-  'a reload serves the new certificate to newcomers, and those who are here live on',
-  { skip },
-  async () => {
-    await listen();
-    const { port } = listener.address;
-    const older = await controller('first');
-    assert.equal(await certificateShown(listener.address.port), 'first');
-    certificate.use('second');
-    listener.reloadTls();
-    assert.equal(await certificateShown(listener.address.port), 'second');
-    assert.equal(listener.address.port, port);
-    older.heartbeat();
-    assert.equal(await delivers(older, 'm-1'), 'acknowledged');
-    const newer = await controller('second');
-    assert.deepEqual(await older.closed, { code: 4409, reason: 'replaced' });
-    assert.equal(await delivers(newer, 'm-2'), 'acknowledged');
-    assert.deepEqual(sessions.ends, []);
-  },
-);
+test('new connections see the reloaded certificate, and existing ones continue', { skip }, async () => {
+  await listen();
+  const { port } = listener.address;
+  const older = await controller('first');
+  assert.equal(await certificateShown(listener.address.port), 'first');
+  certificate.use('second');
+  listener.reloadTls();
+  assert.equal(await certificateShown(listener.address.port), 'second');
+  assert.equal(listener.address.port, port);
+  older.heartbeat();
+  assert.equal(await delivers(older, 'm-1'), 'acknowledged');
+  const newer = await controller('second');
+  assert.deepEqual(await older.closed, { code: 4409, reason: 'replaced' });
+  assert.equal(await delivers(newer, 'm-2'), 'acknowledged');
+  assert.deepEqual(sessions.ends, []);
+});
 
-test('a login begun under one certificate is finished under another', { skip }, async () => {
+test('a login that began before a reload completes after it', { skip }, async () => {
   await listen();
   const connecting = controller('first');
   await until(() => listener.handshakeCount > 0);
@@ -125,7 +121,7 @@ test('a login begun under one certificate is finished under another', { skip }, 
   assert.equal((await connecting).welcome.epoch, 1);
 });
 
-test('a drain ends the sessions of every certificate there was', { skip }, async () => {
+test('a drain ends sessions of all certificates', { skip }, async () => {
   await listen();
   sessions.secrets.set('other', 'device-secret');
   const older = await controller('first');

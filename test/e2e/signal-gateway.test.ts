@@ -80,14 +80,14 @@ async function rawPeer(localAddress?: string): Promise<RawPeer> {
   return peer;
 }
 
-/** Upgraded, its challenge unread. */
+/** Upgraded, with the challenge unread. */
 async function peer(localAddress?: string): Promise<SignalPeer> {
   const peer = new SignalPeer(await rawPeer(localAddress));
   await peer.upgrade();
   return peer;
 }
 
-/** Upgraded and welcome. */
+/** Upgraded and logged in. */
 async function onlinePeer(): Promise<SignalPeer> {
   const online = await peer();
   await online.logIn();
@@ -106,7 +106,7 @@ async function controller(options: Partial<SignalControllerOptions> = {}): Promi
   return made;
 }
 
-/** What an HTTP request is answered: status line, headers in lower case, body. */
+/** Answer to an HTTP request: status line, headers in lower case, body. */
 async function answerTo(request: string): Promise<{ status: string; head: string; body: string }> {
   const peer = new SignalPeer(await rawPeer());
   peer.raw.send(request);
@@ -117,7 +117,7 @@ async function answerTo(request: string): Promise<{ status: string; head: string
 
 const nowS = Date.UTC(2026, 10, 20, 8, 30, 0) / 1000;
 
-test('the server speaks first: a challenge of 32 characters, and another for everybody', async () => {
+test('the server sends first: a different challenge of 32 characters for each connection', async () => {
   await listen();
   const [first, second] = [await peer(), await peer()];
   const text = await first.readText();
@@ -125,7 +125,7 @@ test('the server speaks first: a challenge of 32 characters, and another for eve
   assert.notEqual(await second.readText(), text);
 });
 
-test('a login is welcomed with all that the page says, in its order', async () => {
+test('a login is welcomed with all documented fields in order', async () => {
   await listen();
   const online = await peer();
   assert.equal(
@@ -155,7 +155,7 @@ test('the upgrade echoes the subprotocol and no extension', async () => {
   assert.doesNotMatch(head, /extensions/);
 });
 
-test('what is no upgrade of ours is told why, and its connection closed', async () => {
+test('an invalid upgrade is answered with the reason, and its connection closed', async () => {
   await listen();
   const plain = { Upgrade: null, 'Sec-WebSocket-Key': null };
   const cases: readonly (readonly [string, string])[] = [
@@ -185,7 +185,7 @@ test('what is no upgrade of ours is told why, and its connection closed', async 
   assert.equal(listener.socketCount, 0);
 });
 
-test('an upgrade is accepted however HTTP lets it be written', async () => {
+test('an upgrade is accepted in every form that HTTP allows', async () => {
   await listen();
   const requests = [
     upgradeRequest({ Upgrade: 'WebSocket', Connection: 'keep-alive, upgrade' }),
@@ -202,7 +202,7 @@ test('an upgrade is accepted however HTTP lets it be written', async () => {
   }
 });
 
-test('every other method, an expectation and bytes that are no request are answered, and close', async () => {
+test('other methods, an expectation and malformed requests are answered, and close the connection', async () => {
   await listen();
   const plain = { Upgrade: null, 'Sec-WebSocket-Key': null };
   const cases: readonly (readonly [string, string])[] = [
@@ -233,7 +233,7 @@ test('every other method, an expectation and bytes that are no request are answe
   await until(() => listener.socketCount === 0);
 });
 
-test('a wrong mac, an unknown device and a mac over another challenge are denied in one word', async () => {
+test('a wrong mac, an unknown device and a mac over another challenge are all answered denied', async () => {
   await listen();
   const [wrong, unknown, replayed, other] = [await peer(), await peer(), await peer(), await peer()];
   wrong.send(loginText(await wrong.readSessionKey(), 'TESTDEVICE01', 'wrong'));
@@ -289,7 +289,7 @@ for (const [name, frame] of malformedInSession)
     assert.equal(telemetry.count('signal end malformed'), 1);
   });
 
-test('16 KiB is a message, and a byte more reads an honest 1009', async () => {
+test('16 KiB is accepted, and a byte more is answered 1009', async () => {
   await listen();
   const [stranger, online] = [await peer(), await onlinePeer()];
   await stranger.readSessionKey();
@@ -305,14 +305,14 @@ test('16 KiB is a message, and a byte more reads an honest 1009', async () => {
   assert.equal(telemetry.count('signal login malformed'), 1);
 });
 
-test('whatever is too large reads 1009 as soon as its length is known, and none of it is kept', async () => {
+test('an oversized message is answered 1009 as soon as its length is known, and not buffered', async () => {
   await listen();
   const part = (bytes: number, opcode: number): Buffer =>
     encodeFrame('x'.repeat(bytes), { opcode, fin: false });
   const kinds: readonly (readonly Buffer[])[] = [
     [encodeFrame('x'.repeat(65_536))],
     [part(16_000, opcodes.text), part(1000, opcodes.continuation)],
-    // The head alone of a frame of 1 GiB, and of one beyond 2^53 bytes.
+    // Only the head of a frame of 1 GiB, and of one beyond 2^53 bytes.
     [Buffer.from('81ff0000000040000000', 'hex'), Buffer.from('01020304', 'hex')],
     [Buffer.from('81ff7fffffffffffffff', 'hex')],
   ];
@@ -331,7 +331,7 @@ test('whatever is too large reads 1009 as soon as its length is known, and none 
   assert.equal(telemetry.count('signal login malformed'), kinds.length);
 });
 
-test('a message in too many pieces reads 1008', async () => {
+test('a message in too many fragments is answered 1008', async () => {
   await listen();
   const online = await onlinePeer();
   const empty = encodeFrame('', { opcode: opcodes.continuation, fin: false });
@@ -341,7 +341,7 @@ test('a message in too many pieces reads 1008', async () => {
   assert.equal((await sessions.endedSessions())[0]?.reason, 'malformed');
 });
 
-test('frames that break the protocol read bye and the code of RFC 6455, and end the session as malformed', async () => {
+test('frames that violate the protocol are answered bye and the code of RFC 6455, and end the session as malformed', async () => {
   await listen();
   const unmasked = Buffer.from('8100', 'hex');
   const kinds: readonly (readonly [Buffer, number])[] = [
@@ -364,7 +364,7 @@ test('frames that break the protocol read bye and the code of RFC 6455, and end 
   );
 });
 
-test('a message is read the same however its frames and their bytes are cut', async () => {
+test('a message is read the same for every fragmentation of frames and bytes', async () => {
   await listen();
   const online = await onlinePeer();
   const text = Buffer.from('{"type":"heartbeat","x":"ä😀"}');
@@ -389,10 +389,10 @@ test('a message is read the same however its frames and their bytes are cut', as
   }
 });
 const encodeNothing = Buffer.alloc(0);
-/** So that what is sent in it stays within the rate. */
+/** Advances the clock, so that messages stay within the rate. */
 const secondMs = 1000;
 
-test('no login within 10 s is 4408, and never early', async () => {
+test('a connection without a login is closed with 4408 after 10 s, never early', async () => {
   await listen();
   const [silent, accepted] = [await peer(), await onlinePeer()];
   clock.advance(9999);
@@ -404,7 +404,7 @@ test('no login within 10 s is 4408, and never early', async () => {
   assert.match(await accepted.readText(), /heartbeat_ack/);
 });
 
-test('pings do not put off the login', async () => {
+test('pings do not extend the login deadline', async () => {
   await listen();
   const pinging = await peer();
   await pinging.readSessionKey();
@@ -415,7 +415,7 @@ test('pings do not put off the login', async () => {
   assert.equal((await pinging.readToEnd()).close, '4408 timeout');
 });
 
-test('a heartbeat is answered, stamped in whole seconds, and a ping counts as well', async () => {
+test('a heartbeat is answered and recorded in whole seconds, and a ping counts as well', async () => {
   await listen();
   const online = await onlinePeer();
   assert.equal(sessions.connection().lastHeartbeatAt, 0, 'a login is not a heartbeat');
@@ -429,7 +429,7 @@ test('a heartbeat is answered, stamped in whole seconds, and a ping counts as we
   assert.equal(sessions.connection().lastHeartbeatAt, nowS + 6);
 });
 
-test("a device's bye ends its session as bye, and the close is 1000", async () => {
+test('a bye of the device ends its session as bye, with close code 1000', async () => {
   await listen();
   const online = await onlinePeer();
   online.send('{"type":"bye","reason":"going to sleep"}');
@@ -440,7 +440,7 @@ test("a device's bye ends its session as bye, and the close is 1000", async () =
   );
 });
 
-test('a bye before the login is a close and counts as nothing', async () => {
+test('a bye before the login closes without being counted', async () => {
   await listen();
   const stranger = await peer();
   await stranger.readSessionKey();
@@ -473,7 +473,7 @@ for (const [name, reason, act] of peerEnds)
     assert.equal(listener.sessionCount, 0);
   });
 
-test('a peer that leaves before its login is told to nobody', async () => {
+test('a peer that disconnects before its login is not reported', async () => {
   await listen();
   const stranger = await peer();
   await stranger.readSessionKey();
@@ -482,14 +482,14 @@ test('a peer that leaves before its login is told to nobody', async () => {
   assert.equal(telemetry.counts.size, 0);
 });
 
-test('a login and a FIN in one go are a session that was', async () => {
+test('a login together with a FIN is a session that ended', async () => {
   await listen();
   const hasty = await peer();
   hasty.socket.end(encodeFrame(loginText(await hasty.readSessionKey())));
   assert.equal((await sessions.endedSessions())[0]?.reason, 'peer_closed');
 });
 
-test('a registry that cannot be read is busy, and is logged once a second at most', async () => {
+test('with an unreadable registry logins are busy, and logged at most once a second', async () => {
   await listen();
   sessions.failure = new Error('the store is gone');
   for (let i = 0; i < 3; i++) await assert.rejects(controller(), { code: 4503, reason: 'busy' });
@@ -500,7 +500,7 @@ test('a registry that cannot be read is busy, and is logged once a second at mos
   assert.equal(telemetry.count('signal login busy'), 4);
 });
 
-test('a full listener is busy but for a login that replaces, and has room again after an end', async () => {
+test('a full listener is busy except for replacing logins, and has room again after an end', async () => {
   await listen({ max_sessions: 1 });
   sessions.secrets.set('other', 'device-secret');
   await controller();
@@ -511,7 +511,7 @@ test('a full listener is busy but for a login that replaces, and has room again 
   await controller({ deviceId: 'other' });
 });
 
-test('beyond the handshakes that may be, in all, the upgrade is answered 503', async () => {
+test('an upgrade beyond the limit of handshakes is answered 503', async () => {
   await listen({ handshakes_max: 2 });
   const [first] = [await peer('127.0.0.2'), await peer('127.0.0.3')];
   const refused = await answerTo(upgradeRequest());
@@ -522,7 +522,7 @@ test('beyond the handshakes that may be, in all, the upgrade is answered 503', a
   await peer();
 });
 
-test('beyond the handshakes of one address its upgrades are answered 503, and others come in', async () => {
+test('an upgrade beyond the limit of its address is answered 503, and other addresses are admitted', async () => {
   await listen({ handshakes_per_address_max: 2 });
   const held = [await peer('127.0.0.2'), await peer('127.0.0.2')];
   const third = new SignalPeer(await rawPeer('127.0.0.2'));
@@ -535,7 +535,7 @@ test('beyond the handshakes of one address its upgrades are answered 503, and ot
   await peer('127.0.0.2');
 });
 
-test('descriptors that others hold leave room for a replacing login, then for none', async () => {
+test('with few free descriptors only replacing logins are admitted, then none', async () => {
   await listen();
   sessions.secrets.set('other', 'device-secret');
   await controller();
@@ -548,7 +548,7 @@ test('descriptors that others hold leave room for a replacing login, then for no
   await assert.rejects(controller(), { code: 'ECONNRESET' });
 });
 
-test('as many messages as the burst are taken at once, one more is 4429, and the session ends as flood', async () => {
+test('messages up to the burst are accepted, one more is 4429, and the session ends as flood', async () => {
   await listen();
   const online = await onlinePeer();
   const heartbeat = encodeFrame('{"type":"heartbeat"}');
@@ -562,7 +562,7 @@ test('as many messages as the burst are taken at once, one more is 4429, and the
   assert.equal((await sessions.endedSessions())[0]?.reason, 'flood');
 });
 
-test('a peer that sends frames as fast as it can gets one turn of the loop for each', async () => {
+test('a flood of frames is read one frame per turn of the loop', async () => {
   await listen();
   sessions.secrets.set('other', 'device-secret');
   const [flooding, other] = [await onlinePeer(), await peer()];
@@ -585,7 +585,7 @@ test('a peer that sends frames as fast as it can gets one turn of the loop for e
   for (const [n, seen] of turns.entries()) assert.ok(seen - (turns[n - 1] ?? 0) <= 1, `turn ${n}`);
 });
 
-test('a wake report beyond their own rate is 4429', async () => {
+test('wake reports beyond their rate are 4429', async () => {
   await listen();
   const online = await onlinePeer();
   const report = encodeFrame('{"type":"wake_report","cause":"remote"}');
@@ -594,7 +594,7 @@ test('a wake report beyond their own rate is 4429', async () => {
   assert.equal(sessions.reports.length, controllerReportsBurstMax);
 });
 
-test('a rejection of a call is passed on, and counts with the wake reports', async () => {
+test('a rejection of a call is forwarded, and counts with the wake reports', async () => {
   await listen();
   const online = await onlinePeer();
   const reject = encodeFrame('{"type":"call_reject","session":"session-1","reason":"busy"}');
@@ -605,7 +605,7 @@ test('a rejection of a call is passed on, and counts with the wake reports', asy
   assert.deepEqual(await sessions.callRejections(), [{ sessionId: 'session-1', reason: 'busy' }]);
 });
 
-test('who pings and does not log in is 4429', async () => {
+test('a flood of pings before the login is 4429', async () => {
   await listen();
   const waiting = await peer();
   await waiting.readSessionKey();
@@ -615,7 +615,7 @@ test('who pings and does not log in is 4429', async () => {
   assert.equal(telemetry.count('signal login flood'), 1);
 });
 
-test('a peer that was dismissed and stays is closed, and counts until then', async () => {
+test('a peer that ignores its close is cut, and counts until then', async () => {
   await listen();
   const lingering = await peer();
   await lingering.readSessionKey();
@@ -653,7 +653,7 @@ test('a drain closes sessions at its rate with 4503, and takes no new ones', asy
   assert.equal(telemetry.count('signal end drain'), 10);
 });
 
-test('a close of the listener leaves no socket and tells of none', async () => {
+test('a close of the listener closes all sockets without reports', async () => {
   await listen();
   const [online, stranger, asking] = [await onlinePeer(), await peer(), await rawPeer()];
   listener.close();
@@ -663,7 +663,7 @@ test('a close of the listener leaves no socket and tells of none', async () => {
   await assert.rejects(controller(), { code: 'ECONNREFUSED' });
 });
 
-test('a port that another server has is not shared', async () => {
+test('a port of another server is not shared', async () => {
   await listen();
   const deps = { clock, sessions, telemetry };
   const second = makeSignalListener(deps, { listen: { host: '127.0.0.1', port } });

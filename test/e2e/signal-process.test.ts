@@ -15,7 +15,7 @@ function outcomeOf(api: ApiClient, requestId: string, waitS: number): Promise<Ap
   return api.call({ path: '/v1/device/wakeup-request', query: `request_id=${requestId}&wait=${waitS}` });
 }
 
-/** Accepted, and its event is committed: a crash from now on cannot forget it. */
+/** Accepted, with its event committed, so that it survives a crash. */
 async function wake(api: ApiClient, deviceId: string, requestId: string): Promise<ApiAnswer> {
   const reader = await EventReader.fromNow(api);
   const answer = await api.wake({ device_id: deviceId }, { spoil: { 'X-Request-ID': requestId } });
@@ -53,7 +53,7 @@ async function everybody(site: SiteServer): Promise<Everybody> {
   return { controllers, modules };
 }
 
-test('SIGTERM: controllers are told, waits are answered, everything is in the log, and the process ends with 0', async (t) => {
+test('SIGTERM: controllers are notified, long polls answered, all events committed, and the process ends with 0', async (t) => {
   const site = await startTestSite(t);
   const api = site.api;
   await wakeWithoutController(site, api);
@@ -83,7 +83,7 @@ test('SIGTERM: controllers are told, waits are answered, everything is in the lo
   assert.equal(await site.stop(), 0);
 });
 
-/** A session that ended before, so that the log has more than the drain's. */
+/** An earlier ended session, so that the log has more than the events of the drain. */
 async function wakeWithoutController(site: SiteServer, api: ApiClient): Promise<void> {
   const module = await site.module('SLEEPING01');
   await wake(api, 'SLEEPING01', 'before');
@@ -103,7 +103,7 @@ async function sleepOf(api: ApiClient, deviceId: string): Promise<SleepTimes> {
   return (json.data as { readonly sleep: SleepTimes }).sleep;
 }
 
-test('kill -9: logins and wakeups that were answered are there, every open session is lost with its node once, of both kinds, and epochs go on', async (t) => {
+test('kill -9: answered logins and wakeups are kept, each open session ends once as node_lost, and epochs continue', async (t) => {
   const site = await startTestSite(t);
   const first = await everybody(site);
   const accepted = await wake(site.api, 'SLEEPING01', 'before-the-crash');
@@ -132,7 +132,7 @@ test('kill -9: logins and wakeups that were answered are there, every open sessi
   assert.equal(await site.stop(), 0);
 });
 
-/** Killed when all logins are committed. */
+/** Kills the server when all logins are committed. */
 async function lostWithNode(site: SiteServer, { controllers, modules }: Everybody): Promise<void> {
   const reader = new EventReader(site.api);
   const isLogin = ({ type }: PublishedEvent): boolean => /online$|login$/.test(type);
@@ -141,7 +141,7 @@ async function lostWithNode(site: SiteServer, { controllers, modules }: Everybod
   await Promise.all([...controllers, ...modules].map(({ closed }) => closed));
 }
 
-test('kill -9 in the middle of a wait: the login after the restart completes the wakeup', async (t) => {
+test('kill -9 during a long poll: the login after the restart completes the wakeup', async (t) => {
   const site = await startTestSite(t);
   const module = await site.module('SLEEPING01');
   const startedMs = performance.now();
@@ -174,7 +174,7 @@ test('a second signal ends a draining server at once', async (t) => {
   assert.notEqual(code, 0);
 });
 
-test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and the process ends with 0', async (t) => {
+test('SIGTERM during a storm of logins: every welcomed login is recorded, and the process ends with 0', async (t) => {
   const rate = 'limits.device_logins_per_second=1000';
   const site = await startTestSite(t, 'signal.drain_per_second=200', 'sleep.drain_per_second=200', rate);
   const welcomed = new Map<string, number>();

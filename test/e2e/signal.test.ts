@@ -1,4 +1,4 @@
-/** A controller at the whole server, over real sockets: what the record, the log and the metrics say of it. */
+/** A controller at the whole server, over real sockets: its record, events and metrics. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
@@ -62,13 +62,13 @@ async function rawLogin(deviceId: string, localAddress?: string): Promise<Signal
 }
 
 let made = 0;
-/** A body unlike every other: the same words in the same second are a repeat. */
+/** A unique body: an equal one in the same second is a repeat. */
 function send(deviceId: string, from = server): ReturnType<DrivenServer['api']['call']> {
   const body = { device_id: deviceId, name: 'msga_join_voip_room', payload: { number: (made += 1) } };
   return from.api.call({ method: 'POST', path: '/v1/device/message', body: JSON.stringify(body) });
 }
 
-test('the record of a controller says when it came, when it was heard last, and when it went', async () => {
+test('the record of a controller has the times of login, last heartbeat and end', async () => {
   const device = 'TESTDEVICE01';
   const never = { is_online: false, last_login_at: null, last_heartbeat_at: null, last_offline_at: null };
   assert.deepEqual(await signalOf(device), never);
@@ -104,7 +104,7 @@ const ends: { reason: string; code: number; leave: (controller: SignalController
   },
 ];
 for (const { reason, code, leave } of ends)
-  test(`a session that ends by ${reason} is offline for that reason, once, in record and log`, async () => {
+  test(`a session that ends by ${reason} is offline with that reason, once, in record and log`, async () => {
     const device = 'SLEEPING01';
     const reader = await EventReader.fromNow(server.api);
     const controller = await server.controller(device);
@@ -125,7 +125,7 @@ for (const { reason, code, leave } of ends)
     assert.deepEqual(await reader.rest(), []);
   });
 
-test('a takeover is told as one login: never offline at any poll, the old one 4409, its late end nothing', async () => {
+test('a takeover is one login event: the device is never offline, the old connection reads 4409, its late end is ignored', async () => {
   const device = 'SLEEPING02';
   const reader = await EventReader.fromNow(server.api);
   const old = await rawLogin(device);
@@ -177,7 +177,7 @@ async function endsBoth(close: object, act: (device: string) => Promise<unknown>
   );
 }
 
-test('a kick ends both sessions of a device with 4410, and it may come back at once', async () => {
+test('a kick ends both sessions of a device with 4410, and it may log in again at once', async () => {
   await endsBoth({ code: 4410, reason: 'kicked' }, async (device) => {
     const answer = await opsOf(server).change('/v1/device/kick', { device_id: device });
     assert.deepEqual(answer, { kicked: true, sessions: ['signal', 'sleep'] });
@@ -187,14 +187,14 @@ test('a kick ends both sessions of a device with 4410, and it may come back at o
   await back.close();
 });
 
-/** JSON text of exactly so many bytes, some of them beyond ASCII. */
+/** JSON text of this many bytes, with characters beyond ASCII. */
 function mediaOf(bytes: number): { readonly codecs: string[]; readonly note: string } {
   const media = { codecs: ['h264', 'mjpeg'], note: 'é\u2028"\\💡\u0000' };
   const missing = bytes - Buffer.byteLength(JSON.stringify(media));
   return { ...media, note: media.note + 'x'.repeat(missing) };
 }
 
-test('the capabilities a controller reports, as large as may be, stand in its online event as they were', async () => {
+test('capabilities of the maximum size are unchanged in the online event', async () => {
   const reader = await EventReader.fromNow(server.api);
   const media = mediaOf(signalMediaBytesMax);
   const controller = await server.controller('SLEEPING01', { media });
@@ -210,7 +210,7 @@ test('the capabilities a controller reports, as large as may be, stand in its on
   });
 });
 
-test('a controller is told the address of the sleep port, or those that are set, in their order', async () => {
+test('a controller receives the address of the sleep port, or the configured ones in order', async () => {
   const controller = await server.controller('SLEEPING01');
   assert.deepEqual(controller.welcome.sleep.servers, [`127.0.0.1:${server.ports.sleep}`]);
   assert.equal(controller.welcome.heartbeat_s, signalHeartbeatSeconds);
@@ -227,7 +227,7 @@ async function sessionsAre(count: number): Promise<void> {
   while (metric(await metricsOf(server), 'reveille_signal_sessions') !== count) await nextTurn();
 }
 
-/** Resolves when it is offline, and the log says so. */
+/** Resolves when the device is offline in record and log. */
 async function isOffline(device: string): Promise<void> {
   while ((await signalOf(device)).is_online) await nextTurn();
 }
@@ -236,7 +236,7 @@ for (const [name, leave] of [
   ['breaks', (peer: SignalPeer) => peer.socket.resetAndDestroy()],
   ['is taken over', async () => void (await rawLoginUnread('SLEEPING02'))],
 ] as const)
-  test(`a controller that ${name} before its login is committed is told of in the log, and nothing is sent to it`, async () => {
+  test(`a controller that ${name} before its login is committed has events in the log, and receives nothing`, async () => {
     const reader = await EventReader.fromNow(server.api);
     const held = await HeldStore.block(server.dataDirectory);
     const peer = await rawLoginUnread('SLEEPING02');
@@ -257,7 +257,7 @@ for (const [name, leave] of [
     peer.socket.destroy();
   });
 
-test('login while the offline event is being written: both are told, in their order, and the device is online', async () => {
+test('a login during the commit of an offline event: both events are in order, and the device is online', async () => {
   const reader = await EventReader.fromNow(server.api);
   const old = await server.controller('TESTDEVICE01');
   await reader.next(1);
@@ -284,7 +284,7 @@ test('login while the offline event is being written: both are told, in their or
   await isOffline('TESTDEVICE01');
 });
 
-/** Has sent its login and reads nothing of what follows. */
+/** Has sent its login, and reads nothing afterwards. */
 async function rawLoginUnread(deviceId: string): Promise<SignalPeer> {
   const peer = new SignalPeer(await RawPeer.connect(server.ports.signal));
   await peer.upgrade();
@@ -292,7 +292,7 @@ async function rawLoginUnread(deviceId: string): Promise<SignalPeer> {
   return peer;
 }
 
-/** As long as may be, of one, two, three and four bytes; and what a shell, a line or a path would trip over. */
+/** Ids of the maximum length, with characters of one to four bytes, and with characters special to shells, lines and paths. */
 const strangeIds = [
   '💡'.repeat(63) + 'abc',
   'é'.repeat(127) + 'x',
@@ -306,7 +306,7 @@ const strangeIds = [
   '\u00e9',
 ];
 for (const id of strangeIds)
-  test(`a device called ${JSON.stringify(id.slice(0, 20))} is served on every path`, async () => {
+  test(`a device named ${JSON.stringify(id.slice(0, 20))} is served on every path`, async () => {
     assert.ok(Buffer.byteLength(id) <= deviceIdBytesMax);
     const ops = opsOf(server);
     const secret = `secret of ${id}`;
@@ -341,7 +341,7 @@ for (const id of strangeIds)
     await clearDevices(server, [id]);
   });
 
-test('a drain while a login awaits its commit welcomes it and lets it go with the others', async () => {
+test('a login that awaits its commit during a drain is welcomed and closed with the others', async () => {
   const overrides = ['signal.drain_per_second=1'];
   const stopping = await startDrivenServer({ overrides });
   const others = [await stopping.controller('TESTDEVICE01'), await stopping.controller('SLEEPING01')];
@@ -362,7 +362,7 @@ test('a drain while a login awaits its commit welcomes it and lets it go with th
   await stopped;
 });
 
-test('what the time of a drain does not suffice for is ended and told all the same', async () => {
+test('sessions left at the deadline of a drain are ended with their events', async () => {
   const overrides = ['signal.drain_deadline_ms=0', 'sleep.drain_deadline_ms=0'];
   const first = await startDrivenServer({ overrides });
   const controller = await first.controller('SLEEPING01');
@@ -385,7 +385,7 @@ test('what the time of a drain does not suffice for is ended and told all the sa
   await second.stop();
 });
 
-test('many logins of one device at once: one of them is online, never none, and every epoch is given once', async () => {
+test('concurrent logins of one device: exactly one is online, and every epoch is used once', async () => {
   const server = await startDrivenServer({ overrides: ['limits.device_logins_per_second=1000'] });
   const device = 'TESTDEVICE01';
   const isOnline = async (): Promise<boolean> => (await signalOf(device, server)).is_online;

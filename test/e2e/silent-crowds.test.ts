@@ -1,6 +1,6 @@
 /**
- * Crowds of connections that prove nothing, on the listeners of the front end's library: each listener is small, and the
- * crowd is larger. A newcomer gets in, and the proved connections stay.
+ * Crowds of unproved connections at the HTTP listeners, larger than the limits: new clients are still served, and proved connections
+ * stay.
  */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -30,7 +30,7 @@ function newcomer(): ApiClient {
   return api;
 }
 
-/** So many of each address, all of them open at the same time as far as the server lets them. */
+/** Opens this many connections from each address, concurrently as far as the server allows. */
 async function crowd(port: number, ofEach: number, bytes = ''): Promise<readonly Socket[]> {
   const sockets: Socket[] = [];
   for (let i = 0; i < ofEach; i++)
@@ -51,7 +51,7 @@ const kinds = {
 };
 
 for (const [name, bytes] of Object.entries(kinds))
-  test(`api: a crowd of three addresses that ${name} yields to newcomers, and the proved stay`, async () => {
+  test(`api: a crowd of three addresses that ${name} is evicted for new clients, and proved connections stay`, async () => {
     assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
     await crowd(server.ports.api, 40, bytes);
     for (let i = 0; i < 5; i++)
@@ -60,14 +60,14 @@ for (const [name, bytes] of Object.entries(kinds))
     assert.equal(server.api.connectionsMade, 1, 'the proved connection stays');
   });
 
-test('ops: a silent crowd of three addresses yields to probes', async () => {
+test('ops: a silent crowd of three addresses is evicted for probes', async () => {
   await crowd(server.ports.ops, 20);
   assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
   for (let i = 0; i < 3; i++)
     assert.equal((await fetch(`http://127.0.0.1:${server.ports.ops}/readyz`)).status, 200);
 });
 
-test('signal: a silent crowd of three addresses yields to controllers', async () => {
+test('signal: a silent crowd of three addresses is evicted for controllers', async () => {
   await crowd(server.ports.signal, 20);
   const controller = await server.controller('TESTDEVICE01');
   await crowd(server.ports.signal, 20);
@@ -75,7 +75,7 @@ test('signal: a silent crowd of three addresses yields to controllers', async ()
   await controller.close();
 });
 
-test('api: wrong signatures over large bodies cost nobody else an answer', async (t) => {
+test('api: wrong signatures over large bodies do not affect other clients', async (t) => {
   const server = await startTestServer();
   t.after(() => server.stop());
   const requests = Array.from({ length: 100 }, (_, n) => wrongRequest(testCredentials.other, n));

@@ -1,4 +1,4 @@
-/** `reveille simulate --bridge` as a process against a server: what it plays reaches the device as pictures. */
+/** `reveille simulate --bridge` as a process against a server: its video reaches the device as pictures. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ after(() => server.stop());
 
 type Said = Readonly<Record<string, unknown>>;
 
-/** Where no other server runs. */
+/** An address without a server. */
 function bridgeArgs(...more: string[]): string[] {
   const access = ['--media', mediaUrl(server), '--key', testBridgeKeys.own];
   return ['simulate', '--bridge', '--json', '--data-dir', '/nonexistent/reveille', ...access, ...more];
@@ -41,7 +41,7 @@ async function nextEvent(bridge: LongCommand, event: string): Promise<Said> {
   return JSON.parse(line) as Said;
 }
 
-/** A device that has accepted, and what has come to it. */
+/** A device that has accepted, with its received frames. */
 async function joinCall({ token }: IssuedCall) {
   const headers: FrameHeader[] = [];
   const sizes: string[] = [];
@@ -88,7 +88,7 @@ function issue(change: object = {}): Promise<IssuedCall> {
 }
 
 test(
-  'H.264 of the test picture reaches a device as fitted JPEGs, with a tone, and the summary tells',
+  'H.264 of the test picture reaches a device as fitted JPEGs with a tone, and a summary is printed',
   { skip },
   async (t) => {
     const bridge = startBridge(t);
@@ -109,7 +109,7 @@ test(
 );
 
 test(
-  'a film is played in the size that is asked for, and what is no film is refused before any call',
+  'a film is played in the requested size, and an invalid file is refused before any call',
   { skip },
   async (t) => {
     const directory = temporaryDirectory(t);
@@ -130,7 +130,7 @@ test(
   },
 );
 
-test('a key that is not good, and a listener that is not there, say what to do', async () => {
+test('an invalid key, and an unreachable listener, are reported with advice', async () => {
   const args = (media: string): string[] => ['simulate', '--bridge', '--media', media, '--key', 'guess'];
   const wrong = await runCli(args(mediaUrl(server)));
   assert.equal(wrong.exitCode, 1);
@@ -140,12 +140,12 @@ test('a key that is not good, and a listener that is not there, say what to do',
   assert.match(nobody.stderr, /no media listener answers: nothing listens there.*\n {2}name it with --media/);
 });
 
-test('without the package that codes, it reports that calls have audio only', async () => {
+test('without the codec package it reports that calls have sound only', async () => {
   const args = ['simulate', '--bridge', '--key', 'k', '--media', '127.0.0.1:1'];
   const { exitCode, stderr } = await runCli(args, withoutNodeAv);
   assert.equal(exitCode, 1);
   assert.match(
     stderr,
-    /node-av, .* is not installed \(npm ci .*: calls have audio only\n.*no media listener/s,
+    /node-av \(FFmpeg\) is not installed; run npm ci: calls have audio only\n.*no media listener/s,
   );
 });

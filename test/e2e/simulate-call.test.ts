@@ -1,4 +1,4 @@
-/** `reveille simulate --call` as a process, against a server as a first start makes it. */
+/** `reveille simulate --call` as a process, against a server after its first start. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -47,7 +47,7 @@ function flow(said: Said, party: 'device' | 'bridge', way: 'sent' | 'received'):
 const isConnected = ({ who, what }: Said): boolean => who === 'call' && what === 'connected';
 
 test(
-  'a call is held to be listed and watched, its video converted both ways; Ctrl-C ends it, and its bridge is gone',
+  'a call stays open to be listed and watched, with video transcoded both ways; Ctrl-C ends it, and its bridge is removed',
   { skip },
   async (t) => {
     const call = startCall(t, '--video', 'mjpeg', '--uplink', 'h264');
@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  'a bridge that waits for calls takes it, and none is added; who ends it is obeyed',
+  'a waiting bridge accepts the call, no other is created, and either side can end it',
   { skip },
   async (t) => {
     const { key } = await jsonOf('bridge', 'add', 'of-others', '--app', '2818153');
@@ -107,7 +107,7 @@ test(
   },
 );
 
-test('a device that is not there has no call', async () => {
+test('an unconnected device has no call', async () => {
   const { exitCode, stderr } = await cli('simulate', '--call', 'NOBODY');
   assert.equal(exitCode, 1);
   assert.match(stderr, /no call is issued for NOBODY: /);

@@ -7,7 +7,7 @@ import { freeListens, settingArguments } from '../support/server-process.ts';
 import { lastFirst, temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
-/** And nobody who carries media: there are no calls here. */
+/** Without media processes: these tests have no calls. */
 const freePorts = settingArguments([...freeListens, 'media.process=none']);
 
 interface Scene {
@@ -30,8 +30,12 @@ const { directory, listeners, cli } = await openScene(lastFirst({ after }));
 
 type Said = Readonly<Record<string, unknown>>;
 
-/** The first object of this event that a simulation with `--json` said, or says. */
-async function findEvent(fleet: LongCommand, event: string, isWanted: (said: Said) => boolean): Promise<Said> {
+/** The first event of this kind in the output of a simulation with `--json`. */
+async function findEvent(
+  fleet: LongCommand,
+  event: string,
+  isWanted: (said: Said) => boolean,
+): Promise<Said> {
   const line = await fleet.line((text) => {
     const said = JSON.parse(text) as Said;
     return said['event'] === event && isWanted(said);
@@ -39,7 +43,7 @@ async function findEvent(fleet: LongCommand, event: string, isWanted: (said: Sai
   return JSON.parse(line) as Said;
 }
 
-test('three devices come online, sleep, and are woken through the API; the numbers say so', async (t) => {
+test('three devices come online, sleep, and are woken through the API, as the figures show', async (t) => {
   const added = await cli('device', 'add', 'THIRD', '--product', 'doorbell');
   assert.equal(added.exitCode, 0, added.stderr);
   const fleet = new LongCommand(t, [
@@ -73,7 +77,7 @@ test('three devices come online, sleep, and are woken through the API; the numbe
   assert.ok(Number(summary['logins']) >= 4 && Number(summary['wakes']) >= 1);
 });
 
-test('a wake that is waited for says when the device is online again; one that is kicked out of its sleep starts again', async (t) => {
+test('a wake with a wait reports when the device is online; a kicked module logs in again', async (t) => {
   const args = ['simulate', '--devices', '1', '--online-for', '1', '--json', '--data-dir', directory];
   const fleet = new LongCommand(t, args);
   await findEvent(fleet, 'asleep', () => true);
@@ -91,7 +95,7 @@ test('a wake that is waited for says when the device is online again; one that i
   assert.equal((JSON.parse(fleet.lines.at(-1) ?? '') as Said)['wakes'], 1, 'nobody woke it the second time');
 });
 
-test('a simulated login that is refused exits 1, of a controller as of a module', async () => {
+test('a refused login of a simulated controller or module exits with 1', async () => {
   for (const how of [[], ['--only-sleep']]) {
     const made = ['--prefix', 'NOBODY', '--secret', 'guess', '--duration', '2'];
     const { exitCode, stderr } = await cli('simulate', ...made, ...how);
@@ -100,7 +104,7 @@ test('a simulated login that is refused exits 1, of a controller as of a module'
   }
 });
 
-test('a sleep server alone gets sleeping modules, and controllers are not missed', async () => {
+test('with only a sleep server, modules sleep without controllers', async () => {
   const simulated = await cli('simulate', '--server', listeners.sleep, '--duration', '2', '--json');
   assert.equal(simulated.exitCode, 0, simulated.stderr);
   assert.match(simulated.stdout, /"event":"asleep","devices":1/);
@@ -110,7 +114,7 @@ test('a sleep server alone gets sleeping modules, and controllers are not missed
 });
 
 test(
-  'devices sign in and sleep over TLS, and a certificate that nobody trusts is counted',
+  'devices log in and sleep over TLS, and untrusted certificates are counted',
   { skip: noOpenssl },
   async (t) => {
     const certificate = new TestCertificate(temporaryDirectory(t));
@@ -120,7 +124,7 @@ test(
     const named = ['--signal', `wss://${listeners.signal}`, '--server', `tls://${listeners.sleep}`];
     const play = (...trust: string[]): LongCommand =>
       new LongCommand(t, ['simulate', '--online-for=1', '--json', `--data-dir=${directory}`, ...trust]);
-    // By the server's own certificate, and by that of an authority.
+    // Trusted by the server's own certificate, and by that of an authority.
     const fleets = [play(), play(...named, '--prefix=DEMO-DOORBELL-2', '--ca', certificate.certFile)];
     const distrusted = cli('simulate', ...named, '--duration=1', '--json');
     for (const fleet of fleets) {

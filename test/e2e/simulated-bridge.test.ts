@@ -1,4 +1,4 @@
-/** A simulated bridge against a listener that does what the test tells it to; time stands still but for its timers. */
+/** A simulated bridge against a scripted listener, with a driven clock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { once } from 'node:events';
@@ -10,18 +10,18 @@ import { SimulatedBridge } from '../../src/tools/bridge/simulated-bridge.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import type { Ending } from '../support/temporary-store.ts';
 
-/** A leg of the bridge, at the listener. */
+/** A leg of the bridge at the listener. */
 interface TakenLeg {
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
-  /** Messages that it sent, in order: texts as they are, frames as bytes. */
+  /** Messages of the bridge in order: texts as strings, frames as bytes. */
   readonly received: readonly (string | Buffer)[];
   send(text: object): void;
-  /** Resolves when it has sent so many. */
+  /** Resolves when `count` messages were received. */
   whenReceived(count: number): Promise<void>;
 }
 
-/** A media listener that does what a test tells it to. */
+/** A scripted media listener. */
 class LegListener {
   readonly url: string;
   readonly #legs: WebSocketServer;
@@ -31,7 +31,7 @@ class LegListener {
     this.url = `ws://127.0.0.1:${port}`;
   }
 
-  /** `refusal`: answered to every upgrade in place of letting it in. */
+  /** `refusal`: answer to every upgrade. */
   static async open(
     t: Ending,
     refusal: { status: number; body: string } | null = null,
@@ -55,7 +55,7 @@ class LegListener {
     return new LegListener(legs, (http.address() as AddressInfo).port);
   }
 
-  /** The next leg that comes. Call it before it does. */
+  /** Resolves with the next leg. Call it before the leg connects. */
   async nextLeg(): Promise<TakenLeg> {
     const [socket, request] = (await once(this.#legs, 'connection')) as [WebSocket, IncomingMessage];
     const received: (string | Buffer)[] = [];
@@ -131,7 +131,7 @@ function state(word: string, reason: string | null = null): object {
   return { type: 'state', session: 's-1', state: word, reason };
 }
 
-/** To the moment at which it rings. */
+/** Opens a call up to its ringing. */
 async function ringing(coming: Promise<TakenLeg>): Promise<TakenLeg> {
   const leg = await coming;
   leg.send({ type: 'assign', session: 's-1' });
@@ -150,7 +150,7 @@ async function openCall(t: Ending, habits: Habits = {}) {
   return { ...scene, listener, running, leg };
 }
 
-test('it rings, says that the phone has joined when the device accepts, and plays to the end', async (t) => {
+test('the bridge rings, reports that the phone has joined when the device accepts, and plays to the end', async (t) => {
   const { bridge, leg, running, played } = await openCall(t);
   assert.deepEqual(textsOf(leg), [{ type: 'accept' }, { type: 'state', state: 'ringing' }]);
   leg.send(state('attempting'));
@@ -165,7 +165,7 @@ test('it rings, says that the phone has joined when the device accepts, and play
   assert.equal(bridge.callsDone, 1);
 });
 
-test('after its call it connects anew, and waits for the next', async (t) => {
+test('after its call the bridge reconnects and waits for the next', async (t) => {
   const { listener, leg, running, bridge } = await openCall(t, { calls: 2 });
   const coming = listener.nextLeg();
   leg.send(state('ended', 'rejected'));
@@ -177,7 +177,7 @@ test('after its call it connects anew, and waits for the next', async (t) => {
   assert.equal(bridge.callsDone, 2);
 });
 
-test('a call that came to another bridge, or whose connection is lost, is over for this one', async (t) => {
+test('a call accepted by another bridge, or with a lost connection, is over for this one', async (t) => {
   for (const part of [
     (leg: TakenLeg) => leg.socket.close(4409, 'replaced'),
     (leg: TakenLeg) => leg.socket.terminate(),
@@ -191,7 +191,7 @@ test('a call that came to another bridge, or whose connection is lost, is over f
   }
 });
 
-test('a session that is named is come for at once', async (t) => {
+test('a bridge with a named session connects at once', async (t) => {
   const listener = await LegListener.open(t);
   const coming = listener.nextLeg();
   const { bridge, played } = openBridge(listener, { session: 's-9' });
@@ -207,7 +207,7 @@ test('a session that is named is come for at once', async (t) => {
   assert.deepEqual(played, ['play', 'stop'], 'what was connected already is played to');
 });
 
-test('a device that says nothing is answered by the clock', async (t) => {
+test('a silent device is answered after a delay', async (t) => {
   const { leg, clock, running, played } = await openCall(t, { answerAfterMs: 3000 });
   clock.advance(2999);
   assert.deepEqual(played, []);
@@ -218,7 +218,7 @@ test('a device that says nothing is answered by the clock', async (t) => {
   await running;
 });
 
-test('stopped in a call it hangs up; stopped while it is idle it goes', async (t) => {
+test('a bridge stopped in a call hangs up; stopped while idle it disconnects', async (t) => {
   const { bridge, leg, running, played } = await openCall(t, { calls: Infinity });
   leg.send(state('attempting'));
   await leg.whenReceived(4);
@@ -240,7 +240,7 @@ test('stopped in a call it hangs up; stopped while it is idle it goes', async (t
   assert.equal(idle.bridge.callsDone, 0);
 });
 
-test('a call that is hung up and does not end is cut', async (t) => {
+test('a call that does not end after a hangup is cut', async (t) => {
   const { bridge, leg, running, clock } = await openCall(t, { calls: Infinity });
   bridge.stop();
   await leg.whenReceived(3);
@@ -248,7 +248,7 @@ test('a call that is hung up and does not end is cut', async (t) => {
   await running;
 });
 
-test('who is not let in at first is told what to do, and does not try again', async (t) => {
+test('a refused first connection is reported with advice, and not retried', async (t) => {
   for (const [status, advice] of [
     [401, /--key/],
     [404, /calls list/],
@@ -264,7 +264,7 @@ test('who is not let in at first is told what to do, and does not try again', as
   }
 });
 
-test('a key that is revoked ends it, and says so', async (t) => {
+test('a revoked key ends the bridge with a message', async (t) => {
   const { leg, running, played } = await openCall(t, { calls: Infinity });
   leg.send(state('attempting'));
   await leg.whenReceived(4);
@@ -273,7 +273,7 @@ test('a key that is revoked ends it, and says so', async (t) => {
   assert.deepEqual(played, ['play', 'stop']);
 });
 
-test('what the listener did not understand, or cannot do, is told', async (t) => {
+test('errors of the listener are reported', async (t) => {
   const { leg, running, told } = await openCall(t);
   leg.send({ type: 'error', message: 'the state is …' });
   leg.socket.close(1000, 'ended');

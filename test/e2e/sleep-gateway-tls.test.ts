@@ -57,7 +57,7 @@ for (const { name, make } of sleepFronts)
       return peer;
     }
 
-    /** A TLS peer that trusts one of the certificates; `before` goes out in plain first, in the same segment if it can. */
+    /** A TLS peer that trusts one of the certificates; `before` is sent in plain first, in the same segment if possible. */
     async function securePeer(trusted = 'first', before?: Buffer): Promise<RawPeer> {
       const plain = await peer();
       plain.socket.removeAllListeners('data');
@@ -97,7 +97,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(Buffer.from(await module.read(8), 'latin1').toString('hex'), '983b16f8f39c0102');
     });
 
-    test('a session over TLS whose peer vanishes under it is reset', { skip }, async () => {
+    test('a TLS session whose peer disconnects abruptly is reset', { skip }, async () => {
       await listenTls();
       const module = await securePeer();
       await logIn(module);
@@ -105,7 +105,7 @@ for (const { name, make } of sleepFronts)
       assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
     });
 
-    test('bytes that are no TLS after the handshake end the session as reset', { skip }, async () => {
+    test('invalid TLS records after the handshake end the session as reset', { skip }, async () => {
       await listenTls();
       const module = await securePeer();
       await logIn(module);
@@ -115,7 +115,7 @@ for (const { name, make } of sleepFronts)
       assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
     });
 
-    test('a peer that speaks no TLS is closed, and is counted as malformed', { skip }, async () => {
+    test('a peer without TLS is closed, and counted as malformed', { skip }, async () => {
       await listenTls();
       const caller = await peer();
       caller.send('RVL1 this is no client hello\n');
@@ -124,7 +124,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(listener.handshakeCount, 0);
     });
 
-    test('a TLS handshake that is never finished is over in 10 s', { skip }, async () => {
+    test('an unfinished TLS handshake is closed after 10 s', { skip }, async () => {
       await listenTls();
       const caller = await peer();
       const watcher = await securePeer();
@@ -134,7 +134,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('login timeout'), 2);
     });
 
-    test('a TLS peer that had to wait for its turn loses nothing of its hello', { skip }, async () => {
+    test('a queued TLS peer loses nothing of its hello', { skip }, async () => {
       await listenTls({ handshakes_max: 1 });
       const first = await securePeer();
       const key = await first.read(32);
@@ -144,30 +144,26 @@ for (const { name, make } of sleepFronts)
       await logIn(second);
     });
 
-    test(
-      'a reload serves the new certificate to new connections and leaves the old ones alone',
-      { skip },
-      async () => {
-        await listenTls();
-        const older = await securePeer();
-        await logIn(older);
-        certificate.use('second');
-        listener.reloadTls();
-        const newer = await securePeer('second');
-        assert.equal((await newer.read(32)).length, 32);
-        assert.deepEqual([commonName(older), commonName(newer)], ['first', 'second']);
-        assert.equal(await sessions.connection().wake(null), 'written');
-      },
-    );
+    test('new connections see the reloaded certificate, and old ones continue', { skip }, async () => {
+      await listenTls();
+      const older = await securePeer();
+      await logIn(older);
+      certificate.use('second');
+      listener.reloadTls();
+      const newer = await securePeer('second');
+      assert.equal((await newer.read(32)).length, 32);
+      assert.deepEqual([commonName(older), commonName(newer)], ['first', 'second']);
+      assert.equal(await sessions.connection().wake(null), 'written');
+    });
 
-    test('behind a balancer the header comes first, and the key after it', async () => {
+    test('behind a balancer the session key is sent after the PROXY header', async () => {
       await listen({ proxy_protocol: true });
       const module = await peer();
       for (const byte of proxyHeader('07')) module.send(Buffer.from([byte]));
       await logIn(module);
     });
 
-    test('without a header, or with bytes right behind it, a connection is malformed', async () => {
+    test('a connection without a header, or with bytes right after it, is malformed', async () => {
       await listen({ proxy_protocol: true });
       for (const bytes of ['RVL1 hello', Buffer.concat([proxyHeader('07'), Buffer.from('RVL1 ')])]) {
         const caller = await peer();
@@ -177,7 +173,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('login malformed'), 2);
     });
 
-    test('a header that never comes is given up', async () => {
+    test('a connection without a header times out', async () => {
       await listen({ proxy_protocol: true });
       const caller = await peer();
       const module = await peer();
@@ -188,7 +184,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('login timeout'), 1);
     });
 
-    test('a header and the TLS hello in one segment', { skip }, async () => {
+    test('a PROXY header and the TLS hello in one segment are accepted', { skip }, async () => {
       await listenTls({ proxy_protocol: true });
       const plain = await peer();
       plain.socket.removeAllListeners('data');

@@ -1,6 +1,5 @@
 /**
- * The sleep port on real sockets, with a core of test size behind it, in its process or beyond a link, and a clock that the
- * tests drive.
+ * The sleep port on real sockets, with a core of test size, in its process or over a link, and a driven clock.
  * Source: sleep-wire.md.
  */
 import assert from 'node:assert/strict';
@@ -75,14 +74,14 @@ for (const { name, make } of sleepFronts)
       return encodeLoginLine(credentials, sessionKey);
     }
 
-    test('the server speaks first: 32 characters, in one segment', async () => {
+    test('the server sends first: 32 characters in one segment', async () => {
       await listen();
       const caller = await peer();
       const chunk = await new Promise<Buffer>((arrived) => caller.socket.once('data', arrived));
       assert.match(chunk.toString('latin1'), /^[A-Za-z0-9_-]{32}$/);
     });
 
-    test('firmware that is refused reads nothing but the close', async () => {
+    test('a refused module without reply reads only the close', async () => {
       await listen();
       for (const bytes of [line('x'.repeat(32)), 'RVL1 what is this\n', 'a'.repeat(1100)]) {
         const caller = await peer();
@@ -94,7 +93,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('login malformed'), 2);
     });
 
-    test('ERR is read even by a peer that goes on sending', async () => {
+    test('a peer that keeps sending still reads ERR', async () => {
       await listen();
       const caller = await peer();
       await caller.read(32);
@@ -103,18 +102,18 @@ for (const { name, make } of sleepFronts)
       assert.equal(await caller.gone, 'end');
     });
 
-    test('a refused peer that never hangs up is let go of soon', async () => {
+    test('a refused peer that does not close is cut soon', async () => {
       await listen();
       const caller = await peer();
       await caller.read(32);
       caller.send('RVL1 YQ fixed 5 1 x\n');
       assert.equal(await caller.readAll(), 'ERR malformed\n');
       await front.pass(3000);
-      // A closed socket answers with an RST, which the peer learns of by its next write.
+      // A closed socket answers with RST, which the peer notices at its next write.
       while (!caller.socket.destroyed) await new Promise((sent) => caller.socket.write('still here', sent));
     });
 
-    test('a refused peer that lingers holds no place among the handshakes', async () => {
+    test('a lingering refused peer does not count as a handshake', async () => {
       await listen({ handshakes_max: 1 });
       const caller = await peer();
       await caller.read(32);
@@ -124,7 +123,7 @@ for (const { name, make } of sleepFronts)
       assert.equal((await next.read(32)).length, 32);
     });
 
-    test('a refused peer that sends without end is cut off', async () => {
+    test('a refused peer that sends endlessly is cut', async () => {
       await listen();
       const caller = await peer();
       await caller.read(32);
@@ -143,7 +142,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('login malformed'), 1);
     });
 
-    test('a login that is not complete in 10 s is over, and is told so once the reply field has come', async () => {
+    test('an incomplete login is closed after 10 s, with an answer if its reply field was read', async () => {
       await listen();
       const [silent, slow] = [await peer(), await peer()];
       const [, key] = [await silent.read(32), await slow.read(32)];
@@ -159,7 +158,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('login timeout'), 2);
     });
 
-    test('a registry that cannot be read makes the port busy, and is logged once a second at most', async () => {
+    test('with an unreadable registry the port is busy, and logs it at most once a second', async () => {
       await listen();
       sessions.failure = new Error('the store is gone');
       for (let i = 0; i < 3; i++) await assert.rejects(module(), { reason: 'busy' });
@@ -169,7 +168,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(log.lines.filter((entry) => entry.level === 'error').length, 2);
     });
 
-    test('beyond sessions and the reserve for handshakes a socket is closed without a word', async () => {
+    test('a socket beyond sessions and reserved handshakes is closed without an answer', async () => {
       await listen({ max_sessions: 2 });
       const callers = await Promise.all(Array.from({ length: 2 + 256 }, () => peer()));
       await Promise.all(callers.map((caller) => caller.read(32)));
@@ -178,7 +177,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('login busy'), 1);
     });
 
-    test('peers that all hang up in the same moment end as peer_closed, however long it takes', async () => {
+    test('peers that all disconnect at once end as peer_closed over several turns', async () => {
       await listen();
       const modules = await Promise.all(
         Array.from({ length: 3 * sleepEndsPerTurnMax }, (_, i) => {
@@ -193,7 +192,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(listener.socketCount, 0);
     });
 
-    test('an address full of half handshakes delays nobody else', async () => {
+    test('an address full of unfinished handshakes does not delay others', async () => {
       await listen({ handshakes_per_address_max: 3 });
       const hostile = await Promise.all(Array.from({ length: 20 }, () => peer('127.0.0.2')));
       const honest = await peer('127.0.0.3');
@@ -204,7 +203,7 @@ for (const { name, make } of sleepFronts)
       await until(() => hostile.filter(({ unread }) => unread === 32).length === 3);
     });
 
-    test('silent handshakes of many addresses yield to a newcomer, and a session does not', async () => {
+    test('silent handshakes are evicted for a new connection, but sessions are not', async () => {
       await listen({ handshakes_max: 40, handshakes_per_address_max: 10 });
       await module();
       const silent = await Promise.all(
@@ -219,7 +218,7 @@ for (const { name, make } of sleepFronts)
       assert.deepEqual(sessions.ends, []);
     });
 
-    test('who waits for its key too long is busy; who hangs up while waiting is forgotten', async () => {
+    test('a connection that waits too long for its key is busy; one that disconnects is dropped', async () => {
       await listen({ handshakes_max: 1, admission_wait_ms: 1000 });
       const first = await peer();
       await first.read(32);
@@ -238,7 +237,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('login busy'), 1);
     });
 
-    test('a drain closes sessions at its rate, tells each once, and takes no new ones', async () => {
+    test('a drain closes sessions at its rate, reports each once, and accepts no new ones', async () => {
       await listen();
       const names = Array.from({ length: 10 }, (_, i) => `device-${i}`);
       for (const name of names) sessions.secrets.set(name, 'device-secret');
@@ -257,7 +256,7 @@ for (const { name, make } of sleepFronts)
       assert.equal(telemetry.count('end drain'), 10);
     });
 
-    test('a close of the port leaves no socket and tells of none', async () => {
+    test('a close of the port closes all sockets without reports', async () => {
       await listen();
       const sleepingModule = await module();
       await front.close();

@@ -1,4 +1,4 @@
-/** The sockets of the sleep port, on real ones: how many there are, and who may listen beside them. */
+/** The listening sockets of the sleep port, on real sockets: their number, and conflicts with other servers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -24,11 +24,11 @@ for (const [acceptQueueMax, sockets] of [
   [65_535, 1],
   [null, 1],
 ] as const)
-  test(`where the kernel holds ${acceptQueueMax} connections of a socket there are ${sockets}`, () => {
+  test(`with an accept queue of ${acceptQueueMax} connections there are ${sockets} sockets`, () => {
     assert.equal(listenSockets(acceptQueueMax), sockets);
   });
 
-test('every connection is accepted, whichever socket it comes to', async (t) => {
+test('connections are accepted at every socket', async (t) => {
   const accepted: Socket[] = [];
   const sockets = sleepSockets(t, (socket) => accepted.push(socket));
   const { port } = await sockets.listen(anywhere);
@@ -38,7 +38,7 @@ test('every connection is accepted, whichever socket it comes to', async (t) => 
   for (const socket of accepted) socket.destroy();
 });
 
-test('at a shared port, one without room leaves connections to others that have room', async (t) => {
+test('at a shared port, a full process leaves connections to others with room', async (t) => {
   const place = await findFreePort('127.0.0.1');
   const sockets = sleepSockets(t, (socket) => socket.end('here'));
   const address = await sockets.listenShared({ host: '127.0.0.1', port: place });
@@ -67,7 +67,7 @@ test('at a shared port, one without room leaves connections to others that have 
   await assert.rejects(called(), { code: 'ECONNREFUSED' });
 });
 
-test('a port that somebody has is not shared', async (t) => {
+test('a port in use is not shared', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());
   await once(other, 'listening');
@@ -75,7 +75,7 @@ test('a port that somebody has is not shared', async (t) => {
   await assert.rejects(sleepSockets(t).listen(taken), { code: 'EADDRINUSE' });
 });
 
-test('nor is one that another server has in the same way', async (t) => {
+test('a shared port of another server is not shared', async (t) => {
   const taken = await sleepSockets(t).listen(anywhere);
   await assert.rejects(sleepSockets(t).listen(taken), { code: 'EADDRINUSE' });
 });

@@ -1,4 +1,4 @@
-/** The simulated module on real sockets, against servers that are not ours. Source: docs/sleep-protocol.md, Deadlines. */
+/** The simulated module on real sockets, against misbehaving servers. Source: docs/sleep-protocol.md, Deadlines. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ for (const [what, greeting, missing] of [
   ['never gets a session key', '', 'no session key within 0.02 s'],
   ['gets no answer to its login', sessionKey, 'no answer to the login within 0.02 s'],
 ] as const)
-  test(`a module that ${what} gives up and hangs up`, async (t) => {
+  test(`a module that ${what} gives up and disconnects`, async (t) => {
     const server = createServer().listen(0, '127.0.0.1');
     t.after(() => server.close());
     await once(server, 'listening');

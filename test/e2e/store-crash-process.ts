@@ -1,7 +1,6 @@
 /**
- * A server's worth of writing to be killed in the middle: writes records, wakeups and the events that go with them as
- * fast as they commit, and prints each number once the store has it, and each event once it was told. Every third
- * session stays open. Run with a directory.
+ * Writes like a server, to be killed in the middle: records, wakeups and their events as fast as they commit. Prints each number once
+ * committed, and each event once followers received it. Every third session stays open. Argument: a directory.
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import {
@@ -57,7 +56,7 @@ for (let number = 0; ; number++) {
     atMs,
     epoch: number + 1,
   });
-  // Several in a batch, and batches of every size.
+  // Batches of all sizes.
   if (number % 7 !== 0) continue;
   await Promise.all([
     records.committed(deviceId),

@@ -1,6 +1,6 @@
 /**
- * `kill -9` at any point: what was committed is there afterwards, records and events together, and what was open is
- * ended once. Source: running.md, Data; decisions.md, Durable.
+ * `kill -9` at any point: committed records and events are kept together, and open sessions end once.
+ * Source: running.md, Data; decisions.md, Durable.
  */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -36,13 +36,13 @@ function startWriter(directory: string): ChildProcess {
 }
 
 interface Told {
-  /** The last number whose writes were acknowledged. */
+  /** The last acknowledged number. */
   readonly last: number;
-  /** Ids of the events that a follower was told, in their order. */
+  /** Ids of the events that followers received, in order. */
   readonly eventIds: readonly string[];
 }
 
-/** Kills the writer without warning once it has acknowledged `atLeast`, and returns what it had told by then. */
+/** Kills the writer once it has acknowledged `atLeast`, and returns its reports. */
 async function killAfter(writer: ChildProcess, atLeast: number): Promise<Told> {
   assert.ok(writer.stdout !== null);
   const gone = once(writer, 'exit');
@@ -51,7 +51,7 @@ async function killAfter(writer: ChildProcess, atLeast: number): Promise<Told> {
   for await (const line of createInterface({ input: writer.stdout })) {
     const [number = '', sequence, id] = line.split(' ');
     if (number !== 'event') last = Number(line);
-    // The last line may have been cut.
+    // The last line may be incomplete.
     else if (id?.length === 36) assert.equal(eventIds.push(id), Number(sequence));
     if (last >= atLeast) writer.kill('SIGKILL');
   }
@@ -59,7 +59,7 @@ async function killAfter(writer: ChildProcess, atLeast: number): Promise<Told> {
   return { last, eventIds };
 }
 
-/** The parts of a server that start on this store. */
+/** Opens the parts of a server on this store. */
 const everybody = (): boolean => true;
 
 function partsOf(store: Store) {
@@ -76,7 +76,7 @@ function partsOf(store: Store) {
   };
 }
 
-/** Every record says what the events up to it say, and none is without them. */
+/** Asserts that every record equals the state after its events, and has events. */
 function assertAgree(records: ConnectionRecordStore, logged: readonly LoggedEvent[]): void {
   const open = new Map<DeviceId, boolean>();
   for (const event of logged)
@@ -133,7 +133,7 @@ for (const atLeast of [7, 3500])
     await again.close();
   });
 
-test('while one process has the store another is refused by name, and takes over after a kill', async (t) => {
+test('a store in use is refused with the name of the process, and opens after a kill', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   const writer = startWriter(directory);
   assert.ok(writer.stdout !== null);

@@ -1,6 +1,6 @@
 /**
- * Pages of a real server's store that a disk has lost: who meets one is refused, the others are served, who sleeps is woken, and
- * an operator is told what to do. Source: docs/alerts.md, A damaged store.
+ * Damaged pages in a real server's store: requests that read one are refused, others are served, sleeping devices are woken, and
+ * operators receive advice. Source: docs/alerts.md, A damaged store.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const [held, other, newcomer, lost] = [0, 150, 1, 299];
 
-test('who meets a damaged page is answered 50301, the rest is served, and the next start names the file', async (t) => {
+test('requests that read a damaged page are answered 50301, others are served, and the next start names the file', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   const registry = `${directory}.json`;
   writeFileSync(registry, JSON.stringify(siteRegistry({ devices: 300 })));
@@ -48,7 +48,7 @@ test('who meets a damaged page is answered 50301, the rest is served, and the ne
     /^fail +server .*\(store_damaged\); the store is damaged, its log names the file/m,
   );
 
-  // Now commits meet damage, too.
+  // From now on commits fail at damaged pages, too.
   wipePages(join(directory, 'state.mdb'), siteDevice(held));
   await assert.rejects(site.module(newcomer), /busy/);
   await wakeAgain();

@@ -1,6 +1,6 @@
 /**
- * A store whose disk takes nothing, by a limit on the files of a real server process: who sleeps is woken, it says so in
- * every place where an operator looks, and goes on by itself. Source: docs/alerts.md, When the store refuses writes.
+ * A store on a full disk, simulated by a file size limit of a real server process: sleeping devices are woken, operators see it
+ * everywhere, and it recovers by itself. Source: docs/alerts.md, When the store refuses writes.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -19,8 +19,8 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestSite } from '../support/test-site.ts';
 
 /**
- * Every write to a file fails as on a full disk: the kernel's EFBIG in place of its ENOSPC. As there the first two pages of
- * LMDB are written in their place: without them it would panic.
+ * Every write to a file fails as on a full disk, with EFBIG in place of ENOSPC. As on a full disk, the first two pages of LMDB can be
+ * written in place; otherwise it would panic.
  */
 function fillDisk(site: SiteServer): void {
   limitProcess(site.pid, 'fsize', 2 * 4096);
@@ -38,12 +38,12 @@ function logged(site: SiteServer, message: string): number {
 }
 
 test(
-  'while the disk is full who sleeps is woken and others log in; it heals by itself, and has all that happened',
+  'on a full disk sleeping devices are woken and others log in; the store recovers by itself without a loss',
   { skip: noPrlimit },
   async (t) => {
     const site = await startTestSite(t);
     const asleep = await site.module('SLEEPING01');
-    // Each has its own custom data: two alike within a second have one signature, and are one wakeup.
+    // Each has its own custom data, since equal ones within a second have one signature and are one wakeup.
     const wake = async (deviceId: string, requestId: string, customData: string): Promise<void> => {
       const body = { device_id: deviceId, custom_data: customData };
       const answer = await site.api.wake(body, { spoil: { 'X-Request-ID': requestId } });
@@ -74,7 +74,7 @@ test(
     await site.server.command.logged(takesAgain);
     assert.equal((await site.readiness()).status, 200);
     assert.deepEqual([logged(site, refuses), logged(site, takesAgain)], [1, 1]);
-    // Behind the batch that was taken come those that waited for it.
+    // The waiting batches follow the one that was committed.
     const reader = new EventReader(site.api);
     for (let seen = 0; seen < 3;)
       seen += (await reader.rest()).filter(({ type }) => type === 'device.wakeup.accepted').length;
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  'a file whose disk has refused a write prints no stack, is closed, and keeps no server from stopping',
+  'a file with a refused write prints no stack, closes, and does not block a stop',
   { skip: noPrlimit },
   async (t) => {
     const path = join(temporaryDirectory(t), 'numbers.mdb');

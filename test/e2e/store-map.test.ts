@@ -11,11 +11,11 @@ import { wake } from '../support/site-server.ts';
 import { startTestSite } from '../support/test-site.ts';
 
 const mebibyte = 2 ** 20;
-/** Less than the store wants to have left, and enough for the rest of the process. */
+/** Less than the store requires, and enough for the rest of the process. */
 const leftBytes = 224 * mebibyte;
 
 test(
-  'a store whose map cannot grow refuses writes, ends nobody, and heals by itself',
+  'a store whose map cannot grow refuses writes, ends no session, and recovers by itself',
   { skip: noPrlimit },
   async (t) => {
     const site = await startTestSite(t);
@@ -26,7 +26,7 @@ test(
     const { command } = site.server;
     const isRefused = (): boolean => command.lines.some((line) => line.includes('store: refuses writes'));
     let woken = 0;
-    // That there is no limit was believed for a second.
+    // The process caches for a second that there is no limit.
     for (; !isRefused(); woken += 1) {
       assert.equal((await wake(site.api, 'SLEEPING01')).status, 202);
       await asleep.nextPacket();

@@ -1,4 +1,4 @@
-/** A store of which LMDB takes nothing any more: who waits for it hears of it, and a new start has what was committed. */
+/** A store after a panic of LMDB: waiting transactions are refused, and a restart has everything committed. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -12,11 +12,11 @@ const refused = ['second panic', 'synchronous panic'];
 
 for (const [whether, said, signal] of [
   ['known', ['told', ...refused], null],
-  // The lock that the package's writer keeps would hold up the exit.
+  // The lock of the package's writer would block the exit.
   ['unknown', ['told', 'unaware panic', ...refused], 'SIGKILL'],
 ] as const)
   test(
-    `transactions of a file of which LMDB has panicked are refused, where that was ${whether}`,
+    `transactions of a file after a panic of LMDB are refused if the panic was ${whether}`,
     { skip: noPrlimit },
     (t) => {
       const panicked = runArgs(moduleBeside('panicked-store-process', import.meta.url));

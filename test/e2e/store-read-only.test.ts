@@ -1,6 +1,6 @@
 /**
- * A data directory on a read-only file system, in a mount namespace of the test's own: a start says what to do, and a running
- * server refuses operators and serves the rest. Source: docs/alerts.md, When the store refuses writes.
+ * A data directory on a read-only file system, in the test's own mount namespace: a start fails with advice, and a running server refuses
+ * changes by operators and serves everything else. Source: docs/alerts.md, When the store refuses writes.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -15,7 +15,7 @@ const noNamespaces =
   spawnSync('unshare', [...within.slice(1), 'mount', '--bind', '/tmp', '/tmp']).status !== 0 &&
   'this machine lets its users have no mounts of their own';
 
-/** The directory is read-only for whom it runs. */
+/** Makes the directory read-only. */
 const onReadOnly = (directory: string): string[] => [
   ...within,
   'sh',
@@ -33,23 +33,23 @@ test('a read-only data directory', { skip: noNamespaces }, async (t) => {
   const mount = `mount --bind ${directory} ${directory} && mount -o remount,ro,bind ${directory}`;
   execFileSync(command, [...args, 'sh', '-c', mount]);
 
-  await t.test('of a running server, refuses operators with what to do, and wakes who sleeps', async () => {
+  await t.test('a running server refuses operators with advice, and wakes sleeping devices', async () => {
     for (const change of [
       ['device', 'disable', 'SLEEPING02'],
       ['token', 'create', 'alice', '--role', 'viewer'],
     ]) {
       const refused = await runCli([...change, '--data-dir', directory]);
       assert.equal(refused.exitCode, 1);
-      assert.match(refused.stderr, /audit log cannot be written: EROFS.*mount it for writing again/);
+      assert.match(refused.stderr, /audit log cannot be written: EROFS.*mount it writable again/);
     }
     assert.equal((await wake(site.api, 'SLEEPING01')).status, 202);
     await asleep.nextPacket();
-    // What says that the server is there cannot be removed, and keeps nobody from stopping.
+    // The runtime file cannot be removed, which does not block the stop.
     assert.equal(await site.stop(), 0);
     assert.ok(site.server.command.lines.some((line) => line.includes('"msg":"stopped"')));
   });
 
-  await t.test('keeps a server from starting, with what to do', async () => {
+  await t.test('a start fails with advice', async () => {
     const fault = /is on a read-only file system: mount it writable again, or continue with a copy/;
     await assert.rejects(site.start({ within: onReadOnly(directory) }), fault);
     const empty = join(directory, 'not-there-yet');

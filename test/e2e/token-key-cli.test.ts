@@ -1,4 +1,4 @@
-/** `reveille token-key …` as processes, beside a running server, and SIGHUP after another node's rotation. */
+/** `reveille token-key …` as processes, with a running server, and SIGHUP after a rotation by another node. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ function jsonOf({ exitCode, stdout, stderr }: CliResult): Answer {
   return JSON.parse(stdout) as Answer;
 }
 
-test('an operator lists, rotates and retires the keys of a running server, which then has the same as its file', async (t) => {
+test('an operator lists, rotates and retires the keys of a running server, which match its file', async (t) => {
   const data = join(temporaryDirectory(t), 'data');
   const server = await startServerProcess(t, [`data.dir=${data}`, 'log.level=info']);
   const answers: string[] = [];

@@ -22,8 +22,8 @@ const heartbeats = setInterval(() => {
 ending.after(() => clearInterval(heartbeats));
 
 /**
- * As a backend does, once: the kernel may reset a connection that no core has accepted, and a core hangs up on one whose request
- * takes more than a second to come, as on a busy machine.
+ * Retries once, as a backend would: the kernel may reset a connection that no core has accepted, and a core closes one whose request takes
+ * more than a second to arrive on a busy machine.
  */
 async function again(ask: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
   return ask().catch((error: NodeJS.ErrnoException) => {
@@ -41,7 +41,7 @@ test('upgrades under load close no sleep session, fail no request, and lose no w
     () => isOver,
     async (turn) => void (await again(() => upgraded.wakes(turn % devices))),
   );
-  // A connection each.
+  // One connection each.
   const queries = askPaced(
     50,
     () => isOver,
@@ -68,11 +68,11 @@ test('upgrades under load close no sleep session, fail no request, and lose no w
   assert.equal(await upgraded.offlineEvents(), '');
 });
 
-test('an upgrade ends a connection that was idle as it began with its next answer', async () => {
+test('an upgrade closes an idle connection with its next answer', async () => {
   const caller = site.newApi();
   assert.equal((await caller.connectivity(siteDevice(0))).status, 200);
   const { command } = site.server;
-  // Else the library would have closed it before, while a slow machine loads the release.
+  // Otherwise the library would close it while a slow machine loads the release.
   const keptAlive = setInterval(() => void caller.connectivity(siteDevice(0)), 3000);
   process.kill(site.pid, 'SIGUSR2');
   await command.logged('upgrade: new release loaded', 3).finally(() => clearInterval(keptAlive));
@@ -104,7 +104,7 @@ test('a release that does not start, or has wrong settings, leaves the old one s
   assert.deepEqual(upgraded.closed, []);
 });
 
-test('edges are replaced behind the core, and say how many sessions they close', async () => {
+test('edges are replaced after the core, and the number of closed sessions is shown', async () => {
   const before = await site.processes();
   // Edges report their sessions a few times a second.
   await site.metrics((text) => text.includes(`\nreveille_sleep_sessions ${devices}\n`));
@@ -127,7 +127,7 @@ test('edges are replaced behind the core, and say how many sessions they close',
   assert.equal(await site.stop(), 0);
 });
 
-test('a server without edges says how many sessions an upgrade would close, and what to do', async (t) => {
+test('a server without edges reports how many sessions an upgrade would close, with advice', async (t) => {
   const folder = temporaryDirectory(t);
   const registryFile = join(folder, 'registry.json');
   writeFileSync(registryFile, JSON.stringify(siteRegistry({ devices: 1 })));

@@ -1,4 +1,4 @@
-/** What became of a wakeup, from the bytes at the module to the controller's login, over real sockets. */
+/** Outcomes of wakeups, from the packet at the module to the login of the controller, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { wakeupToOnlineMsMax } from '../../src/model/limits.ts';
@@ -32,7 +32,7 @@ const device = 'SLEEPING01';
 const fixedPacket = Buffer.from('983b16f8f39c0000', 'hex');
 
 let made = 0;
-/** Accepted; answers its request id. Each has an id and bytes unlike every other's. */
+/** An accepted wakeup with a unique id and packet; resolves with its request id. */
 async function wake(deviceId = device, from = server): Promise<string> {
   const requestId = `wake-${(made += 1)}`;
   const body = { device_id: deviceId, number: made };
@@ -54,7 +54,7 @@ async function outcome(requestId: string, waitS = 0, from = server): Promise<Out
   return json.data ?? {};
 }
 
-/** Resolves when a call that was sent before has been taken up, though it is not answered. */
+/** Resolves when earlier calls are being handled, though not answered. */
 async function underWay(from = server): Promise<void> {
   await from.api.connectivity(device);
 }
@@ -63,7 +63,7 @@ function stamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace('Z', '+00:00');
 }
 
-/** An allowance used up by one test must not refuse the next one's. */
+/** Refills the rate limit between tests. */
 function rest(): void {
   server.clock.advance(5000);
 }
@@ -75,7 +75,7 @@ async function leave(...connections: { close(): Promise<unknown> }[]): Promise<v
   rest();
 }
 
-test('a wakeup is completed by the login that follows it, and whoever waits is told how long it took', async () => {
+test('a wakeup is completed by the next login, and long polls receive its duration', async () => {
   const reader = await EventReader.fromNow(server.api);
   const module = await server.module(device);
   const acceptedAtMs = server.clock.wallMs();
@@ -113,7 +113,7 @@ test('a wakeup is completed by the login that follows it, and whoever waits is t
   await leave(module, controller);
 });
 
-test('what the controller reports of its wake is in a later answer, and only once', async () => {
+test('the wake report of the controller is in a later answer, once', async () => {
   const module = await server.module(device);
   const [first, second] = [await wake(), await wake()];
   const controller = await server.controller(device);
@@ -126,14 +126,14 @@ test('what the controller reports of its wake is in a later answer, and only onc
   await leave(module, controller);
 });
 
-/** What it has sent before is handled. */
+/** Resolves when its earlier messages are handled. */
 async function answered(controller: Awaited<ReturnType<DrivenServer['controller']>>): Promise<void> {
   const acks = controller.heartbeatAcks;
   controller.heartbeat();
   while (controller.heartbeatAcks === acks) await nextTurn();
 }
 
-test('a caller that hangs up while it waits harms nobody', async () => {
+test('a disconnect during a long poll affects no other', async () => {
   const module = await server.module(device);
   const requestId = await wake();
   const hangUp = await startImpatient(requestId);
@@ -147,7 +147,7 @@ test('a caller that hangs up while it waits harms nobody', async () => {
   await leave(module, controller);
 });
 
-/** A reader on a connection of its own; what is returned hangs up. */
+/** A reader on its own connection; the returned function disconnects. */
 async function startImpatient(requestId: string): Promise<() => void> {
   const api = new ApiClient(server.ports.api, server.credentials.all, () => server.clock.wallMs());
   api
@@ -157,7 +157,7 @@ async function startImpatient(requestId: string): Promise<() => void> {
   return () => api.close();
 }
 
-test('an orderly restart in the middle of a wait answers who waits, and the outcome is still found', async () => {
+test('an orderly restart answers long polls, and the outcome is still found', async () => {
   const first = await startDrivenServer();
   const { clock, dataDirectory } = first;
   const modules = [await first.module(device), await first.module('SLEEPING02')];

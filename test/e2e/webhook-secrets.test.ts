@@ -1,4 +1,4 @@
-/** The password and the query of a webhook's URL are secrets: no answer, line or file has them but an export with secrets. */
+/** The password and the query of a webhook's URL are secrets: they are in no answer, log line or file except an export with secrets. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const readPaths = Array.from(
   ([, path = '']) => path,
 );
 
-test("the secrets of a webhook's URL are in an export with secrets and nowhere else", async (t) => {
+test("the secrets of a webhook's URL are only in an export with secrets", async (t) => {
   const server = await startTestServer({ overrides: ['webhooks.allow_local=true'] });
   t.after(() => server.stop());
   const receiver = await WebhookReceiver.start(t);
@@ -41,7 +41,7 @@ test("the secrets of a webhook's URL are in an export with secrets and nowhere e
   await refusal('/v1/application/remove', { app_id });
   await refusal('/v1/webhook/remove', { url: `${first}c` });
   await refusal('/v1/webhook/test', { url: masked });
-  // Its password reaches the receiver, and its failure the log.
+  // The receiver gets the password, and the log the failure.
   const failed = keep(await ops.change<{ delivered: boolean }>('/v1/webhook/test', { url: first }));
   assert.equal(failed.delivered, false);
   assert.match(String(receiver.received[0]?.headers['authorization']), /^Basic /);

@@ -1,4 +1,4 @@
-/** One attempt in a process of its own, whose environment says which authorities it trusts: `URL SECRET`. */
+/** One delivery attempt in a separate process, whose environment names its trusted authorities. Arguments: `URL SECRET`. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { HttpSender } from '../../src/webhooks/http/http-sender.ts';
 import { SystemNames } from '../../src/webhooks/http/checked-connections.ts';

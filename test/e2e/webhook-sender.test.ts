@@ -1,4 +1,4 @@
-/** Attempts over real sockets, against a receiver that verifies with the reference library. */
+/** Delivery attempts over real sockets, to a receiver that verifies with the reference library. */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ function hookAt(url: string, secret = receiverSecret): ReturnType<typeof webhook
   return webhook({ url, secret });
 }
 
-/** What a host resolves to, in turn; the last one again and again. */
+/** Consecutive results of a lookup; the last one repeats. */
 function namesOf(...answers: readonly (readonly string[])[]): NameResolver & { asked: number } {
   return {
     asked: 0,
@@ -50,7 +50,7 @@ function namesOf(...answers: readonly (readonly string[])[]): NameResolver & { a
   };
 }
 
-/** A server that speaks no HTTP. `connected` resolves with its first connection. */
+/** A server without HTTP. `connected` resolves with its first connection. */
 async function rawServer(
   t: Ending,
   speak: (socket: Socket) => void,
@@ -67,7 +67,7 @@ async function rawServer(
   return { port: (server.address() as AddressInfo).port, connected };
 }
 
-/** So that a test can see that it has not ended. */
+/** Shows whether the promise is still pending. */
 function settling(answer: Promise<WebhookAnswer>): { answer: Promise<WebhookAnswer>; isSettled: boolean } {
   const sending = { answer, isSettled: false };
   void answer.then(() => (sending.isSettled = true));
@@ -98,7 +98,7 @@ test('another secret does not verify', async (t) => {
   assert.equal(receiver.received[0]?.event, null);
 });
 
-/** The answer to one message, and the receiver that it went to. */
+/** The answer to one message, with its receiver. */
 async function sent(t: Ending, respond: Parameters<WebhookReceiver['answer']>[0]) {
   const receiver = await WebhookReceiver.start(t);
   receiver.answer(respond);
@@ -117,7 +117,7 @@ for (const code of [300, 304, 400, 404, 429, 500, 503])
     assert.match(reasonOf(answer), new RegExp(`answered ${code}`));
   });
 
-test('410 is the end', async (t) => {
+test('410 disables the webhook', async (t) => {
   assert.equal((await sent(t, status(410))).answer.kind, 'gone');
 });
 
@@ -137,17 +137,17 @@ test('a connection is kept for the next message', async (t) => {
   assert.equal(receiver.connections, 1);
 });
 
-test('a kept connection that the receiver has closed meanwhile is no failure', async (t) => {
+test('a kept connection closed by the receiver is no failure', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const sender = senderOf(t);
-  // Closed when the next request is there, unread: what a receiver that gave the connection up does, in the worst moment.
+  // Closes when the next request has arrived unread, the worst moment of a receiver that closes a kept connection.
   receiver.answerInTurn(ok, (_response, _received, request) => request.socket.resetAndDestroy(), ok);
   await sender.send(hookAt(receiver.url), message);
   assert.equal((await sender.send(hookAt(receiver.url), message)).kind, 'delivered');
   assert.equal(receiver.connections, 2);
 });
 
-test('a receiver that resets every connection is asked twice at most, and fails', async (t) => {
+test('a receiver that resets every connection fails after at most two attempts', async (t) => {
   const { answer, receiver } = await sent(t, (_response, _received, request) =>
     request.socket.resetAndDestroy(),
   );
@@ -163,7 +163,7 @@ test('a slow answer is waited for', async (t) => {
   assert.equal(answer.kind, 'delivered');
 });
 
-/** What a receiver can hang in. */
+/** Ways in which a receiver can hang. */
 const hanging: Readonly<Record<string, (response: ServerResponse) => void>> = {
   'never answers': () => undefined,
   'never ends its answer': (response) => void response.writeHead(200).write('to be continued'),
@@ -185,7 +185,7 @@ for (const [what, hang] of Object.entries(hanging))
     assert.equal(clock.pendingTimers, 0);
   });
 
-test('a name that nobody resolves is a failure after 15 s', async (t) => {
+test('a lookup without an answer is a failure after 15 s', async (t) => {
   const clock = new DrivenClock();
   let ask = (): void => undefined;
   const asked = new Promise<void>((resolve) => {
@@ -218,14 +218,14 @@ test('a TLS handshake that is never answered is a failure after 15 s', async (t)
   assert.equal(reasonOf(await sending), 'no answer within 15 s');
 });
 
-test('an answer that breaks off is a failure', async (t) => {
+test('a truncated answer is a failure', async (t) => {
   const { answer } = await sent(t, (response) => {
     response.writeHead(200, { 'content-length': '100' }).write('half of', () => response.destroy());
   });
   assert.deepEqual(answer, { kind: 'failed', status: null, reason: 'the answer (200) broke off' });
 });
 
-test('an answer is read to 64 KiB, and its status counts', async (t) => {
+test('an answer is read up to 64 KiB, and its status counts', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   let written = 0;
   receiver.answer((response) => {
@@ -245,7 +245,7 @@ test('an answer is read to 64 KiB, and its status counts', async (t) => {
   assert.equal(receiver.connections, 2, 'its connection is not kept');
 });
 
-test('headers without end are a failure', async (t) => {
+test('endless headers are a failure', async (t) => {
   const { port } = await rawServer(t, (socket) => {
     socket.write(`HTTP/1.1 200 OK\r\n${'x-filler: yes\r\n'.repeat(5000)}`);
   });
@@ -253,14 +253,14 @@ test('headers without end are a failure', async (t) => {
   assert.match(reasonOf(answer), /overflow/i);
 });
 
-test('a receiver that wants to speak another protocol fails', async (t) => {
+test('a receiver that switches the protocol fails', async (t) => {
   const { answer } = await sent(t, (_response, _received, { socket }) => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
   });
   assert.equal(answer.kind, 'failed');
 });
 
-test('nobody listening is a failure that says so', async (t) => {
+test('a refused connection is a failure with this reason', async (t) => {
   const endings: Parameters<Ending['after']>[0][] = [];
   const receiver = await WebhookReceiver.start({ after: (end) => void endings.push(end) });
   for (const end of endings) await end();
@@ -268,7 +268,7 @@ test('nobody listening is a failure that says so', async (t) => {
   assert.match(reasonOf(answer), /ECONNREFUSED/);
 });
 
-test('a secret that nothing can be signed with is a failure that says so, and not the secret', async (t) => {
+test('an invalid secret is a failure with this reason, without the secret', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const answer = await senderOf(t).send(hookAt(receiver.url, 'not base64!'), message);
   assert.match(reasonOf(answer), /the webhook secret is not whsec_ followed by Base64/);
@@ -277,7 +277,7 @@ test('a secret that nothing can be signed with is a failure that says so, and no
 });
 
 for (const host of '127.0.0.1 [::1] [::ffff:127.0.0.1] 2130706433 0x7f.1 localhost 10.1.2.3'.split(' '))
-  test(`${host} is refused without the setting, and nothing is connected to`, async (t) => {
+  test(`${host} is refused without the setting before any connection`, async (t) => {
     const receiver = await WebhookReceiver.start(t);
     const url = receiver.url.replace('127.0.0.1', host);
     const answer = await senderOf(t, { allowLocal: false }).send(hookAt(url), message);
@@ -304,9 +304,9 @@ test('a name is resolved once for a connection, so that it cannot answer differe
   assert.equal(receiver.received[0]?.headers.host, new URL(url).host);
 });
 
-test('what is connected to is looked at once more, before a byte is sent', async (t) => {
+test('the connected address is checked again before a byte is sent', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  // Checked as one address, connected to as another: stands for whatever could come between.
+  // Checked as one address, connected to another: stands for any change in between.
   let readings = 0;
   const changing = {
     family: 4 as const,
@@ -334,18 +334,14 @@ function makeCertificate(t: Ending): { readonly cert: string; readonly key: stri
   return { cert: readFileSync(file, 'utf8'), key: readFileSync(keyFile, 'utf8'), file };
 }
 
-test(
-  'a certificate of its own making is refused, and the reason says how to trust it',
-  { skip },
-  async (t) => {
-    const receiver = await WebhookReceiver.start(t, makeCertificate(t));
-    const answer = await senderOf(t).send(hookAt(receiver.url), message);
-    assert.match(reasonOf(answer), /certificate is not trusted .*NODE_EXTRA_CA_CERTS/);
-    assert.equal(receiver.received.length, 0);
-  },
-);
+test('a self-signed certificate is refused, and the reason explains how to trust it', { skip }, async (t) => {
+  const receiver = await WebhookReceiver.start(t, makeCertificate(t));
+  const answer = await senderOf(t).send(hookAt(receiver.url), message);
+  assert.match(reasonOf(answer), /certificate is not trusted .*NODE_EXTRA_CA_CERTS/);
+  assert.equal(receiver.received.length, 0);
+});
 
-test('with its file in NODE_EXTRA_CA_CERTS it is trusted', { skip }, async (t) => {
+test('a certificate in NODE_EXTRA_CA_CERTS is trusted', { skip }, async (t) => {
   const certificate = makeCertificate(t);
   const receiver = await WebhookReceiver.start(t, certificate);
   const { stdout } = await promisify(execFile)(
@@ -357,7 +353,7 @@ test('with its file in NODE_EXTRA_CA_CERTS it is trusted', { skip }, async (t) =
   assert.deepEqual(receiver.received[0]?.event, {});
 });
 
-test('closing ends what is under way', async (t) => {
+test('closing ends pending attempts', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   receiver.answer(() => undefined);
   const sender = senderOf(t);

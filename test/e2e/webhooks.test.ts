@@ -1,4 +1,4 @@
-/** The thread of the webhooks with a real store beside it and a real receiver: what is committed here arrives there. */
+/** The webhook thread with a real store and a real receiver: committed events are delivered. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
@@ -16,7 +16,7 @@ import { draftOf, openJournal, type TestJournal } from '../support/test-journal.
 import { receiverSecret, WebhookReceiver, type Received } from '../support/webhook-receiver.ts';
 
 const appId = '2818153' as ApplicationId;
-/** Beside it is the thread's module. */
+/** The module of the thread lies next to it. */
 const workerRoom = moduleBeside('../../src/webhooks/worker/webhook-thread', import.meta.url).href;
 
 class WebhooksScene {
@@ -29,7 +29,7 @@ class WebhooksScene {
   readonly writer: RegistryWriter;
   readonly webhooks: Webhooks;
 
-  /** The thread has a clock of its own; this one's times are those of the main side. */
+  /** Clock of the main thread; the webhook thread has its own. */
   constructor(store: Store, startWorker?: WebhooksDeps['startWorker']) {
     const { journal, events } = openJournal(store);
     this.store = store;
@@ -62,7 +62,7 @@ class WebhooksScene {
     return context;
   }
 
-  /** The same store, a server later. */
+  /** Restarts the server on the same store. */
   async restart(t: Ending): Promise<WebhooksScene> {
     await this.webhooks.stop();
     await this.journal.allCommitted();
@@ -96,7 +96,7 @@ class WebhooksScene {
 
 const seqsOf = (received: readonly Received[]): unknown[] => received.map(({ event }) => event?.['seq']);
 
-test('what is committed arrives, signed, each once and in order for each device', async (t) => {
+test('committed events are delivered signed, once, and in order for each device', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const context = await WebhooksScene.start(t, receiver.url);
   for (let i = 0; i < 300; i++) context.happen(i, `device-${i % 3}`);
@@ -113,7 +113,7 @@ test('what is committed arrives, signed, each once and in order for each device'
   assert.equal(context.telemetry.count('webhook delivered'), 300);
 });
 
-test('a stop and a start later it goes on where it was', async (t) => {
+test('delivery continues at its cursor after a restart', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const context = await WebhooksScene.start(t, receiver.url);
   context.happen(1);
@@ -125,7 +125,7 @@ test('a stop and a start later it goes on where it was', async (t) => {
   assert.deepEqual(seqsOf(await receiver.until(3)), [1, 2, 3]);
 });
 
-test('a thread that dies is started again, and loses nothing', async (t) => {
+test('a thread that dies is restarted without a loss', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const workers: Worker[] = [];
   const context = await WebhooksScene.start(t, receiver.url, (task) => {
@@ -140,14 +140,14 @@ test('a thread that dies is started again, and loses nothing', async (t) => {
   await context.journal.allCommitted();
   assert.equal((await context.ask('GET', '/v1/webhook/list')).status, 503);
   context.clock.advance(1000);
-  // The first may come again: it was delivered, and the thread died before it could note it.
+  // The first event may be repeated: the thread died after the delivery, before its commit.
   while (!seqsOf(receiver.received).includes(2)) await receiver.until(receiver.received.length + 1);
   context.happen(3);
   while (!seqsOf(receiver.received).includes(3)) await receiver.until(receiver.received.length + 1);
   assert.equal(workers.length, 2);
 });
 
-test('a webhook that is added while the server runs is told of what happens from then on', async (t) => {
+test('a webhook added at runtime receives events from then on', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const other = await WebhookReceiver.start(t);
   const context = await WebhooksScene.start(t, receiver.url);

@@ -1,4 +1,4 @@
-/** A WebRTC peer with a client of another stack on real sockets: pictures, sound, channels, what is lost, and the end. */
+/** A WebRTC peer with a client of another stack on real sockets: video, sound, channels, loss, and the end. */
 import assert from 'node:assert/strict';
 import { createHash, X509Certificate } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
@@ -27,7 +27,7 @@ import { chanceFrom } from '../support/seeded-random.ts';
 const key = Buffer.from('6742e01f0000000168ce06e20000000165888040', 'hex');
 const annexB = Buffer.concat([Buffer.from('00000001', 'hex'), key]);
 
-test('pictures, sound and commands go both ways, and the library holds nothing behind the end', async (t) => {
+test('video, sound and commands go both ways, and the library frees everything after the end', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();
   const client = await RtcClient.open(t);
@@ -63,7 +63,7 @@ test('pictures, sound and commands go both ways, and the library holds nothing b
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
 });
 
-test('20 pictures of four slices, each with a marker, come as 20 access units, the last one without another behind it', async (t) => {
+test('20 pictures of four slices, each with a marker, arrive as 20 access units, including the last', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();
   const client = await RtcClient.open(t);
@@ -84,7 +84,7 @@ test('20 pictures of four slices, each with a marker, come as 20 access units, t
   );
 });
 
-test('a command goes out again on a channel that the client opens later', async (t) => {
+test('a command is repeated on a channel that the client opens later', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();
   const client = await RtcClient.open(t, ['pictures']);
@@ -97,7 +97,7 @@ test('a command goes out again on a channel that the client opens later', async 
   await client.until('commands 00200000');
 });
 
-test('a client of data channels alone is answered, and when it closes the peer is gone', async (t) => {
+test('a client with only data channels is answered, and its close ends the peer', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();
   const peer = openPeer(peers, owner);
@@ -105,7 +105,7 @@ test('a client of data channels alone is answered, and when it closes the peer i
   assert(engine.ok);
   const client = new engine.value.library.PeerConnection('client', { iceServers: [] });
   t.after(() => client.close());
-  // The library frees a connection behind this call, and only if somebody asked for it.
+  // The library frees a connection only on this call.
   client.onStateChange(() => undefined);
   const offered = new Promise<string>((resolve) => {
     client.onGatheringStateChange((state) => {
@@ -179,7 +179,7 @@ for (const hash of ['sha-384', 'sha-512'])
     await owner.untilRecorded('connected');
   });
 
-test('a client that asks for what it missed is sent it again, and one that lost a picture is heard', async (t) => {
+test('lost packets are retransmitted on request, and a request for a key frame is reported', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();
   const client = await RtcClient.open(t);
@@ -202,7 +202,7 @@ test('a client that asks for what it missed is sent it again, and one that lost 
   assert.equal(client.packets.at(-1)?.packet.header.sequenceNumber, first?.packet.header.sequenceNumber);
 });
 
-test('candidates that are trickled are taken, ICE is not restarted, and the connection stays', async (t) => {
+test('trickled candidates are accepted without an ICE restart, and the connection stays', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();
   const client = await RtcClient.open(t);
@@ -223,7 +223,7 @@ test('candidates that are trickled are taken, ICE is not restarted, and the conn
   await client.until('audio f8aa');
 });
 
-test('a client of more sources than the limit is closed with the reason, and one of as many is not', async (t) => {
+test('a client with more sources than the limit is closed with the reason, and one at the limit is not', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();
   const client = await RtcClient.open(t);
@@ -236,7 +236,7 @@ test('a client of more sources than the limit is closed with the reason, and one
       new RtpHeader({ payloadType: 97, sequenceNumber: 1, ssrc }),
     );
   for (let ssrc = 1; ssrc <= rtcSourcesMax - 2; ssrc += 1) await send(ssrc);
-  // Its reports have a source as well.
+  // Its reports have a source, too.
   client.sendAudio(9, 100, Buffer.from('f80102', 'hex'));
   await owner.untilRecorded('audio opus f80102');
   for (let ssrc = rtcSourcesMax; ssrc <= rtcSourcesMax + 3; ssrc += 1) await send(ssrc);
@@ -244,7 +244,7 @@ test('a client of more sources than the limit is closed with the reason, and one
   assert.equal(liveConnections(), 0);
 });
 
-test('a connection that is never made is given up, and of one address only so many wait', async (t) => {
+test('a connection that is never established times out, and one address may have a limited number', async (t) => {
   const clock = new DrivenClock();
   const peers = await openPeers(t, 1000, clock);
   const client = await RtcClient.open(t);
@@ -260,7 +260,7 @@ test('a connection that is never made is given up, and of one address only so ma
   assert.equal(peers.open('127.0.0.1', new KeptOwner()).ok, true);
 });
 
-test('connections that are not made yet yield to a newcomer, the oldest of the largest address first', async (t) => {
+test('pending connections are evicted for a new one, the oldest of the busiest address first', async (t) => {
   const clock = new DrivenClock();
   const peers = await openPeers(t, 5, clock);
   const connected = new KeptOwner();
@@ -286,7 +286,7 @@ test('connections that are not made yet yield to a newcomer, the oldest of the l
   );
 });
 
-test('a peer that is closed while it answers says so, and leaves nothing', async (t) => {
+test('a peer closed during its answer reports it, and leaves nothing', async (t) => {
   const peers = await openPeers(t);
   const client = await RtcClient.open(t);
   const peer = openPeer(peers, new KeptOwner());
@@ -304,7 +304,7 @@ async function bindUdp(port = 0): Promise<Socket> {
   return socket;
 }
 
-/** The number of a port that another program has, above one that nobody has. */
+/** A port in use by another program, above a free one. */
 async function portAboveAFreeOne(t: TestContext): Promise<number> {
   for (;;) {
     const socket = await bindUdp();
@@ -318,7 +318,7 @@ async function portAboveAFreeOne(t: TestContext): Promise<number> {
   }
 }
 
-test('a UDP port of another program is said to be in use, and ends nothing', async (t) => {
+test('a UDP port of another program is reported as in use, without an effect on other connections', async (t) => {
   const port = await portAboveAFreeOne(t);
   const peers = await openPeers(t, 10, new SystemClock(), { first: port, last: port });
   const owner = new KeptOwner();
@@ -329,7 +329,7 @@ test('a UDP port of another program is said to be in use, and ends nothing', asy
   assert.deepEqual([owner.lines, peers.count, liveConnections()], [[`gone: ${sentence}`], 0, 0]);
 });
 
-test('of a range each connection has a port that is free, and beyond them another is refused', async (t) => {
+test('each connection has a free port of the range, and further ones are refused', async (t) => {
   const port = await portAboveAFreeOne(t);
   const range = { first: port - 1, last: port };
   const peers = await openPeers(t, 10, new SystemClock(), range);
@@ -344,7 +344,7 @@ test('of a range each connection has a port that is free, and beyond them anothe
   assert.match(refused.error.sentence, /no UDP port of \d+-\d+ is free$/);
 });
 
-test('garbage on the UDP port disturbs nobody, and the next client connects', async (t) => {
+test('garbage on the UDP port has no effect, and the next client connects', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();
   const client = await RtcClient.open(t);

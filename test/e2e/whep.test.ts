@@ -1,6 +1,6 @@
 /**
- * Viewers by WebRTC at the media listener, on real sockets, with connections that a test makes connect. Source: RFC 9725, as
- * WHEP takes it over.
+ * Viewers by WebRTC at the media listener, on real sockets, with connections driven by the test. Source: RFC 9725, as adopted by
+ * WHEP.
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -64,12 +64,12 @@ function video(format: 'h264' | 'mjpeg'): Uint8Array {
 const sound = encodeFrameHeader({ kind: 'audio', format: 'opus', timestampMs: 7 });
 const payload = Buffer.from('beef', 'hex');
 
-/** Resolves when the leg takes the next one. */
+/** Resolves when the leg accepts the next picture. */
 function send(out: { send: FakeJoinedLeg['frameOutput']['send'] }, header: Uint8Array): Promise<void> {
   return new Promise((sent) => out.send(header, payload, sent));
 }
 
-test('a ticket opens the whole call for a page of any origin, once', async () => {
+test('a ticket opens the call once, for a page of any origin', async () => {
   const { path, leg, joined } = await watch();
   assert.match(path, /^\/media\/v1\/whep\/[\w-]{24}$/);
   assert.deepEqual([leg.kind, joined.kind, joined.sessionId], ['viewer', 'live', scene.service.sessionId]);
@@ -77,7 +77,7 @@ test('a ticket opens the whole call for a page of any origin, once', async () =>
   assert.equal((await postOffer()).status, '401 Unauthorized');
 });
 
-test('a browser is told beforehand that a page of any origin may ask, and of whip that it may not', async () => {
+test('a preflight allows pages of any origin for WHEP, but not for WHIP', async () => {
   await scene.listen({ rtc: { corsOrigins: [], iceServers: [] } });
   const allowed = async (path: string): Promise<string | null> =>
     (await ask(`OPTIONS ${path}`)).headers.get('access-control-allow-origin') ?? null;
@@ -98,25 +98,25 @@ for (const [what, query, headers, status] of [
   ['two tickets', '?ticket=good-ticket&ticket=good-ticket', sdp, '401 Unauthorized'],
   ['another type', '?ticket=good-ticket', { 'Content-Type': 'text/plain' }, '415 Unsupported Media Type'],
 ] as const)
-  test(`an offer with ${what} is refused, and uses no ticket up`, async () => {
+  test(`an offer with ${what} is refused without using the ticket`, async () => {
     assert.equal((await ask(`POST ${endpoint}${query}`, headers, offer)).status, status);
     assert.equal((await postOffer()).status, '201 Created');
   });
 
-test('where there is no WebRTC the ticket stays good for MJPEG', async () => {
+test('without WebRTC the ticket stays valid for MJPEG', async () => {
   scene.rtcPeers.missing = 'no library';
   assert.equal((await postOffer()).status, '503 Service Unavailable');
   const stream = await scene.watch({ bearer: null, query: '?ticket=good-ticket' });
   assert.equal(stream.answer.statusCode, 200);
 });
 
-test('as many watch as may: one more is 409, and nothing of it stays', async () => {
+test('a viewer beyond the limit is 409, and leaves nothing', async () => {
   scene.service.isOver = true;
   assert.equal((await postOffer()).status, '409 Conflict');
   assert.deepEqual([scene.rtcPeers.count, scene.listener.legCount], [0, 0]);
 });
 
-test('H.264 goes by RTP, pictures by the channel of their stream, and nothing before there is a connection', async () => {
+test('H.264 is sent by RTP, pictures by the channel of their stream, and nothing before the connection', async () => {
   const { peer, joined } = await watch();
   const { source, output } = joined.liveOutput;
   await send(source, video('h264'));
@@ -138,7 +138,7 @@ test('H.264 goes by RTP, pictures by the channel of their stream, and nothing be
   assert.equal(joined.keyFramesWanted, 2);
 });
 
-test('pictures of the camera are taken while there is a connection with a channel for them', async () => {
+test('pictures of the camera are accepted while the connection has a channel for them', async () => {
   const { peer, joined } = await watch();
   const { camera } = joined.liveOutput;
   assert.equal(camera.isTaken(), false);
@@ -152,7 +152,7 @@ test('pictures of the camera are taken while there is a connection with a channe
   assert.deepEqual(peer.sent, ['camera beef']);
 });
 
-test('H.264 of both streams goes out one behind the other, as when a bridge changes its format', async () => {
+test('H.264 of both streams is sent one after the other, as when a bridge changes its format', async () => {
   const { peer, joined } = await watch();
   peer.owner.connected();
   const [fromSource, fromOutput] = [joined.liveOutput.source, joined.liveOutput.output].map((stream) =>
@@ -166,7 +166,7 @@ test('H.264 of both streams goes out one behind the other, as when a bridge chan
   await fromOutput;
 });
 
-test('what the browser does not take is left out, and holds nothing up', async () => {
+test('streams that the browser does not accept are omitted without blocking others', async () => {
   scene.rtcPeers.agreed = { ...scene.rtcPeers.agreed, videoDown: false, pictures: false };
   const { peer, joined } = await watch();
   peer.owner.connected();
@@ -175,7 +175,7 @@ test('what the browser does not take is left out, and holds nothing up', async (
   assert.deepEqual(peer.sent, []);
 });
 
-test('sound is made for a viewer from its word to its other word, and for nobody else', async () => {
+test('sound is encoded only for a viewer that has switched it on', async () => {
   const { peer, joined } = await watch();
   const { source, output } = joined.liveOutput;
   const heard = (): unknown[] => [source.sound, output.sound];
@@ -200,7 +200,7 @@ test('nothing that a viewer sends reaches the call', async () => {
   assert.deepEqual([joined.frames, joined.maxFpsWanted, leg.reports], [[], [], []]);
 });
 
-test('a viewer leaves by a DELETE of its address, or without a word; the end of the call ends it', async () => {
+test('a viewer ends by DELETE, by a disconnect, or with the call', async () => {
   for (const end of ['delete', 'gone', 'ended'] as const) {
     await scene.listen();
     scene.service.tickets.set('good-ticket', { sessionId: scene.service.sessionId });

@@ -50,7 +50,7 @@ function changeSession(
   return fetch(new URL(answer.headers.get('location') ?? '', endpointOf(scene)), { ...change, headers });
 }
 
-/** By force; resolves when the next one is up, on the same port. */
+/** Kills the media process; resolves when the next one listens on the same port. */
 async function endMediaProcess({ server: { command } }: MediaScene): Promise<void> {
   const isUp = (line: string): boolean => line.includes('"msg":"media process: started"');
   const first = await command.line(isUp);
@@ -124,7 +124,7 @@ interface Call {
   sequence: number;
 }
 
-/** A picture of the bridge comes to the client, and sound of the client to the bridge. */
+/** Asserts that a picture of the bridge reaches the client, and sound of the client the bridge. */
 async function passPicture(call: Call): Promise<void> {
   const { bridge, client } = call;
   client.came.length = 0;
@@ -137,7 +137,7 @@ async function passPicture(call: Call): Promise<void> {
   }
 }
 
-test('hostile offers and a flood of feedback cost another call neither its sound nor its pictures', async (t) => {
+test('hostile offers and a flood of feedback do not affect sound and video of another call', async (t) => {
   const scene = await openMediaScene(t);
   const watched = await openCall(t, scene, 'TESTDEVICE01');
   const hostile = await openCall(t, scene, 'SLEEPING01');

@@ -1,6 +1,5 @@
 /**
- * The WebRTC resources of the media listener on real sockets, with connections that a test makes connect and a clock that it
- * drives. Source: RFC 9725.
+ * The WebRTC resources of the media listener on real sockets, with connections and a clock driven by the test. Source: RFC 9725.
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -58,7 +57,7 @@ interface Session {
   readonly leg: FakeOpenLeg;
 }
 
-/** A session that is open; the client has not connected yet. */
+/** An open session before the client connects. */
 async function openSession(): Promise<Session> {
   const [peers, legs] = [scene.rtcPeers.opened.length, scene.service.legs.length];
   const answer = await postOffer();
@@ -82,7 +81,7 @@ function patch({ path, etag }: Session, headers: Headers = {}, body = fragment):
   return ask(`PATCH ${path}`, { ...bearer, ...trickle, 'If-Match': etag, ...headers }, body);
 }
 
-/** Problem details of this status, with a sentence; RFC 9457. */
+/** Asserts problem details with this status and a sentence; RFC 9457. */
 function assertProblem(answer: HttpAnswer, status: number, sentence: RegExp): void {
   const { type, title, status: told, detail, ...more } = JSON.parse(answer.body) as Record<string, unknown>;
   assert.deepEqual(
@@ -95,7 +94,7 @@ function assertProblem(answer: HttpAnswer, status: number, sentence: RegExp): vo
   assert.equal(answer.headers.get('connection'), 'close');
 }
 
-test('an offer makes a session of its own address, with the answer, an entity tag and the ice servers', async () => {
+test('an offer creates a session with its own address, the answer, an entity tag and the ICE servers', async () => {
   const rtc = { corsOrigins: ['*'], iceServers: ['<stun:a.example>; rel="ice-server"', '<turn:b.example>'] };
   await scene.listen({ rtc });
   const { answer, path, etag, peer, leg } = await openSession();
@@ -109,7 +108,7 @@ test('an offer makes a session of its own address, with the answer, an entity ta
   assert.equal(scene.listener.legCount, 1);
 });
 
-test('a client that waits for 100 Continue sends its offer then', async () => {
+test('a client that awaits 100 Continue receives it and sends its offer', async () => {
   const head = { ...bearer, ...sdp, Expect: '100-continue', 'Content-Length': String(offer.length) };
   const raw = await scene.rawPeer(plainRequest(`POST ${endpoint}`, head));
   const told = 'HTTP/1.1 100 Continue\r\n\r\n';
@@ -138,13 +137,13 @@ for (const [what, method, headers, body, status, sentence] of refusedOffers)
     if (status === 415) assert.equal(answer.headers.get('accept-post'), 'application/sdp');
   });
 
-test('a body whose length is not told is cut where it is too large', async () => {
+test('a body without a length is refused when it exceeds the limit', async () => {
   const head = plainRequest(`POST ${endpoint}`, { ...bearer, ...sdp, 'Transfer-Encoding': 'chunked' });
   const piece = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
   assertProblem(await scene.ask(`${head}${piece.repeat(5)}0\r\n\r\n`), 413, /65536 bytes/);
 });
 
-test('without WebRTC, or with as many connections as may be, an offer is answered 503, to come again', async () => {
+test('without WebRTC, or at the limit of connections, an offer is answered 503 with Retry-After', async () => {
   scene.rtcPeers.missing = 'no library';
   assertProblem(await postOffer(), 503, /by WebSocket/);
   assert.equal(scene.telemetry.count('media login webrtc'), 1);
@@ -155,14 +154,14 @@ test('without WebRTC, or with as many connections as may be, an offer is answere
   assert.equal(answer.headers.get('retry-after'), '2');
   scene.rtcPeers.refusal = null;
   scene.relay.refusal = 'load';
-  assertProblem(await postOffer(), 503, /no worker/);
+  assertProblem(await postOffer(), 503, /at capacity/);
   scene.relay.refusal = null;
   scene.service.isOver = true;
   assertProblem(await postOffer(), 401, /has ended/);
   assert.deepEqual([scene.rtcPeers.count, scene.listener.legCount], [0, 0]);
 });
 
-test('an offer that cannot be answered here, and a client that is answered and does not connect, are logged', async () => {
+test('an offer that fails, and a client that does not connect, are logged', async () => {
   scene.rtcPeers.fault = { status: 503, sentence: 'the connection cannot be made: the port is taken' };
   assertProblem(await postOffer(), 503, /the port is taken/);
   scene.rtcPeers.fault = null;
@@ -177,7 +176,7 @@ test('an offer that cannot be answered here, and a client that is answered and d
   );
 });
 
-test('candidates are taken with the entity tag of the session, whichever of several is named', async () => {
+test('candidates are accepted with the entity tag of the session, also among several', async () => {
   const session = await openSession();
   for (const tag of [session.etag, '*', `"other", ${session.etag}`]) {
     const answer = await patch(session, { 'If-Match': tag });
@@ -207,7 +206,7 @@ test('a fragment needs an entity tag', async () => {
   assertProblem(await ask(`PATCH ${path}`, { ...bearer, ...trickle }, fragment), 428, /If-Match/);
 });
 
-test('the methods of a session are PATCH and DELETE, and of an unknown one it is said that it is gone', async () => {
+test('the methods of a session are PATCH and DELETE, and an unknown session is 404', async () => {
   const { path } = await openSession();
   for (const method of ['GET', 'PUT', 'POST']) {
     const answer = await ask(`${method} ${path}`, bearer);
@@ -218,7 +217,7 @@ test('the methods of a session are PATCH and DELETE, and of an unknown one it is
     assertProblem(await ask(`${method} ${endpoint}/unknown`, { ...bearer, ...trickle }), 404, /new offer/);
 });
 
-test('DELETE hangs up and ends the session; without its token it does nothing', async () => {
+test('DELETE hangs up and ends the session; without its token it has no effect', async () => {
   const { path, peer, leg } = await connectSession();
   assertProblem(await ask(`DELETE ${path}`, { Authorization: 'Bearer other-token' }), 401, /token/);
   assert.deepEqual(leg.reports, []);
@@ -228,7 +227,7 @@ test('DELETE hangs up and ends the session; without its token it does nothing', 
   assertProblem(await ask(`DELETE ${path}`, bearer), 404, /has ended/);
 });
 
-test('a page of any origin may ask, unless the settings list those that may', async () => {
+test('pages of any origin are allowed, unless the settings restrict origins', async () => {
   const origin = { Origin: 'https://app.example' };
   const preflight = await ask(`OPTIONS ${endpoint}`, origin);
   assert.equal(preflight.status, '204 No Content');
@@ -257,7 +256,7 @@ test('a page of any origin may ask, unless the settings list those that may', as
   );
 });
 
-test('offers of one call beyond its rate are answered 429, and those of another call are not', async () => {
+test('offers beyond the rate of a call are answered 429, without an effect on other calls', async () => {
   for (let i = 0; i < rtcOfferRateMax.burst; i += 1) assert.equal((await postOffer()).status, '201 Created');
   const refused = await postOffer();
   assertProblem(refused, 429, /retry after Retry-After/);
@@ -270,7 +269,7 @@ test('offers of one call beyond its rate are answered 429, and those of another 
   assert.equal((await postOffer()).status, '201 Created');
 });
 
-/** The status of the answer to a request from this address. */
+/** Status of a request from this address. */
 async function statusFrom(localAddress: string, request: string): Promise<string> {
   const raw = await RawPeer.connect(scene.port, localAddress);
   raw.send(request);
@@ -282,7 +281,7 @@ async function statusFrom(localAddress: string, request: string): Promise<string
 const badOffer = plainRequest(`POST ${endpoint}`, { ...sdp, 'Content-Length': '0' });
 const goodOffer = `${plainRequest(`POST ${endpoint}`, { ...bearer, ...sdp, 'Content-Length': String(offer.length) })}${offer}`;
 
-test('offers of one address beyond its rate are answered 429, refused ones count, and others go on', async () => {
+test('offers beyond the rate of an address are answered 429, and refused ones count', async () => {
   const session = await connectSession();
   for (let i = 0; i < rtcAddressOfferRateMax.burst - 1; i += 1)
     assert.equal(await statusFrom('127.0.0.1', badOffer), '401 Unauthorized');
@@ -296,7 +295,7 @@ test('offers of one address beyond its rate are answered 429, refused ones count
   assert.equal(session.peer.isClosed, false);
 });
 
-test('requests of one address beyond its rate are answered 429, whatever they ask', async () => {
+test('requests of any kind beyond the rate of an address are answered 429', async () => {
   const { path, peer, leg } = await connectSession();
   const gone = plainRequest('DELETE /media/v1/whip/gone', { 'Content-Length': '0' });
   for (let i = 0; i < rtcAddressRequestRateMax.burst - 1; i += 1)
@@ -313,13 +312,13 @@ test('requests of one address beyond its rate are answered 429, whatever they as
   assert.deepEqual([peer.isClosed, leg.reports.length], [false, 0]);
 });
 
-test('behind a proxy, where all have one address, requests are not limited by it', async () => {
+test('behind a proxy, with one address for all, requests are not limited by address', async () => {
   await scene.listen({ handshakesPerAddressMax: 0 });
   for (let i = 0; i < rtcAddressOfferRateMax.burst; i += 1) await statusFrom('127.0.0.1', badOffer);
   assert.equal((await postOffer()).status, '201 Created');
 });
 
-/** A token of a call of its own. */
+/** A token of a new call. */
 function tokenOfAnother(call: string): string {
   const good = scene.service.devices.get('good-token');
   assert.ok(good !== undefined);
@@ -327,7 +326,7 @@ function tokenOfAnother(call: string): string {
   return call;
 }
 
-test('offers that come together are answered one in a turn of the loop, and other work runs between them', async () => {
+test('concurrent offers are answered one per turn of the loop, with other work in between', async () => {
   let turns = 0;
   let isOver = false;
   const turn = (): void => {
@@ -359,7 +358,7 @@ test('offers that come together are answered one in a turn of the loop, and othe
   assert.equal(new Set(answeredIn).size, raws.length, answeredIn.join());
 });
 
-test('offers of good tokens in all beyond their rate are answered 503, to come again', async () => {
+test('valid offers beyond the total rate are answered 503 with Retry-After', async () => {
   await scene.listen({ handshakesPerAddressMax: 0 });
   for (let i = 0; i < rtcAllOfferRateMax.burst; i += 1)
     await postOffer({ Authorization: `Bearer ${tokenOfAnother(`call-${i}`)}` });
@@ -371,7 +370,7 @@ test('offers of good tokens in all beyond their rate are answered 503, to come a
   assert.equal((await postOffer()).status, '201 Created');
 });
 
-test('fragments beyond the rate of a session are answered 429, and its media go on', async () => {
+test('fragments beyond the rate of a session are answered 429, and its media continue', async () => {
   const session = await connectSession();
   for (let i = 0; i < rtcPatchRateMax.burst; i += 1) await patch(session);
   assertProblem(await patch(session), 429, /retry after Retry-After/);
@@ -379,7 +378,7 @@ test('fragments beyond the rate of a session are answered 429, and its media go 
   assert.equal(session.peer.isClosed, false);
 });
 
-test('an offer that is sent slowly holds up no other, and the next one of its call takes its place', async () => {
+test('a slowly sent offer does not block others, and is replaced by the next one of its call', async () => {
   const head = plainRequest(`POST ${endpoint}`, { ...bearer, ...sdp, 'Content-Length': '100' });
   const slow = await scene.rawPeer(head);
   await scene.service.until(() => scene.service.asked.length === 1);
@@ -391,7 +390,7 @@ test('an offer that is sent slowly holds up no other, and the next one of its ca
   assert.equal(await slower.readAll(), '');
 });
 
-test('where as many offers are read as may be, the oldest yields to a newcomer of another address', async () => {
+test('at the limit of pending offers, the oldest is evicted for one of another address', async () => {
   await scene.listen({ handshakesMax: 2 * rtcOffersWaitingMax, handshakesPerAddressMax: 0 });
   const { service } = scene;
   const admission = service.devices.get('good-token');
@@ -410,7 +409,7 @@ test('where as many offers are read as may be, the oldest yields to a newcomer o
   for (const { socket } of slow) socket.destroy();
 });
 
-test('the leg carries frames of the relay by RTP and by the channel of pictures, and counts as connected', async () => {
+test('the leg sends frames of the relay by RTP and by the channel of pictures, and counts as connected', async () => {
   const { peer, leg } = await openSession();
   const { frameOutput: output } = await scene.relay.leg();
   const sent: string[] = [];
@@ -434,7 +433,7 @@ test('the leg carries frames of the relay by RTP and by the channel of pictures,
   assert.deepEqual(leg.reports, [{ kind: 'progress', state: 'connected' }]);
 });
 
-test('what the client sends comes to the relay as frames, and keeps the call alive', async () => {
+test('media of the client reaches the relay as frames, and keeps the call alive', async () => {
   const { peer, leg } = await connectSession();
   const joined = await scene.relay.leg();
   peer.owner.video(Uint8Array.of(0, 0, 0, 1, 0x65), true, 40);
@@ -456,7 +455,7 @@ test('what the client sends comes to the relay as frames, and keeps the call ali
   assert.deepEqual(leg.signs, ['media', 'media', 'ping']);
 });
 
-test('a client that only sends counts as connected when a bridge is there to have it', async () => {
+test('a client that only sends counts as connected once there is a bridge', async () => {
   scene.rtcPeers.agreed = { ...scene.rtcPeers.agreed, audioDown: null, videoDown: false, pictures: false };
   const { peer, leg } = await connectSession();
   const send = (): void => peer.owner.audio('opus', Uint8Array.of(9), 60);
@@ -468,7 +467,7 @@ test('a client that only sends counts as connected when a bridge is there to hav
   assert.deepEqual(leg.reports, [{ kind: 'progress', state: 'connected' }]);
 });
 
-test('key frames are asked for both ways', async () => {
+test('key frames are requested in both directions', async () => {
   const { peer } = await connectSession();
   const joined = await scene.relay.leg();
   peer.owner.keyFrameWanted();
@@ -476,7 +475,7 @@ test('key frames are asked for both ways', async () => {
   assert.deepEqual([joined.keyFramesWanted, peer.keyFramesAsked], [1, 1]);
 });
 
-test('commands: the call is told to be connected and ended, and the client hangs up', async () => {
+test('commands notify the client that the call is connected or ended, and let it hang up', async () => {
   const { peer, leg } = await connectSession();
   const { sessionId } = scene.service;
   leg.leg.notify({ kind: 'state', sessionId, state: 'ringing', reason: null });
@@ -491,7 +490,7 @@ test('commands: the call is told to be connected and ended, and the client hangs
   assertProblem(await patch(other), 404, /has ended/);
 });
 
-test('a client whose connection is not made, or is lost, is gone, and may come again', async () => {
+test('a client without or with a lost connection ends, and may reconnect', async () => {
   const { leg, peer, path } = await openSession();
   peer.owner.closed('it did not connect in time');
   assert.deepEqual([leg.goneTimes, scene.listener.legCount, leg.reports], [1, 0, []]);
@@ -501,7 +500,7 @@ test('a client whose connection is not made, or is lost, is gone, and may come a
   assert.deepEqual([again.leg.goneTimes, again.leg.reports], [1, []]);
 });
 
-test('the listener waits for its legs when it drains', async () => {
+test('a drain waits for the legs of the listener', async () => {
   const { leg, peer } = await connectSession();
   let isDrained = false;
   const drained = scene.listener.drain().then(() => (isDrained = true));
@@ -512,7 +511,7 @@ test('the listener waits for its legs when it drains', async () => {
   assert.equal(peer.isClosed, true);
 });
 
-test('an offer whose call is at another media process is sent there', async () => {
+test('an offer for a call at another media process is redirected', async () => {
   scene.service.refusals.set('good-token', { mediaUrl: 'wss://media-2.example' });
   const answer = await postOffer({ Origin: 'https://page.example' });
   assert.equal(answer.status, '307 Temporary Redirect');

@@ -72,7 +72,8 @@ async function decoded(units: readonly Uint8Array[], size: Size): Promise<Planes
 
 const landscape = { film: 'photographs', width: 640, height: 480 } as const;
 
-test('H.264 made of MJPEG is playable', (t) => provePlayable(t, { ...landscape, format: 'mjpeg' }, landscape));
+test('H.264 made of MJPEG is playable', (t) =>
+  provePlayable(t, { ...landscape, format: 'mjpeg' }, landscape));
 
 test('H.264 made of MJPEG without subsampled colours is playable', (t) =>
   provePlayable(t, { ...landscape, format: 'mjpeg', pixels: 'yuv444p' }, landscape));
@@ -92,7 +93,8 @@ test('H.264 made of H.265 tagged BT.709 of full range, in portrait, is playable'
 test('H.264 made of I420 is playable', (t) => provePlayable(t, { ...landscape, format: 'i420' }, landscape));
 
 for (const film of ['edges', 'bars', 'gradients'] as const)
-  test(`H.264 made of MJPEG of ${film} is playable`, (t) => provePlayable(t, { ...landscape, film, format: 'mjpeg' }, landscape));
+  test(`H.264 made of MJPEG of ${film} is playable`, (t) =>
+    provePlayable(t, { ...landscape, film, format: 'mjpeg' }, landscape));
 
 test('a canary: the colours of a JPEG interpreted as those of H.264 are detected', async (t) => {
   const directory = temporaryDirectory(t);

@@ -59,7 +59,7 @@ class Walk {
 
   constructor() {
     // A walk passes no time, so login rates must not apply.
-    this.scene.loginRates = { take: () => true };
+    this.scene.loginRates = { acquire: () => true };
     this.scene.conflicts = { replaced: () => undefined };
     for (const deviceId of devices) {
       this.scene.registry.addDevice({ deviceId });

@@ -774,7 +774,8 @@ class SkipsFramesBeforeTheDecoder extends Relay {
     };
     const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
       hasTimeToSpare: true,
-      transcode: (...frame) => (frames++ % 4 === 3 ? Promise.resolve(skipped) : transcoder.transcode(...frame)),
+      transcode: (...frame) =>
+        frames++ % 4 === 3 ? Promise.resolve(skipped) : transcoder.transcode(...frame),
       close: () => transcoder.close(),
     }));
     super({ ...deps, transcoders });

@@ -306,7 +306,7 @@ for (const [what, lines, sentence] of [
     audio('0').map((line) => line.replace(setup, 'a=setup:holdconn')),
     /^line 12, a=setup:holdconn: setup is actpass, active or passive/,
   ],
-  ['ICE lite', ['a=ice-lite', ...audio('0')], /^line 6, a=ice-lite: this server sends no checks/],
+  ['ICE lite', ['a=ice-lite', ...audio('0')], /^line 6, a=ice-lite: this server sends no ICE checks/],
 ] as const)
   test(`RFC 9429, 5.8.3: an offer with ${what} is refused, and its line is named`, () => {
     assert.match(refusalOf(offer('0', lines)), sentence);

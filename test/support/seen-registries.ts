@@ -15,7 +15,7 @@ import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
 export async function ownRegistry(t: Ending): Promise<SeenRegistry> {
   const { registry: tables } = temporaryStore(t);
   const reader = new RegistryStore(tables);
-  return { ...writtenAt(tables, reader), reader, caughtUp: async () => undefined };
+  return { ...writtenAt(tables, reader), reader, synced: async () => undefined };
 }
 
 interface RegistryNode {
@@ -50,7 +50,7 @@ export async function nodesRegistry(t: Ending, url: string): Promise<SeenRegistr
     ...written,
     reader: other.store,
     // Changes arrive in order, so this one arrives last.
-    async caughtUp() {
+    async synced() {
       const appId = `mark-${(marks += 1)}` as ApplicationId;
       await written.writer.put('application', { appId, name: 'the end' });
       while (other.store.find('application', appId) === null) await once(other.news, 'applied');

@@ -10,7 +10,6 @@ import { showable } from '../../lib/showable-text.ts';
 import { follow, retryMs, type Shown } from './follow.ts';
 
 interface AuditOptions {
-  /** The number of newest lines. */
   readonly limit: number;
   /** Start time, wall milliseconds. */
   readonly since?: (nowMs: number) => number;
@@ -45,7 +44,6 @@ export function addAuditCommand(program: Command): void {
     .action(inContext(showAudit));
 }
 
-/** Maximum lines per answer while following. */
 const followedLines = '1000';
 
 async function showAudit(

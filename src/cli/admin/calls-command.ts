@@ -83,7 +83,6 @@ interface EndAnswer {
   readonly reason: CallEndReason;
 }
 
-/** A link to the watch view, valid once. */
 interface LinkAnswer {
   readonly url: string;
   readonly expires_at: string;

@@ -18,7 +18,6 @@ export interface Followed<Answer, Place> {
 }
 
 export interface Shown<Place> {
-  /** The place after which the next request continues. */
   readonly next: Place;
   /** Delay before the next request; an earlier one would find nothing new. */
   readonly pauseMs: number;

@@ -119,7 +119,6 @@ function readEntry<Kind extends KindName>(kind: Kind, json: JsonObject): EntryOf
 
 export type RestingStore = Pick<CommandContext, 'clock' | 'dataDirectory' | 'settings'>;
 
-/** A change to be recorded in the audit log. */
 export interface RestingChange<Result> {
   readonly action: AuditAction;
   readonly ids: AuditIds;
@@ -190,7 +189,6 @@ export async function importAtRest(
   }
 }
 
-/** A dry run where no store exists; creates none. */
 async function importNowhere(
   { clock, settings }: RestingStore,
   file: string,

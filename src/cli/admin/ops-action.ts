@@ -12,7 +12,6 @@ interface OpsRequest<Answer, Sent, Given extends unknown[]> {
   readonly describe: (answer: Answer, context: CommandContext, ...given: Given) => string;
   /** The answer for machines. Default: unchanged. */
   readonly json?: (answer: Answer, ...given: Given) => object;
-  /** Remarks for people after the answer. */
   readonly remarks?: (answer: Answer) => readonly string[];
   /** True makes the command exit 1. */
   readonly fails?: (answer: Answer) => boolean;
@@ -20,7 +19,6 @@ interface OpsRequest<Answer, Sent, Given extends unknown[]> {
 
 type Action = ReturnType<typeof inContext>;
 
-/** An action that reads and changes nothing. */
 export function asking<Answer, Given extends unknown[]>(
   path: string,
   { send, ...request }: OpsRequest<Answer, OpsQuery, Given>,

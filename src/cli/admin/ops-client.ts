@@ -42,7 +42,6 @@ interface OpsClientOptions {
 }
 
 export class OpsClient {
-  /** The name of the server in messages. */
   readonly name: string;
   readonly #origin: string;
   readonly #token: string;
@@ -132,7 +131,6 @@ export class OpsClient {
     }
   }
 
-  /** Resolves to the response unless the server refuses. */
   #send(
     path: string,
     { method, headers, signal }: Sending,
@@ -214,7 +212,6 @@ async function readAnswer(response: IncomingMessage): Promise<string> {
 
 export const nothingChanged = 'nothing was changed';
 
-/** Forwards chunks of a file and reports the share sent so far. */
 function reportShare(
   size: number,
   onProgress: (progress: FileProgress) => void,

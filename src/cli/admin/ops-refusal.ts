@@ -6,7 +6,6 @@ import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 /** The server could not be reached or could not answer now; the request may be retried. */
 export class OpsUnavailableError extends CommandError {}
 
-/** The requested object does not exist. */
 export class MissingError extends CommandError {}
 
 /** A status of 500 or above is not the request's fault. */
@@ -15,7 +14,6 @@ export function refusalOf(status: number, message: string): CommandError {
   return status === 404 ? new MissingError(message, adviceToList(message)) : new CommandError(message);
 }
 
-/** For each kind of object, the command that lists it. */
 const listCommands: readonly (readonly [words: string, command: string])[] = [
   ['live call session', 'calls list'],
   ['token key', 'token-key list'],

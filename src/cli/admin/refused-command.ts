@@ -9,7 +9,6 @@ import { ageInWords, counted, parseDeviceIdOption, wholeNumberOption } from '../
 import { tableOf } from '../shell/output.ts';
 import { asking } from './ops-action.ts';
 
-/** The cause of each refusal, for people. */
 export const troubleCauses: Readonly<Record<LoginTrouble, string>> = {
   wrong_mac: 'the secret of the device differs from the one in the registry',
   unknown: 'the id is not in the registry',

@@ -19,7 +19,7 @@ const url = 'https://backend.example/hook';
 export function addWebhookCommand(program: Command): void {
   const webhook = program
     .command('webhook')
-    .description('Add, show, test and remove webhooks, replay parked events, enable a webhook again.');
+    .description('Add, show, test, enable and remove webhooks, replay parked events.');
   newCommand(
     webhook,
     'add',
@@ -50,8 +50,7 @@ export function addWebhookCommand(program: Command): void {
     );
   newCommand(webhook, 'list', 'List the webhooks, and the state of their deliveries.').action(
     asking('/v1/webhook/list', {
-      describe: ({ webhooks }: Pick<ShowAnswer, 'webhooks'>, { clock }) =>
-        webhookTable(webhooks, clock.wallMs()),
+      describe: (all: Pick<ShowAnswer, 'webhooks'>, { clock }) => webhookTable(all.webhooks, clock.wallMs()),
     }),
   );
   addNamed(webhook, 'show', 'Show one webhook with its parked events.')
@@ -105,7 +104,6 @@ export function addWebhookCommand(program: Command): void {
   );
 }
 
-/** Adds a command that addresses one webhook. */
 function addNamed(webhook: Command, name: string, description: string): Command {
   return newCommand(webhook, name, description, url)
     .argument('<url>', 'the webhook', parseUrl)
@@ -123,7 +121,6 @@ interface NameOptions {
   readonly app?: string;
 }
 
-/** The fields that identify a webhook in a request. */
 function webhookName(url: string, { app }: NameOptions) {
   return { url, app_id: app };
 }
@@ -137,7 +134,6 @@ interface AddOptions {
 
 interface ShowOptions extends NameOptions {
   readonly limit: number;
-  /** Sequence of the last parked event seen. */
   readonly after: number;
 }
 

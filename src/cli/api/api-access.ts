@@ -30,7 +30,6 @@ export interface ApiPlace {
   readonly certificate: X509Certificate | null;
 }
 
-/** Options of a command that calls the API: credential, address and trust. */
 export interface ApiOptions extends CredentialOptions, TrustOptions {
   readonly url?: string;
 }
@@ -56,7 +55,6 @@ export async function withApi<Answer>(
   }
 }
 
-/** Fills options that were not given from the profile. */
 function withProfile({ profile }: CommandContext, options: TrustOptions): TrustOptions {
   const isSaid = options.ca !== undefined || options.insecure === true;
   return isSaid || profile?.ca === undefined ? options : { ca: profile.ca };
@@ -97,7 +95,6 @@ export function openApi(
   return new ReveilleClient({ origin, credential, clock, tls, retry: { attemptsMax: 1 } });
 }
 
-/** Adds `--url`, `--ca`, `--insecure` and `--credential`. */
 export function addApiOptions(command: Command): Command {
   return addCredentialOption(addTrustOptions(addUrlOption(command)));
 }
@@ -114,7 +111,6 @@ export function parseOriginOption(text: string): string {
   return origin;
 }
 
-/** Prints the unchanged answer, as a result or as a refusal. */
 export function answerResult(
   { output }: CommandContext,
   result: ApiResult<object, FailureCode>,

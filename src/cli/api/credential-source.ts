@@ -19,7 +19,6 @@ export interface CredentialOptions {
 }
 
 export interface CredentialNeed {
-  /** All of them are required. */
   readonly permissions: readonly Permission[];
   /** Prefers a credential of an application that has this device's product; null: no preference. */
   readonly deviceId: string | null;

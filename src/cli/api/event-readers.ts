@@ -18,7 +18,6 @@ export interface EventFilter {
 
 export interface ReadEvents {
   readonly events: readonly WireEvent[];
-  /** The place after which the next read continues. */
   readonly next: number;
   /** Some events before or between these have been dropped from the log. */
   readonly truncated: boolean;
@@ -79,7 +78,6 @@ export function readerOfApi(api: ReveilleClient, { device, type }: EventFilter):
   const isWanted = (event: WireEvent): boolean =>
     (device === undefined || event.device_id === device) && (types === null || types.has(event.type));
 
-  /** All events of a page, unfiltered. */
   async function page(after: string, signal?: AbortSignal, waitS?: number): Promise<ReadEvents> {
     const answer = await api.events({ after, limit: eventsPageMax, signal, waitS });
     if (answer.ok) {

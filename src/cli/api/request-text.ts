@@ -11,7 +11,6 @@ import { usageError } from '../shell/command-error.ts';
 
 export interface RequestTarget {
   readonly path: string;
-  /** Without the question mark. */
   readonly rawQuery: string;
 }
 

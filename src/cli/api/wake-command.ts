@@ -46,7 +46,6 @@ async function wake(context: CommandContext, deviceId: string, options: WakeOpti
   });
 }
 
-/** True: the packet was sent, or may have been. */
 function mayComeOnline(wakeup: Wakeup): boolean {
   return wakeup.ok || wakeup.code === 50402;
 }

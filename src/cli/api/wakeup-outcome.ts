@@ -41,13 +41,10 @@ const hints: { readonly [Code in FailureCode]?: Hint } = {
     'the module cannot be woken this way',
     'a fixed module accepts no --custom-data, a keepalive module no wakeup',
   ],
-  42901: (_id, retryAfterS) => ['a limit', `try again in ${retryAfterS} s`],
-  50204: () => ['the packet was certainly not sent', 'try again'],
+  42901: (_id, retryAfterS) => ['a rate limit was exceeded', `try again in ${retryAfterS} s`],
+  50204: () => ['the packet was not sent', 'try again'],
   50301: (_id, retryAfterS) => ['the server is starting, stopping or busy', `try again in ${retryAfterS} s`],
-  50402: () => [
-    'the packet was sent or not: the result is unknown',
-    'try again: a second wakeup does no harm',
-  ],
+  50402: () => ['it is unknown whether the packet was sent', 'try again: a second wakeup does no harm'],
 };
 
 export function describeWakeup(deviceId: string, wakeup: ApiResult<WakeupData, WakeupCode>): string {

@@ -2,13 +2,11 @@
 import type { Command, Option } from 'commander';
 
 export interface CompletedOption {
-  /** Such as `--follow` and `-f`. */
   readonly flags: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
   /** The only valid values; null: any value. */
   readonly choices: readonly string[] | null;
-  /** The kind of value, which decides how it is completed. */
   readonly value: 'file' | 'profile' | 'other';
 }
 
@@ -18,7 +16,6 @@ export interface CompletedCommand {
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   /** Options of the program itself are valid after every command. */
   readonly options: readonly CompletedOption[];
-  /** Choices of the arguments. */
   readonly choices: readonly string[];
   readonly takesFile: boolean;
 }
@@ -70,7 +67,6 @@ function firstSentence(text: string): string {
   return text.replace(/(?<=\.) .*$/s, '');
 }
 
-/** The flags of all commands that take a value. */
 export function valuedFlags(commands: readonly CompletedCommand[]): readonly string[] {
   const valued = commands.flatMap(({ options }) => options.filter(({ takesValue }) => takesValue));
   return Array.from(new Set(valued.flatMap(({ flags }) => flags)));

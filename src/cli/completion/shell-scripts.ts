@@ -117,7 +117,6 @@ function fishOption({ flags, description, takesValue, choices, value }: Complete
   return [...names, ...kind, ...values, `-d ${quoted(description)}`].join(' ');
 }
 
-/** The paths of all commands except the program itself. */
 function pathsOf(commands: readonly CompletedCommand[]): string[] {
   return commands.map(({ path }) => path).filter((path) => path !== '');
 }

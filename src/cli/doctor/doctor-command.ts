@@ -43,7 +43,6 @@ async function checkStored(context: CommandContext, findings: readonly Finding[]
   return checkRegistry(context);
 }
 
-/** One line per check: result, finding, advice. */
 function describeFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings

@@ -47,7 +47,6 @@ function boundListeners({ listeners }: Runtime): Finding[] {
 
 const probeMsMax = 3000;
 
-/** The readiness answer of a running server. */
 interface Probe {
   readonly ready: boolean;
   readonly reasons: readonly string[];

@@ -18,7 +18,6 @@ export interface InitChoices {
   readonly port: string;
   /** Host name or address at which devices and backends reach this machine. */
   readonly advertise: string;
-  /** Paths of PEM files. */
   readonly tlsCert: string;
   readonly tlsKey: string;
   /** Yes, as `isYes` parses it: the sleep listener uses the certificate as well. */
@@ -36,7 +35,6 @@ type ChoiceName = keyof InitChoices;
 type Check = (choices: InitChoices) => Promise<string | null> | string | null;
 
 export interface ChoiceChecks {
-  /** Checks that the listeners can be bound. */
   readonly listeners: Check;
   /** Checks that the files hold a certificate that is valid today, and its private key. */
   readonly tls: Check;
@@ -53,7 +51,6 @@ interface Question {
   readonly check: Check;
 }
 
-/** In the order in which they are asked. */
 function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
   return [
     {
@@ -169,7 +166,6 @@ function questionLine(text: string, offered: string): string {
   return offered === '' ? `${text}:` : `${text} [${offered}]:`;
 }
 
-/** For the end of input and for Ctrl-C. */
 export function cancelled(): CommandError {
   return new CommandError('cancelled: nothing was written', 'run it again when you have the answers');
 }

@@ -12,7 +12,7 @@ import { isYes, type Dialogue } from '../shell/dialogue.ts';
 import { alignColumns } from '../shell/output.ts';
 import { firstCommands, secretLines, type FirstSecrets } from './first-entries.ts';
 import { cancelled, chooseAll, type InitChoices } from './init-choices.ts';
-import { firstEntriesOf, makeFiles, refuseTaken, type InitPlaces } from './init-files.ts';
+import { firstEntriesOf, makeFiles, refuseExisting, type InitPlaces } from './init-files.ts';
 import {
   checksWith,
   fileTextOf,
@@ -104,7 +104,7 @@ class Beginning {
   async run(given: Partial<InitChoices>): Promise<void> {
     const { clock, output } = this.#context;
     const nowMs = clock.wallMs();
-    refuseTaken(this.#places);
+    refuseExisting(this.#places);
     const remark = (text: string): void => output.remark(text);
     const checks = checksWith(this.#sources, nowMs);
     const choices = await chooseAll(given, checks, this.#dialogue, { signal: this.#signal, remark });

@@ -14,7 +14,7 @@ export interface InitPlaces {
 }
 
 /** Throws a CommandError if any of them exists. */
-export function refuseTaken({ file, dataDirectory }: InitPlaces): void {
+export function refuseExisting({ file, dataDirectory }: InitPlaces): void {
   if (existsSync(file))
     throw new CommandError(
       existsAlready(file),

@@ -131,7 +131,6 @@ function isFor(certificate: X509Certificate, name: string): boolean {
   return (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined;
 }
 
-/** Name and address of each listener, for people. */
 export function listenersOf({ api, sleep, signal, media, ops }: Settings): string[][] {
   return Object.entries({ api, sleep, signal, media, ops }).map(([name, section]) => {
     const hasTls = 'tls_cert_file' in section && section.tls_cert_file !== null;

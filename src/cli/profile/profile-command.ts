@@ -25,7 +25,6 @@ interface AddOptions {
   readonly tokenFile: string;
   readonly url?: string;
   readonly credential?: string;
-  /** Former names of `url` and `credential`. */
   readonly api?: string;
   readonly credentialFile?: string;
   readonly ca?: string;

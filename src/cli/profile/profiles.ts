@@ -83,7 +83,6 @@ function unusable(path: string, reason: string): CommandError {
   );
 }
 
-/** Writes atomically. */
 export function writeProfiles(path: string, profiles: Profiles): void {
   const own = `${path}.${process.pid}`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -105,7 +104,6 @@ export function getProfile(profiles: Profiles, name: string): Profile {
   );
 }
 
-/** Masks the secrets. */
 export function masked(profile: Profile): Profile {
   const { credential } = profile;
   return {
@@ -115,7 +113,6 @@ export function masked(profile: Profile): Profile {
   };
 }
 
-/** The options and variables that select a server. */
 export interface GivenPlace {
   readonly profile?: string | undefined;
   readonly config?: string | undefined;

@@ -137,11 +137,11 @@ class Importing {
     const { clock, output } = this.#context;
     const line = this.#context.newProgressLine();
     const pace = new Pace(clock);
-    const sayCancelling = (): void => {
+    const reportCancelling = (): void => {
       line.clear();
       output.remark('cancelling the import');
     };
-    signal.addEventListener('abort', sayCancelling);
+    signal.addEventListener('abort', reportCancelling);
     try {
       return await this.#importFile(terms, {
         onProgress: (progress) => {
@@ -150,7 +150,7 @@ class Importing {
         signal,
       });
     } finally {
-      signal.removeEventListener('abort', sayCancelling);
+      signal.removeEventListener('abort', reportCancelling);
       line.clear();
     }
   }

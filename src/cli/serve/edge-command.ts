@@ -14,7 +14,7 @@ import { msgpackWithoutNative } from '../../server/children/child-environment.ts
 import { reportExposedFiles } from '../../server/config/risks.ts';
 import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
-import { checkEdgeStart, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+import { checkEdgeStart, exitOnUnexpectedErrors, onHangup, refuseStart, stopSignal } from './serving-end.ts';
 
 export function addEdgeCommand(program: Command): void {
   newCommand(
@@ -50,7 +50,7 @@ async function serveEdge(context: CommandContext, given: EdgeOptions): Promise<v
     );
   const logging = openLog(settings.log);
   const { log } = logging;
-  dieOfTheUnexpected(logging);
+  exitOnUnexpectedErrors(logging);
   const stopping = stopSignal();
   checkEdgeStart(settings);
   reportExposedFiles(settings, log);

@@ -7,7 +7,7 @@ import {
   announceConsole,
   checkStart,
   consoleUrl,
-  dieOfTheUnexpected,
+  exitOnUnexpectedErrors,
   onHangup,
   refuseStart,
   stopSignal,
@@ -18,7 +18,7 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const { settings, configured, clock, dataDirectory } = context;
   const logging = openLog(settings.log);
   const { log, announce } = logging;
-  dieOfTheUnexpected(logging);
+  exitOnUnexpectedErrors(logging);
   const stopping = stopSignal();
   // Lazy: the other commands run without the HTTP front end's binary. Loading continues during the checks.
   const loading = import('../../server/bootstrap/server.ts');

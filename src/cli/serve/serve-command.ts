@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander';
 import { openLog } from '../../server/bootstrap/logging.ts';
 import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
-import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+import { checkMediaFiles, exitOnUnexpectedErrors, onHangup, refuseStart, stopSignal } from './serving-end.ts';
 import { coreFlag } from './serve-flags.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
@@ -86,7 +86,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     );
   const logging = openLog(settings.log);
   const { log } = logging;
-  dieOfTheUnexpected(logging);
+  exitOnUnexpectedErrors(logging);
   const die = (sentence: string): void => {
     log.error({}, sentence);
     logging.flushNow();

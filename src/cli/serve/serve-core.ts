@@ -25,12 +25,12 @@ import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { FirstSecrets } from '../init/first-entries.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
-import { announceConsole, checkStart, consoleUrl, dieOfTheUnexpected } from './serving-end.ts';
+import { announceConsole, checkStart, consoleUrl, exitOnUnexpectedErrors } from './serving-end.ts';
 
 /** `isDemoAsked`: an empty store gets demo entries. Resolves when it serves; the process exits on its own. */
 export async function serveCore(context: CommandContext, isDemoAsked: boolean): Promise<void> {
   const logging = openLog(context.settings.log, undefined, true);
-  dieOfTheUnexpected(logging);
+  exitOnUnexpectedErrors(logging);
   // The HTTP front end's binary may be missing; the supervisor receives that like any other reason.
   const loading = import('../../server/bootstrap/server.ts');
   loading.catch(() => undefined);

@@ -7,13 +7,13 @@ import { SiteSupervisor } from '../../server/site/site-supervisor.ts';
 import { withRealPorts } from '../../server/config/real-ports.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { coreFlag } from './serve-flags.ts';
-import { checkStart, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+import { checkStart, exitOnUnexpectedErrors, onHangup, refuseStart, stopSignal } from './serving-end.ts';
 
 export async function serveEdges(context: CommandContext): Promise<void> {
   const { settings, clock, dataDirectory } = context;
   const logging = openLog(settings.log, undefined, true);
   const { log } = logging;
-  dieOfTheUnexpected(logging);
+  exitOnUnexpectedErrors(logging);
   const stopping = stopSignal();
   await checkStart(context);
   const site = new SiteSupervisor(await withRealPorts(settings).catch(refuseStart), {

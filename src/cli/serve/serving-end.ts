@@ -27,7 +27,6 @@ import { refuseDamage } from '../../storage/lmdb/store-damage.ts';
 
 /** Maximum time that resources left open by a failed start may keep the process alive. */
 const failedStartMsMax = 1000;
-/** File descriptor. */
 const standardError = 2;
 const standardOutput = 1;
 
@@ -126,21 +125,21 @@ function endErrorLine(): void {
 }
 
 /** The state of the process is unknown after an unexpected error: logs it and exits; the store stays as committed. */
-export function dieOfTheUnexpected(logging: Logging): void {
+export function exitOnUnexpectedErrors(logging: Logging): void {
   logConsole(logging);
-  emptyCoreDumps(logging.log);
-  process.on('uncaughtException', (error) => dieLogging(logging, error, 'fatal: unexpected error'));
-  process.on('unhandledRejection', (error) => dieLogging(logging, error, 'fatal: unexpected error'));
+  omitFromCoreDumps(logging.log);
+  process.on('uncaughtException', (error) => logAndExit(logging, error, 'fatal: unexpected error'));
+  process.on('unhandledRejection', (error) => logAndExit(logging, error, 'fatal: unexpected error'));
 }
 
-export function dieLogging({ log, flushNow }: Logging, error: unknown, sentence: string): never {
+export function logAndExit({ log, flushNow }: Logging, error: unknown, sentence: string): never {
   log.error({ err: error }, sentence);
   flushNow();
   process.exit(1);
 }
 
 /** Keeps secrets and calls off the disk after a crash: Linux omits the memory of this process and its children from core dumps. */
-function emptyCoreDumps(log: Log): void {
+function omitFromCoreDumps(log: Log): void {
   if (process.platform !== 'linux') return;
   try {
     writeFileSync('/proc/self/coredump_filter', '0');

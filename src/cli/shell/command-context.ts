@@ -132,7 +132,6 @@ function contextOf(command: Command): CommandContext {
   return new CommandContext(options);
 }
 
-/** The given options that select a server or store. */
 function placeOptionsOf({
   config,
   dataDir,

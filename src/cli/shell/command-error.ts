@@ -53,7 +53,6 @@ export function packageCommand(script: string, folder = process.cwd()): string {
   return above !== undefined && `${folder}/`.startsWith(`${above}/`) ? 'npx reveille' : 'reveille';
 }
 
-/** Quotes a word for a shell. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,7 +6,6 @@ export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
   readonly advice: string;
 
-  /** `address`: as the user would type it. */
   constructor(address: string, cause: Error) {
     const { reason, advice } = explainConnectionFailure(
       cause,

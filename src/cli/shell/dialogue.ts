@@ -1,3 +1,4 @@
+/** Asks questions at the terminal. */
 import { createInterface } from 'node:readline/promises';
 
 /** One or several questions to the person at the terminal; answers may be typed ahead. */

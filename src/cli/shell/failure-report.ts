@@ -55,7 +55,6 @@ function describeUsage({ exitCode, code, message }: CommanderError): FailureRepo
   return { exitCode: 2, lines: [sentence, ...advice.map((line) => `  ${line}`)] };
 }
 
-/** Errors whose message suffices for a person. */
 function isSentence(error: unknown): error is Error {
   return [StoreOpenError, AuditRefusal, MissingBinaryError].some((type) => error instanceof type);
 }

@@ -31,7 +31,6 @@ export function formatMoment(unixSeconds: number | null, never: string): string 
   return new Date(unixSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-/** Collects the values of a repeatable option in order. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }

@@ -8,11 +8,9 @@ import { colourStates } from './state-colours.ts';
 
 export interface Output {
   readonly wantsJson: boolean;
-  /** Prints the answer in the requested form. */
   answer(json: unknown, text: string): void;
   /** Prints a refusal, for people on standard error. The command exits 1. */
   refusal(json: unknown, text: string): void;
-  /** Prints a remark for people; nothing with `--json`. */
   remark(text: string): void;
   /** Prints an important warning on standard error, as an object with `--json`. */
   warning(text: string): void;
@@ -71,7 +69,6 @@ export function alignColumns(cells: readonly (readonly Cell[])[]): string {
     .join('\n');
 }
 
-/** A table with a header row and a row for each of `items`. */
 export function tableOf<Item>(
   items: readonly Item[],
   columns: Readonly<Record<string, (item: Item, index: number) => Cell>>,
@@ -97,7 +94,6 @@ export class ProgressLine {
   readonly #screen: ProgressScreen;
   readonly #clock: Clock;
   #shownMs = -Infinity;
-  /** The current text; empty without a terminal. */
   #line = '';
 
   constructor(screen: ProgressScreen, clock: Clock) {
@@ -119,7 +115,6 @@ export class ProgressLine {
     this.#screen.write(clearLine + this.#line);
   }
 
-  /** Lets `print` write whole lines above the line. */
   above(print: () => void): void {
     if (this.#line !== '') this.#screen.write(clearLine);
     print();

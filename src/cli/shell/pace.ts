@@ -29,7 +29,6 @@ export class Pace {
   }
 }
 
-/** As `describe`, for the rows of a store. */
 export function rowsInWords(pace: Pace, verb: string, rows: number, inAll: number): string {
   return pace.describe(verb, inAll === 0 ? 1 : rows / inAll, `${rows} of ${inAll} rows`);
 }

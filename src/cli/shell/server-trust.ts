@@ -15,7 +15,6 @@ export interface TrustOptions {
   readonly insecure?: boolean;
 }
 
-/** Adds `--ca` and `--insecure`. */
 export function addTrustOptions(command: Command): Command {
   const insecure = new Option('--insecure', 'with TLS, accept any certificate: for tests only');
   return command

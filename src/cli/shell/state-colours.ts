@@ -1,4 +1,4 @@
-/** Colours the words of states on a terminal, at the start of a table cell or the end of an event type. */
+/** Colours the words of states on a terminal, at the start of a table cell or in the type of an event. */
 
 /** By SGR code of the foreground: green, yellow, red. */
 const words: Readonly<Record<number, readonly string[]>> = {

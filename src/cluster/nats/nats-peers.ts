@@ -163,7 +163,8 @@ export class NatsPeers implements Peers {
   #onMessage({ data, reply }: Msg): void {
     const decoded = decodePeerMessage(data);
     if (!decoded.ok) this.#complain(decoded.error);
-    else if (decoded.value.kind === 'notice') this.#deps.host.receive(decoded.value.notice, decoded.value.from);
+    else if (decoded.value.kind === 'notice')
+      this.#deps.host.receive(decoded.value.notice, decoded.value.from);
     else if (decoded.value.kind === 'question' && this.#isInbox(reply))
       void this.#answer(decoded.value, reply);
     else this.#complain(`${decoded.value.kind} where a question or a notice was expected`);

@@ -8,7 +8,6 @@ import { type Delays, LiveConnection, type StreamName } from './live-connection.
 import { shownAs, Stage } from './stage.ts';
 import type { WatchedCall } from './watched-call.ts';
 
-/** Number of checks, of which the page makes one per second. */
 const openEveryChecks = 5;
 const unseenChecksMax = 2;
 
@@ -49,7 +48,6 @@ export class CallPictures {
     this.#wayChanged({ kind: 'none' });
   }
 
-  /** The connection state, or the transport in use. */
   get way(): 'closed' | 'not open' | 'WebRTC' | 'MJPEG' {
     return this.#way.kind === 'none' ? 'not open' : this.#way.kind;
   }
@@ -99,7 +97,6 @@ export class CallPictures {
     return this.#way.kind === 'WebRTC' ? this.#way.live.delays().catch(() => null) : null;
   }
 
-  /** Keeps the last pictures. */
   close(): void {
     this.#closeLive();
     this.#wayChanged({ kind: 'closed' });

@@ -8,7 +8,6 @@ const soundCommands = { on: 0x3000, off: 0x3001 } as const;
 /** `source`: from the phone; `output`: on the device's screen; `camera`: from the device. */
 export type StreamName = 'source' | 'output' | 'camera';
 
-/** Data channel by stream. */
 const channels: Readonly<Record<StreamName, string>> = {
   source: 'source',
   output: 'pictures',

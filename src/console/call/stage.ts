@@ -37,11 +37,9 @@ export class Stage {
   readonly #caption = el('span', { class: 'faint' });
   readonly #note = el('p', { class: 'missing', 'data-missing': '' }, 'No picture yet.');
   readonly #figures: readonly HTMLElement[];
-  /** The newest picture that has not been drawn. */
   #next: ArrayBuffer | null = null;
   #isDrawing = false;
 
-  /** `failed`: called when the MJPEG stream broke. */
   constructor(name: StreamName, heading: string, meaning: string, failed: () => void) {
     this.#image = el('img', { alt: meaning, error: failed });
     this.#video = el('video', { 'aria-label': meaning, autoplay: true, playsinline: true });
@@ -101,7 +99,6 @@ export class Stage {
     this.#video.srcObject = stream;
   }
 
-  /** Null ends the stream. */
   load(link: string | null): void {
     if (link === null) this.#image.removeAttribute('src');
     else this.#image.src = link;

@@ -10,7 +10,6 @@ export type Entrance =
   /** Null: the link was already used. */
   | { readonly kind: 'viewer'; readonly ticket: string | null };
 
-/** The call is no longer available; the message says why. */
 export class CallOver extends Error {}
 
 const linkUsed = 'This link was already used, or is older than a minute: ask for a new one.';

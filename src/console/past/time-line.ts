@@ -4,7 +4,6 @@ import { formatMoment, formatSpan, plural } from '../text.ts';
 import type { Past, PastWakeup, Period } from './time-machine.ts';
 
 export interface TimeLineTerms {
-  /** Wall milliseconds of both ends. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly width: number;
@@ -103,7 +102,6 @@ function bar(kind: string, place: Attributes, text: string): SVGElement {
   return svg('rect', { class: `bar ${kind}`, y: 0, height: barPx, rx: 2, ...place }, svg('title', {}, text));
 }
 
-/** A stroke at the wakeup, and a bar for the wake time. */
 function wakeupMarks(
   { acceptedMs, settledMs, outcome, wokeAfterMs, requestId }: PastWakeup,
   scale: Scale,
@@ -117,7 +115,6 @@ function wakeupMarks(
   return [bar(kind, { x, width: Math.max(4, scale.x(endMs) - x) }, text)];
 }
 
-/** Marks the time before the first event as unknown. */
 function unknownPart({ knownFromMs }: Past, scale: Scale, height: number): SVGElement | null {
   const end = scale.x(knownFromMs ?? scale.toMs);
   if (end <= labelPx) return null;

@@ -11,7 +11,6 @@ import { pastOf, type Past } from './time-machine.ts';
 const pageEvents = 500;
 /** Maximum number of events loaded: operators look at days, not at years. */
 const eventsKeptMax = 20_000;
-/** Number of rows drawn at first. */
 const rowsMax = 100;
 
 const spans = [
@@ -70,7 +69,6 @@ export class TimeMachine {
     this.#observer.observe(this.#line);
   }
 
-  /** Reads new events. Rejects with a RequestError. */
   async refresh(): Promise<void> {
     const query = { device_id: this.#deviceId, limit: pageEvents };
     const first = this.#next === null;

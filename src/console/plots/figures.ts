@@ -30,20 +30,17 @@ export class Figures {
     return this.#series.get(name) ?? this.atMs.map(() => null);
   }
 
-  /** The labels of a series, such as outcomes. */
   labels(name: string): string[] {
     const begin = `${name}.`;
     const found = [...this.#series.keys()].filter((key) => key.startsWith(begin));
     return found.map((key) => key.slice(begin.length)).sort();
   }
 
-  /** The sum over these labels. */
   sum(name: string, labels: readonly string[]): Values {
     const found = labels.map((label) => this.of(`${name}.${label}`));
     return this.atMs.map((_, at) => sumOf(found.map((values) => values[at] ?? null)));
   }
 
-  /** A counter's increase per second between two records. */
   rate(values: Values): Values {
     return values.map((value, at) => {
       const before = values[at - 1] ?? null;
@@ -92,9 +89,7 @@ function sumOf(values: Values): number | null {
 }
 
 interface Bucket {
-  /** Upper bound. */
   readonly bound: number;
-  /** Cumulative count. */
   readonly count: number;
 }
 

@@ -58,7 +58,6 @@ function kindOf(
   return severity === 'critical' ? 'bad' : 'warn';
 }
 
-/** Shows words in backticks as code. */
 function words(text: string): HTMLElement {
   return el('span', {}, ...text.split('`').map((part, at) => (at % 2 === 1 ? code(part) : part)));
 }

@@ -1,4 +1,4 @@
-/** Wakes a device and reports the outcome. */
+/** Wakes a device for an operator and reports the outcome. */
 import type { WokenJson } from '../../gateways/admin/wake-route.ts';
 import type { WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
 import type { Client } from '../client.ts';

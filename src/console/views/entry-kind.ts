@@ -5,7 +5,6 @@ import { el } from '../dom.ts';
 import type { Column } from '../lists.ts';
 import { moment } from '../page.ts';
 
-/** An entry with masked secrets. */
 export type Entry = Readonly<Record<string, unknown>>;
 
 export interface Kind {
@@ -50,7 +49,6 @@ export const appsField: Field = {
   hint: 'ids, separated by commas',
 };
 
-/** An action that sends one change with the values of its fields. */
 export function change(
   client: Client,
   path: string,
@@ -67,7 +65,6 @@ export function change(
   };
 }
 
-/** Removes an entry by its id. */
 export function removal(client: Client, kind: string, field: string, id: string): Action {
   const meaning = 'The entry is deleted, unless other entries refer to it.';
   const terms = { verb: 'Remove', object: `the ${kind} ${id}`, meaning, isDanger: true };

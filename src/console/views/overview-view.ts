@@ -8,7 +8,6 @@ import { formatBytes, formatCount, formatNumber, zoneName } from '../text.ts';
 import { openHead } from './overview-head.ts';
 
 const everyMs = 5000;
-/** Routes that only read. */
 const queryRoutes = new Set([
   'connectivity',
   'connectivity-batch',

@@ -86,5 +86,4 @@ function productChange(client: Client, verb: string, object: string, entry: Entr
   );
 }
 
-/** By the name in the address. */
 export const kinds: Readonly<Record<string, Kind>> = { applications, products, credentials, bridges, tokens };

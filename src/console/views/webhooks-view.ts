@@ -169,7 +169,6 @@ function webhookActions(page: Page, webhook: WebhookJson): Action[] {
   return [test, ...(parked > 0 ? [replay] : []), ...(state === 'off' ? [enable] : []), remove];
 }
 
-/** Reads the parked events when the list is opened. */
 function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElement {
   const read = async (): Promise<HTMLElement[]> => {
     const query = { url, app_id: appId, limit: 100 };

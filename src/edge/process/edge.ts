@@ -148,7 +148,7 @@ export class EdgeProcess {
       const stream = await this.#deps.connect();
       if (this.#isOver) {
         stream.destroy();
-        return 'it is over';
+        return 'the edge is stopping';
       }
       const ended = new Promise<string | null>((resolve) => (this.#linkEnded = resolve));
       this.#end.attach(stream);

@@ -10,13 +10,11 @@ import { readRoute, type AdminRoute } from '../ops/admin-route.ts';
 export const auditShownMax = 10_000;
 
 interface AuditFilter {
-  /** Maximum number of newest lines. */
   readonly limit: number;
   /** Start time, wall milliseconds. */
   readonly since?: number | undefined;
   /** Actions, or prefixes that end in `*`. */
   readonly action?: readonly string[] | undefined;
-  /** Name of a token, or of a user of the operating system. */
   readonly operator?: string | undefined;
 }
 

@@ -22,11 +22,9 @@ export interface CarriedCallDeps {
 export interface CallMediaDeps extends CarriedCallDeps {
   /** Tickets of pages are separate from tickets of pictures, so that none opens a picture. */
   readonly pageTickets: Pick<ViewerTickets, 'issue'>;
-  /** The public origin of the ops listener. */
   opsOrigin(): string;
 }
 
-/** The part of the media process that describes a call. */
 interface MediaProcess {
   /** Null: there is none, or it does not listen yet. */
   readonly address: MediaAddress | null;
@@ -52,7 +50,6 @@ export async function describeCarriedCall(
   return { call, view: view === null ? null : encodeMediaView(view) };
 }
 
-/** The JSON of a session in the media process. */
 export type MediaViewJson = ReturnType<typeof encodeMediaView>;
 
 function encodeMediaView(view: MediaView) {

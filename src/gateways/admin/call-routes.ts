@@ -23,7 +23,6 @@ import {
   refuse,
 } from '../ops/admin-route.ts';
 
-/** The legs that are connected now. */
 export interface CallLegs {
   readonly device: boolean;
   readonly bridge: boolean;
@@ -48,7 +47,6 @@ export function encodeCall(session: CallSession, legs: CallLegs, waitsFor: Waits
   };
 }
 
-/** The fields of the request that issued it, with defaults applied. */
 function encodeMedia(media: CallMedia) {
   return {
     no_video: media.noVideo,
@@ -123,7 +121,6 @@ async function list(
   return { calls: encoded, more: found.length > limit };
 }
 
-/** The JSON of a media process. */
 export type MediaProcessJson = ReturnType<typeof encodeProcess>;
 
 /** `room`: the number of further calls it can take. */

@@ -20,7 +20,6 @@ import {
   type ListQuery,
 } from './listed-device.ts';
 
-/** Number of devices whose rows are read concurrently. */
 const askedAtOnce = 50;
 
 export function deviceListRoute(deps: DeviceListRouteDeps): AdminRoute {

@@ -89,10 +89,8 @@ async function bothCommitted(deps: DeviceRoutesDeps, deviceId: DeviceId): Promis
   await deps.sleepRecords.committed(deviceId);
 }
 
-/** A connection as the member that holds it reports it. */
 export interface ObservedConnection {
   readonly record: ConnectionRecord;
-  /** A member holds the socket now. */
   readonly isHeld: boolean;
   /** Unix seconds of the latest heartbeat on the socket; 0: none, or no socket. */
   readonly heartbeatAt: number;
@@ -106,7 +104,6 @@ export interface ObservedHere {
   readonly sleepRecords: Pick<ConnectionRecords, 'read'>;
 }
 
-/** From the sockets and the records of this process. */
 export function observeHere(
   { directory, signalRecords, sleepRecords }: ObservedHere,
   deviceId: DeviceId,
@@ -120,7 +117,6 @@ export function observeHere(
   return { signal: connection('signal', signalRecords), sleep: connection('sleep', sleepRecords) };
 }
 
-/** The record of the newest session in the shared row. */
 export function recordIn({ slots, ...row }: SharedConnection): ConnectionRecord {
   const { epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt } = row;
   return { epoch, openSession: slots.at(-1)?.session ?? null, lastLoginAt, lastHeartbeatAt, lastOfflineAt };

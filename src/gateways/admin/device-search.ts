@@ -68,7 +68,6 @@ function idBehind(id: string): string {
 
 type RowTest = (rows: DeviceRows, row: number) => boolean;
 
-/** Tests a row of the index, without the state. */
 function rowTest({ contains, label, product_id: productId }: SoughtDevices): RowTest {
   const part = contains.toLowerCase();
   const labelText = label === undefined ? null : needleOf(label);
@@ -78,7 +77,6 @@ function rowTest({ contains, label, product_id: productId }: SoughtDevices): Row
     (labelText === null || labels[row]?.includes(labelText) === true);
 }
 
-/** As `rowTest`, on the current entry of the device. */
 function isWantedDevice({ contains, label, product_id: productId }: SoughtDevices, device: Device): boolean {
   return (
     (productId === undefined || device.productId === productId) &&

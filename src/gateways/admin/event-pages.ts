@@ -10,7 +10,6 @@ import { eventsScannedMax, recentEventsOfDeviceMax } from '../../model/limits.ts
 import type { EventLog } from '../../core/ports/event-log.ts';
 import { eventIdMs } from '../../storage/events/event-rows.ts';
 
-/** Selects events of one device, of some types, or all. */
 export interface EventFilter {
   /** Null: any device. */
   readonly deviceId: DeviceId | null;
@@ -28,7 +27,6 @@ export type EventSource = Pick<EventLog, 'head' | 'oldest' | 'read' | 'recentOf'
 export const sliceEvents = 256;
 
 export interface EventPage {
-  /** In the order of the log. */
   readonly events: readonly LoggedEvent[];
   /** Sequence of the last event scanned; the next read continues after it. */
   readonly next: number;

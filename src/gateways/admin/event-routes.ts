@@ -24,7 +24,6 @@ export interface EventRoutesDeps {
   readonly events: EventLog;
 }
 
-/** A long poll of one operator. */
 interface Following {
   readonly filter: EventFilter;
   readonly slot: ReaderSlot;
@@ -37,7 +36,6 @@ export class EventRoutes {
   readonly #following = new Set<Following>();
   #isDraining = false;
 
-  /** Follows the log for its lifetime. */
   constructor({ clock, events }: EventRoutesDeps) {
     this.#clock = clock;
     this.#events = events;
@@ -71,7 +69,6 @@ export class EventRoutes {
     }
   }
 
-  /** Reads again after each event until there is something to answer. */
   async #answer(
     request: EventsRequest,
     slot: ReaderSlot,

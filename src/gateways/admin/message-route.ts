@@ -60,7 +60,6 @@ async function send(deps: MessageDeps, { app_id: askedFor, ...body }: MessageOrd
   return { ...receipt, app_id: appId, took_ms: tookMs } satisfies AcknowledgedJson;
 }
 
-/** Codes for which a retry may succeed. */
 const passing: ReadonlySet<MessageCode> = new Set([42901, 50000, 50301, 50402]);
 
 const sentences: Partial<Record<MessageCode, string>> = {

@@ -20,9 +20,7 @@ const refusedQuery = z.strictObject({
 
 export interface RefusedAnswer {
   readonly refused: readonly RefusedLoginJson[];
-  /** More rows match. */
   readonly more: boolean;
-  /** Rows dropped because the table was full. */
   readonly forgotten: number;
 }
 

@@ -80,7 +80,7 @@ export class DeviceIndex {
     const at = this.#place(from);
     const { rows, lastId } = this.#blocks[at] ?? unread(last);
     if (rows !== null) return { rows, lastId };
-    this.#readLater();
+    this.#scheduleRead();
     return this.#read(at, lastId);
   }
 
@@ -101,7 +101,6 @@ export class DeviceIndex {
     return { rows, lastId };
   }
 
-  /** Invalidates all blocks after an import. */
   #forgetOld(): void {
     const { changes } = this.#deps.registry;
     if (this.#changes === changes) return;
@@ -110,11 +109,11 @@ export class DeviceIndex {
     this.#blocks = [unread(last)];
   }
 
-  #readLater(): void {
-    this.#cancelReading ??= this.#deps.clock.after(deviceIndexRestMs, () => this.#readOn());
+  #scheduleRead(): void {
+    this.#cancelReading ??= this.#deps.clock.after(deviceIndexRestMs, () => this.#readNextBlock());
   }
 
-  #readOn(): void {
+  #readNextBlock(): void {
     this.#cancelReading = null;
     this.#forgetOld();
     const at = this.#blocks.findIndex(({ rows }) => rows === null);
@@ -127,7 +126,7 @@ export class DeviceIndex {
       return;
     }
     const isFull = this.#blocks[at]?.rows === null;
-    if (!isFull) this.#readLater();
+    if (!isFull) this.#scheduleRead();
   }
 
   #follow(committed: readonly LoggedEvent[]): void {

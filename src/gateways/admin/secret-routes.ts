@@ -15,7 +15,6 @@ export interface TokenKeyListing {
 }
 
 export interface TokenKeyRotationJson extends TokenKeyListing {
-  /** Ids of the removed keys. */
   readonly dropped: readonly string[];
 }
 
@@ -45,7 +44,6 @@ function encodeRotation({ keys, dropped }: TokenKeyRotation): TokenKeyRotationJs
   return { keys: encodeTokenKeys(keys), dropped: dropped.map(({ kid }) => kid) };
 }
 
-/** Reasons for which a key cannot be retired, in words. */
 const retireRefusals = {
   unknown: (kid: string) => `no token key ${JSON.stringify(kid)}`,
   last: (kid: string) => `${kid} is the only token key: rotate first`,
@@ -67,7 +65,6 @@ export interface OpsTokenListing {
 }
 
 export interface FreshOpsTokenJson extends Operator {
-  /** Returned only once. */
   readonly token: string;
 }
 
@@ -93,7 +90,6 @@ function encodeOpsTokens(tokens: readonly StoredOpsToken[]) {
   });
 }
 
-/** Reasons for which a token was not created, in words. */
 const createRefusals: Readonly<Record<OpsTokenRefusal, (name: string) => string>> = {
   name: (name) =>
     `${JSON.stringify(name)} is not a valid token name: ${operatorNameForm}, and not a reserved name`,

@@ -44,7 +44,6 @@ export class ApiPort {
     await this.#apps.listen();
   }
 
-  /** Starts handling requests, queued ones first. */
   serve(handler: (request: ApiRequest) => void): void {
     this.#requests.serve(handler);
   }
@@ -70,7 +69,6 @@ export class ApiPort {
     this.#apps.stopListening();
   }
 
-  /** Closes every connection. */
   close(): void {
     this.#apps.close();
   }

@@ -44,7 +44,6 @@ const statusLines: Readonly<Record<number, string>> = {
 /** `gone`: the peer disconnected or was too slow. */
 export type BodyRead = 'read' | 'too-large' | 'gone';
 
-/** Shared by all requests of a listener. */
 export interface RequestContext {
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
   /** Maximum number of answers per turn of the event loop. */
@@ -69,9 +68,7 @@ const typeAndRequestId = 'application/json; charset=utf-8\r\nX-Tg-Request-Id: ';
 const emptyBody = new Uint8Array(0);
 
 export class ApiRequest implements UnreadCall, AdmittedCall {
-  /** As sent, case included. */
   readonly method: string;
-  /** As sent, without the query. */
   readonly path: string;
   /** As sent, without `?`; empty: none. */
   readonly query: string;
@@ -132,7 +129,6 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     return this.#requestId;
   }
 
-  /** Records the credential that signed the request. */
   prove(credential: Credential): void {
     this.#credential = credential;
   }
@@ -230,7 +226,6 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     return remoteAddress(this.#response);
   }
 
-  /** Closes the connection without an answer. */
   abandon(): void {
     if (!this.#open) return;
     this.#end();

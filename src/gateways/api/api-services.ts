@@ -1,4 +1,4 @@
-/** The services that the API's handlers call. */
+/** The parts of the server that the API's handlers call. */
 import type { CallEndDeps } from '../../core/calls/end-call.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { CallStatusDeps } from '../../core/calls/query-call-status.ts';

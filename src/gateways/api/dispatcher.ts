@@ -25,7 +25,6 @@ import {
   type Route,
 } from './route.ts';
 
-/** The request fields that metrics and request log need. */
 export interface AccountedRequest extends Pick<Call, 'deviceId' | 'isLongPoll'> {
   readonly requestId: RequestIdentity;
   /** Monotonic milliseconds. */
@@ -40,7 +39,6 @@ export interface AdmittedCall extends Call, AccountedRequest {
   readonly bodyBytes: number;
 }
 
-/** An answer without a handler. */
 export interface Refused {
   /** Null: no route matches the path. */
   readonly route: Route | null;

@@ -78,7 +78,6 @@ export const listEvents: Handler<EventsQuery> = (query, call, { events }) => {
   return replyWith(readEvents(events, { appId, ...query, onGone: hangUpOf(call) }), encodeEventPage);
 };
 
-/** Subscribes a listener to the caller's hang-up. */
 function hangUpOf(call: Call): Call['onGone'] {
   return (listener) => call.onGone(listener);
 }

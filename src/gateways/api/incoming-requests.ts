@@ -14,13 +14,11 @@ const headBytes = 4096;
 
 interface Held {
   readonly bytes: number;
-  /** The body was read, or there is none. */
   isWhole: boolean;
 }
 
 export class IncomingRequests {
   readonly #context: RequestContext;
-  /** In the order of arrival. */
   readonly #held = new Map<ApiRequest, Held>();
   #heldBytes = 0;
   #underWay = 0;
@@ -36,7 +34,6 @@ export class IncomingRequests {
     };
   }
 
-  /** The front end calls it for every request. */
   readonly handle: HttpHandler = (response, incoming) => {
     this.#underWay += 1;
     const request = new ApiRequest(response, incoming, this.#context);
@@ -50,7 +47,6 @@ export class IncomingRequests {
     for (const [request, { isWhole }] of this.#held) if (isWhole) this.#pass(request, handler);
   }
 
-  /** Resolves when no request waits for its answer. */
   async idle(): Promise<void> {
     while (this.#underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }

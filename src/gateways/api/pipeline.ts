@@ -37,7 +37,7 @@ export interface PipelineDeps {
   readonly authenticator: Authenticator;
   readonly dispatcher: CallDispatcher;
   readonly log: Log;
-  readonly connections: Pick<HttpConnections, 'proven' | 'keeps' | 'isCrowded' | 'onFull'>;
+  readonly connections: Pick<HttpConnections, 'proven' | 'mayKeepOpen' | 'isCrowded' | 'onFull'>;
   /** True during the drain: answers close their connections. */
   isDraining(): boolean;
 }
@@ -96,7 +96,6 @@ export class Pipeline {
     request.readBody(route.bodyBytesMax, done, failure === null);
   }
 
-  /** `verified` is called when the verification has ended. */
   #authenticate(request: ApiRequest, route: Route, verified?: () => void): void {
     const authentication = this.#deps.authenticator.authenticate(request, (settled) => {
       verified?.();
@@ -148,7 +147,6 @@ export class Pipeline {
     }
   }
 
-  /** Writes the core's reply. */
   #answer(request: ApiRequest, route: Route, reply: Reply): void {
     const { retryAfterS, code } = reply;
     this.#send(request, route, statusOf(route, code), reply, {

@@ -13,7 +13,6 @@ import type { SecretRules } from '../../protocol/rest/provisioning.ts';
 import type { EnvelopeShape, JsonText } from '../../protocol/rest/shared-fields.ts';
 import type { ApiServices, LimitName } from './api-services.ts';
 
-/** The input of a route's parser. */
 export interface UnreadCall {
   /** As sent, without `?`. */
   readonly query: string;
@@ -21,7 +20,6 @@ export interface UnreadCall {
   readonly requestId: RequestIdentity;
 }
 
-/** Settings that affect parsing. */
 export interface ParseRules {
   /** True: the two directions of a call may use different video formats. */
   readonly mixedFormats: MixedFormats;
@@ -57,7 +55,6 @@ export interface Reply extends RepeatMark {
 }
 
 export interface Route {
-  /** Label in metrics. */
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
@@ -71,13 +68,11 @@ export interface Route {
   readonly successStatus: 200 | 202;
   /** True: a failure's HTTP status is the first three digits of its code; false: it is 200. */
   readonly statusFromCode: boolean;
-  /** True: the caller may choose X-Request-ID. */
   readonly acceptsRequestId: boolean;
   /** The code while no signature can be verified, for endpoints without 50301. */
   readonly unverifiedCode?: 50000;
   /** True: a 42901 of the handler carries Retry-After, whatever the HTTP status. */
   readonly sendsRetryAfter?: true;
-  /** True: the handler records the peer's address. */
   readonly recordsAddress?: true;
   /** True: the answer may come much later, so the credential is checked again before it. */
   readonly rechecksCredential?: true;
@@ -85,7 +80,6 @@ export interface Route {
   parse(call: UnreadCall, rules: ParseRules): Result<unknown, string>;
   /** Number of calls charged to the rate limit. Default: 1. */
   costOf?(params: Result<unknown, string>): number;
-  /** `params`: a value of `parse`. */
   handle(params: unknown, call: Call, services: ApiServices): Reply | Promise<Reply>;
   /** Called with every answer to the route's path and method, also before `handle`. Must not throw. */
   answered?(answered: WakeupAnswered, services: ApiServices): void;
@@ -99,7 +93,6 @@ export const plain = { ...common, envelope: 'plain', statusFromCode: false } as 
 /** The HTTP status follows the code. */
 export const coded = { ...common, envelope: 'with-request-id', statusFromCode: true } as const;
 
-/** A failure returned by the core. */
 interface Failure {
   readonly code: Code;
   readonly message: string;
@@ -114,14 +107,12 @@ export function refuseParameter(message: string): Reply {
   return refuse(refusal(40003, message));
 }
 
-/** `permission`: the one that is missing. */
 export function refusePermission(permission: Permission): Reply {
   return refuse(refusal(40301, `${codeTexts[40301]} ${permission}`));
 }
 
 export type Handler<Params> = (params: Params, call: Call, services: ApiServices) => Reply | Promise<Reply>;
 
-/** The parts of a row that depend on the type of its parameters. */
 export function parsed<Params>(
   parse: (call: UnreadCall, rules: ParseRules) => Result<Params, string>,
   handle: Handler<Params>,
@@ -150,7 +141,6 @@ export function replyWith<Value, Failed extends Failure = Failure>(
   return repeatOf === undefined ? reply : { ...reply, repeatOf };
 }
 
-/** The signing application and the identity of the request. */
 export function signedBy({ credential, signature, signatureExpiresMs }: Call): {
   readonly appId: ApplicationId;
 } & SignedRequest {

@@ -12,7 +12,6 @@ export interface UnprovedBodiesLimits {
   readonly verifyingBytesMax: number;
 }
 
-/** The reservation of one body. */
 export interface UnprovedBody {
   readonly address: string;
   readonly bytes: number;
@@ -78,7 +77,6 @@ export class UnprovedBodies {
     return true;
   }
 
-  /** Takes one body of each address in turn. */
   readonly #advance = (): void => {
     this.#isScheduled = false;
     for (const line of this.#lines.values()) {

@@ -25,7 +25,6 @@ export interface CallPageDeps extends CarriedCallDeps {
   readonly refusals: Pick<RefusedCredentials, 'record'>;
   readonly tickets: Pick<ViewerTickets, 'issue'>;
   readonly pageTickets: Pick<ViewerTickets, 'redeem'>;
-  /** Keys of open pages. */
   readonly keys: Pick<WatchKeys, 'issue' | 'find'>;
   /** The public origin of the call's media listener, such as `https://media.example:8083`. */
   mediaOrigin(sessionId: SessionId): string;
@@ -37,9 +36,7 @@ export interface OpenedCallJson {
   readonly key: string;
 }
 
-/** The state of a call, for its page. */
 export interface WatchedCallJson extends Partial<CarriedCallJson> {
-  /** Null: the call is live. */
   readonly end_reason: string | null;
 }
 

@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Content types by file name. */
 export const consoleFiles = {
   'console.html': 'text/html; charset=utf-8',
   'console.css': 'text/css; charset=utf-8',
@@ -21,7 +20,6 @@ export type ConsoleAssets = Readonly<Record<ConsoleFile, string>>;
 /** The sources, or in a build the built files. */
 const folder = new URL('../../console/', import.meta.url);
 
-/** Rejects if they cannot be read or built. */
 export async function loadConsoleAssets(): Promise<ConsoleAssets> {
   const isBuilt = existsSync(new URL('console.js', folder));
   return isBuilt ? readFiles(folder) : buildOnce(folder);

@@ -17,7 +17,6 @@ export class PageFiles {
     this.#loadAssets = loadAssets;
   }
 
-  /** Adds the routes of the page's script, style and icon. */
   async register(app: FastifyInstance): Promise<void> {
     restrictPages(app);
     await app.register(etag);

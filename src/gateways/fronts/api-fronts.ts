@@ -78,7 +78,6 @@ export class ApiFronts {
     return this.#address;
   }
 
-  /** Open connections. */
   get count(): number {
     return this.#sum((place) => place.count('connections'));
   }
@@ -120,7 +119,6 @@ export class ApiFronts {
     this.#cancels.push(this.#deps.clock.every(progressCheckMs, () => this.#checkProgress()));
   }
 
-  /** Starts handling requests. */
   serve(core: FrontedCore): void {
     this.#core = core;
     for (const front of this.#live()) void this.#connect(front);
@@ -162,18 +160,15 @@ export class ApiFronts {
     );
   }
 
-  /** Stops accepting connections; open ones stay. */
   async stopListening(): Promise<void> {
     this.#isListening = false;
     await this.#askAll('stop-listening');
   }
 
-  /** Resolves when no request is waiting for its answer. */
   idle(): Promise<void> {
     return this.#askAll('idle');
   }
 
-  /** Closes every connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#live().map((front) => this.#end(front, 'the server ends')));
@@ -268,7 +263,6 @@ export class ApiFronts {
   }
 }
 
-/** Rejects if another server uses the port. */
 async function findPort(listen: ListenAddress): Promise<number> {
   return freePort({ ...listen, exclusive: true }).catch((cause: unknown) => {
     throw cannotListen(listen, cause);

@@ -11,7 +11,6 @@ export class FrontCall implements AdmittedCall {
   readonly signature: string;
   readonly signatureExpiresMs: number;
   readonly startedMs: number;
-  /** The front counts them. */
   readonly bodyBytes = 0;
   deviceId: DeviceId | null = null;
   isLongPoll = false;
@@ -52,7 +51,6 @@ export class FrontCall implements AdmittedCall {
   }
 }
 
-/** The refused request, for the request log and the metrics. */
 export function refusedRequest(row: RefusedRow, originMs: number): AccountedRequest {
   const [, , , , id, origin, startedMs, provenAppId, claimedAppId] = row;
   return {

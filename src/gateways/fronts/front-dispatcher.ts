@@ -47,12 +47,10 @@ export class FrontDispatcher implements CallDispatcher {
     this.#send = send;
   }
 
-  /** Calls not yet accepted by the core. */
   get waitingCalls(): number {
     return this.#waiting.length;
   }
 
-  /** Calls refused because of a full queue, since the start. */
   get refusedCalls(): number {
     return this.#refusedCalls;
   }

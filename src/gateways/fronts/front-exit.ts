@@ -6,7 +6,6 @@ import type { Worker } from 'node:worker_threads';
 import { frontExitMsMax } from '../../model/http-limits.ts';
 import { frontCounters, frontSockets, type ToFront } from './front-messages.ts';
 
-/** Each thread with its counters. */
 const threads = new Map<Worker, Int32Array>();
 
 /** `counters`: the memory that the thread was started with. */

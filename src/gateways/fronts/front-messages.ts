@@ -12,7 +12,6 @@ import type { AuthFailureReason } from '../../protocol/tgv1/auth-failure.ts';
 import type { AuthenticatorSettings } from '../api/authenticator.ts';
 import type { ParseRules, Reply, RequestIdentity } from '../api/route.ts';
 
-/** Start data of a front. */
 export interface FrontStart {
   readonly listen: ListenAddress;
   readonly tls: TlsFiles | null;
@@ -30,7 +29,6 @@ export const frontCounters = {
   evicted: 3,
   connectionsMax: 4,
   sockets: 5,
-  /** Calls not yet accepted by the core. */
   waitingCalls: 6,
   /** Calls refused because of a full queue. */
   refusedCalls: 7,
@@ -41,7 +39,6 @@ export const frontCounterWords = 8;
 export const frontSockets = { unopened: 0, open: 1, closed: 2 } as const;
 
 export type ToFront =
-  /** Starts handling requests. */
   | { readonly kind: 'serve'; readonly credentials: readonly Credential[]; readonly isDraining: boolean }
   /** Replaces the previous credentials if `isWhole`; `ask` is answered with `done`. */
   | {
@@ -62,7 +59,6 @@ export interface FrontOrder {
 }
 
 export type FromFront =
-  /** The front failed and ends. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'done'; readonly ask: number; readonly error: string | null }
   | { readonly kind: 'orders'; readonly rows: readonly OrderRow[] }
@@ -87,7 +83,6 @@ export type CallRow = readonly [
   params: Result<unknown, string>,
 ];
 
-/** The caller of an unanswered call has hung up. */
 export type GoneRow = readonly [kind: 1, id: number];
 
 /** An answer without a handler. `route` -1: no route matches the path; `times`: the number of equal answers. */

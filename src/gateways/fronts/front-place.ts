@@ -11,7 +11,6 @@ export interface FrontPlaceDeps {
   start(name: string): Front;
   /** False: an ended front is not replaced. */
   isWanted(): boolean;
-  /** Called when a front was replaced. */
   onNext(front: Front): void;
 }
 
@@ -22,7 +21,6 @@ const down = { state: 'down', connections: 0, waitingCalls: 0, openCalls: 0, uti
 
 export class FrontPlace {
   readonly name: string;
-  /** Number of replaced fronts by cause. */
   readonly losses: Record<FrontLoss, number> = { ended: 0, stuck: 0, credentials: 0 };
   readonly #deps: FrontPlaceDeps;
   readonly #restarts: Restarts;

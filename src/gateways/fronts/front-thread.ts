@@ -17,7 +17,6 @@ export interface FrontThread {
 }
 
 const sampleMs = 500;
-/** Number of samples in the average. */
 const samples = 10;
 
 export function startFrontThread(start: FrontStart, clock: Clock): FrontThread {

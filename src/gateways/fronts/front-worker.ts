@@ -1,3 +1,4 @@
+/** The entry module of a front's thread. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
 import { SystemClock } from '../../lib/system-clock.ts';

@@ -24,7 +24,6 @@ import {
   type ToFront,
 } from './front-messages.ts';
 
-/** Shared by all fronts of a core. */
 export interface FrontContext {
   readonly clock: Clock;
   readonly log: Log;
@@ -49,7 +48,7 @@ export class Front {
   readonly #originMs = monotonicOriginMs();
   /** Null: the front queues its requests. */
   #dispatcher: Dispatcher | null = null;
-  /** Within the first batch. */
+  /** Index of the next row in the first batch. */
   #nextRow = 0;
   #replies: ReplyRow[] = [];
   /** Buffers of the replies' data. */
@@ -86,7 +85,6 @@ export class Front {
     this.#counters[frontCounters.connectionsMax] = max;
   }
 
-  /** The cause under which a replacement is counted. */
   get loss(): FrontLoss {
     return this.#loss;
   }
@@ -102,7 +100,6 @@ export class Front {
     };
   }
 
-  /** It has not opened a socket yet. */
   get isLoading(): boolean {
     return this.count('sockets') === frontSockets.unopened;
   }
@@ -112,7 +109,7 @@ export class Front {
     return this.#dispatcher !== null;
   }
 
-  /** Called at even intervals; returns for how many of them the event loop has been stalled. */
+  /** Call at even intervals. Returns the number of consecutive intervals in which the event loop has not turned. */
   countStalls(): number {
     const progress = Atomics.load(this.#counters, frontCounters.progress);
     this.#stillTicks = progress === this.#progress ? this.#stillTicks + 1 : 0;
@@ -125,8 +122,12 @@ export class Front {
     this.#send({ kind: 'serve', credentials, isDraining });
   }
 
-  /** Resolves when the front has confirmed; rejects if it does not in time. */
-  updateCredentials(isWhole: boolean, set: readonly Credential[], removed: readonly AccessKeyId[]): Promise<void> {
+  /** Resolves when the front has confirmed the credentials; rejects if it does not in time. */
+  updateCredentials(
+    isWhole: boolean,
+    set: readonly Credential[],
+    removed: readonly AccessKeyId[],
+  ): Promise<void> {
     return this.#ask((ask) => ({ kind: 'credentials', ask, isWhole, set, removed }), frontAskMsMax);
   }
 

@@ -19,17 +19,13 @@ import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
 
 export interface AdminRequest {
   readonly query: URLSearchParams;
-  /** Parsed JSON; undefined: no body. */
   readonly body: unknown;
-  /** Name of the operator. */
   readonly operator: string;
   /** Aborted when the caller hangs up before the answer is complete. */
   readonly gone: AbortSignal;
 }
 
-/** A refusal as an answer. */
 export class AdminRefusal {
-  /** HTTP status. */
   readonly status: number;
   readonly error: string;
 
@@ -163,7 +159,6 @@ export function refuse(status: number, error: string): AdminRefusal {
   return new AdminRefusal(status, error);
 }
 
-/** Refuses an entry that is invalid in a registry. */
 export function refuseEntry({ field, reason }: FieldError): AdminRefusal {
   return refuse(400, `${field} ${reason}`);
 }
@@ -183,7 +178,6 @@ export function answerEntry<Entry>(
 
 export interface OpsCaller {
   readonly operator: Operator;
-  /** Remote address. */
   readonly from: string;
   /** False once the token is revoked. */
   readonly isAdmitted: () => boolean;
@@ -195,7 +189,6 @@ export function intentOf({ operator, from }: OpsCaller, { action }: AuditTerms, 
   return { operator: operator.name, role: operator.role, from, action, ids };
 }
 
-/** The audit outcome of an answer. */
 export function outcomeOf(answer: AdminAnswer, { answered = {} }: AuditTerms): AuditOutcome {
   if (answer instanceof AdminRefusal)
     return { result: answer.status >= 500 ? 'failed' : 'refused', reason: answer.error };

@@ -20,7 +20,6 @@ import {
 
 export interface OperatorsDeps {
   readonly file: OpsTokenFile;
-  /** The text of `ops.token`. */
   readonly localToken: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -147,7 +146,6 @@ export interface Caller {
   readonly host: string;
   readonly origin: string;
   readonly authorization: string;
-  /** By name. */
   readonly cookies: Readonly<Record<string, string | undefined>>;
   /** The CSRF proof in a request by cookie: only the session's page knows it. */
   readonly csrf: string;
@@ -176,7 +174,6 @@ export interface CookieSessions {
   admit(caller: Pick<Caller, 'host' | 'cookies' | 'csrf'>): Operator | null;
 }
 
-/** For a server without a console. */
 const noCookieSessions: CookieSessions = { admit: () => null };
 
 /**

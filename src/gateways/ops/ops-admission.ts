@@ -18,7 +18,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Default: a credential is required as well. */
     access?: Access;
-    /** Requires the operator role. */
     isChange?: boolean;
     /** Accepted media types of the body. Default: JSON. */
     bodyTypes?: readonly string[];
@@ -135,12 +134,10 @@ export function callerOf({ headers }: FastifyRequest): Caller {
   };
 }
 
-/** Remote address of the connection. */
 export function remoteOf({ raw }: FastifyRequest): string {
   return plainAddress(raw.socket.remoteAddress ?? '');
 }
 
-/** Decides by the headers. */
 export function hasBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

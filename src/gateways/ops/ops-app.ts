@@ -30,7 +30,6 @@ export interface OpsAppDeps {
   endsConnections(): boolean;
 }
 
-/** Other modules add their routes to it. */
 export function createOpsApp(deps: OpsAppDeps): FastifyInstance {
   const { admission, progress, clock } = deps;
   const app = fastify({

@@ -31,7 +31,6 @@ export interface OpsListenerDeps
   /** Logins of the console; null: it is off. */
   readonly sessions: CookieSessions | null;
   readonly refusals: Pick<RefusedCredentials, 'record'>;
-  /** Current maximum number of connections. */
   connectionsMax(): number;
 }
 
@@ -55,11 +54,9 @@ export interface OpsListenerSettings {
 /** Above this share of the maximum, each answer closes its connection. */
 const crowdedPart = 0.5;
 
-/** The pipelined requests of a connection. */
 interface Pipeline {
   /** Number of unanswered requests; Infinity: an answer will close the connection. */
   waiting: number;
-  /** Number of requests over the limit. */
   beyond: number;
 }
 

@@ -23,7 +23,6 @@ export class RefusedCredentials {
     this.#line = new RefusalLine(clock, log, 'wrong credential refused at the ops listener', refusalLogMs);
   }
 
-  /** `from`: remote address. */
   record(credential: OpsCredentialLabel, from: string): void {
     this.#telemetry.opsAuthFailure(credential);
     this.#line.record(() => ({ credential, from }));

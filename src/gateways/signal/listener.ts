@@ -26,7 +26,6 @@ export interface SignalListenerDeps extends WelcomeSources {
   readonly sessions: SignalSessions;
   readonly telemetry: Telemetry;
   readonly log: Log;
-  /** File descriptors of other listeners. */
   otherSockets(): number;
 }
 
@@ -128,7 +127,6 @@ export class SignalListener {
     return this.#connections.drain(ratePerSecond, deadlineMs);
   }
 
-  /** Accepts logins again after `empty`. */
   reopen(): void {
     this.#isOpen = true;
   }

@@ -44,12 +44,10 @@ export class MessageDeliveries {
     for (const { message } of this.#waiting.values()) this.#send(encodeMessage(message));
   }
 
-  /** Ignores unknown ids. */
   acknowledge(id: string): void {
     this.#complete(id, 'acknowledged');
   }
 
-  /** The connection has ended. */
   abandon(): void {
     for (const id of this.#waiting.keys()) this.#complete(id, 'unknown');
   }

@@ -46,7 +46,6 @@ export function refusalOfFault(fault: RequestFault): BareAnswer {
   return faults[fault];
 }
 
-/** Refuses a request without an upgrade. */
 export function refusalOfPlain(request: IncomingMessage): BareAnswer {
   if (!isOurs(request)) return notFound;
   return asksForWebSocket(request) ? badUpgrade : upgradeRequired;

@@ -30,13 +30,11 @@ export interface FrameSocket {
   owner: SocketOwner | null;
   /** Address of the peer; IPv4 in its own notation. */
   readonly address: string;
-  /** Bytes waiting to be sent. */
   readonly bufferedAmount: number;
   /** False: the send buffer is full, and the text was not sent. */
   sendText(text: string): boolean;
   /** Sends `bye` if the send buffer has room, then a close frame, and ends the stream. */
   dismiss(close: SignalClose): void;
-  /** Ends the connection without a close frame. */
   terminate(): void;
 }
 

@@ -10,7 +10,6 @@ import type { ProductDefaults } from '../../model/product-defaults.ts';
 import { encodeWelcome, type SleepAdvice } from '../../protocol/signal/server-message.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
 
-/** Called for every welcome. */
 export interface WelcomeSources {
   /** `host:port` of the device's sleep servers, in the order to try. */
   sleepServers(deviceId: DeviceId): readonly string[];

@@ -103,7 +103,6 @@ export class HmacBatch {
     return true;
   }
 
-  /** Writes a verdict for every job. */
   verify(): void {
     const verdictAt = verdictOffset(this.#jobsMax);
     for (let index = 0; index < this.jobs; index++)

@@ -64,7 +64,6 @@ class PendingBatch {
     this.batch = batch;
   }
 
-  /** Registers the callback of the job added last. */
   enlist(onVerdict: OnVerdict): void {
     this.#waiting.push(onVerdict);
   }
@@ -202,7 +201,6 @@ export class HmacPool implements SignatureVerifier {
   }
 }
 
-/** Verifies on the main thread. */
 export const inlineVerifier = {
   verify: verifySignature,
   close: () => Promise.resolve(),

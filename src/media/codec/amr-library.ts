@@ -16,8 +16,7 @@ interface AmrPackage {
 
 const load = createRequire(import.meta.url);
 const corePath = 'recorder-core';
-const missing =
-  'no AMR encoding: package recorder-core is not installed; run npm ci';
+const missing = 'no AMR encoding: package recorder-core is not installed; run npm ci';
 const enginePath = 'recorder-core/src/engine/beta-amr-engine.js';
 
 export function hasAmrLibrary(from: Pick<NodeJS.Require, 'resolve'> = load): boolean {

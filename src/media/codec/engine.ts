@@ -34,8 +34,7 @@ export async function openEngine(load: EngineLoader = loadEngine): Promise<Resul
   }
 }
 
-const missing =
-  'no video decoding: package node-av (FFmpeg) is not installed; run npm ci';
+const missing = 'no video decoding: package node-av (FFmpeg) is not installed; run npm ci';
 
 /** Maximum length of the reason: the package lists every place it has searched. */
 const reasonCharactersMax = 300;

@@ -115,7 +115,8 @@ class FilmReader {
   static open(engine: Engine, path: string): Result<FilmReader, string> {
     const { AVMEDIA_TYPE_VIDEO } = engine.constants;
     const input = openInput(engine, path);
-    if (input === null) return fail('it does not exist, cannot be read, or is not a video that FFmpeg supports');
+    if (input === null)
+      return fail('it does not exist, cannot be read, or is not a video that FFmpeg supports');
     const stream = input.streams.find(({ codecpar }) => codecpar.codecType === AVMEDIA_TYPE_VIDEO);
     const context = stream === undefined ? null : openDecoder(engine, stream);
     if (stream !== undefined && context !== null)

@@ -146,8 +146,7 @@ const sentences: Readonly<Record<LegRefusal, string>> = {
   ticket: 'the ticket is unknown, used or expired: request another one',
   viewers: 'this session has the maximum number of viewers',
   load: 'all transcoding workers are at capacity: end another call, or give the media process more CPU cores',
-  engine:
-    'the video of this call needs transcoding, and this machine has no decoder: see docs/media.md',
+  engine: 'the video of this call needs transcoding, and this machine has no decoder: see docs/media.md',
   webrtc:
     'WebRTC is not available on this server: connect by WebSocket at /media/v1/device, or see WebRTC in docs/media.md',
   busy: 'too many connections, or the server is stopping: retry after Retry-After',

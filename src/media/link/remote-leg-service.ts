@@ -146,7 +146,9 @@ export class RemoteLegService implements LegService {
     this.#stage = 'away';
     this.#grants = new WeakMap();
     this.#questions.failAll();
-    const gone = [...this.#ended, ...this.#waiting].filter((leg) => !this.#open.has(leg) && leg.hasUnconfirmedEnd);
+    const gone = [...this.#ended, ...this.#waiting].filter(
+      (leg) => !this.#open.has(leg) && leg.hasUnconfirmedEnd,
+    );
     this.#ended = new Set(gone);
     this.#waiting.clear();
     this.#byNumber.clear();

@@ -29,7 +29,8 @@ export class Receiver {
       sendQueue,
       acceptedSound,
       mediaUnavailable,
-    }: Pick<Receiver, 'kind' | 'isLeg' | 'sendQueue' | 'acceptedSound'> & Partial<Pick<Receiver, 'mediaUnavailable'>>,
+    }: Pick<Receiver, 'kind' | 'isLeg' | 'sendQueue' | 'acceptedSound'> &
+      Partial<Pick<Receiver, 'mediaUnavailable'>>,
     taking: VideoTaking,
   ) {
     this.kind = kind;

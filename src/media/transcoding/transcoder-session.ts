@@ -95,7 +95,9 @@ export class SoundSession extends ThreadSession {
   transcode(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
     // Posting to a thread copies the whole underlying buffer.
     const alone = { ...packet, payload: packet.payload.slice() };
-    return this.run(() => this.thread.transcodeSound({ session: this.number, packet: alone, assumed, targets }));
+    return this.run(() =>
+      this.thread.transcodeSound({ session: this.number, packet: alone, assumed, targets }),
+    );
   }
 }
 

@@ -85,7 +85,8 @@ function isMuxed(section: OfferedSection): boolean {
 function faultOf(section: OfferedSection, choice: Choice | undefined): string {
   if (choice?.ok === false) return choice.error;
   if (section.port === 'off') return 'it is off, since its port is 0';
-  if (section.port === 'bundled') return 'it is bundle-only, and no other section of its group can be carried';
+  if (section.port === 'bundled')
+    return 'it is bundle-only, and no other section of its group can be carried';
   return isMuxed(section) ? 'it is inactive' : 'offer it with a=rtcp-mux';
 }
 

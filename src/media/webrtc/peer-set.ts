@@ -40,7 +40,8 @@ export async function openRtcPeers(
   findPort: () => number,
   clock: Clock,
 ): Promise<RtcPeers> {
-  const engine = settings === null ? fail('no WebRTC: it is disabled by media.webrtc') : await openRtcEngine();
+  const engine =
+    settings === null ? fail('no WebRTC: it is disabled by media.webrtc') : await openRtcEngine();
   const { ports = null, advertise = [], peersMax = 0 } = settings ?? {};
   const bound = await findBindAddress(legs.host);
   const isProxied = legs.handshakesPerAddressMax === 0;

@@ -49,7 +49,10 @@ export class UdpPorts {
   }
 
   /** Round robin, because the library releases a port some time after its connection. */
-  async #acquireFromRange(host: string | null, { first, last }: RtcTransportSettings['ports']): Promise<UdpPort> {
+  async #acquireFromRange(
+    host: string | null,
+    { first, last }: RtcTransportSettings['ports'],
+  ): Promise<UdpPort> {
     const count = last - first + 1;
     for (let i = 0; i < count; i += 1) {
       const port = first + (this.#turn % count);

@@ -103,7 +103,7 @@ export class MediaConnection {
       const listening =
         settings === null ? inTime(this.#deps.clock, mediaStartMsMax, end.listening, late) : end.listening;
       const { address, advertise } = reachOf(settings, await listening);
-      if (this.#end !== end) throw new Error('it hung up as soon as it listened');
+      if (this.#end !== end) throw new Error('it disconnected as soon as it listened');
       this.#address = address;
       this.#lastReach = { process, address, advertise };
       return address;

@@ -83,7 +83,7 @@ export class WebhookLeaderElection implements WebhookService {
     const { holder, isHeld } = this.#turns;
     if (isHeld) return 'this node is about to deliver the webhooks; ask again in a moment';
     if (this.#deps.isCutOff())
-      return 'NATS does not answer, so it is not known which node delivers the webhooks: reveille doctor asks NATS';
+      return 'NATS does not answer, so the node that delivers the webhooks is unknown: reveille doctor checks NATS';
     if (holder === null) return 'no node is known to deliver the webhooks now; ask again in a moment';
     return `the webhooks are delivered by the node ${holder.slice(0, holder.lastIndexOf('/'))}: ask there`;
   }

@@ -33,7 +33,10 @@ export function mediaSupply(settings: Settings, deps: MediaSupplyDeps): MediaSup
       ? linkedChildren(settings, deps)
       : new SiteMedia(settings, deps.mediaSite, deps);
   if (process === 'none') return nothing;
-  assert(address !== null && keyFile !== null, 'the schema wants both of who waits for a media process');
+  assert(
+    address !== null && keyFile !== null,
+    'the schema requires address and key for media processes elsewhere',
+  );
   return new MediaGate({ address, keyFile }, deps);
 }
 

@@ -93,7 +93,7 @@ const mediaSettings = section({
   process: setting(
     oneOf('child', 'elsewhere', 'none'),
     'child',
-    'Where media processes run: as children of the server, elsewhere (they connect to media.link_listen), or none.',
+    'Place of the media processes: children of the server, elsewhere (connecting to media.link_listen), or none.',
   ),
   processes: setting(
     wholeNumber(1, 16),

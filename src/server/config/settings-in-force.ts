@@ -76,11 +76,11 @@ function threadsOf(settings: Settings, { processors }: Surroundings): Entry[] {
   if (fronts < api.fronts)
     entries.push([
       'api.fronts',
-      { value: fronts, reason: 'this system does not spread a port over several' },
+      { value: fronts, reason: 'this system does not balance a port over several fronts' },
     ]);
   if (fronts > 0 && auth.verification === 'pool')
     entries.push(['auth.verification', { value: 'inline', reason: 'each of api.fronts verifies by itself' }]);
-  const reason = `0 asks for one less than the ${processors} processors`;
+  const reason = `0: one less than the ${processors} CPUs`;
   if (auth.threads === 0 && auth.verification === 'pool' && fronts === 0)
     entries.push(['auth.threads', { value: verifierThreads(settings, processors), reason }]);
   if (media.workers === 0 && media.process === 'child') {
@@ -104,7 +104,7 @@ const sharedRates = [
 function ratesOf(settings: Settings, { sharers }: Surroundings): Entry[] {
   const { wakeup } = settings;
   const { device, application } = wakeupLimitSettings(settings);
-  const fromRate = 'nothing asks for seconds of its rate';
+  const fromRate = 'default: seconds of its rate';
   const reason = `shared by ${sharers} nodes`;
   const entries: Entry[] = [];
   if (wakeup.device_burst === null)

@@ -110,7 +110,7 @@ function readAgain({ settings, sources, file }: ConfiguredSettings): {
 }
 
 /** Reason for listener ports, the only settings that a start changes. */
-const startReason = 'the address that the server got at its start';
+const startReason = 'the server chose the port at its start';
 
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);

@@ -128,7 +128,7 @@ export class AlarmWatch {
         of,
         severity,
         forMs: 0,
-        found: isReady ? 'ready, and lacks something' : 'not ready',
+        found: isReady ? 'ready, but incomplete' : 'not ready',
         advice: reasonsInWords[of] ?? null,
       }));
   }

@@ -72,7 +72,7 @@ async function checkDisk(
     const refusal = existsSync(directory) ? await findRefusal(directory, probe) : null;
     return refusal ?? judgeDisk(freeOf(directory), stored);
   } catch (error) {
-    return warn(check, `its room is unknown: ${(error as Error).message}`, 'look at it with df');
+    return warn(check, `its free space is unknown: ${(error as Error).message}`, 'check it with df');
   }
 }
 
@@ -104,7 +104,8 @@ function checkDataDirectory(directory: string): Finding {
     const denied = error instanceof StoreOpenError ? error : accessError(error as Error, directory, 'use');
     return failing(check, denied.message, elsewhere);
   }
-  if (stats === undefined) return warn(check, `${directory} is not there yet`, 'the first start makes it');
+  if (stats === undefined)
+    return warn(check, `${directory} does not exist yet`, 'the first start creates it');
   if (!stats.isDirectory()) return failing(check, `${directory} is no directory`, elsewhere);
   const ownUid = process.getuid?.();
   if (ownUid !== undefined && stats.uid !== ownUid)
@@ -118,7 +119,7 @@ function checkDataDirectory(directory: string): Finding {
     return warn(
       check,
       `${directory} has mode 0${mode.toString(8)}`,
-      `close it to others: chmod 700 ${directory}; a start does it, too`,
+      `restrict it: chmod 700 ${directory}; a start does so, too`,
     );
-  return ok(check, `${directory}, ours alone`);
+  return ok(check, `${directory}, private`);
 }

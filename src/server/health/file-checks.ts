@@ -16,7 +16,7 @@ export function checkFiles(settings: Settings, file: string | undefined, nowMs: 
     warn(check, `${name}: ${path} ${found}`, advice),
   );
   const unusable = findFileProblems(settings).map(({ setting, reason }) =>
-    failing(setting, reason, 'a server does not start with it'),
+    failing(setting, reason, 'a server cannot start with it'),
   );
   const closed =
     files.length === 0 || exposed.length > 0
@@ -34,7 +34,7 @@ function checkExpiry(settings: Settings, nowMs: number): Finding[] {
     const days = Math.floor((expiresMs - nowMs) / dayMs);
     const found = `${path}: until ${new Date(expiresMs).toISOString().slice(0, 10)}`;
     const advice = 'renew it, and send the server SIGHUP';
-    if (days < 0) return failing(setting, `${found}, which is over`, advice);
+    if (days < 0) return failing(setting, `${found}, expired`, advice);
     return days < expiryWarningDays
       ? warn(setting, `${found}, in ${days} ${days === 1 ? 'day' : 'days'}`, advice)
       : ok(setting, found);

@@ -55,7 +55,7 @@ const releasedMs = Date.UTC(2026, 0);
 function checkClock(nowMs: number): Finding {
   const found = new Date(nowMs).toISOString();
   return nowMs < releasedMs
-    ? failing('clock', `${found} is long ago`, 'set the clock and keep it by NTP: requests are dated')
+    ? failing('clock', `${found} is in the past`, 'set the clock and keep it by NTP: requests are dated')
     : ok('clock', found);
 }
 
@@ -71,7 +71,7 @@ function checkOpenFiles(wanted: number, limit: number): Finding {
 /** The store's memory map grows with it, and needs address space more than memory. */
 function checkAddressSpace(limitBytes: number): Finding[] {
   if (limitBytes === Infinity) return [];
-  const found = `limited to ${inMegabytes(limitBytes)}: a store that grows to it takes no changes`;
+  const found = `limited to ${inMegabytes(limitBytes)}: a store of that size refuses writes`;
   return [warn('address space', found, 'LimitAS and ulimit -v unlimited')];
 }
 
@@ -87,7 +87,7 @@ function readReceiveBufferMax(): number | null {
 function checkReceiveBuffers({ api }: Pick<Settings, 'api'>, bytes: number | null): Finding[] {
   if (bytes === null || isLoopback(api.listen)) return [];
   const check = 'receive buffers';
-  const found = `a connection may have ${bytes} bytes waiting`;
+  const found = `a connection may buffer ${bytes} bytes`;
   if (bytes < frontEndReadBytes) return [ok(check, found)];
   const risk = `${found}: one peer with some Gbit/s can hold the API for seconds`;
   return [warn(check, risk, receiveBuffersAdvice)];
@@ -101,9 +101,9 @@ function checkAcceptQueue(
   if (acceptQueueMax === null || isLoopback(sleep.listen)) return [];
   const check = 'accept queue';
   const sockets = hasReusePort(nodeVersion) ? listenSockets(acceptQueueMax) : 1;
-  const found = `the kernel holds ${sockets * acceptQueueMax} modules that have just come`;
+  const found = `the accept queues hold ${sockets * acceptQueueMax} modules`;
   if (sockets * acceptQueueMax >= acceptBacklog) return [ok(check, found)];
-  const risk = `${found}: of a storm the rest may wait for a session key in vain`;
+  const risk = `${found}: in a storm of logins, further modules may get no session key`;
   return [warn(check, risk, `sysctl -w net.core.somaxconn=${acceptBacklog}, and in /etc/sysctl.d`)];
 }
 

@@ -51,7 +51,7 @@ export class CoreUpgrade {
   async run(): Promise<void> {
     const { log, core } = this.#deps;
     const before = core.life;
-    if (before === null) throw new Error('the core is not up: the release in place is started by itself');
+    if (before === null) throw new Error('the core is down: it restarts with the release on disk by itself');
     log.info({}, 'upgrade: started: loading the new release');
     const { successor, serving } = await this.#prepare(before);
     await this.#handOver(before, successor, serving);
@@ -109,12 +109,9 @@ export class CoreUpgrade {
       await serving;
     } catch (error) {
       successor.kill();
-      throw new Error(
-        `the new release does not serve, and the one in place is started: ${messageOf(error)}`,
-        {
-          cause: error,
-        },
-      );
+      throw new Error(`the new release does not serve; the core restarts: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
     spare.renew();
     const held_ms = Math.round(clock.monotonicMs() - heldMs);
@@ -130,14 +127,16 @@ export class CoreUpgrade {
   /** Throws an error with a sentence for the operator. */
   #check({ storeFormat: format, dataDirectory, edgeLinks, mediaLinks }: SuccessorFacts): void {
     if (format !== storeFormat)
-      throw new Error('the new release has another format of the store: stop the server, and start it');
+      throw new Error('the new release has another store format: stop the server, and start it');
     if (dataDirectory !== this.#deps.dataDirectory)
       throw new Error('data.dir has changed: stop the server, and start it');
     if (!edgeLinks.includes(edgeLinkVersion))
-      throw new Error('the new release cannot speak to the edges of this one: stop the server, and start it');
+      throw new Error(
+        'the new release does not support the edges of this one: stop the server, and start it',
+      );
     if (!mediaLinks.includes(mediaLinkVersion))
       throw new Error(
-        'the new release cannot speak to the media processes of this one: stop the server, and start it',
+        'the new release does not support the media processes of this one: stop the server, and start it',
       );
   }
 
@@ -149,7 +148,7 @@ export class CoreUpgrade {
   ): Promise<Extract<Answer, { kind: Kind }>> {
     const answered = new Promise<Answer>((resolve) => (this.#answered = resolve));
     this.#awaited = kind;
-    const late = `it did not report "${kind}" within ${msMax} ms`;
+    const late = `no report "${kind}" within ${msMax} ms`;
     const answer = inTime(this.#deps.clock, msMax, Promise.race([answered, gone]), late);
     return (await answer.finally(() => (this.#awaited = null))) as Extract<Answer, { kind: Kind }>;
   }

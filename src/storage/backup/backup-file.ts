@@ -45,7 +45,7 @@ export async function writeBackupFile(
 ): Promise<WrittenBackup> {
   const path = resolve(file);
   const folder = dirname(path);
-  refuseTaken(path, deps.replaces ?? false);
+  refuseExisting(path, deps.replaces ?? false);
   removeLeftovers(path, '.partial');
   refuseFull('the backup', bytesMax, folder, (deps.freeBytes ?? freeBytesOf)(folder));
   const own = `${path}.${process.pid}.partial`;
@@ -98,7 +98,7 @@ async function writeAll(target: FileHandle, piece: Buffer): Promise<void> {
   for (let at = 0; at < piece.length;) at += (await target.write(piece, at)).bytesWritten;
 }
 
-function refuseTaken(path: string, replaces: boolean): void {
+function refuseExisting(path: string, replaces: boolean): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || (replaces && found.isFile())) return;
   throw new StoreOpenError(

@@ -25,6 +25,7 @@ export interface EventRetentionDeps extends EventRetentionSettings {
 
 interface SliceToForget {
   readonly newest: LoggedEvent;
+  /** Number of events removed for their age, not for the maximum number. */
   readonly aged: number;
 }
 

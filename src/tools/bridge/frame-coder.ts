@@ -28,7 +28,12 @@ export class FrameCoder {
     wantsKeyFrame: boolean,
   ): { readonly isKeyFrame: boolean; readonly payload: Uint8Array } | null {
     const frame = { format: 'i420', isKeyFrame: true, ...size, payload } as const;
-    const { pictures } = this.#transcoder.transcode(frame, [this.#shape], describeFrame(frame), wantsKeyFrame);
+    const { pictures } = this.#transcoder.transcode(
+      frame,
+      [this.#shape],
+      describeFrame(frame),
+      wantsKeyFrame,
+    );
     const [picture] = pictures;
     return picture === undefined || typeof picture === 'string'
       ? null

@@ -133,7 +133,7 @@ class Soak {
   async run(): Promise<void> {
     const { seconds } = this.#plan;
     const stops = [
-      this.#everyOne(framesPerSecond, (call) => call.show()),
+      this.#everyOne(framesPerSecond, (call) => call.playFrame()),
       this.#everyOne(packetsPerSecond, (call) => call.playSound()),
     ];
     try {

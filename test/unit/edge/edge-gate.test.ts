@@ -215,7 +215,7 @@ test('a second edge of the same name is declined with a sentence on both sides, 
   const scene = new EdgeScene();
   const first = await scene.edge({}, false).link();
   const second = await scene.edge({ instance: 'instance-2' }, false).link();
-  const sentence = 'another edge named edge-1 is linked: give each edge a name of its own (edge.name)';
+  const sentence = 'another edge named edge-1 is linked: give each edge a unique name (edge.name)';
   assert.deepEqual(second.faults, [`the core sent this edge away: ${sentence}`]);
   assert.equal(messages(scene).at(-1), `edge: declined: ${sentence}`);
   assert.equal((await first.login()).ticket.epoch, 1);
@@ -330,10 +330,10 @@ const brought = { kind: 'brought' } as const;
 const wrongs: readonly (readonly [string, readonly Parameters<RawEdge['send']>[0][]])[] = [
   ['does not speak the protocol of the link', [{ kind: 'raw', value: [0] }]],
   ['sent hello twice', [hello, hello]],
-  ['asked for a login before it had brought its sessions', [hello, login]],
-  ['passed on a login that no module can send', [hello, brought, { ...login, line: 'RVL1' }]],
-  ['brought its sessions twice', [hello, brought, brought]],
-  ['brought sessions after the last of them', [hello, brought, { kind: 'bring', sessions: [] }]],
+  ['requested a login before it had sent its sessions', [hello, login]],
+  ['forwarded an invalid login', [hello, brought, { ...login, line: 'RVL1' }]],
+  ['sent its sessions twice', [hello, brought, brought]],
+  ['sent sessions after the end of its sessions', [hello, brought, { kind: 'bring', sessions: [] }]],
   ['answered a probe that it was not sent', [hello, { kind: 'probed' }]],
   ['sent an invalid message, of kind 1', [hello, { kind: 'raw', value: [1, -1] }]],
   ['sent an invalid message, of kind 99', [hello, { kind: 'raw', value: [99] }]],

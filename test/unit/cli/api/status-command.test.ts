@@ -79,7 +79,7 @@ test('an ended session shows since when and why, one left open shows what will e
 test('an expired or disabled device shows the consequences', () => {
   const device = { ...statusOf().device, disabled: true, expires_at: nowS - 86_400, expired: true };
   const text = statusText(statusOf({ device }));
-  assert.match(text, /^expires +2026-11-19T08:30:00Z {2}24 hours ago: it is refused$/m);
+  assert.match(text, /^expires +2026-11-19T08:30:00Z {2}24 hours ago: its logins are refused$/m);
   assert.match(text, /^disabled +yes/m);
   const later = { ...device, expires_at: nowS + 3 * 86_400, expired: false };
   assert.match(statusText(statusOf({ device: later })), /^expires .* in 3 days$/m);

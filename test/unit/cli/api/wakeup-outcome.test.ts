@@ -28,7 +28,7 @@ test('every code of a wakeup has advice, except the one for internal errors', ()
 });
 
 test('a limit shows when to retry', () => {
-  assert.match(describeWakeup('DOOR-1', refused(42901, 7)), /come back in 7 s/);
+  assert.match(describeWakeup('DOOR-1', refused(42901, 7)), /try again in 7 s/);
 });
 
 const completed: WakeupOutcomeData = {

@@ -43,7 +43,7 @@ test('a backup is verified, and restored into an empty directory', async (t) => 
   const { run, output, file } = await sceneWithStore(t);
   await run('backup', file);
   await run('verify', file);
-  assert.match(output.text, /store\.backup is whole \(0\.0 s\): 0 devices/);
+  assert.match(output.text, /store\.backup is complete \(0\.0 s\): 0 devices/);
   const empty = commandScene(t, addAll);
   rmdirSync(empty.dataDirectory);
   await empty.run('restore', file);

@@ -228,7 +228,7 @@ test(
     };
     const usual = await choose();
     assert.deepEqual(usual.files, [true, true, true, false]);
-    assert.match(usual.remarks, /^CERT ends on 20\d\d-/);
+    assert.match(usual.remarks, /^CERT expires on 20\d\d-/);
     const named = await choose('--sleep-tls', '--advertise', 'bell.example');
     assert.deepEqual(named.files, [true, true, true, true]);
     assert.match(named.remarks, /CERT is not for bell\.example: devices will refuse it/);

@@ -123,7 +123,7 @@ test('waiting calls are counted by reason, and each that waits for load is logge
   assert.deepEqual(scene.pool.countWaiting(), { bridge: 1, load: 1, engine: 0 });
   scene.pool.offerAgain(0);
   bridge.cannotCarry('load');
-  const lines = scene.log.lines.filter(({ message }) => message.startsWith('call: waiting'));
+  const lines = scene.log.lines.filter(({ message }) => message.startsWith('call waits'));
   assert.deepEqual(
     lines.map(({ fields }) => fields),
     [{ session: calls[0], why: 'load' }],

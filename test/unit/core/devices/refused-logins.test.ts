@@ -34,7 +34,7 @@ const causes: readonly Cause[] = [
   {
     reason: 'too_fast',
     answer: 'busy',
-    prepare: (scene) => void (scene.loginRates = { take: () => false }),
+    prepare: (scene) => void (scene.loginRates = { acquire: () => false }),
   },
 ];
 

@@ -111,9 +111,9 @@ test('a continuing conflict is reported each minute with its number, and one tha
 test('full tables drop the device with the oldest login, and quiet devices expire', () => {
   const clock = new DrivenClock();
   const rates = new LoginRates(clock, 1, 2);
-  const take = (id: string): boolean => rates.take('sleep', id as DeviceId);
-  for (let i = 0; i < 10; i++) assert.ok(take('a'));
-  assert.deepEqual(['a', 'b', 'c', 'a'].map(take), [false, true, true, true]);
+  const acquire = (id: string): boolean => rates.acquire('sleep', id as DeviceId);
+  for (let i = 0; i < 10; i++) assert.ok(acquire('a'));
+  assert.deepEqual(['a', 'b', 'c', 'a'].map(acquire), [false, true, true, true]);
   const events: EventDraft[] = [];
   const append = (event: EventDraft): void => void events.push(event);
   const conflicts = new SessionConflicts({ clock, log: new FakeLog(), append, refusedLogins: unlisted }, 2);

@@ -97,8 +97,8 @@ test('refused wakeups are found by request id and device, the latest first, also
 
 test('an application that floods forgets its own refused wakeups, not those of others', () => {
   const kept = new Scene({ max: 10, ofOwnerMax: 4 }).answered.refusals;
-  kept.note(refusal({ appId: otherApp }));
-  for (let i = 0; i < 100; i++) kept.note(refusal({ atMs: i }));
+  kept.record(refusal({ appId: otherApp }));
+  for (let i = 0; i < 100; i++) kept.record(refusal({ atMs: i }));
   const found = kept.list(requestId, null, 100);
   assert.deepEqual(
     found.map(({ atMs, appId }) => [atMs, appId]),
@@ -108,7 +108,8 @@ test('an application that floods forgets its own refused wakeups, not those of o
 
 test('at the total limit, those of the application that was refused longest ago go first', () => {
   const kept = new Scene({ max: 4, ofOwnerMax: 2 }).answered.refusals;
-  for (const app of ['a', 'b', 'a', 'b', 'c', 'c', 'c']) kept.note(refusal({ appId: app as ApplicationId }));
+  for (const app of ['a', 'b', 'a', 'b', 'c', 'c', 'c'])
+    kept.record(refusal({ appId: app as ApplicationId }));
   const apps = kept.list(requestId, null, 100).map(({ appId }) => appId);
   assert.deepEqual(
     apps.map(String).toSorted((one, other) => (one < other ? -1 : 1)),

@@ -33,7 +33,7 @@ test('a file without a valid token is named, and never used', () => {
   const directory = emptyDirectory();
   for (const text of ['', 'short', 'x'.repeat(44)]) {
     writeFileSync(join(directory, 'ops.token'), text);
-    assert.throws(() => ensureOpsToken(directory), /ops\.token holds no token/);
+    assert.throws(() => ensureOpsToken(directory), /ops\.token contains no token/);
   }
 });
 

@@ -12,8 +12,7 @@ void test('without the optional package one sentence says how to install it', as
   const opened = await openEngine(() => Promise.reject(missing));
   assert.deepEqual(opened, {
     ok: false,
-    error:
-      'no video decoding: package node-av (FFmpeg) is not installed; run npm ci',
+    error: 'no video decoding: package node-av (FFmpeg) is not installed; run npm ci',
   });
 });
 

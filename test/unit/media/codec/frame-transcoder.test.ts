@@ -132,33 +132,36 @@ transcoderTest('odd and tiny sources have pictures', (transcoder) => {
     }
 });
 
-engineTest('a source beyond the largest size is dropped before it is decoded, in either orientation', (engine) => {
-  const transcoder = new FrameTranscoder(engine, {
-    maxFps: 15,
-    quality: 80,
-    sourceMax: { width: 320, height: 240 },
-  });
-  const tooLarge = { width: 322, height: 240 };
-  const frames = [
-    planarFrame(tooLarge),
-    ...jpegFilm(engine, { width: 240, height: 322 }, 1),
-    ...h264Film(engine, tooLarge, 2),
-  ];
-  for (const frame of frames) {
-    const { source, drop, pictures, keyFrameWanted } = transcodeFrame(transcoder, frame, [fitScreen]);
-    assert.deepEqual(
-      { source, drop, pictures, keyFrameWanted },
-      {
-        source: null,
-        drop: 'too_large',
-        pictures: [],
-        keyFrameWanted: false,
-      },
-    );
-  }
-  assert.deepEqual(sizesOf(transcodeFrame(transcoder, planarFrame(portrait), [fitScreen])), ['74x100']);
-  transcoder.close();
-});
+engineTest(
+  'a source beyond the largest size is dropped before it is decoded, in either orientation',
+  (engine) => {
+    const transcoder = new FrameTranscoder(engine, {
+      maxFps: 15,
+      quality: 80,
+      sourceMax: { width: 320, height: 240 },
+    });
+    const tooLarge = { width: 322, height: 240 };
+    const frames = [
+      planarFrame(tooLarge),
+      ...jpegFilm(engine, { width: 240, height: 322 }, 1),
+      ...h264Film(engine, tooLarge, 2),
+    ];
+    for (const frame of frames) {
+      const { source, drop, pictures, keyFrameWanted } = transcodeFrame(transcoder, frame, [fitScreen]);
+      assert.deepEqual(
+        { source, drop, pictures, keyFrameWanted },
+        {
+          source: null,
+          drop: 'too_large',
+          pictures: [],
+          keyFrameWanted: false,
+        },
+      );
+    }
+    assert.deepEqual(sizesOf(transcodeFrame(transcoder, planarFrame(portrait), [fitScreen])), ['74x100']);
+    transcoder.close();
+  },
+);
 
 transcoderTest('planes that do not fill their size are undecodable', (transcoder) => {
   const { payload } = planarFrame(portrait);

@@ -133,9 +133,11 @@ soundTest('a source that changes its format or its rate gets a new decoder', (tr
   const results = [
     transcoder.transcode(alaw, narrow, [pcmNarrow]),
     transcoder.transcode({ ...alaw, timestampMs: 100, payload: new Uint8Array(320) }, wide, [pcmNarrow]),
-    transcoder.transcode({ format: 'opus', timestampMs: 120, payload: opus.get(0) ?? assert.fail() }, narrow, [
-      pcmNarrow,
-    ]),
+    transcoder.transcode(
+      { format: 'opus', timestampMs: 120, payload: opus.get(0) ?? assert.fail() },
+      narrow,
+      [pcmNarrow],
+    ),
     transcoder.transcode({ format: 'opus', timestampMs: 140, payload: opus.get(1) ?? assert.fail() }, wide, [
       pcmNarrow,
     ]),
@@ -184,27 +186,33 @@ soundTest(
   },
 );
 
-soundTest('targets that are no longer requested are freed, and rebuilt when they are requested again', (transcoder) => {
-  transcoder.transcode(pcm(0, wide), wide, [pcmNarrow, opusWide]);
-  const both = liveNatives();
-  transcoder.transcode(pcm(1, wide), wide, [pcmNarrow]);
-  assert.ok(liveNatives().codecContexts < both.codecContexts);
-  transcoder.transcode(pcm(2, wide), wide, [opusWide, pcmNarrow]);
-  assert.deepEqual(liveNatives(), both);
-});
+soundTest(
+  'targets that are no longer requested are freed, and rebuilt when they are requested again',
+  (transcoder) => {
+    transcoder.transcode(pcm(0, wide), wide, [pcmNarrow, opusWide]);
+    const both = liveNatives();
+    transcoder.transcode(pcm(1, wide), wide, [pcmNarrow]);
+    assert.ok(liveNatives().codecContexts < both.codecContexts);
+    transcoder.transcode(pcm(2, wide), wide, [opusWide, pcmNarrow]);
+    assert.deepEqual(liveNatives(), both);
+  },
+);
 
-soundTest('AMR sends noise and empty frames between words, which are silence and not broken', (transcoder) => {
-  const frames = amrFixture('narrow');
+soundTest(
+  'AMR sends noise and empty frames between words, which are silence and not broken',
+  (transcoder) => {
+    const frames = amrFixture('narrow');
 
-  const results = frames.map((payload, index) => {
-    const packet: SoundPacket = { format: 'amr', timestampMs: index * 20, payload };
-    return transcoder.transcode(packet, narrow, [pcmNarrow]);
-  });
+    const results = frames.map((payload, index) => {
+      const packet: SoundPacket = { format: 'amr', timestampMs: index * 20, payload };
+      return transcoder.transcode(packet, narrow, [pcmNarrow]);
+    });
 
-  assert.ok(results.every(({ drop }) => drop === null));
-  assert.deepEqual(
-    times(results),
-    range(frames.length).map((index) => index * 20),
-  );
-  assert.ok(samplesOf(results.slice(-20)).every((sample) => sample === 0));
-});
+    assert.ok(results.every(({ drop }) => drop === null));
+    assert.deepEqual(
+      times(results),
+      range(frames.length).map((index) => index * 20),
+    );
+    assert.ok(samplesOf(results.slice(-20)).every((sample) => sample === 0));
+  },
+);

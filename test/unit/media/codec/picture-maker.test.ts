@@ -41,31 +41,28 @@ function failingEngine(engine: Engine, failsAt: number): { engine: Engine; steps
   return { engine: { ...engine, av: { ...engine.av, CodecContext, FilterGraph } }, steps: () => steps };
 }
 
-engineTest(
-  'whichever step fails, its frame is dropped and the next one has its pictures',
-  (engine) => {
-    const [frame] = jpegFilm(engine, size, 1);
-    assert(frame !== undefined);
-    const before = liveNatives();
-    const healthy = makeTranscoder(engine);
-    const { pictures: good } = transcodeFrame(healthy, frame, [fitScreen, fillScreen]);
-    healthy.close();
-    let failures = 0;
-    for (let failsAt = 1; ; failsAt += 1) {
-      const failing = failingEngine(engine, failsAt);
-      const transcoder = makeTranscoder(failing.engine);
-      const { drop, pictures } = transcodeFrame(transcoder, frame, [fitScreen, fillScreen]);
-      const isBroken = failing.steps() >= failsAt;
-      if (isBroken) assert([drop, ...pictures].includes('rebuild_failed'));
-      assert.deepEqual(transcodeFrame(transcoder, frame, [fitScreen, fillScreen]).pictures, good);
-      transcoder.close();
-      assert.deepEqual(liveNatives(), before);
-      if (!isBroken) break;
-      failures += 1;
-    }
-    assert(failures > 10, `${failures} steps were seen to fail`);
-  },
-);
+engineTest('whichever step fails, its frame is dropped and the next one has its pictures', (engine) => {
+  const [frame] = jpegFilm(engine, size, 1);
+  assert(frame !== undefined);
+  const before = liveNatives();
+  const healthy = makeTranscoder(engine);
+  const { pictures: good } = transcodeFrame(healthy, frame, [fitScreen, fillScreen]);
+  healthy.close();
+  let failures = 0;
+  for (let failsAt = 1; ; failsAt += 1) {
+    const failing = failingEngine(engine, failsAt);
+    const transcoder = makeTranscoder(failing.engine);
+    const { drop, pictures } = transcodeFrame(transcoder, frame, [fitScreen, fillScreen]);
+    const isBroken = failing.steps() >= failsAt;
+    if (isBroken) assert([drop, ...pictures].includes('rebuild_failed'));
+    assert.deepEqual(transcodeFrame(transcoder, frame, [fitScreen, fillScreen]).pictures, good);
+    transcoder.close();
+    assert.deepEqual(liveNatives(), before);
+    if (!isBroken) break;
+    failures += 1;
+  }
+  assert(failures > 10, `${failures} steps were seen to fail`);
+});
 
 engineTest('when one shape cannot be made, the other one is', (engine) => {
   const [frame] = jpegFilm(engine, size, 1);

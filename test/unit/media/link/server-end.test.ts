@@ -114,7 +114,9 @@ test('a viewer may report nothing, and a device is offered no call', async () =>
     const [leg = 0] = stranger.granted;
     await stranger.send({ kind: 'open', leg }, { kind: 'answer', leg, accepted: true });
     const fault =
-      word === 'viewer' ? 'sent a message of a viewer, which may send none' : 'answered an assignment for a device';
+      word === 'viewer'
+        ? 'sent a message of a viewer, which may send none'
+        : 'answered an assignment for a device';
     assert.deepEqual(stranger.ends, [`the media process ${fault}`]);
   }
 });

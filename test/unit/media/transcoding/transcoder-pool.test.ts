@@ -296,7 +296,7 @@ test("a frame that exceeds its worker's time is overdue; other calls continue on
   assert.equal(textOf(await transcode(beside)), '2.1');
   assert.equal(textOf(await transcode(offender)), '1.1');
   assert.deepEqual(scene.wedged, []);
-  assert.ok(scene.log.lines.some(({ message }) => message.includes('move to a new thread')));
+  assert.ok(scene.log.lines.some(({ message }) => message.includes('its thread is replaced')));
   scene.gate.order('go');
 });
 

@@ -198,7 +198,7 @@ class GateScene {
     const { service, keys } = new LegServiceScene();
     const owner = {
       processConnected: () => undefined,
-      loadTold: () => undefined,
+      loadReported: () => undefined,
       processDisconnected: () => undefined,
     };
     const progress = new LoopProgress(clock);

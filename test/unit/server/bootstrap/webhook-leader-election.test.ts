@@ -191,7 +191,7 @@ test('a node that loses the lease ends its thread at once, and names the new hol
   scene.isCutOff = true;
   const blind = await scene.election.ask({ kind: 'list' });
   assert.ok(!blind.ok);
-  assert.match(blind.error.message, /^NATS does not answer, so it is not known which node/);
+  assert.match(blind.error.message, /^NATS does not answer, so the node that delivers/);
 });
 
 test('an orderly stop lets the thread finish, and then releases the lease', async (t) => {

@@ -25,7 +25,11 @@ class MediaSupervisorScene {
   constructor(processes = 1) {
     const { clock, log } = this;
     const { service, keys } = new LegServiceScene();
-    const owner = { came: () => undefined, loadReported: () => undefined, gone: () => undefined };
+    const owner = {
+      processConnected: () => undefined,
+      loadReported: () => undefined,
+      processDisconnected: () => undefined,
+    };
     const progress = new LoopProgress(clock);
     const telemetry = new FakeTelemetry();
     const deps = { clock, log, service, elsewhere: () => null, owner, keys, telemetry, progress };

@@ -238,7 +238,7 @@ test('a release without a hello, or not prepared in time, changes nothing', asyn
     await scene.ask();
     if (loads) scene.successor.load();
     await scene.pass(successorLoadMsMax);
-    scene.assertUnchanged(`it did not report "prepared" within ${successorLoadMsMax} ms`, ['stay']);
+    scene.assertUnchanged(`no report "prepared" within ${successorLoadMsMax} ms`, ['stay']);
   }
 });
 
@@ -257,10 +257,10 @@ test('a release that ends, or reports why it cannot serve, changes nothing', asy
 });
 
 for (const [given, failure] of [
-  [{ storeFormat: storeFormat + 1 }, /another format of the store/],
+  [{ storeFormat: storeFormat + 1 }, /another store format/],
   [{ dataDirectory: '/other' }, /data\.dir has changed/],
-  [{ edgeLinks: [edgeLinkVersion + 1] }, /cannot speak to the edges/],
-  [{ mediaLinks: [linkVersion + 1] }, /cannot speak to the media processes/],
+  [{ edgeLinks: [edgeLinkVersion + 1] }, /does not support the edges/],
+  [{ mediaLinks: [linkVersion + 1] }, /does not support the media processes/],
 ] as const)
   test(`a release with an incompatible ${Object.keys(given).join()} is refused`, async () => {
     const scene = await UpgradeScene.up();
@@ -275,13 +275,13 @@ test('a core that does not leave, or a successor that does not listen, fails the
   await scene.ask();
   await scene.prepare();
   await scene.pass(leaveMsMax);
-  scene.assertUnchanged(`it did not report "left" within ${leaveMsMax} ms`, ['leave', 'stay']);
+  scene.assertUnchanged(`no report "left" within ${leaveMsMax} ms`, ['leave', 'stay']);
   const other = await UpgradeScene.up();
   await other.ask();
   await other.prepare();
   await other.leave();
   await other.pass(coreListenMsMax);
-  other.assertUnchanged(`it did not report "listening" within ${coreListenMsMax} ms`, ['leave', 'stay']);
+  other.assertUnchanged(`no report "listening" within ${coreListenMsMax} ms`, ['leave', 'stay']);
 });
 
 test('a core that dies while its successor is prepared is restarted', async () => {
@@ -320,7 +320,7 @@ test('a successor that cannot serve is restarted like a core that has died', asy
   await scene.pass(1000);
   assert.equal(
     scene.upgrade.state.failure,
-    'the new release does not serve, and the one in place is started: the store is damaged',
+    'the new release does not serve; the core restarts: the store is damaged',
   );
   assert.equal(scene.forks.length, 3);
 });

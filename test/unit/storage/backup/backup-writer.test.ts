@@ -54,7 +54,7 @@ test('a backup overwrites no file without being asked, and never a folder', asyn
   const file = join(temporaryDirectory(t), 'thesis.txt');
   writeFileSync(file, 'years of work');
   await assert.rejects(backUp(directory, file), saying(/exists already: .* --force$/));
-  await assert.rejects(backUp(directory, directory, { replaces: true }), saying(/is no file/));
+  await assert.rejects(backUp(directory, directory, { replaces: true }), saying(/is not a regular file/));
   assert.equal(readFileSync(file, 'utf8'), 'years of work');
 });
 

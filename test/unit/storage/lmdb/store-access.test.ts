@@ -36,7 +36,7 @@ test('a directory without permission is not reported as one without a store', as
 test('a read-only disk is not reported as a missing right, and another fault keeps its message', () => {
   const refused = (code: string): string =>
     accessError(Object.assign(new Error('said'), { code }), '/data', 'write').message;
-  assert.match(refused('EROFS'), /^\/data is on a read-only file system: mount it for writing again/);
+  assert.match(refused('EROFS'), /^\/data is on a read-only file system: mount it writable again/);
   assert.match(refused('EIO'), /^\/data cannot be used: said: the disk is full \(df\), or fails/);
   assert.equal(refused('ENXIO'), '/data cannot be used: said');
 });
