@@ -22,7 +22,7 @@ export function passagesOfCode(text: string, isTest: boolean): Passage[] {
     if (found.startsWith('//')) return paragraphs(found.replace(/^[ \t]*\/\/ ?/gm, ''), line);
     if (found.startsWith('/')) return [];
     const before = text.slice(Math.max(0, index - 60), index).trimEnd();
-    if (before.endsWith('+') || (isTest && !/\b(?:test|it|describe)\($/.test(before))) return [];
+    if (before.endsWith('+') || (isTest && !/(?:\b(?:it|describe)|[tT]est)\($/.test(before))) return [];
     const value = found.slice(1, -1).replace(/\$\{[^}]*\}/g, 'x');
     return several.test(value) ? [{ line, text: value }] : [];
   });
