@@ -180,7 +180,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     host.isHolding = true;
     const asks = Array.from({ length: peerQuestionsMax }, () => one.ask(two.self, questions.wakeups, 1000));
     assert.deepEqual(await one.ask(two.self, questions.wakeups, 1000), fail('unsent'));
-    await host.askedTimes(peerQuestionsMax);
+    await host.askedTimes(1);
     clock.advance(1000 + lateMsMax);
     const outcomes = await Promise.all(asks);
     assert.ok(outcomes.every((outcome) => !outcome.ok && outcome.error === 'unanswered'));

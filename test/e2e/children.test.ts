@@ -79,23 +79,19 @@ for (const [name, end] of [
   ['is killed', 'SIGKILL'],
   ['ends', 'in order'],
 ] as const)
-  test(
-    `no child outlives a supervisor that ${name}, not even one without a hello`,
-    { skip },
-    async (t) => {
-      const file = fileURLToPath(moduleBeside('../support/supervisor-process', import.meta.url));
-      const supervisor = spawn(process.execPath, [...process.execArgv, file], {
-        stdio: ['pipe', 'pipe', 'inherit'],
-      });
-      t.after(() => supervisor.kill('SIGKILL'));
-      const pids = new Map<string, number>();
-      for await (const line of createInterface({ input: supervisor.stdout })) {
-        const { manner, pid } = JSON.parse(line) as { manner: string; pid: number };
-        pids.set(manner, pid);
-        if (pids.size === 3) break;
-      }
-      if (end === 'SIGKILL') supervisor.kill(end);
-      else supervisor.stdin.end();
-      await Promise.all(['sound', 'stuck'].map((manner) => processGone(pids.get(manner) ?? NaN)));
-    },
-  );
+  test(`no child outlives a supervisor that ${name}, not even one without a hello`, { skip }, async (t) => {
+    const file = fileURLToPath(moduleBeside('../support/supervisor-process', import.meta.url));
+    const supervisor = spawn(process.execPath, [...process.execArgv, file], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.after(() => supervisor.kill('SIGKILL'));
+    const pids = new Map<string, number>();
+    for await (const line of createInterface({ input: supervisor.stdout })) {
+      const { manner, pid } = JSON.parse(line) as { manner: string; pid: number };
+      pids.set(manner, pid);
+      if (pids.size === 3) break;
+    }
+    if (end === 'SIGKILL') supervisor.kill(end);
+    else supervisor.stdin.end();
+    await Promise.all(['sound', 'stuck'].map((manner) => processGone(pids.get(manner) ?? NaN)));
+  });

@@ -47,37 +47,33 @@ const isServed = async (api: ApiClient): Promise<boolean> =>
   (await api.connectivity(siteDevice(0))).json.code === 0;
 
 for (const [fault, signal] of Object.entries(faults))
-  test(
-    `a front that ${fault} is replaced, and the other one is not affected`,
-    { skip },
-    async (t) => {
-      const site = await openSite(t);
-      const apis = Array.from({ length: callers }, () => site.newApi());
-      assert.deepEqual(await Promise.all(apis.map(isServed)), Array(callers).fill(true));
-      const ends: string[] = [];
-      const waits = apis.map((api) =>
-        api.call({ path: '/v1/events', query: 'after=latest&wait=30' }).then(
-          ({ json }) => void ends.push(String(json.code)),
-          () => void ends.push('broken'),
-        ),
-      );
-      process.kill(site.pid, signal);
-      const line = await site.server.command.line((said) => said.includes('API front: ended'));
-      assert.match(line, fault === 'throws' ? /a fault of the test/ : /its loop has not turned for 5 s/);
-      assert.deepEqual(
-        await Promise.all(apis.map(isServed)),
-        Array(callers).fill(true),
-        'new connections are served',
-      );
-      const broken = ends.length;
-      assert.deepEqual(ends, Array(broken).fill('broken'));
-      assert(broken > 0 && broken < callers, `${broken} of ${callers} waits are broken`);
-      const { fronts } = await site.ops<SiteJson>('/v1/site');
-      assert.deepEqual(new Set(fronts.map(({ restarts }) => restarts)), new Set([0, 1]));
-      const metrics = await (await fetch(`http://127.0.0.1:${site.ports.ops}/metrics`)).text();
-      assert.match(metrics, fault === 'throws' ? /{reason="ended"} 1$/m : /{reason="stuck"} 1$/m);
-      assert.equal(await site.stop(), 0);
-      await Promise.all(waits);
-      assert.deepEqual(ends.slice(broken), Array(callers - broken).fill('0'));
-    },
-  );
+  test(`a front that ${fault} is replaced, and the other one is not affected`, { skip }, async (t) => {
+    const site = await openSite(t);
+    const apis = Array.from({ length: callers }, () => site.newApi());
+    assert.deepEqual(await Promise.all(apis.map(isServed)), Array(callers).fill(true));
+    const ends: string[] = [];
+    const waits = apis.map((api) =>
+      api.call({ path: '/v1/events', query: 'after=latest&wait=30' }).then(
+        ({ json }) => void ends.push(String(json.code)),
+        () => void ends.push('broken'),
+      ),
+    );
+    process.kill(site.pid, signal);
+    const line = await site.server.command.line((said) => said.includes('API front: ended'));
+    assert.match(line, fault === 'throws' ? /a fault of the test/ : /its loop has not turned for 5 s/);
+    assert.deepEqual(
+      await Promise.all(apis.map(isServed)),
+      Array(callers).fill(true),
+      'new connections are served',
+    );
+    const broken = ends.length;
+    assert.deepEqual(ends, Array(broken).fill('broken'));
+    assert(broken > 0 && broken < callers, `${broken} of ${callers} waits are broken`);
+    const { fronts } = await site.ops<SiteJson>('/v1/site');
+    assert.deepEqual(new Set(fronts.map(({ restarts }) => restarts)), new Set([0, 1]));
+    const metrics = await (await fetch(`http://127.0.0.1:${site.ports.ops}/metrics`)).text();
+    assert.match(metrics, fault === 'throws' ? /{reason="ended"} 1$/m : /{reason="stuck"} 1$/m);
+    assert.equal(await site.stop(), 0);
+    await Promise.all(waits);
+    assert.deepEqual(ends.slice(broken), Array(callers - broken).fill('0'));
+  });

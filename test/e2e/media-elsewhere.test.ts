@@ -123,7 +123,9 @@ test('a second media process is declined with the reason, and takes over when th
   const first = startMedia(t, scene);
   await mediaUrl(first);
   const second = startMedia(t, scene);
-  const { fault } = await second.logged<{ fault: string }>('media link: cannot connect to the server; will retry');
+  const { fault } = await second.logged<{ fault: string }>(
+    'media link: cannot connect to the server; will retry',
+  );
   assert.equal(
     fault,
     'the server declined this media process: as many media processes as its media.processes allows are linked: 1',
@@ -171,7 +173,9 @@ test('two media processes elsewhere share the calls with their own addresses, an
 test('a media process with a wrong key, or whose port is in use, does not serve, and both sides log the reason', async (t) => {
   const scene = await open(t);
   const media = startMedia(t, { gate: scene.gate, keyFile: newKey(scene.directory, 'other.key') });
-  const { fault } = await media.logged<{ fault: string }>('media link: cannot connect to the server; will retry');
+  const { fault } = await media.logged<{ fault: string }>(
+    'media link: cannot connect to the server; will retry',
+  );
   assert.match(fault, /another key: give both ends the same media\.link_key_file/);
   await scene.server.command.line((line) => line.includes('has another key for the link'));
   assert.equal(await media.stop('SIGTERM'), 0);

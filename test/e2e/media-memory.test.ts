@@ -21,40 +21,40 @@ async function answers({ api }: MediaScene): Promise<void> {
   assert.equal(status, 200);
 }
 
+test('a media process has limits of heap and writable memory, and is killed first', { skip }, async (t) => {
+  const scene = await openMediaScene(t);
+  const { pid } = await mediaChild(scene.server);
+
+  assert.ok(fileOf(pid, 'cmdline').includes(`--max-old-space-size=${mediaHeapMebibytesMax}`));
+  const bytesMax = Number(/^Max data size +(\d+) /m.exec(fileOf(pid, 'limits'))?.[1]);
+  assert.ok(bytesMax > 0 && bytesMax <= totalmem() * mediaMemoryShareMax, `${bytesMax} bytes`);
+  assert.equal(Number(fileOf(pid, 'oom_score_adj')), 500);
+  const writable = Number(/^VmData:\s+(\d+) kB/m.exec(fileOf(pid, 'status'))?.[1]) * 1024;
+  assert.ok(writable < bytesMax / 2, `${writable} bytes at rest`);
+});
+
 test(
-  'a media process has limits of heap and writable memory, and is killed first',
+  'a media process that runs out of memory ends alone, and calls continue in the next one',
   { skip },
   async (t) => {
     const scene = await openMediaScene(t);
     const { pid } = await mediaChild(scene.server);
+    const { device, bridge } = await openLegs(scene);
+    await showFrame(device, bridge);
+    const next = mediaChild(scene.server, 2);
 
-    assert.ok(fileOf(pid, 'cmdline').includes(`--max-old-space-size=${mediaHeapMebibytesMax}`));
-    const bytesMax = Number(/^Max data size +(\d+) /m.exec(fileOf(pid, 'limits'))?.[1]);
-    assert.ok(bytesMax > 0 && bytesMax <= totalmem() * mediaMemoryShareMax, `${bytesMax} bytes`);
-    assert.equal(Number(fileOf(pid, 'oom_score_adj')), 500);
-    const writable = Number(/^VmData:\s+(\d+) kB/m.exec(fileOf(pid, 'status'))?.[1]) * 1024;
-    assert.ok(writable < bytesMax / 2, `${writable} bytes at rest`);
+    limitProcess(pid, 'data', 1);
+    const legs = [];
+    for (let found = null; found === null;) {
+      legs.push(openLegs(scene).catch(() => undefined));
+      await answers(scene);
+      found = await Promise.race([next, pause(20, null)]);
+    }
+    await Promise.all(legs);
+
+    assert.notEqual((await next).pid, pid);
+    await answers(scene);
+    const later = await openLegs(scene);
+    await showFrame(later.device, later.bridge);
   },
 );
-
-test('a media process that runs out of memory ends alone, and calls continue in the next one', { skip }, async (t) => {
-  const scene = await openMediaScene(t);
-  const { pid } = await mediaChild(scene.server);
-  const { device, bridge } = await openLegs(scene);
-  await showFrame(device, bridge);
-  const next = mediaChild(scene.server, 2);
-
-  limitProcess(pid, 'data', 1);
-  const legs = [];
-  for (let found = null; found === null;) {
-    legs.push(openLegs(scene).catch(() => undefined));
-    await answers(scene);
-    found = await Promise.race([next, pause(20, null)]);
-  }
-  await Promise.all(legs);
-
-  assert.notEqual((await next).pid, pid);
-  await answers(scene);
-  const later = await openLegs(scene);
-  await showFrame(later.device, later.bridge);
-});

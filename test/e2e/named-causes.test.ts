@@ -24,23 +24,16 @@ async function refusal(site: SiteServer, command: readonly string[]): Promise<st
   return stderr;
 }
 
-test(
-  'a change on a full disk is refused and audited with the cause',
-  { skip: noPrlimit },
-  async (t) => {
-    const site = await startTestSite(t);
-    // Two pages, which LMDB writes in place, leave room for the lines of the audit log.
-    limitProcess(site.pid, 'fsize', 2 * 4096);
-    const disable = ['device', 'disable', 'SLEEPING02'];
-    assert.match(
-      await refusal(site, disable),
-      /File too large.*: raise the limit of file sizes \(LimitFSIZE/,
-    );
-    const lines = linesInFile(site.directory).filter(({ action }: AuditLine) => action === 'device.disable');
-    assert.equal(lines.at(-1)?.result, 'failed');
-    assert.match(lines.at(-1)?.reason ?? '', /raise the limit of file sizes/);
-  },
-);
+test('a change on a full disk is refused and audited with the cause', { skip: noPrlimit }, async (t) => {
+  const site = await startTestSite(t);
+  // Two pages, which LMDB writes in place, leave room for the lines of the audit log.
+  limitProcess(site.pid, 'fsize', 2 * 4096);
+  const disable = ['device', 'disable', 'SLEEPING02'];
+  assert.match(await refusal(site, disable), /File too large.*: raise the limit of file sizes \(LimitFSIZE/);
+  const lines = linesInFile(site.directory).filter(({ action }: AuditLine) => action === 'device.disable');
+  assert.equal(lines.at(-1)?.result, 'failed');
+  assert.match(lines.at(-1)?.reason ?? '', /raise the limit of file sizes/);
+});
 
 test('a server without free descriptors reports it', { skip: noPrlimit }, async (t) => {
   const site = await startTestSite(t);
