@@ -33,6 +33,30 @@ test('canary: the check reports a missing file', () => {
   assert.deepEqual(filesNamed('see `core/calls/gone.ts` and [x](../src/lib/clock.ts)').map(isThere), [false]);
 });
 
+/** Names in a tour that the file named before them does not contain: `path.ts`, `Class.method`. */
+function missingNames(tour: string): string[] {
+  const named = tour.replace(/\s+/g, ' ').matchAll(/`([a-z][a-z0-9/-]*\.ts)`,? `([A-Za-z.]+)`/g);
+  return [...named].flatMap(([, path = '', name = '']) => {
+    const words = new Set(readFromRoot(`src/${path}`).split(/\W+/));
+    return name.split('.').every((part) => words.has(part)) ? [] : [`${path} has no ${name}`];
+  });
+}
+
+test('the tour names functions and classes of their files, and no walk has more than 15 steps', () => {
+  const tour = readFromRoot('docs/tour.md');
+  assert.deepEqual(missingNames(tour), []);
+  const steps = tour.split(/^## /m).map((part) => part.match(/^\d+\. /gm)?.length ?? 0);
+  assert.equal(steps.filter((count) => count > 0).length, 4);
+  assert.ok(Math.max(...steps) <= 15, `${Math.max(...steps)} steps`);
+});
+
+test('canary: the check reports a name that its file does not contain', () => {
+  assert.deepEqual(
+    missingNames('1. `lib/clock.ts`, `Clock.gone`: ends. `lib/clock.ts`,\n   `Clock`: runs.'),
+    ['lib/clock.ts has no Clock.gone'],
+  );
+});
+
 /** Targets of Markdown links to our files, from the root, without anchors. */
 function linkedFiles(page: string): string[] {
   const links = readFromRoot(page).matchAll(/\]\((?!\w+:)([^)#\s]+)/g);
