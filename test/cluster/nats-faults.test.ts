@@ -64,7 +64,7 @@ test('a node killed while NATS is away is shown as silent, with its age, until N
   const { stdout, exitCode } = await shows(/^b .* silent /m);
   assert.equal(exitCode, 1);
   assert.match(stdout, /^a .* up .* 0\.0 s$/m);
-  assert.match(stdout, /as of \d+\.\d s ago: NATS does not answer/);
+  assert.match(stdout, /the state of other members is \d+\.\d s old: NATS does not answer/);
   const { age_ms: ageMs, stale, members } = await a.ops<ClusterJson>('/v1/cluster');
   assert.equal(stale, true);
   assert.ok(ageMs !== null && ageMs > memberKnowledgeMsMax, `${ageMs}`);

@@ -61,7 +61,7 @@ test('a server with edges on an empty store shows the secrets of the demo regist
   assert.equal(await asked.server.stop('SIGTERM'), 0);
   assert.equal(asked.server.stderr.match(/secret key +\S+/g)?.length, 1);
   const again = await start(t, ['--demo', '--data-dir', join(folder, 'a')]);
-  await again.server.line((line) => line.includes('--demo: created nothing: the registry is not empty'));
+  await again.server.line((line) => line.includes('--demo adds nothing: the registry is not empty'));
   assert.doesNotMatch(again.server.stderr, /secret key/);
   const empty = await start(t, ['--edges', '1', '--data-dir', join(folder, 'b')]);
   assert.deepEqual(await empty.reasons(), ready('registry_empty'));

@@ -103,7 +103,7 @@ test('devices receive the address that a media process elsewhere reports; the en
   const { device, bridge } = await playCall(t, scene, url, another);
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
   assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
-  await media.logged('server: link ended');
+  await media.logged('media link: ended; its legs are closed; will reconnect');
   assert.equal(await media.stop('SIGTERM'), 0);
 });
 
@@ -112,7 +112,7 @@ test('a media process survives its server, and connects to the next one', async 
   const media = startMedia(t, scene);
   await mediaUrl(media);
   await scene.server.command.stop('SIGKILL');
-  await media.logged('server: link ended');
+  await media.logged('media link: ended; its legs are closed; will reconnect');
   const next = await startServer(t, scene.directory, scene.keyFile, scene.gate);
   await playCall(t, next, await mediaUrl(media, 2));
   assert.equal(await next.server.command.stop('SIGTERM'), 0);

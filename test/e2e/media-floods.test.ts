@@ -132,7 +132,7 @@ test('only an idle bridge that floods with refusals is closed', async () => {
 
 test('the log of the server names the kind of flood', async () => {
   const { media } = await scene.server.command.logged<{ media: { fault: string } }>(
-    'media leg: closed: it sent too much',
+    'media leg: closed for exceeding a rate limit',
   );
   assert.match(media.fault, tooMany('texts'));
 });

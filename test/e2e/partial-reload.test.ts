@@ -66,7 +66,7 @@ for (const bad of listeners)
           assert.equal(fields['not_after'], validTo);
           assert.match(fields['subject'] ?? '', new RegExp(`CN=${shown}`));
         }
-        const partly = logged.find(({ message }) => message.startsWith('reloaded in part'));
+        const partly = logged.find(({ message }) => message.startsWith('reload: incomplete'));
         assert.deepEqual(partly?.fields, { problems: [line.reason] });
       }
       const text = await metricsOf(server);

@@ -171,7 +171,7 @@ test('an offer that fails, and a client that does not connect, are logged', asyn
     scene.log.lines.map(({ message, fields }) => [message, fields]),
     [
       ['WebRTC: connection not established', { fault: 'because of unmade' }],
-      ['media leg: closed: it sent too much', { fault: 'because of flood' }],
+      ['media leg: closed for exceeding a rate limit', { fault: 'because of flood' }],
     ],
   );
 });
