@@ -1,5 +1,5 @@
 /**
- * Comments, log lines, errors, helps, documents and names of tests in plain English, and functions that are named after their effect.
+ * Comments, log lines, errors, help texts, documents and names of tests are in plain English; functions are named after their effect.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -15,7 +15,7 @@ import {
   type Passage,
 } from './plain-english.ts';
 
-/** They say the words that they look for; the cluster is to be replaced; fixtures are made by others. */
+/** The check and its lists contain the words; the cluster is to be replaced; fixtures come from others. */
 const exempt =
   /^test\/architecture\/(?:plain-english|vocabulary)|^src\/cluster\/|^test\/(?:[a-z]+\/)*cluster\/|^test\/(?:fixtures|protocol\/offers)\//;
 

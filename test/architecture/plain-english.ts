@@ -1,7 +1,9 @@
 /**
- * Plain English as far as a program can check it: the texts of a file, and the faults of each by the rules of the project's vocabulary.
+ * Checks plain English as far as a program can: finds the texts of a file, and the faults of each by the rules of the vocabulary.
  * Texts are comments, string literals of several words, names of tests, and the paragraphs, items, headings and cells of documents.
  */
+
+import { token } from './source-tree.ts';
 
 /** A text of a file, with the line on which it begins. */
 export interface Passage {
@@ -11,10 +13,7 @@ export interface Passage {
 
 const several = /^\S+\s+\S+\s+\S/;
 
-const token =
-  /\/\*[\s\S]*?\*\/|(?:\/\/[^\n]*(?:\n[ \t]*(?=\/\/))?)+|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n*[])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])*\/[dgimsuvy]*/g;
-
-/** Comments and strings of TypeScript; of a test only its name among the strings, since the others are mostly values of the test. */
+/** Comments and strings of TypeScript. Strings of a test other than its name are skipped: most of them are test data. */
 export function passagesOfCode(text: string, isTest: boolean): Passage[] {
   return [...text.matchAll(token)].flatMap(({ 0: found, index }) => {
     const line = lineAt(text, index);
@@ -82,7 +81,7 @@ function paragraphs(text: string, firstLine: number): Passage[] {
 /** A clause that lacks its noun; a question may begin so. */
 const headless =
   /^["'(*_`[]*(?:For (?=who|what))?(?:What|Who|Whoever|Whose|Whom|Whether|Of|Those|That|Where|How|Nobody|Somebody)\b(?!-)/i;
-/** In the middle of a text only those that no adverbial clause begins with. */
+/** Within a text, only words that never begin an adverbial clause. */
 const headlessLater =
   /[.;:!?] (?:What|Who|Whoever|Whose|Whom|Whether|Nobody|Somebody|Those (?:that|who|of))\b(?!-)/g;
 
@@ -107,17 +106,18 @@ export function faultsOf({ line, text }: Passage): string[] {
   return faults;
 }
 
-/** The names of methods and functions that say nothing of their effect: each with its line. */
+/** Names that do not state the effect of a function. */
 const effectless =
   /^#?(?:take[sn]?|took|look(?:s|ed)?|note[sd]?|hears?|heard|tells?|told|says?|said|holds?|held|settle[sd]?|come[s]?|came|brings?|brought|gives?|given|gave|gone|goes|went|go)(?=[A-Z]|$)/;
 /** Terms of the field. */
-const terms = new Set(['giveUp', '#giveUp', 'lookUp', 'takeOver', 'goAway']);
+const terms = new Set(['giveUp', 'lookUp', 'takeOver', 'goAway']);
 
+/** Declarations of functions and methods with such a name, each with its line. */
 export function effectlessMethods(code: string): string[] {
   const declared =
     /^[ \t]*(?:(?:export|default|static|async|private|protected|public|override|abstract|readonly|get|set|function)\s+|\*)*(#?[A-Za-z]+)\??(?:<[^>\n]*>)?(?:: | = (?:async )?)?\(/gm;
   return [...code.matchAll(declared)].flatMap(({ 0: found, 1: name = '', index }) => {
-    if (!effectless.test(name) || terms.has(name)) return [];
+    if (!effectless.test(name) || terms.has(name.replace('#', ''))) return [];
     const end = closingAt(code, index + found.length);
     return /^\s*(?::|\{|=>)/.test(code.slice(end, end + 40)) || found.includes('function')
       ? [`${lineAt(code, index + found.search(/\S/))}: names a function ${name}`]
@@ -125,7 +125,7 @@ export function effectlessMethods(code: string): string[] {
   });
 }
 
-/** Behind the parenthesis that closes the one before `start`. */
+/** The index after the parenthesis that closes the one before `start`. */
 function closingAt(code: string, start: number): number {
   let depth = 1;
   for (let at = start; at < code.length; at++) {

@@ -35,8 +35,9 @@ export function resolveImport(from: string, specifier: string): string | null {
   return specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : null;
 }
 
-const token =
-  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n*[])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])*\/[dgimsuvy]*/g;
+/** Comments, strings and regular expressions; comments on consecutive lines are one. */
+export const token =
+  /\/\*[\s\S]*?\*\/|(?:\/\/[^\n]*(?:\n[ \t]*(?=\/\/))?)+|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n*[])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])*\/[dgimsuvy]*/g;
 
 /** Skips strings and regular expressions, in which text may look like a comment. */
 function withoutComments(text: string): string {

@@ -51,11 +51,11 @@ export function openDevice(page: Page, query: URLSearchParams): View {
     const wanted = JSON.stringify([status.device, live]);
     if (wanted === offered) return;
     offered = wanted;
-    redraw(actions, deviceActions(page, status.device, lookAgain, isOpen));
+    redraw(actions, deviceActions(page, status.device, refreshIfOpen, isOpen));
     redraw(calls, ...(live.length === 0 ? [] : [section('Live calls', {}, callsTable(page, live))]));
   };
   const isOpen = (): boolean => actions.isConnected;
-  const lookAgain = (): void => {
+  const refreshIfOpen = (): void => {
     if (isOpen()) refresh().catch(() => undefined);
   };
   const stop = poll(everyMs, refresh, trouble.show);
