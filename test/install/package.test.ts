@@ -1,10 +1,10 @@
 /**
- * Installs the packed tarball as on a machine without the checkout: in an empty folder, `npx reveille init` sets up a server,
- * and the three commands that it prints start it and wake a simulated device.
+ * Installs the packed tarball as on a machine without the checkout, and trims it: in an empty folder, `npx reveille init` sets up
+ * a server, and the three commands that it prints start it and wake a simulated device.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -32,6 +32,11 @@ await run('npm', ['pack', '--pack-destination', machine], inCheckout);
 const tarball = readdirSync(machine).find((name) => name.endsWith('.tgz')) ?? '';
 const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
 await run('npm', ['install', ...options, join(machine, tarball)], { cwd: folder, env });
+const packages = join(folder, 'node_modules');
+// A need of the project itself, whose code the bundles have as well.
+await run('npm', ['pkg', 'set', 'dependencies.zod=*'], { cwd: folder, env });
+const trim = ['run', '-s', '--prefix', 'node_modules/reveille', 'trim'];
+const trimmed = await run('npm', trim, { cwd: folder, env });
 
 /** Runs a shell command, ended with the test. Resolves to its first output line that contains `awaited`. */
 async function typed(t: Ending, line: string, awaited: string): Promise<string> {
@@ -65,6 +70,16 @@ test('the package has the program and its documents, and neither tests nor sourc
   assert(!names.includes('src') && !names.includes('test'), names.join());
   const { stdout } = await run('npx', ['reveille', 'version'], { cwd: folder, env });
   assert.match(stdout, /^reveille \d+\.\d+\.\d+ /);
+});
+
+test('trim leaves what the server loads, what another project needs, and the licenses', () => {
+  const [, left] = /^packages and server: \d+ MiB before, (\d+) MiB now\n$/.exec(trimmed.stdout) ?? [];
+  assert(Number(left) <= 250, trimmed.stdout);
+  assert.deepEqual(readdirSync(join(packages, 'fastify')), ['LICENSE']);
+  for (const kept of ['zod/index.js', 'lmdb/package.json', 'node-av/package.json'])
+    assert(existsSync(join(packages, kept)), kept);
+  const binaries = readdirSync(join(packages, 'uWebSockets.js/dist/bin'));
+  assert(binaries.length > 0 && binaries.every((name) => name.includes(process.platform)), binaries.join());
 });
 
 test('init sets up a server, and the three commands that it prints serve it and wake a device', async (t) => {
