@@ -1,5 +1,6 @@
 /** `reveille serve` as a single process, which also holds the sleep connections. Source: running.md, Stopping. */
 import { openLog } from '../../server/bootstrap/logging.ts';
+import { startMediaChild, type MediaCarrier } from '../../server/children/media-child.ts';
 import { frontCount } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
@@ -20,13 +21,20 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const { log, announce } = logging;
   exitOnUnexpectedErrors(logging);
   const stopping = stopSignal();
-  // Lazy: the other commands run without the HTTP front end's binary. Loading continues during the checks.
-  const loading = import('../../server/bootstrap/server.ts');
-  loading.catch(() => undefined);
   await checkStart(context);
-  const { startServer } = await loading;
   const secrets = await seedFirstStart(context, isDemoAsked, log);
-  const server = await startServer(settings, { configured, clock, log, announce }).catch(refuseStart);
+  // The media processes load while this one does.
+  const { process: place, processes } = settings.media;
+  const early = Array.from({ length: place === 'child' ? processes : 0 }, startMediaChild);
+  const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild();
+  const abandon = (error: unknown): never => {
+    for (const media of early) media.kill();
+    throw error;
+  };
+  // Lazy: the other commands run without the HTTP front end's binary.
+  const { startServer } = await import('../../server/bootstrap/server.ts').catch(abandon);
+  const deps = { configured, clock, log, announce, startMedia };
+  const server = await startServer(settings, deps).catch(abandon).catch(refuseStart);
   const { listeners } = server;
   announce({ listeners, fronts: frontCount(settings) }, 'ready');
   announceConsole(logging, listeners, settings);

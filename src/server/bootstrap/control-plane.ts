@@ -57,6 +57,8 @@ export class ControlPlane {
   readonly #ops: OpsListener;
   readonly #console: OperatorConsole;
   readonly #alarms: AlarmWatch;
+  /** Resolves when webhooks run; it is not awaited by a later core. */
+  #webhooksRun: Promise<void> | void = undefined;
 
   /** Creates the bearer token if missing; throws when the data directory is not writable. */
   constructor(context: ServerContext, deps: ControlPlaneDeps) {
@@ -134,17 +136,20 @@ export class ControlPlane {
     await this.#writing.start();
     const webhooks = this.webhooks.start();
     // A later core does not wait for webhooks: they deliver its events once started. A failure ends this core, and a new one starts.
-    if (!isLater) await webhooks;
+    if (!isLater) {
+      this.#webhooksRun = webhooks;
+      webhooks?.catch(() => undefined);
+    }
     this.#console.start();
     this.#alarms.start();
     return ops;
   }
 
-  /** Resumes calls. Resolves with the address of media once it listens, which may take a while. */
+  /** Resumes calls. Resolves with the address of media once it listens and webhooks run, which may take a while. */
   async startCalls(): Promise<string> {
     const { calls } = this;
     calls.resume();
-    await calls.media.start();
+    await Promise.all([calls.media.start(), this.#webhooksRun]);
     return formatListenAddress(calls.mediaProcesses.address ?? this.#context.settings.media.listen);
   }
 
