@@ -14,11 +14,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => undefined);
 
-try {
-  const program = await buildProgram(process.argv.slice(2));
-  await program.parseAsync(process.argv);
-} catch (error) {
-  const { exitCode, lines } = describeFailure(error, asksForJson(process.argv));
-  for (const line of lines) process.stderr.write(`${showableLines(line)}\n`);
-  process.exitCode = exitCode;
+void run();
+
+async function run(): Promise<void> {
+  try {
+    const program = await buildProgram(process.argv.slice(2));
+    await program.parseAsync(process.argv);
+  } catch (error) {
+    const { exitCode, lines } = describeFailure(error, asksForJson(process.argv));
+    for (const line of lines) process.stderr.write(`${showableLines(line)}\n`);
+    process.exitCode = exitCode;
+  }
 }

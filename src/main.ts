@@ -6,4 +6,4 @@ const { node } = process.versions;
 if (findNodeSupport(node) === 'too-old') {
   process.stderr.write(`Node ${node} is too old: install Node ${supportedNodes()}\n`);
   process.exitCode = 1;
-} else await import('./command-line.ts');
+} else void import('./command-line.ts');

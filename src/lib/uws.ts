@@ -1,5 +1,5 @@
 /**
- * The only use of uWebSockets.js: apps that listen, with or without TLS. Importing this module rejects with a
+ * The only use of uWebSockets.js: apps that listen, with or without TLS. Importing this module fails with a
  * `MissingBinaryError` when the library has no binary.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ export interface HttpResponse {
 
 export type HttpHandler = (response: HttpResponse, request: HttpRequest) => void;
 
-const uws = await loadUws();
+const uws = loadUws();
 // Omits the header that names the library. The types lack this switch.
 (uws as unknown as { _cfg?(name: string): void })._cfg?.('silent');
 

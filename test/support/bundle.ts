@@ -4,11 +4,11 @@
  *
  *   node --import tsx test/support/bundle.ts FOLDER
  */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { buildConsole } from '../../src/gateways/console/console-assets.ts';
 import { checkout } from './checkout.ts';
 
@@ -17,16 +17,19 @@ const source = join(root, 'src');
 
 /** Entry points under `src/`, without extension. A module missing here runs unbundled. */
 const entries = [
-  'main',
   'edge/process/main',
-  'media/process/main',
   'media/transcoding/transcoder-worker',
   'storage/lmdb/store-walker',
   'storage/registry/registry-worker',
   'gateways/fronts/front-worker',
   'gateways/verification/hmac-worker',
-  'webhooks/worker/webhook-worker',
 ];
+
+/**
+ * Entry points with much code, each in one script, for which V8 keeps what it compiled (run-bundle.mjs). They export nothing and
+ * have no await outside functions.
+ */
+const programs = ['main', 'media/process/main', 'webhooks/worker/webhook-worker'];
 
 /** Packages that stay outside the bundles: those with native code, those that read files of their own, and optional ones. */
 const external = [
@@ -46,7 +49,11 @@ const bundles = 'bundles';
 
 /** `folder`: output of the compiler for `src/`. Rejects when a module cannot be bundled, after esbuild has printed why. */
 export async function bundle(folder: string): Promise<void> {
-  await Promise.all([bundleTree(source, entries, folder), writeConsole(join(folder, 'console'))]);
+  await Promise.all([
+    bundleTree(source, entries, folder),
+    bundlePrograms(folder),
+    writeConsole(join(folder, 'console')),
+  ]);
 }
 
 async function writeConsole(folder: string): Promise<void> {
@@ -64,17 +71,47 @@ export function bundleTests(tests: readonly string[], folder: string): Promise<v
 /** `tree`: source folder, compiled to `folder`; `modules`: paths below it, without extension. */
 async function bundleTree(tree: string, modules: readonly string[], folder: string): Promise<void> {
   await build({
-    entryPoints: modules.map((entry) => ({ in: join(tree, `${entry}.ts`), out: bundleName(entry) })),
-    outdir: join(folder, bundles),
-    bundle: true,
+    ...commonOptions(tree, modules, folder),
     splitting: true,
     format: 'esm',
-    platform: 'node',
-    target: 'node20.12',
     // CommonJS packages load Node's modules with require().
     banner: {
       js: "import { createRequire as requireOfBundle } from 'node:module';\nconst require = requireOfBundle(import.meta.url);",
     },
+  });
+  for (const entry of modules)
+    writeEntry(folder, entry, (up) => `export * from '${up}${bundles}/${bundleName(entry)}.js';\n`);
+}
+
+async function bundlePrograms(folder: string): Promise<void> {
+  await build({
+    ...commonOptions(source, programs, folder),
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    banner: { js: "const placeOfBundle = require('node:url').pathToFileURL(__filename).href;" },
+    // Only a checkout resolves.
+    define: { 'import.meta.url': 'placeOfBundle', 'import.meta.resolve': 'undefined' },
+  });
+  copyFileSync(new URL('run-bundle.mjs', import.meta.url), join(folder, bundles, 'run-bundle.js'));
+  for (const entry of programs)
+    writeEntry(
+      folder,
+      entry,
+      (up) =>
+        `import { runBundle } from '${up}${bundles}/run-bundle.js';\nrunBundle('${bundleName(entry)}.cjs');\n`,
+    );
+  const main = join(folder, 'main.js');
+  writeFileSync(main, `#!/usr/bin/env node\n${readFileSync(main, 'utf8')}`);
+  chmodSync(main, 0o755);
+}
+
+function commonOptions(tree: string, modules: readonly string[], folder: string) {
+  return {
+    entryPoints: modules.map((entry) => ({ in: join(tree, `${entry}.ts`), out: bundleName(entry) })),
+    outdir: join(folder, bundles),
+    bundle: true,
+    platform: 'node',
+    target: 'node20.12',
     external,
     plugins: [keepPlaces(tree), englishOnly],
     // Shorter code loads faster; names stay, for stack traces.
@@ -83,16 +120,12 @@ async function bundleTree(tree: string, modules: readonly string[], folder: stri
     sourcemap: true,
     legalComments: 'linked',
     logLevel: 'warning',
-  });
-  for (const entry of modules) {
-    const up = '../'.repeat(entry.split('/').length - 1) || './';
-    const isProgram = entry === 'main';
-    const bang = isProgram ? '#!/usr/bin/env node\n' : '';
-    const line = `${bang}export * from '${up}${bundles}/${bundleName(entry)}.js';\n`;
-    const file = join(folder, `${entry}.js`);
-    writeFileSync(file, line);
-    if (isProgram) chmodSync(file, 0o755);
-  }
+  } as const satisfies BuildOptions;
+}
+
+/** `line`: of the entry in the compiled tree; `up`: its path from the entry to the tree. */
+function writeEntry(folder: string, entry: string, line: (up: string) => string): void {
+  writeFileSync(join(folder, `${entry}.js`), line('../'.repeat(entry.split('/').length - 1) || './'));
 }
 
 /** Removes zod's translations into fifty languages, which were half of the code that a command loads. */
@@ -113,7 +146,9 @@ function keepPlaces(tree: string): Plugin {
       built.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
         const place = relative(tree, path).replace(/\.ts$/, '.js');
         const text = await readFile(path, 'utf8');
-        const contents = text.replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`);
+        const contents = text
+          .replace(/^#!.*/, '')
+          .replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`);
         return { contents, loader: 'ts' };
       });
     },

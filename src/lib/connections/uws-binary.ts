@@ -2,6 +2,9 @@
  * Loads uWebSockets.js: the package, with binaries for Node 20 and 22, or the build for later versions that `npm run node24`
  * installs. See docs/adr/0002.
  */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Uws from 'uWebSockets.js';
 
@@ -22,25 +25,37 @@ export class MissingBinaryError extends Error {
 }
 
 const root = new URL('../../../', import.meta.url);
-const laterPackage = new URL('deploy/node24/node_modules/@btc-vision/uwebsockets.js/uws.js', root).href;
+const load = createRequire(import.meta.url);
+const packageName = 'uWebSockets.js';
+const laterPackage = fileURLToPath(
+  new URL('deploy/node24/node_modules/@btc-vision/uwebsockets.js/uws.js', root),
+);
 /** The ABIs of Node 20 and 22, and of 24 and 25. */
 const packageAbis: ReadonlySet<string> = new Set(['115', '127']);
 const laterAbis: ReadonlySet<string> = new Set(['137', '141']);
 /** Minimum minor version of glibc 2 for the later build. */
 const laterGlibcMinor = 38;
 
-/** Rejects with a `MissingBinaryError`. */
-export async function loadUws(): Promise<UwsModule> {
-  try {
-    return moduleOf(await import('uWebSockets.js'));
-  } catch {
-    return import(laterPackage).then(moduleOf, refuseSystem);
-  }
+/** Throws a `MissingBinaryError`. */
+export function loadUws(): UwsModule {
+  for (const file of [...repackedBinaries(), packageName, laterPackage])
+    try {
+      return load(file) as UwsModule;
+    } catch {
+      // Not installed, or not for this system.
+    }
+  return refuseSystem();
 }
 
-/** The official package and the later one are CommonJS with a default export, the repack is an ES module with named exports. */
-function moduleOf(loaded: unknown): UwsModule {
-  return (loaded as { readonly default?: UwsModule }).default ?? (loaded as UwsModule);
+/**
+ * Paths of the repack's binary: its only module cannot be required, since it is an ES module, and does no more than to load this.
+ */
+function repackedBinaries(): string[] {
+  const { platform, arch, versions } = process;
+  const name = `uws_${platform}_${arch}_${versions.modules}.node`;
+  return (load.resolve.paths(packageName) ?? [])
+    .map((folder) => join(folder, packageName, 'dist/bin', name))
+    .filter((file) => existsSync(file));
 }
 
 function refuseSystem(): never {

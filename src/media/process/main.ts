@@ -62,42 +62,46 @@ function writeReason(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
 
-try {
-  closeInheritedDescriptors();
-  const { corePath, ...settings } = await parent.begun;
-  const end =
-    corePath === null
-      ? new MediaEnd({ clock, progress, onEnd: (fault) => void drainAndEnd(fault) })
-      : new MediaEnd({ clock, progress, awayMsMax: mediaAwayMsMax, onEnd: () => linkEnded.resolve() });
-  const { log } = end;
-  if (corePath === null) {
-    end.attach(new Socket({ fd: linkDescriptor }));
-    await end.started();
+void run();
+
+async function run(): Promise<void> {
+  try {
+    closeInheritedDescriptors();
+    const { corePath, ...settings } = await parent.begun;
+    const end =
+      corePath === null
+        ? new MediaEnd({ clock, progress, onEnd: (fault) => void drainAndEnd(fault) })
+        : new MediaEnd({ clock, progress, awayMsMax: mediaAwayMsMax, onEnd: () => linkEnded.resolve() });
+    const { log } = end;
+    if (corePath === null) {
+      end.attach(new Socket({ fd: linkDescriptor }));
+      await end.started();
+    }
+    server = await startMediaServer(settings, {
+      clock,
+      log,
+      end,
+      openTranscoders: ({ workers: threads, ...limits }) =>
+        TranscoderPool.open({
+          ...limits,
+          threads,
+          clock,
+          log,
+          onWedged: (sentence) => {
+            // The link ends after the sentence is sent, and the process with it.
+            log.error({}, sentence);
+            writeReason(sentence);
+            void end.end().then(() => drainAndEnd(null));
+          },
+        }),
+    });
+    parent.ready({ port: server.address.port });
+    if (corePath !== null) await keepLinked(end, corePath);
+  } catch (error) {
+    const sentence = messageOf(error);
+    writeReason(sentence);
+    await parent.failed(sentence);
   }
-  server = await startMediaServer(settings, {
-    clock,
-    log,
-    end,
-    openTranscoders: ({ workers: threads, ...limits }) =>
-      TranscoderPool.open({
-        ...limits,
-        threads,
-        clock,
-        log,
-        onWedged: (sentence) => {
-          // The link ends after the sentence is sent, and the process with it.
-          log.error({}, sentence);
-          writeReason(sentence);
-          void end.end().then(() => drainAndEnd(null));
-        },
-      }),
-  });
-  parent.ready({ port: server.address.port });
-  if (corePath !== null) await keepLinked(end, corePath);
-} catch (error) {
-  const sentence = messageOf(error);
-  writeReason(sentence);
-  await parent.failed(sentence);
 }
 
 /** Runs as long as this process. The core logs the ends of its links. */

@@ -45,7 +45,7 @@ const dispatcher = new WebhookDispatcher({
   sender,
   send,
 });
-await dispatcher.start(() => port.on('message', (message: ToWebhooks) => void handle(message)));
+void dispatcher.start(() => port.on('message', (message: ToWebhooks) => void handle(message)));
 
 async function handle(message: ToWebhooks): Promise<void> {
   await dispatcher.handle(message);

@@ -1,0 +1,44 @@
+/**
+ * Runs a bundle with the code that V8 compiled for an earlier start; a build copies this module beside its bundles. The code is
+ * stored beside the bundle if the folder is writable. V8 rejects code of another version of Node or of other flags; it is replaced.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { constants, Script } from 'node:vm';
+
+/** By then a server has run the functions of its start. Most commands end before. */
+const startMs = 5000;
+
+/** `name`: of the bundle in this folder. */
+export function runBundle(name) {
+  const filename = fileURLToPath(new URL(name, import.meta.url));
+  const codeFile = `${filename}.code`;
+  const cachedData = readIfThere(codeFile);
+  // esbuild writes ASCII.
+  const text = `(function (require, module, exports, __filename) {${readFileSync(filename, 'latin1')}\n})`;
+  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
+  const script = new Script(text, { filename, cachedData, importModuleDynamically });
+  if (script.cachedDataRejected !== false) setTimeout(() => store(codeFile, script), startMs).unref();
+  const module = { exports: {} };
+  script.runInThisContext()(createRequire(filename), module, module.exports, filename);
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Written elsewhere first, so that no other start reads a part. */
+function store(file, script) {
+  const part = `${file}-${process.pid}`;
+  try {
+    writeFileSync(part, script.createCachedData());
+    renameSync(part, file);
+  } catch {
+    // The folder is read-only: the next start compiles again.
+  }
+}
