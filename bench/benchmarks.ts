@@ -12,6 +12,7 @@ import { queries } from './figures/queries.ts';
 import { registry } from './figures/registry.ts';
 import { searches } from './figures/searches.ts';
 import { signatures } from './figures/signatures.ts';
+import { starts } from './figures/starts.ts';
 import { storms } from './figures/storms.ts';
 import { wakeups } from './figures/wakeups.ts';
 import { webhooks } from './figures/webhooks.ts';
@@ -27,6 +28,7 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
   webhooks,
   media,
   'calls-held': callsHeld,
+  starts,
   storms,
   registry,
   searches,
