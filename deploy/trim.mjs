@@ -1,10 +1,14 @@
 /**
  * Deletes what a built server on this machine never loads: development packages, packages whose code is in the bundles of
  * `dist/`, parts of packages that nothing calls, source maps, and binaries for other systems. `npm ci` brings the packages back.
+ * Then it starts a server with an empty store once, which stores the code that V8 compiled: the service may not write to `dist/`.
  *
  *   npm run trim
  */
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,6 +28,9 @@ const unused = { 'node-av': ['unzipper', 'werift'] };
 const ownBinaries = new Set(
   [115, 127, 137].map((abi) => `uws_${process.platform}_${process.arch}_${abi}.node`),
 );
+
+/** A server stores its code 5 s after the beginning of its start, and its media process later. */
+const startMs = 8000;
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '');
 /** True: npm has installed the tarball of a release, perhaps into the folder of another project. */
@@ -48,7 +55,25 @@ for (const name of loaded) keep(name);
 for (const name of namesIn(packages)) if (!kept.has(name)) strip(join(packages, name));
 for (const file of binaries.flatMap(filesIn)) if (isForeign(basename(file))) remove(file);
 for (const file of filesIn(server)) if (file.endsWith('.map')) remove(file);
+await startOnce();
 process.stdout.write(`packages and server: ${before} MiB before, ${measure()} MiB now\n`);
+
+/** Resolves when a server has started, stored its code and stopped; a failure only leaves later starts slower. */
+async function startOnce() {
+  const directory = mkdtempSync(join(tmpdir(), 'reveille-trim-'));
+  const settings = ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
+  const options = ['--data-dir', directory, ...settings.flatMap((setting) => ['--set', setting])];
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_')),
+  );
+  const args = [join(server, 'main.js'), 'serve', ...options];
+  const child = spawn(process.execPath, args, { stdio: 'ignore', env });
+  const ended = once(child, 'exit');
+  const timer = setTimeout(() => child.kill(), startMs);
+  await ended.catch(() => undefined);
+  clearTimeout(timer);
+  rmSync(directory, { recursive: true, force: true });
+}
 
 /** Keeps a package and all that it needs. */
 function keep(name) {

@@ -72,12 +72,18 @@ test('the package has the program and its documents, and neither tests nor sourc
   assert.match(stdout, /^reveille \d+\.\d+\.\d+ /);
 });
 
-test('trim leaves what the server loads, what another project needs, and the licenses', () => {
+test('trim leaves what the server loads, its compiled code, needs of another project, and licenses', () => {
   const [, left] = /^packages and server: \d+ MiB before, (\d+) MiB now\n$/.exec(trimmed.stdout) ?? [];
   assert(Number(left) <= 250, trimmed.stdout);
   assert.deepEqual(readdirSync(join(packages, 'fastify')), ['LICENSE']);
   for (const kept of ['zod/index.js', 'lmdb/package.json', 'node-av/package.json'])
     assert(existsSync(join(packages, kept)), kept);
+  const bundles = readdirSync(join(packages, 'reveille/dist/bundles'));
+  assert(
+    bundles.some((name) => /^main-\w+\.cjs\.code$/.test(name)),
+    bundles.join(),
+  );
+  assert(!bundles.some((name) => name.endsWith('.map')), bundles.join());
   const binaries = readdirSync(join(packages, 'uWebSockets.js/dist/bin'));
   assert(binaries.length > 0 && binaries.every((name) => name.includes(process.platform)), binaries.join());
 });

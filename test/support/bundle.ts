@@ -1,12 +1,12 @@
 /**
  * Bundles the entry points of processes and threads: loading modules one by one is most of the start time of a command or a
- * thread. Each entry in the compiled tree is replaced by a line that exports its bundle.
+ * thread. Each entry in the compiled tree is replaced by lines that export or run its bundle.
  *
  *   node --import tsx test/support/bundle.ts FOLDER
  */
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { buildConsole } from '../../src/gateways/console/console-assets.ts';
@@ -84,25 +84,30 @@ async function bundleTree(tree: string, modules: readonly string[], folder: stri
 }
 
 async function bundlePrograms(folder: string): Promise<void> {
-  await build({
+  const { metafile } = await build({
     ...commonOptions(source, programs, folder),
     format: 'cjs',
+    // V8 recognizes the code of another bundle by its length only, so each has a name of its own.
+    entryNames: '[name]-[hash]',
     outExtension: { '.js': '.cjs' },
+    metafile: true,
     banner: { js: "const placeOfBundle = require('node:url').pathToFileURL(__filename).href;" },
     // Only a checkout resolves.
     define: { 'import.meta.url': 'placeOfBundle', 'import.meta.resolve': 'undefined' },
   });
   copyFileSync(new URL('run-bundle.mjs', import.meta.url), join(folder, bundles, 'run-bundle.js'));
-  for (const entry of programs)
+  for (const [output, { entryPoint }] of Object.entries(metafile.outputs)) {
+    if (entryPoint === undefined) continue;
+    const entry = relative(source, resolve(entryPoint)).replace(/\.ts$/, '');
+    const bang = entry === 'main' ? '#!/usr/bin/env node\n' : '';
+    const runs = `runBundle('${basename(output)}');\n`;
     writeEntry(
       folder,
       entry,
-      (up) =>
-        `import { runBundle } from '${up}${bundles}/run-bundle.js';\nrunBundle('${bundleName(entry)}.cjs');\n`,
+      (up) => `${bang}import { runBundle } from '${up}${bundles}/run-bundle.js';\n${runs}`,
     );
-  const main = join(folder, 'main.js');
-  writeFileSync(main, `#!/usr/bin/env node\n${readFileSync(main, 'utf8')}`);
-  chmodSync(main, 0o755);
+  }
+  chmodSync(join(folder, 'main.js'), 0o755);
 }
 
 function commonOptions(tree: string, modules: readonly string[], folder: string) {

@@ -2,7 +2,7 @@
  * Runs a bundle with the code that V8 compiled for an earlier start; a build copies this module beside its bundles. The code is
  * stored beside the bundle if the folder is writable. V8 rejects code of another version of Node or of other flags; it is replaced.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { constants, Script } from 'node:vm';
@@ -37,6 +37,8 @@ function store(file, script) {
   const part = `${file}-${process.pid}`;
   try {
     writeFileSync(part, script.createCachedData());
+    // The one who installs may be another user than the service; a server writes for its own user only.
+    chmodSync(part, statSync(filename).mode & 0o644);
     renameSync(part, file);
   } catch {
     // The folder is read-only: the next start compiles again.
