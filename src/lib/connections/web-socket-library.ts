@@ -1,4 +1,6 @@
-/** The WebSocket library `ws`, with masking that is loaded first. */
-import './web-socket-masking.ts';
+/** The WebSocket library `ws`, and its masking, which is loaded before it. */
+import * as masking from './web-socket-masking.ts';
+import * as library from 'ws';
 
-export { WebSocket, WebSocketServer } from 'ws';
+export const { websocketMask, websocketUnmask } = masking;
+export const { WebSocket, WebSocketServer } = library;

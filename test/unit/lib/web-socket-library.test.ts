@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
-import { websocketMask, websocketUnmask } from '../../../src/lib/connections/web-socket-masking.ts';
+import { websocketMask, websocketUnmask } from '../../../src/lib/connections/web-socket-library.ts';
 
 const mask = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d);
 const lengthMax = 12;
