@@ -92,6 +92,14 @@ test('a message arrives as a POST that the reference library verifies', async (t
   assert.equal(headers['webhook-id'], 'event-1');
 });
 
+test('a user and password of the URL are sent as basic authentication', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  await senderOf(t).send(hookAt(receiver.url.replace('//', '//user:p%40ss@')), message);
+  const { host, authorization } = receiver.received[0]?.headers ?? {};
+  assert.equal(host, new URL(receiver.url).host);
+  assert.equal(authorization, `Basic ${Buffer.from('user:p@ss').toString('base64')}`);
+});
+
 test('another secret does not verify', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   await senderOf(t).send(hookAt(receiver.url, 'whsec_b3RoZXI='), message);

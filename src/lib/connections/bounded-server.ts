@@ -62,11 +62,13 @@ export class BoundedServer {
   readonly #receiver: RequestReceiver;
   readonly #pending: PendingConnections;
   readonly #connections = new Set<Socket>();
-  /** The response to the last request of a connection; null: the receiver answers on the socket. */
-  readonly #lastResponses = new WeakMap<Duplex, ServerResponse | null>();
+  /** The response to the last request of a connection. */
+  readonly #lastResponses = new WeakMap<Duplex, ServerResponse>();
   /** After an upgrade, CONNECT or an error the parser is freed, or serves another connection. */
   readonly #endSlices = new WeakMap<Duplex, () => void>();
   readonly #hasOneRequest: boolean;
+  /** One for all sockets: a closure for each would take 100 bytes. */
+  readonly #onClose: (this: Socket) => void;
   #fingerprint: string | null;
   #port = 0;
 
@@ -77,6 +79,10 @@ export class BoundedServer {
     this.#tls = settings.tls;
     this.#receiver = receiver;
     this.#hasOneRequest = settings.keepAliveMs === 0;
+    const closed = (socket: Socket): void => this.#closed(socket);
+    this.#onClose = function () {
+      closed(this);
+    };
     this.#fingerprint = certificate?.fingerprint ?? null;
     const { requestMsMax: waitMs, perAddressMax, evictsAtOnce = false } = settings;
     const max = (): number => settings.max();
@@ -169,11 +175,11 @@ export class BoundedServer {
       })
       .on('request', requested)
       .on('connect', (_request, socket) => {
-        this.#endSlices.get(socket)?.();
+        this.#endSlice(socket);
         this.#answerFault(socket, 'method');
       })
       .on('clientError', (error: NodeJS.ErrnoException, socket) => {
-        this.#endSlices.get(socket)?.();
+        this.#endSlice(socket);
         const fault = faultOf(error.code);
         if (fault === null || !socket.writable || !this.#isQuiet(socket)) socket.destroy();
         else this.#answerFault(socket, fault);
@@ -181,42 +187,51 @@ export class BoundedServer {
     if (this.#hasOneRequest) server.on('checkContinue', requested).on('checkExpectation', requested);
     if (this.#receiver.upgrading !== undefined)
       server.on('upgrade', (request, _socket, head) => {
-        this.#endSlices.get(request.socket)?.();
+        this.#endSlice(request.socket);
         this.#pending.requested(request.socket);
-        if (this.#mayAsk(request.socket, null)) this.#receiver.upgrading?.(request, head);
+        if (this.#mayAsk(request.socket)) this.#receiver.upgrading?.(request, head);
       });
+  }
+
+  /** Forgets the parser, too: it would cost as much memory as the rest of an upgraded connection's listeners. */
+  #endSlice(socket: Duplex): void {
+    this.#endSlices.get(socket)?.();
+    this.#endSlices.delete(socket);
   }
 
   #connected(socket: Socket): void {
     this.#connections.add(socket);
     this.#endSlices.set(socket, readInSlices(socket));
-    socket.on('error', ignore).on('close', () => {
-      this.#connections.delete(socket);
-      this.#pending.closed(socket);
-      this.#receiver.closed?.();
-    });
+    socket.on('error', ignore).on('close', this.#onClose);
     this.#pending.begin(socket);
+  }
+
+  #closed(socket: Socket): void {
+    this.#connections.delete(socket);
+    this.#pending.closed(socket);
+    this.#receiver.closed?.();
   }
 
   #requested(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     if (!hasBody(request)) this.#pending.requested(socket);
     else request.once('end', () => this.#pending.requested(socket));
-    if (this.#mayAsk(socket, response)) this.#receiver.requested(request, response);
+    if (!this.#mayAsk(socket)) return;
+    this.#lastResponses.set(socket, response);
+    this.#receiver.requested(request, response);
   }
 
   /** False: the connection has already had its only request, and is closed. */
-  #mayAsk(socket: Socket, response: ServerResponse | null): boolean {
+  #mayAsk(socket: Socket): boolean {
     const mayAsk = !this.#hasOneRequest || !this.#lastResponses.has(socket);
-    if (mayAsk) this.#lastResponses.set(socket, response);
-    else socket.destroy();
+    if (!mayAsk) socket.destroy();
     return mayAsk;
   }
 
   /** True: no other answer is under way, and another one may be sent. */
   #isQuiet(socket: Duplex): boolean {
     const last = this.#lastResponses.get(socket);
-    return last === undefined || (!this.#hasOneRequest && last?.writableFinished === true);
+    return last === undefined || (!this.#hasOneRequest && last.writableFinished);
   }
 
   #answerFault(socket: Duplex, fault: RequestFault): void {

@@ -8,7 +8,7 @@ const sliceBytes = 256;
  * upgrade; unparsed bytes are left for the next reader.
  */
 export function readInSlices(socket: Socket): () => void {
-  const [parse, ...others] = socket.listeners('data');
+  const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
   // The encrypted side of a TLS connection has no parser.
   if (parse === undefined || others.length > 0) return () => undefined;
   let isOver = false;
@@ -19,7 +19,8 @@ export function readInSlices(socket: Socket): () => void {
       parse.call(socket, bytes.subarray(at, at + sliceBytes));
     }
   };
-  socket.removeAllListeners('data').on('data', read);
+  // Not removeAllListeners: after it, each removal of a listener turns the socket's listeners into a hash table of 800 bytes.
+  socket.off('data', parse).on('data', read);
   return () => {
     isOver = true;
     socket.off('data', read);

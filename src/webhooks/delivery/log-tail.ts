@@ -53,10 +53,10 @@ export class LogTail {
 
   /** Drops half of the array at a time, rather than moving it for every event. */
   #extend(after: number): void {
-    const events = this.#events.concat(this.#pages.read(after, tailEventsMax / 2, this.#head));
-    const dropped = events.length > tailEventsMax ? events.splice(0, events.length - tailEventsMax / 2) : [];
+    this.#events.push(...this.#pages.read(after, tailEventsMax / 2, this.#head));
+    if (this.#events.length <= tailEventsMax) return;
+    const dropped = this.#events.splice(0, this.#events.length - tailEventsMax / 2);
     this.#after = dropped.at(-1)?.sequence ?? this.#after;
-    this.#events = events;
   }
 }
 

@@ -2,6 +2,7 @@
  * Sends each attempt as a signed POST under one deadline. The response body is read, so that the connection can be reused, and
  * discarded. Redirects are not followed. Source: events.md, Webhooks.
  */
+import { createHmac } from 'node:crypto';
 import {
   Agent as HttpAgent,
   request as requestHttp,
@@ -12,7 +13,6 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
-import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { Clock } from '../../lib/clock.ts';
 import { unknownAuthorityCodes } from '../../lib/connections/certificate-errors.ts';
 import type { Webhook } from '../../model/registry.ts';
@@ -30,12 +30,17 @@ export interface HttpSenderDeps {
   readonly attemptMsMax: number;
 }
 
-/** The prepared request options and signer of a webhook. */
+/** The prepared request of a webhook. */
 interface Receiver {
   readonly request: typeof requestHttp;
   readonly options: RequestOptions;
-  readonly signer: StandardWebhook;
+  /** Headers of every attempt: names and values in turn. */
+  readonly headers: readonly string[];
+  readonly key: Buffer;
 }
+
+/** As Standard Webhooks defines it. */
+const secretForm = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 export class HttpSender implements WebhookSender {
   readonly #deps: HttpSenderDeps;
@@ -75,15 +80,11 @@ export class HttpSender implements WebhookSender {
   }
 
   async #attempt(receiver: Receiver, message: WebhookMessage, startedMs: number): Promise<AttemptEnd> {
-    const { clock, userAgent, attemptMsMax } = this.#deps;
-    const body = Buffer.from(message.body);
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': body.length,
-      'user-agent': userAgent,
-      ...signatureOf(message, receiver.signer, clock.wallMs()),
-    };
-    const attempt = new HttpAttempt(receiver.request({ ...receiver.options, headers }), body);
+    const { clock, attemptMsMax } = this.#deps;
+    const { request, options, key } = receiver;
+    // node:http neither stores nor looks up headers of an array, and sends them with a body of text in one write.
+    const headers = [...receiver.headers, ...headersOf(message, key, clock.wallMs())];
+    const attempt = new HttpAttempt(request({ ...options, headers }), message.body);
     const leftMs = startedMs + attemptMsMax - clock.monotonicMs();
     const cancel = clock.after(leftMs, () => attempt.abort(`no answer within ${attemptMsMax / 1000} s`));
     this.#underWay.add(attempt);
@@ -109,24 +110,26 @@ export class HttpSender implements WebhookSender {
     // An IP address is not looked up, so check it here.
     const refusal = isIP(hostname ?? '') === 0 ? null : refuseAddress(hostname ?? '', this.#deps.allowLocal);
     if (refusal !== null) return new Error(refusal);
-    try {
-      return {
-        request: isPlain ? requestHttp : requestHttps,
-        options: {
-          method: 'POST',
-          hostname,
-          port,
-          path,
-          auth,
-          agent: isPlain ? this.#http : this.#https,
-          lookup: this.#lookup,
-          ...(isPlain ? {} : { rejectUnauthorized: true }),
-        },
-        signer: new StandardWebhook(webhook.secret),
-      };
-    } catch {
+    const secret = secretForm.exec(webhook.secret)?.[1];
+    if (secret === undefined)
       return new Error('cannot sign: the webhook secret is not whsec_ followed by Base64');
-    }
+    const { userAgent } = this.#deps;
+    const headers = ['host', url.host, 'content-type', 'application/json', 'user-agent', userAgent];
+    if (auth) headers.push('authorization', `Basic ${Buffer.from(auth).toString('base64')}`);
+    return {
+      request: isPlain ? requestHttp : requestHttps,
+      options: {
+        method: 'POST',
+        hostname,
+        port,
+        path,
+        agent: isPlain ? this.#http : this.#https,
+        lookup: this.#lookup,
+        ...(isPlain ? {} : { rejectUnauthorized: true }),
+      },
+      headers,
+      key: Buffer.from(secret, 'base64'),
+    };
   }
 }
 
@@ -144,16 +147,12 @@ function failed(reason: string): WebhookAnswer {
 }
 
 /** `wallMs`: time of this attempt; receivers compare it with their clocks. */
-function signatureOf(
-  { id, body }: WebhookMessage,
-  signer: StandardWebhook,
-  wallMs: number,
-): Record<string, string> {
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(wallMs / 1000)),
-    'webhook-signature': signer.sign(id, new Date(wallMs), body),
-  };
+function headersOf({ id, body }: WebhookMessage, key: Buffer, wallMs: number): string[] {
+  const timestamp = String(Math.floor(wallMs / 1000));
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const length = String(Buffer.byteLength(body));
+  const signed = ['webhook-id', id, 'webhook-timestamp', timestamp, 'webhook-signature', `v1,${signature}`];
+  return ['content-length', length, ...signed];
 }
 
 type AttemptEnd =
@@ -169,7 +168,7 @@ class HttpAttempt {
   #resolve: (end: AttemptEnd) => void = () => undefined;
 
   /** Sends `request`. */
-  constructor(request: ClientRequest, body: Buffer) {
+  constructor(request: ClientRequest, body: string) {
     this.#request = request;
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
