@@ -4,7 +4,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { descriptorsReserved, frontEndReadBytes, processStopMsMax } from '../../src/model/limits.ts';
-import { mediaHeapMebibytesMax } from '../../src/model/media/decoding-limits.ts';
+import { mediaHeapMebibytesMax, mediaSemiSpaceMebibytesMax } from '../../src/model/media/decoding-limits.ts';
 import { acceptBacklog } from '../../src/lib/accept-queue.ts';
 import { coreStartMsMax, edgeStopMsMax } from '../../src/server/site/site-limits.ts';
 import { runTool } from '../support/debian-tools.ts';
@@ -173,5 +173,8 @@ test('exhausted memory ends the media process before server and edge, and neithe
   assert.ok(Number(lastOf(media, 'Service.OOMScoreAdjust')) > 0);
   assert.ok(Number(lastOf(edge, 'Service.OOMScoreAdjust')) < 0);
   const options = media.get('Service.Environment') ?? [];
-  assert.ok(options.includes(`NODE_OPTIONS=--max-old-space-size=${mediaHeapMebibytesMax}`));
+  const heap = [mediaHeapMebibytesMax, mediaSemiSpaceMebibytesMax];
+  assert.ok(
+    options.includes(`"NODE_OPTIONS=--max-old-space-size=${heap[0]} --max-semi-space-size=${heap[1]}"`),
+  );
 });

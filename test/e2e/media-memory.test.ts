@@ -4,7 +4,11 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { mediaHeapMebibytesMax, mediaMemoryShareMax } from '../../src/model/media/decoding-limits.ts';
+import {
+  mediaHeapMebibytesMax,
+  mediaMemoryShareMax,
+  mediaSemiSpaceMebibytesMax,
+} from '../../src/model/media/decoding-limits.ts';
 import { callStatus } from '../support/call-actions.ts';
 import { openLegs, openMediaScene, showFrame, type MediaScene } from '../support/media-process-scene.ts';
 import { limitProcess, noPrlimit } from '../support/process-limit.ts';
@@ -25,7 +29,9 @@ test('a media process has limits of heap and writable memory, and is killed firs
   const scene = await openMediaScene(t);
   const { pid } = await mediaChild(scene.server);
 
-  assert.ok(fileOf(pid, 'cmdline').includes(`--max-old-space-size=${mediaHeapMebibytesMax}`));
+  const started = fileOf(pid, 'cmdline').split('\0');
+  assert.ok(started.includes(`--max-old-space-size=${mediaHeapMebibytesMax}`));
+  assert.ok(started.includes(`--max-semi-space-size=${mediaSemiSpaceMebibytesMax}`));
   const bytesMax = Number(/^Max data size +(\d+) /m.exec(fileOf(pid, 'limits'))?.[1]);
   assert.ok(bytesMax > 0 && bytesMax <= totalmem() * mediaMemoryShareMax, `${bytesMax} bytes`);
   assert.equal(Number(fileOf(pid, 'oom_score_adj')), 500);

@@ -56,6 +56,11 @@ export const pictureBurstMs = 1000;
 
 /** JavaScript heap of a media process and of each transcoding thread, excluding frames; beyond it the process or thread dies. */
 export const mediaHeapMebibytesMax = 1024;
+/**
+ * Half of V8's young generation in a media process. The memory of received frames is freed with it; when 64 MiB of them wait for that, V8
+ * collects the whole heap. By default, up to 16 MiB, that pauses the relay for 10 ms after every 400 pictures of MJPEG.
+ */
+export const mediaSemiSpaceMebibytesMax = 2;
 export const transcoderHeapMebibytesMax = 256;
 /** Writable memory of a media process that is a child, as a share of the memory of the machine or container. */
 export const mediaMemoryShareMax = 0.5;

@@ -7,7 +7,11 @@ import { totalmem } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
-import { mediaHeapMebibytesMax, mediaMemoryShareMax } from '../../model/media/decoding-limits.ts';
+import {
+  mediaHeapMebibytesMax,
+  mediaMemoryShareMax,
+  mediaSemiSpaceMebibytesMax,
+} from '../../model/media/decoding-limits.ts';
 import { childEnvironment } from './child-environment.ts';
 import { forkOf, nodeCommand, streamAt, type ChildFork } from './child-fork.ts';
 
@@ -37,7 +41,11 @@ export function startSiteMedia(): ChildFork {
 
 function spawnMedia(link: 'pipe' | 'ignore'): ChildProcess {
   const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
-  const args = [`--max-old-space-size=${mediaHeapMebibytesMax}`, ...process.execArgv, file];
+  const heap = [
+    `--max-old-space-size=${mediaHeapMebibytesMax}`,
+    `--max-semi-space-size=${mediaSemiSpaceMebibytesMax}`,
+  ];
+  const args = [...heap, ...process.execArgv, file];
   return spawn(...nodeCommand(args, memoryBound()), {
     env: childEnvironment(),
     // Input, outputs, the link, and the stream to the supervisor.
