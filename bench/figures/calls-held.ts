@@ -140,12 +140,18 @@ async function findMost(
   for (let count = calls; count <= callsMax; count += callsPerLevel) {
     if ((await load.growTo(count)) < count) break;
     await load.play(1);
-    const { reading, loadShare } = await load.play(levelSeconds);
-    const { p50Ms: p50, p99Ms: p99 } = reading.latency;
-    if (reading.missing > 0 || p99 >= frameMsMax) break;
-    held = { held: count, p50, p99, loadBusy: loadShare * 100 };
+    const level = (await tryLevel(load, levelSeconds)) ?? (await tryLevel(load, levelSeconds));
+    if (level === null) break;
+    held = { held: count, ...level };
   }
   return held;
+}
+
+/** Null: a picture was missing, or they were late. */
+async function tryLevel(load: CallLoad, seconds: number): Promise<Record<string, number> | null> {
+  const { reading, loadShare } = await load.play(seconds);
+  const { p50Ms: p50, p99Ms: p99 } = reading.latency;
+  return reading.missing > 0 || p99 >= frameMsMax ? null : { p50, p99, loadBusy: loadShare * 100 };
 }
 
 function targetsOf(kind: Kind): Target[] {
@@ -192,13 +198,14 @@ export const callsHeld: Benchmark = {
       'the other. Sound: PCM and A-law, both ways.',
     'Core share: CPU of the media process less that of an idle one; floor: the same steps in a loop. Latency: from the frame at the ' +
       'bridge leg to its picture at the device leg; floor: the worker’s own time.',
-    `Calls held: ${callsPerLevel} more at a time, ${levelSeconds} s each, until the p99 is ${frameMsMax} ms or a frame has no picture.`,
+    `Calls held: ${callsPerLevel} more at a time, ${levelSeconds} s each, until twice in a row the p99 is ${frameMsMax} ms or a frame has no picture, or until no more are admitted.`,
   ],
   columns: [
     { metric: 'cpuShare', title: 'core share of a call', digits: 4 },
     { metric: 'p50', title: 'p50 ms', digits: 2 },
     { metric: 'p99', title: 'p99 ms', digits: 2 },
     { metric: 'held', title: 'calls held', digits: 0 },
+    { metric: 'loadBusy', title: 'legs’ core busy %', digits: 0 },
   ],
   targets: kinds.flatMap(targetsOf),
   measure,
