@@ -30,7 +30,7 @@ const plans = {
   full: {
     kinds,
     framesPerPhotograph: 30,
-    warmUpSeconds: 4,
+    warmUpSeconds: 10,
     seconds: 20,
     calls: 10,
     callsPerLevel: 5,
