@@ -26,7 +26,7 @@ const clockCase: fc.Arbitrary<ClockCase> = fc.record({
   seed: fc.nat(),
 });
 
-type Take = (timestampMs: number, samples: Int16Array) => readonly SoundBlock[];
+type Take = (timestampMs: number, samples: Int16Array<ArrayBuffer>) => readonly SoundBlock[];
 
 /** Maximum deviation of a click from its moment in ten minutes, milliseconds. */
 function driftMs({ rate, packetMs, partsPerMillion, jitterMs, seed }: ClockCase, take: Take): number {

@@ -51,6 +51,12 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
 }
 
+/** Throws without an engine: `what` needs one. */
+export function engineFor(what: string, engine: Engine | null): Engine {
+  if (engine === null) throw new Error(`there is no ${what} without FFmpeg`);
+  return engine;
+}
+
 /** `channels`: 1 or 2. */
 export function channelLayoutOf({ constants }: Engine, channels: number): ChannelLayout {
   return channels === 2 ? constants.AV_CHANNEL_LAYOUT_STEREO : constants.AV_CHANNEL_LAYOUT_MONO;

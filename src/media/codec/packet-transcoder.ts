@@ -33,13 +33,14 @@ const undecodable: Answer = { packets: [], drop: 'undecodable' };
 const rebuildFailed: Answer = { packets: [], drop: 'rebuild_failed' };
 
 export class PacketTranscoder {
-  readonly #engine: Engine;
+  readonly #engine: Engine | null;
   readonly #clock: Clock;
   #chain: SourceChain | null = null;
   /** Chains built so far; the first is not a rebuild. */
   #builds = 0;
 
-  constructor(engine: Engine, clock: Clock = new SystemClock()) {
+  /** `engine`: null allows A-law and PCM of one rate only. */
+  constructor(engine: Engine | null, clock: Clock = new SystemClock()) {
     this.#engine = engine;
     this.#clock = clock;
   }
@@ -48,9 +49,10 @@ export class PacketTranscoder {
   transcode(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): SoundResult {
     const startMs = this.#clock.monotonicMs();
     const buildsBefore = Math.max(1, this.#builds);
-    const answer = this.#answer(packet, assumed, targets);
+    const { packets, drop } = this.#answer(packet, assumed, targets);
     return {
-      ...answer,
+      packets,
+      drop,
       rebuilds: Math.max(0, this.#builds - buildsBefore),
       workMs: this.#clock.monotonicMs() - startMs,
     };

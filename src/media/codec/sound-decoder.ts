@@ -9,22 +9,23 @@ import { soundBlockMs, soundPacketMsMax } from '../../model/media/sound-limits.t
 import { decodeAlaw } from '../sound/alaw.ts';
 import { type AmrBand, parseAmr } from '../sound/amr-frames.ts';
 import type { SoundSource, SourceFormat } from '../sound/sound-source.ts';
-import { channelLayoutOf, type Engine } from './engine.ts';
+import { channelLayoutOf, engineFor, type Engine } from './engine.ts';
 import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
 
 export interface SoundDecoder {
-  /** Null: the packet is broken, or too long. */
-  decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null;
+  /** The samples may lie in the payload. Null: the packet is broken, or too long. */
+  decode(payload: Uint8Array<ArrayBuffer>): Int16Array<ArrayBuffer> | null;
   /** The next sample does not depend on earlier ones. Absent: no sample does. */
   reset?(): void;
   close(): void;
 }
 
-/** Throws where the engine has no such decoder. */
-export function openSoundDecoder(engine: Engine, source: SoundSource): SoundDecoder {
+/** Throws if the engine has no such decoder. `engine`: null allows A-law and PCM only. */
+export function openSoundDecoder(engine: Engine | null, source: SoundSource): SoundDecoder {
   const { format } = source;
   if (format === 'alaw' || format === 'pcm') return new PlainDecoder(source);
-  const codec = new CodedSound(engine, decoderOf(engine, format), source);
+  const opened = engineFor(format, engine);
+  const codec = new CodedSound(opened, decoderOf(opened, format), source);
   return format === 'opus' ? codec : new AmrDecoder(codec, source);
 }
 
@@ -42,7 +43,7 @@ class PlainDecoder implements SoundDecoder {
     this.#samplesMax = ((source.rate * soundPacketMsMax) / 1000) * source.channels;
   }
 
-  decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null {
+  decode(payload: Uint8Array<ArrayBuffer>): Int16Array<ArrayBuffer> | null {
     const { format, channels } = this.#source;
     const samples = payload.length / (format === 'pcm' ? 2 : 1);
     if (samples > this.#samplesMax || samples % channels !== 0) return null;
@@ -73,13 +74,13 @@ class CodedSound implements SoundDecoder {
     this.#float = constants.AV_SAMPLE_FMT_FLTP;
   }
 
-  decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null {
+  decode(payload: Uint8Array<ArrayBuffer>): Int16Array<ArrayBuffer> | null {
     this.#packet.unref();
     this.#packet.data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
     if (this.#context.sendPacketSync(this.#packet) < 0) return null;
     this.#frame.unref();
     if (this.#context.receiveFrameSync(this.#frame) < 0) return null;
-    const bytes = this.#frame.toBuffer();
+    const bytes = this.#frame.toBuffer() as Buffer<ArrayBuffer>;
     return this.#frame.format === this.#float ? fromFloats(bytes) : littleEndianSamples(bytes);
   }
 
@@ -104,7 +105,7 @@ class AmrDecoder implements SoundDecoder {
     this.#frameSamples = (rate * soundBlockMs) / 1000;
   }
 
-  decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null {
+  decode(payload: Uint8Array<ArrayBuffer>): Int16Array<ArrayBuffer> | null {
     const frames = parseAmr(payload, this.#band)?.frames ?? [];
     const samples = new Int16Array(frames.length * this.#frameSamples);
     for (const [index, frame] of frames.entries()) {
@@ -125,12 +126,13 @@ class AmrDecoder implements SoundDecoder {
   }
 }
 
-/** Copies: samples must lie at even addresses, and the bytes of a message may not. */
-function littleEndianSamples(bytes: Uint8Array): Int16Array | null {
-  return bytes.length % 2 === 0 ? new Int16Array(new Uint8Array(bytes).buffer) : null;
+/** Samples must lie at even addresses, and the bytes of a message may not: only then they are copied. */
+function littleEndianSamples(bytes: Uint8Array<ArrayBuffer>): Int16Array<ArrayBuffer> | null {
+  const { buffer, byteOffset, length } = bytes.byteOffset % 2 === 0 ? bytes : new Uint8Array(bytes);
+  return length % 2 === 0 ? new Int16Array(buffer, byteOffset, length / 2) : null;
 }
 
-function fromFloats(bytes: Uint8Array): Int16Array {
+function fromFloats(bytes: Uint8Array): Int16Array<ArrayBuffer> {
   const floats = new Float32Array(new Uint8Array(bytes).buffer);
   return Int16Array.from(floats, (float) => Math.max(-32_768, Math.min(32_767, Math.round(float * 32_768))));
 }

@@ -14,7 +14,7 @@ import { soundBlockMs } from '../../model/media/sound-limits.ts';
 import { encodeAlaw } from '../sound/alaw.ts';
 import { amrRates } from '../sound/sound-source.ts';
 import { hasAmrLibrary, openAmrStream } from './amr-library.ts';
-import { channelLayoutOf, type Engine } from './engine.ts';
+import { channelLayoutOf, engineFor, type Engine } from './engine.ts';
 import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
 
 export interface SoundEncoder {
@@ -59,11 +59,11 @@ export function openSoundEncoder(engine: Engine | null, target: SoundShape): Sou
   const { format } = target;
   if (format === 'alaw') return { encode: encodeAlaw, close: noop };
   if (format === 'pcm') return { encode: bytesOf, close: noop };
-  if (engine === null) throw new Error(`there is no ${format} without FFmpeg`);
-  const encoding = format === 'amr' ? amrEncoding(engine, target) : opusEncoding(engine, target);
+  const opened = engineFor(format, engine);
+  const encoding = format === 'amr' ? amrEncoding(opened, target) : opusEncoding(opened, target);
   if (encoding === null) throw new Error(`there is no ${format} of ${target.rate} Hz`);
-  const isThere = engine.av.Codec.findEncoderByName(encoding.encoder) !== null;
-  return !isThere && isNarrowAmr(target) ? openAmr() : new CodedSoundEncoder(engine, encoding, target);
+  const isThere = opened.av.Codec.findEncoderByName(encoding.encoder) !== null;
+  return !isThere && isNarrowAmr(target) ? openAmr() : new CodedSoundEncoder(opened, encoding, target);
 }
 
 function isNarrowAmr({ format, rate }: SoundShape): boolean {

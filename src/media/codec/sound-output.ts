@@ -4,7 +4,7 @@ import type { MadeSound, SampleShape, SoundShape } from '../../model/media/sound
 import { soundBlockMs } from '../../model/media/sound-limits.ts';
 import { withChannels } from '../sound/channels.ts';
 import type { SoundBlock } from '../sound/sound-timeline.ts';
-import type { Engine } from './engine.ts';
+import { engineFor, type Engine } from './engine.ts';
 import { freeNatives, makeResampler } from './native-census.ts';
 import { openSoundEncoder, type SoundEncoder } from './sound-encoder.ts';
 
@@ -14,15 +14,18 @@ export class SoundOutput {
   readonly #encoder: SoundEncoder;
   readonly #resampler: Resampler | null;
 
-  /** Throws if the engine has no encoder for the target, or does not support its rate. */
-  constructor(engine: Engine, source: SampleShape, target: SoundShape) {
+  /**
+   * Throws if the engine has no encoder for the target, or does not support its rate. `engine`: null allows A-law and PCM of the
+   * source's rate only.
+   */
+  constructor(engine: Engine | null, source: SampleShape, target: SoundShape) {
     this.target = target;
     this.#source = source;
     const channels = Math.min(source.channels, channelsOf(target));
     this.#resampler =
       source.rate === target.rate
         ? null
-        : new Resampler(engine, { rate: source.rate, channels }, target.rate);
+        : new Resampler(engineFor('other rate', engine), { rate: source.rate, channels }, target.rate);
     try {
       this.#encoder = openSoundEncoder(engine, { ...target, channels: channelsOf(target) });
     } catch (error) {

@@ -1,8 +1,7 @@
 /** The sound of a call by its credentials, and of legs or viewers that differ from it. Source: calls-and-media.md, Legs. */
 import type { CallMedia } from '../../model/call.ts';
-import type { SampleShape, SoundShape } from '../../model/media/sound.ts';
+import { isSelfDescribing, type SampleShape, type SoundShape } from '../../model/media/sound.ts';
 import type { DeviceOutput, ViewerOutput } from './send-queue.ts';
-import { isSelfDescribing } from './sound-route.ts';
 
 /** `media`: null before the first leg, when nothing is sent. */
 export function soundOfCall(media: CallMedia | null): SoundShape {

@@ -19,7 +19,6 @@ import {
   encodingOf,
   isSameShape,
   isSameSound,
-  type AudioFrameFormat,
   type MadeSound,
   type SampleShape,
   type SoundPacket,
@@ -217,11 +216,6 @@ function passes({ format }: SoundPacket, assumed: SampleShape, shape: SoundShape
   if (format !== shape.format) return false;
   if (format === 'amr') return assumed.rate === shape.rate;
   return format === 'opus' || isSameShape(assumed, shape);
-}
-
-/** A-law and PCM are bare samples. */
-export function isSelfDescribing(format: AudioFrameFormat): boolean {
-  return format === 'amr' || format === 'opus';
 }
 
 function outgoing({ format }: SoundShape, { timestampMs, payload }: MadeSound, isCounted: boolean) {

@@ -6,7 +6,7 @@ import type { SampleShape } from '../../model/media/sound.ts';
 import { soundBlockMs, soundJumpMs } from '../../model/media/sound-limits.ts';
 import { stretch } from './stretch.ts';
 
-/** 20 ms of interleaved samples; owns its buffer. */
+/** 20 ms of interleaved samples, which may lie in those that were pushed. */
 export interface SoundBlock {
   readonly timestampMs: number;
   readonly samples: Int16Array<ArrayBuffer>;
@@ -57,7 +57,7 @@ export class SoundTimeline {
   }
 
   /** Returns the completed blocks. `samples`: of a packet that is in order. */
-  push(timestampMs: number, samples: Int16Array): SoundBlock[] {
+  push(timestampMs: number, samples: Int16Array<ArrayBuffer>): SoundBlock[] {
     this.#lastTimestampMs = timestampMs;
     if (this.#blockMs === null || this.isJump(timestampMs)) {
       this.#begin(timestampMs);
@@ -85,21 +85,21 @@ export class SoundTimeline {
     this.#offsetMs = 0;
   }
 
-  #fillGap(gapMs: number, samples: Int16Array): SoundBlock[] {
+  #fillGap(gapMs: number, samples: Int16Array<ArrayBuffer>): SoundBlock[] {
     this.#resetOffset();
     const silence = new Int16Array(this.#samplesOf(gapMs));
     return [...this.#append(silence), ...this.#append(samples)];
   }
 
   /** Skips the samples whose place is already filled. */
-  #skipLate(lateMs: number, samples: Int16Array): SoundBlock[] {
+  #skipLate(lateMs: number, samples: Int16Array<ArrayBuffer>): SoundBlock[] {
     const skipped = this.#samplesOf(lateMs);
     if (skipped < samples.length) this.#resetOffset();
     return this.#append(samples.subarray(skipped));
   }
 
   /** Inserts or removes a few samples if the source's clock deviates. */
-  #follow(samples: Int16Array): Int16Array {
+  #follow(samples: Int16Array<ArrayBuffer>): Int16Array<ArrayBuffer> {
     if (Math.abs(this.#offsetMs) < offsetMsMax) {
       this.#unchanged = 0;
       return samples;
@@ -112,24 +112,29 @@ export class SoundTimeline {
     return change === 0 ? samples : stretch(samples, this.#channels, moments + change);
   }
 
-  #append(samples: Int16Array): SoundBlock[] {
+  #append(samples: Int16Array<ArrayBuffer>): SoundBlock[] {
     const full: SoundBlock[] = [];
     for (let at = 0; at < samples.length;) {
       const taken = samples.subarray(at, at + this.#block.length - this.#filled);
+      at += taken.length;
+      if (taken.length === this.#block.length) {
+        full.push(this.#complete(taken));
+        continue;
+      }
       this.#block.set(taken, this.#filled);
       this.#filled += taken.length;
-      at += taken.length;
-      if (this.#filled === this.#block.length) full.push(this.#completeBlock());
+      if (this.#filled < this.#block.length) continue;
+      full.push(this.#complete(this.#block));
+      this.#block = this.#emptyBlock();
+      this.#filled = 0;
     }
     return full;
   }
 
-  #completeBlock(): SoundBlock {
-    const block = { timestampMs: (this.#blockMs ?? 0) >>> 0, samples: this.#block };
+  #complete(samples: Int16Array<ArrayBuffer>): SoundBlock {
+    const timestampMs = (this.#blockMs ?? 0) >>> 0;
     this.#blockMs = (this.#blockMs ?? 0) + soundBlockMs;
-    this.#block = this.#emptyBlock();
-    this.#filled = 0;
-    return block;
+    return { timestampMs, samples };
   }
 
   #emptyBlock(): Int16Array<ArrayBuffer> {

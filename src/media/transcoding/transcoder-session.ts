@@ -1,7 +1,14 @@
 /** Sessions on a transcoding thread: each sends its tasks one by one, and counts as load. */
 import { assert } from '../../lib/assert.ts';
 import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/media/picture.ts';
-import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/media/sound.ts';
+import {
+  isSelfDescribing,
+  type SampleShape,
+  type SoundPacket,
+  type SoundResult,
+  type SoundShape,
+} from '../../model/media/sound.ts';
+import { PacketTranscoder } from '../codec/packet-transcoder.ts';
 import type { FrameCost, SessionLoad } from './transcoder-load.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';
 
@@ -88,17 +95,31 @@ export class FrameSession extends ThreadSession {
 
 /** The decoder, the resamplers and the encoders of one direction of a session's sound. */
 export class SoundSession extends ThreadSession {
+  /** Converts bare samples at once: crossing to the thread would cost ten times as much. Null: other sound came, which the thread keeps. */
+  #here: PacketTranscoder | null = new PacketTranscoder(null);
+
   /**
    * Like `FrameSession.transcode`, but the payload is copied. `assumed`: rate and channels of A-law and PCM, which do not carry their
    * own; for AMR the rate is a hint.
    */
   transcode(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
+    if (!areSamples(packet, assumed, targets)) this.#here = null;
+    const here = this.#here;
+    if (here !== null) return this.run(async () => here.transcode(packet, assumed, targets));
     // Posting to a thread copies the whole underlying buffer.
     const alone = { ...packet, payload: packet.payload.slice() };
     return this.run(() =>
       this.thread.transcodeSound({ session: this.number, packet: alone, assumed, targets }),
     );
   }
+}
+
+/** Neither decoder, encoder nor resampler is needed. */
+function areSamples({ format }: SoundPacket, { rate }: SampleShape, targets: readonly SoundShape[]): boolean {
+  return (
+    !isSelfDescribing(format) &&
+    targets.every((target) => !isSelfDescribing(target.format) && target.rate === rate)
+  );
 }
 
 export type Transcoder = Pick<FrameSession, 'hasTimeToSpare' | 'transcode' | 'close'>;

@@ -26,6 +26,11 @@ export function isSameShape(one: SampleShape, other: SampleShape): boolean {
   return one.rate === other.rate && one.channels === other.channels;
 }
 
+/** A-law and PCM are bare samples. */
+export function isSelfDescribing(format: AudioFrameFormat): boolean {
+  return format === 'amr' || format === 'opus';
+}
+
 /** Rates that a leg may request, each with its maximum number of channels. */
 export const soundChoices: Readonly<
   Record<AudioFrameFormat, { readonly rates: readonly number[]; readonly channelsMax: number }>

@@ -481,10 +481,14 @@ test('a worker that cannot be loaded is no engine either', async () => {
   assert.deepEqual(scene.wedged, []);
 });
 
-function transcodeSound(transcoder: SoundTranscoder, script: FrameScript = {}): Promise<SoundResult> {
+function transcodeSound(
+  transcoder: SoundTranscoder,
+  script: FrameScript = {},
+  target: 'opus' | 'pcm' = 'opus',
+): Promise<SoundResult> {
   const payload = new TextEncoder().encode(JSON.stringify(script));
   return transcoder.transcode({ format: 'alaw', timestampMs: 0, payload }, mono, [
-    { format: 'opus', ...mono },
+    { format: target, ...mono },
   ]);
 }
 
@@ -504,6 +508,31 @@ test('packets of a worker that died are lost, and a new worker transcodes the ne
   assert.deepEqual(await lost, lostSound);
   const { packets } = await transcodeSound(session);
   assert.equal(Buffer.from(packets[0]?.[0]?.payload ?? []).toString(), '1.1');
+});
+
+test('bare samples of one rate are converted at once, whatever the worker does', async () => {
+  await scene.open();
+  const session = soundSession();
+  const held = transcodeHeld(scene.session());
+  await scene.gate.untilHeld(1);
+  const silence = { format: 'alaw', timestampMs: 7, payload: new Uint8Array(160).fill(0xd5) } as const;
+
+  const { packets, drop } = await session.transcode(silence, mono, [{ format: 'pcm', ...mono }]);
+  scene.gate.order('go');
+  await held;
+
+  const expected = new Uint8Array(Int16Array.from({ length: 160 }, () => 8).buffer);
+  assert.deepEqual({ packets, drop }, { packets: [[{ timestampMs: 7, payload: expected }]], drop: null });
+});
+
+test('sound stays with its worker once a packet needed it, so that its timeline goes on', async () => {
+  await scene.open();
+  const session = soundSession();
+  await transcodeSound(session);
+
+  const { packets } = await transcodeSound(session, {}, 'pcm');
+
+  assert.equal(Buffer.from(packets[0]?.[0]?.payload ?? []).toString(), '1.2');
 });
 
 test('sound is admitted by its measured load, and refused without room or an engine', async () => {
