@@ -31,9 +31,10 @@ export interface ReveilleServer extends ServerUnderTest {
 
 export type PeerName = 'fastify' | 'bare-uws' | 'ws-sessions' | 'bare-net' | 'bare-wakeup' | 'aedes';
 
-export async function startPeer(name: PeerName): Promise<ServerUnderTest> {
+/** `core`: null: not pinned. */
+export async function startPeer(name: PeerName, core: number | null = serverCore): Promise<ServerUnderTest> {
   const entry = new URL(`../peers/${name}-process.ts`, import.meta.url);
-  const { child, service } = new Player<PeerProtocol>(entry, { core: serverCore });
+  const { child, service } = new Player<PeerProtocol>(entry, { core });
   const ports = await service.ask('listen', null);
   return {
     child,
