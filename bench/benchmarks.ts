@@ -4,6 +4,7 @@ import { coreDeaths } from './figures/core-deaths.ts';
 import { credentials } from './figures/credentials.ts';
 import { edges } from './figures/edges.ts';
 import { fronts } from './figures/fronts.ts';
+import { growth } from './figures/growth.ts';
 import { hostile } from './figures/hostile.ts';
 import { logins } from './figures/logins.ts';
 import { media } from './figures/media.ts';
@@ -36,4 +37,5 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
   edges,
   fronts,
   'core-deaths': coreDeaths,
+  growth,
 };

@@ -1,5 +1,5 @@
 /**
- * The pages with benchmark figures: the text between two marks is generated from the stored results, the rest is handwritten.
+ * The pages with benchmark figures, and their drawing: the text between two marks is generated from the stored results, the rest is handwritten.
  * `npm run bench -- --page` writes the pages; a test compares them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -7,17 +7,20 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { checkout } from '../test/support/checkout.ts';
 import { benchmarks } from './benchmarks.ts';
+import { drawGrowth } from './growth-drawing.ts';
 import { describeRows, table, targetHead, targetRows } from './harness/tables.ts';
 import { describeFrontFigures, describeKeyFigures } from './key-figures.ts';
 import { readResult } from './results.ts';
 
 export const pagePath = 'docs/reference/benchmarks.md';
-export const madePages: readonly string[] = [pagePath, 'README.md'];
+const drawingPath = 'docs/images/growth.svg';
+export const madePages: readonly string[] = [pagePath, 'README.md', drawingPath];
 
 const marked = /(<!-- made: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 
 /** `page`: one of `madePages`. Throws on a mark of an unknown part. */
 export async function makePage(page: string): Promise<string> {
+  if (page === drawingPath) return drawGrowth();
   const path = fileURLToPath(new URL(page, checkout));
   const filled = readFileSync(path, 'utf8').replaceAll(
     marked,

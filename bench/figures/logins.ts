@@ -2,8 +2,10 @@
 import {
   atLeast,
   atMost,
+  contendersIn,
   interleave,
   ratioTo,
+  type AnyScale,
   type Benchmark,
   type Measurement,
 } from '../harness/benchmark.ts';
@@ -11,9 +13,15 @@ import { startPeer, startReveille, type ServerUnderTest } from '../harness/serve
 import type { Trouble } from '../harness/trouble.ts';
 import type { DialectName } from '../load/dialects.ts';
 import { loginConcurrency, sourceAddresses } from '../load/fleet.ts';
-import { expectNoneLost, logIn, startPlayers } from '../load/players.ts';
+import { expectNoneLost, logIn, startPlayers, type Players } from '../load/players.ts';
 
-const counts = { full: 15_000, smoke: 300 };
+/** `warmUp`: devices that log in before those that are measured. */
+const plans = {
+  full: { warmUp: 0, count: 15_000 },
+  short: { warmUp: 6000, count: 8000 },
+  smoke: { warmUp: 0, count: 300 },
+};
+const heartbeats = { seconds: 1, everySeconds: 0.4 };
 
 interface Contender {
   readonly row: string;
@@ -27,33 +35,40 @@ const contenders: readonly Contender[] = [
   { row: 'Reveille', dialect: 'reveille', start: (devices) => startReveille({ devices }) },
 ];
 
-function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
-  return interleave(contenders, runs, async (contender) =>
-    samples.add(contender.row, await measureOne(contender, counts[scale], trouble)),
+function measure(measurement: Measurement<AnyScale>): Promise<void> {
+  const { scale, runs, samples, trouble } = measurement;
+  return interleave(contendersIn(measurement, contenders), runs, async (contender) =>
+    samples.add(contender.row, await measureOne(contender, plans[scale], trouble)),
   );
 }
 
 async function measureOne(
   { row, dialect, start }: Contender,
-  count: number,
+  { warmUp, count }: (typeof plans)['full'],
   trouble: Trouble,
 ): Promise<Record<string, number>> {
-  const server = await start(count);
+  const server = await start(warmUp + count);
   const fleet = startPlayers();
   try {
-    await fleet.service.ask('lost', null);
+    const port = server.devicePort;
+    await logIn(fleet, { port, dialect, count: warmUp }, trouble);
+    const before = await server.child.probe.ask('memory', null);
     await server.child.probe.ask('reset', null);
     // A silent server confirms no login: use its own count.
-    const allConnected = dialect === 'silent' ? server.connected?.(count) : null;
-    const reading = await logIn(fleet, { port: server.devicePort, dialect, count }, trouble);
+    const allConnected = dialect === 'silent' ? server.connected?.(warmUp + count) : null;
+    const reading = await logIn(fleet, { port, dialect, from: warmUp, count }, trouble);
     const endedMs = Math.max(reading.endedMs, (await allConnected) ?? 0);
     const spent = await server.child.probe.ask('read', null);
+    const after = await server.child.probe.ask('memory', null);
+    const heartbeatUs = await measureHeartbeats(fleet, server, warmUp + count);
     await expectNoneLost(fleet, row, trouble);
     return {
       rate: reading.loggedIn / ((endedMs - reading.startedMs) / 1000),
       cpuUs: (spent.cpuSeconds / count) * 1e6,
       perCpuSecond: count / spent.cpuSeconds,
       busy: (spent.cpuSeconds / spent.wallSeconds) * 100,
+      liveBytes: (after.liveBytes - before.liveBytes) / count,
+      heartbeatUs,
     };
   } finally {
     await server.stop();
@@ -61,11 +76,25 @@ async function measureOne(
   }
 }
 
+/** The peers: `node:net` discards them, aedes answers MQTT's. */
+async function measureHeartbeats(
+  { service }: Players,
+  { child }: ServerUnderTest,
+  count: number,
+): Promise<number> {
+  await service.ask('heartbeats', heartbeats);
+  await child.probe.ask('reset', null);
+  await service.ask('heartbeats', heartbeats);
+  const { cpuSeconds } = await child.probe.ask('read', null);
+  const sent = (count * heartbeats.seconds) / heartbeats.everySeconds;
+  return (cpuSeconds / sent) * 1e6;
+}
+
 export const logins: Benchmark = {
   title: 'Logins',
   runs: 5,
   notes: [
-    `A burst of ${counts.full} devices into a fresh server, ${loginConcurrency} under way at once, from ${sourceAddresses} addresses, from ` +
+    `A burst of ${plans.full.count} devices into a fresh server, ${loginConcurrency} under way at once, from ${sourceAddresses} addresses, from ` +
       'connect to OK; none may be lost. Bare accept: `node:net` holds the socket. aedes: CONNECT to CONNACK, no authentication.',
   ],
   columns: [
@@ -90,6 +119,30 @@ export const logins: Benchmark = {
       unit: 'µs',
       compared: ratioTo('bare accept'),
       bound: atMost(3),
+    },
+  ],
+  watched: [
+    {
+      what: 'Memory of a sleeping device, alive',
+      row: 'Reveille',
+      metric: 'liveBytes',
+      unit: 'B',
+      peer: { row: 'aedes', metric: 'liveBytes' },
+    },
+    {
+      what: 'CPU of a login',
+      row: 'Reveille',
+      metric: 'cpuUs',
+      unit: 'µs',
+      peer: { row: 'aedes', metric: 'cpuUs' },
+    },
+    {
+      what: 'CPU of a heartbeat',
+      row: 'Reveille',
+      metric: 'heartbeatUs',
+      unit: 'µs',
+      peer: { row: 'aedes', metric: 'heartbeatUs' },
+      isUnsteady: true,
     },
   ],
   measure,

@@ -2,7 +2,14 @@
 import type { Size } from '../../src/model/call.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
-import { atLeast, inTurn, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
+import {
+  atLeast,
+  inTurn,
+  ratioTo,
+  type AnyScale,
+  type Benchmark,
+  type Measurement,
+} from '../harness/benchmark.ts';
 import { Player, serverCore } from '../harness/child.ts';
 import { compareLikeness, timeFfmpeg } from '../media/ffmpeg.ts';
 import { NaturalClips, type ClipFormat } from '../media/natural-clips.ts';
@@ -11,6 +18,7 @@ import type { TranscoderProtocol } from '../media/transcoder-process.ts';
 /** `framesPerPhotograph`: of five; `repeats`: repetitions of the clip per contender, a multiple of `sessions`. */
 const plans = {
   full: { framesPerPhotograph: 30, repeats: 18, sessions: 2 },
+  short: { framesPerPhotograph: 4, repeats: 8, sessions: 2 },
   smoke: { framesPerPhotograph: 2, repeats: 2, sessions: 2 },
 };
 type Plan = (typeof plans)['full'];
@@ -21,10 +29,11 @@ const shapes = [
   { size: { width: 640, height: 480 }, expectations: ofLandscape.slice(1) },
   { size: { width: 240, height: 320 }, expectations: ofPortrait.slice(1, 2) },
 ] as const;
+const [ours, theirs] = ['Reveille', 'ffmpeg'];
 /** Unmeasured passes per session, in which the runtime compiles hot code. */
 const warmUpPasses = 4;
 
-async function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
+async function measure({ scale, runs, rows, samples, trouble }: Measurement<AnyScale>): Promise<void> {
   const plan = plans[scale];
   const clips = new NaturalClips(plan);
   const entry = new URL('../media/transcoder-process.ts', import.meta.url);
@@ -32,20 +41,23 @@ async function measure({ scale, runs, samples, trouble }: Measurement): Promise<
   try {
     for (const format of formats)
       for (const { size, expectations } of shapes) {
+        const isIncluded = (to: Expectation): boolean =>
+          rows?.has(`${rowOf(format, size, to)}: ${ours}`) ?? true;
+        if (!expectations.some(isIncluded)) continue;
         const clip = await clips.clip(format, size);
         const frames = await transcoder.service.ask('load', clip.file);
-        for (const expectation of expectations) {
+        for (const expectation of expectations.filter(isIncluded)) {
           const row = rowOf(format, size, expectation);
           const likeness = await compareLikeness(clips.directory, clip, expectation);
           const { qscale, ...ofFfmpeg } = likeness.ffmpeg;
           const contenders = {
-            Reveille: async () => {
+            [ours]: async () => {
               const reading = await makeOurs(transcoder, expectation, plan);
               const missing = frames * plan.repeats - reading.frames + reading.wrong;
               if (missing > 0) trouble.add(`${row}: ${missing} pictures are missing or of another size`);
               return { ...reading, ...likeness.ours };
             },
-            ffmpeg: async () => {
+            [theirs]: async () => {
               const spent = await timeFfmpeg({ format, path: clip.repeated, expectation, qscale });
               return { ...spent, ...ofFfmpeg };
             },
@@ -54,7 +66,8 @@ async function measure({ scale, runs, samples, trouble }: Measurement): Promise<
             for (const [contender, make] of inTurn(Object.entries(contenders), run)) {
               const { cpuSeconds, ssim, bytes } = await make();
               const perCpuSecond = (frames * plan.repeats) / cpuSeconds;
-              samples.add(`${row}: ${contender}`, { perCpuSecond, bytes, ssim });
+              const cpuUs = 1e6 / perCpuSecond;
+              samples.add(`${row}: ${contender}`, { perCpuSecond, cpuUs, bytes, ssim });
             }
         }
       }
@@ -100,12 +113,21 @@ export const media: Benchmark = {
     const row = `${formatNames[format]} 640×480 → 320×240 fit`;
     return {
       what: `${row}: frames per CPU-second, against ffmpeg`,
-      row: `${row}: Reveille`,
+      row: `${row}: ${ours}`,
       metric: 'perCpuSecond',
       unit: '/s',
-      compared: ratioTo(`${row}: ffmpeg`),
+      compared: ratioTo(`${row}: ${theirs}`),
       bound: atLeast(format === 'mjpeg' ? 1.15 : 1),
     };
   }),
+  watched: [
+    {
+      what: 'CPU of a picture',
+      row: `MJPEG 640×480 → 320×240 fit: ${ours}`,
+      metric: 'cpuUs',
+      unit: 'µs',
+      peer: { row: `MJPEG 640×480 → 320×240 fit: ${theirs}`, metric: 'cpuUs' },
+    },
+  ],
   measure,
 };

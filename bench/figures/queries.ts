@@ -1,12 +1,29 @@
 /** Signed connectivity queries, against Fastify and bare uWebSockets.js without signatures. */
-import { atLeast, atMost, inTurn, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
+import {
+  atLeast,
+  atMost,
+  contendersIn,
+  inTurn,
+  ratioTo,
+  type AnyScale,
+  type Benchmark,
+  type Measurement,
+} from '../harness/benchmark.ts';
 import { startPeer, startReveille, type ServerUnderTest, type Verification } from '../harness/servers.ts';
 import { batchConnections, closedMetrics, QueryBackend, queryConnections } from '../load/query-backend.ts';
 import { devicesOfBatch } from '../load/signed-requests.ts';
 
 const plans = {
-  full: { devices: 10_000, dates: 10, warmUpSeconds: 2, seconds: 5 },
-  smoke: { devices: 200, dates: 5, warmUpSeconds: 0.1, seconds: 0.3 },
+  full: { devices: 10_000, dates: 10, warmUpSeconds: 2, warmUpAnswers: 0, warmUpBatches: 0, seconds: 5 },
+  short: {
+    devices: 2000,
+    dates: 10,
+    warmUpSeconds: 0.8,
+    warmUpAnswers: 40_000,
+    warmUpBatches: 500,
+    seconds: 1.5,
+  },
+  smoke: { devices: 200, dates: 5, warmUpSeconds: 0.1, warmUpAnswers: 0, warmUpBatches: 0, seconds: 0.3 },
 };
 
 interface Contender {
@@ -28,12 +45,13 @@ const contenders: readonly Contender[] = [
   ours('pool'),
 ];
 
-async function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
+async function measure(measurement: Measurement<AnyScale>): Promise<void> {
+  const { scale, runs, samples, trouble } = measurement;
   const plan = plans[scale];
   const backend = new QueryBackend(plan, trouble);
   try {
     for (let run = 0; run < runs; run += 1)
-      for (const contender of inTurn(contenders, run))
+      for (const contender of inTurn(contendersIn(measurement, contenders), run))
         samples.add(contender.row, await measureOne(contender, plan, backend));
   } finally {
     await backend.stop();
@@ -42,13 +60,13 @@ async function measure({ scale, runs, samples, trouble }: Measurement): Promise<
 
 async function measureOne(
   { row, kind, start }: Contender,
-  { devices, warmUpSeconds, seconds }: (typeof plans)['full'],
+  { devices, warmUpSeconds, warmUpAnswers, warmUpBatches, seconds }: (typeof plans)['full'],
   backend: QueryBackend,
 ): Promise<Record<string, number>> {
   const server = await start(devices);
   const ask = async (): Promise<Record<string, number>> => {
     await backend.sign('connectivity');
-    await backend.ask(row, server, warmUpSeconds);
+    await backend.warmUp(row, server, warmUpSeconds, warmUpAnswers);
     return closedMetrics(await backend.ask(row, server, seconds));
   };
   try {
@@ -56,7 +74,7 @@ async function measureOne(
     return await backend.withSleepingDevices(row, server, async () => {
       const single = await ask();
       await backend.sign('batches');
-      await backend.ask(row, server, warmUpSeconds);
+      await backend.warmUp(row, server, warmUpSeconds, warmUpBatches);
       const batches = closedMetrics(await backend.ask(row, server, seconds), devicesOfBatch);
       return { ...single, batchRate: batches['rate'] ?? NaN, batchCpuUs: batches['cpuUs'] ?? NaN };
     });
@@ -114,6 +132,22 @@ export const queries: Benchmark = {
       unit: 'µs',
       compared: ratioTo('pool', 'cpuUs'),
       bound: atMost(0.1),
+    },
+  ],
+  watched: [
+    {
+      what: 'CPU of a signed query',
+      row: 'inline',
+      metric: 'cpuUs',
+      unit: 'µs',
+      peer: { row: 'Fastify', metric: 'cpuUs' },
+    },
+    {
+      what: 'CPU of a device in a batch',
+      row: 'inline',
+      metric: 'batchCpuUs',
+      unit: 'µs',
+      peer: { row: 'Fastify', metric: 'cpuUs' },
     },
   ],
   measure,

@@ -1,5 +1,13 @@
 /** From a signed POST to 8 bytes at the device, against a minimal implementation. */
-import { atMost, interleave, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
+import {
+  atMost,
+  contendersIn,
+  interleave,
+  ratioTo,
+  type AnyScale,
+  type Benchmark,
+  type Measurement,
+} from '../harness/benchmark.ts';
 import { serverCore } from '../harness/child.ts';
 import { startPeer, startReveille, type ServerUnderTest, type Verification } from '../harness/servers.ts';
 import type { Trouble } from '../harness/trouble.ts';
@@ -7,6 +15,7 @@ import { expectNoneLost, logIn, startPlayers } from '../load/players.ts';
 
 const plans = {
   full: { sessions: 15_000, warmUpSeconds: 2, oneByOne: 2000, ratePerSecond: 3000, seconds: 10 },
+  short: { sessions: 1000, warmUpSeconds: 1, oneByOne: 500, ratePerSecond: 1000, seconds: 2 },
   smoke: { sessions: 300, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
 };
 const connections = 64;
@@ -40,8 +49,9 @@ const contenders: readonly Contender[] = [
   ours(poolUnpinned, 'pool', null),
 ];
 
-function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
-  return interleave(contenders, runs, async (contender) =>
+function measure(measurement: Measurement<AnyScale>): Promise<void> {
+  const { scale, runs, samples, trouble } = measurement;
+  return interleave(contendersIn(measurement, contenders), runs, async (contender) =>
     samples.add(contender.row, await measureOne(contender, plans[scale], trouble)),
   );
 }
@@ -140,6 +150,23 @@ export const wakeups: Benchmark = {
       unit: 'µs',
       compared: ratioTo(bare),
       bound: atMost(2),
+    },
+  ],
+  watched: [
+    {
+      what: 'CPU of a wakeup',
+      row: 'pool',
+      metric: 'cpuUs',
+      unit: 'µs',
+      peer: { row: bare, metric: 'cpuUs' },
+    },
+    {
+      what: 'Wakeup to the device, idle p50',
+      row: 'pool',
+      metric: 'idleP50',
+      unit: 'ms',
+      peer: { row: bare, metric: 'idleP50' },
+      isUnsteady: true,
     },
   ],
   measure,

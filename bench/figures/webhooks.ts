@@ -1,6 +1,13 @@
 /** From an event to its receipt at a healthy endpoint, against a bare HTTP POST. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atMost, interleave, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
+import {
+  atMost,
+  interleave,
+  ratioTo,
+  type AnyScale,
+  type Benchmark,
+  type Measurement,
+} from '../harness/benchmark.ts';
 import { Player, serverCore, type Child } from '../harness/child.ts';
 import { ChildService } from '../harness/ipc.ts';
 import { startReveille } from '../harness/servers.ts';
@@ -10,6 +17,7 @@ import type { ReceiverProtocol, ReceiverReading } from '../load/receiver-process
 
 const plans = {
   full: { devices: 10_000, warmUpSeconds: 2, seconds: 10, ratePerSecond: 1000 },
+  short: { devices: 500, warmUpSeconds: 2, seconds: 3, ratePerSecond: 500 },
   smoke: { devices: 200, warmUpSeconds: 0.2, seconds: 0.5, ratePerSecond: 200 },
 };
 
@@ -40,7 +48,7 @@ function startOurs(receiverPort: number, devices: number): Promise<EventSource> 
   });
 }
 
-function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
+function measure({ scale, runs, samples, trouble }: Measurement<AnyScale>): Promise<void> {
   return interleave(contenders, runs, async (contender) =>
     samples.add(contender.row, await measureOne(contender, plans[scale], trouble)),
   );
@@ -109,6 +117,15 @@ export const webhooks: Benchmark = {
       unit: 'ms',
       compared: ratioTo(bare.row),
       bound: atMost(3),
+    },
+  ],
+  watched: [
+    {
+      what: 'CPU of an event to a webhook',
+      row: 'Reveille',
+      metric: 'cpuUs',
+      unit: 'µs',
+      peer: { row: bare.row, metric: 'cpuUs' },
     },
   ],
   measure,

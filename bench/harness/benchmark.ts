@@ -1,13 +1,18 @@
 /** Declaration of a benchmark: rows, measured once per run, and targets, evaluated over the samples of all runs. */
-import type { Samples } from './samples.ts';
+import type { Measured, Samples } from './samples.ts';
 import type { Trouble } from './trouble.ts';
 
 /** `smoke`: a small load that only checks the answers; its numbers are meaningless. */
 export type Scale = 'full' | 'smoke';
 
-export interface Measurement {
-  readonly scale: Scale;
+/** `short`: a few seconds, for the watched figures only. */
+export type AnyScale = Scale | 'short';
+
+export interface Measurement<Scales extends AnyScale = Scale> {
+  readonly scale: Scales;
   readonly runs: number;
+  /** The rows to measure; null: all of them. */
+  readonly rows: ReadonlySet<string> | null;
   readonly samples: Samples;
   readonly trouble: Trouble;
 }
@@ -37,7 +42,16 @@ export interface Bound {
   readonly value: number;
 }
 
-export interface Benchmark {
+/** A figure of the short check: its ratio to a peer of the same run is compared with the committed baseline. Less is better. */
+export interface Watched extends Measured {
+  readonly what: string;
+  readonly unit: string;
+  readonly peer: Measured;
+  /** Printed, and never an error: it depends on other load of the machine, as latencies do. */
+  readonly isUnsteady?: true;
+}
+
+interface Described {
   /** Measures the servers of `dist`, which is built first. A smoke runs the sources. */
   readonly measuresBuild?: true;
   readonly title: string;
@@ -46,8 +60,19 @@ export interface Benchmark {
   readonly notes: readonly string[];
   readonly columns: readonly Column[];
   readonly targets: readonly Target[];
-  measure(measurement: Measurement): Promise<void>;
 }
+
+export interface WatchedBenchmark extends Described {
+  readonly watched: readonly Watched[];
+  readonly measure: (measurement: Measurement<AnyScale>) => Promise<void>;
+}
+
+interface OtherBenchmark extends Described {
+  readonly watched?: undefined;
+  readonly measure: (measurement: Measurement) => Promise<void>;
+}
+
+export type Benchmark = WatchedBenchmark | OtherBenchmark;
 
 export const ratioTo = (row: string, metric?: string): Comparison => ({
   kind: 'ratio to',
@@ -57,6 +82,14 @@ export const ratioTo = (row: string, metric?: string): Comparison => ({
 export const differenceFrom = (row: string): Comparison => ({ kind: 'difference from', row });
 export const atMost = (value: number): Bound => ({ kind: 'at most', value });
 export const atLeast = (value: number): Bound => ({ kind: 'at least', value });
+
+/** The contenders that this measurement includes. */
+export function contendersIn<Contender extends { readonly row: string }>(
+  { rows }: Measurement<AnyScale>,
+  contenders: readonly Contender[],
+): readonly Contender[] {
+  return rows === null ? contenders : contenders.filter(({ row }) => rows.has(row));
+}
 
 /** Measures each contender once per round, starting each round with another one. */
 export async function interleave<Contender>(

@@ -1,15 +1,14 @@
 /** Starts the servers under test, ours and peers, with ports, probe and stop function. */
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { openStore } from '../../src/storage/lmdb/open-store.ts';
+import { importInWorker } from '../../src/storage/registry/registry-thread.ts';
 import { childrenOf } from '../../test/support/process-samples.ts';
 import { registryText } from '../load/population.ts';
 import type { PeerProtocol } from '../peers/answer-as-peer.ts';
-import { Child, outsideSettings, Player, serverCore } from './child.ts';
+import { Child, Player, serverCore } from './child.ts';
 
 export interface ServerUnderTest {
   readonly child: Child;
@@ -127,9 +126,10 @@ async function serve(options: ReveilleOptions, place: ServedPlace): Promise<Reve
  * without measurable growth.
  */
 async function importRegistry(file: string, dataDirectory: string): Promise<void> {
-  const command = ['--import', 'tsx', fileURLToPath(commandLine), 'registry', 'import', file];
-  const env = { ...outsideSettings(), REVEILLE_DATA_DIR: dataDirectory };
-  await promisify(execFile)(process.execPath, command, { env });
+  const store = openStore(dataDirectory);
+  const result = await importInWorker(store.directory, { file, replace: false, skipUnchanged: true });
+  await store.close();
+  if (!result.ok) throw new Error(result.error.message);
 }
 
 /** Kills a child that would otherwise outlive its directory. */

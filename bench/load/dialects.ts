@@ -35,6 +35,13 @@ export function beginDialogue(dialect: DialectName, device: DeviceIdentity): Dia
   return dialects[dialect](device);
 }
 
+const ownHeartbeat = Buffer.alloc(64, 0x2e);
+const pingRequest = mqtt.generate({ cmd: 'pingreq' });
+
+export function heartbeatOf(dialect: DialectName): Buffer {
+  return dialect.startsWith('mqtt') ? pingRequest : ownHeartbeat;
+}
+
 function refuse(): LoginStep {
   return 'refused';
 }

@@ -5,7 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../harness/latency.ts';
-import { beginDialogue, type Dialogue, type DialectName } from './dialects.ts';
+import { beginDialogue, heartbeatOf, type Dialogue, type DialectName } from './dialects.ts';
 import { deviceIdentity } from './population.ts';
 
 export interface LoginPlan {
@@ -35,7 +35,6 @@ export const loginConcurrency = 500;
 export const sourceAddresses = 40;
 const sliceMs = 10;
 const attemptPauseMs = 1000;
-const heartbeat = Buffer.alloc(64, 0x2e);
 /** Shared by all sockets, because data is processed at once. */
 const readBuffer = Buffer.alloc(16 * 1024);
 
@@ -44,8 +43,10 @@ export class Fleet {
   lost = 0;
   takePacket: PacketTaker = () => undefined;
   readonly #sockets: Socket[] = [];
+  #heartbeat = heartbeatOf('reveille');
 
   async login(plan: LoginPlan): Promise<LoginReading> {
+    this.#heartbeat = heartbeatOf(plan.dialect);
     const startedMs = monotonicMs();
     let next = 0;
     let failed = 0;
@@ -71,7 +72,7 @@ export class Fleet {
       const timer = setInterval(() => {
         const passed = Math.min((performance.now() - startMs) / 1000, seconds);
         const due = Math.floor((passed / everySeconds) * count);
-        for (; sent < due; sent += 1) this.#sockets[sent % count]?.write(heartbeat);
+        for (; sent < due; sent += 1) this.#sockets[sent % count]?.write(this.#heartbeat);
         if (passed < seconds) return;
         clearInterval(timer);
         resolve(null);

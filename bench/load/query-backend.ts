@@ -45,6 +45,13 @@ export class QueryBackend {
     return { load, spent };
   }
 
+  /** Repeats rounds until so many answers have come: on a busy machine, code becomes hot later. Default `answers`: one round. */
+  async warmUp(row: string, server: ServerUnderTest, seconds: number, answers = 0): Promise<void> {
+    let answered = 0;
+    do answered += (await this.load(row, server, { seconds })).latency.count;
+    while (answered < answers);
+  }
+
   /** Like `ask`, at a server without a probe. Default `connections`: those of the signed kind. */
   async load(
     row: string,

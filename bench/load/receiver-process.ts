@@ -22,7 +22,7 @@ export interface ReceiverReading {
 }
 
 /** Longer than the delay of a webhook's first retry. */
-const patienceMs = 8000;
+const patienceMs = 20_000;
 const lookAgainMs = 10;
 
 const received = new Set<number>();
