@@ -29,7 +29,8 @@ export interface ReveilleServer extends ServerUnderTest {
   restart(): Promise<ReveilleServer>;
 }
 
-export type PeerName = 'fastify' | 'bare-uws' | 'bare-ws-sockets' | 'bare-net' | 'bare-wakeup' | 'aedes';
+export type PeerName =
+  'fastify' | 'bare-uws' | 'bare-ws-sockets' | 'bare-net' | 'bare-exchange' | 'bare-wakeup' | 'aedes';
 
 export async function startPeer(name: PeerName): Promise<ServerUnderTest> {
   const entry = new URL(`../peers/${name}-process.ts`, import.meta.url);
