@@ -28,7 +28,8 @@ export interface ReveilleServer extends ServerUnderTest {
   restart(): Promise<ReveilleServer>;
 }
 
-export type PeerName = 'fastify' | 'bare-uws' | 'ws-sessions' | 'bare-net' | 'bare-wakeup' | 'aedes';
+export type PeerName =
+  'fastify' | 'bare-uws' | 'ws-sessions' | 'bare-net' | 'bare-exchange' | 'bare-wakeup' | 'aedes';
 
 /** `core`: null: not pinned. */
 export async function startPeer(name: PeerName, core: number | null = serverCore): Promise<ServerUnderTest> {

@@ -63,6 +63,11 @@ export class Fleet {
     return { loggedIn: plan.count - failed, failed, firstTrouble, startedMs, endedMs: monotonicMs() };
   }
 
+  /** All devices hang up; none of them counts as lost. */
+  hangUp(): void {
+    for (const socket of this.#sockets.splice(0)) socket.destroy();
+  }
+
   /** For `seconds`, sends a heartbeat of each device every `everySeconds`, evenly spread. */
   heartbeats(seconds: number, everySeconds: number): Promise<null> {
     const count = this.#sockets.length;

@@ -13,6 +13,7 @@ export type LoadProtocol = {
   /** For `seconds`, a heartbeat of each device every `everySeconds`, evenly spread. */
   heartbeats: { take: { seconds: number; everySeconds: number }; give: null };
   lost: { take: null; give: number };
+  hangUp: { take: null; give: null };
   /** Signs `devices` × `dates` distinct requests in advance. */
   sign: { take: { kind: AskedKind | 'batches'; devices: number; dates: number }; give: null };
   query: { take: LoadShape; give: LoadReading };
@@ -115,6 +116,10 @@ answerQuestions<LoadProtocol>({
   login: (plan) => fleet.login(plan),
   heartbeats: ({ seconds, everySeconds }) => fleet.heartbeats(seconds, everySeconds),
   lost: () => fleet.lost,
+  hangUp: () => {
+    fleet.hangUp();
+    return null;
+  },
   sign: ({ kind, devices, dates }) => {
     const set = kind === 'batches' ? signBatches(devices, dates) : signAsked(kind, devices, dates);
     queries = new HttpLoad(set);

@@ -60,9 +60,10 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
     this.#socket = socket;
     this.address = address;
     this.#proxyHeader = context.settings.proxy_protocol ? new ProxyHeaderDecoder() : null;
-    this.deadlineMs = context.clock.monotonicMs() + context.settings.login_deadline_ms;
+    const nowMs = context.clock.monotonicMs();
+    this.deadlineMs = nowMs + context.settings.login_deadline_ms;
     context.pending.add(this);
-    context.unproved.add(address, this, context.clock.monotonicMs());
+    context.unproved.add(address, this, nowMs);
   }
 
   start(): void {

@@ -22,9 +22,9 @@ import type {
 } from '../ports/device-sessions.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { LoginRefusal } from '../../model/connectivity.ts';
-import { isInService } from '../../model/registry.ts';
+import { isInService, type Device } from '../../model/registry.ts';
 import { proveDevice, secretMark as markOf } from './device-access.ts';
-import type { ActorMessage, EndReason, LoginMessage } from './device-actor.ts';
+import type { EndReason, LoginMessage } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import type { LoginRates } from './login-rates.ts';
 import { findProductDefaults } from './product-defaults.ts';
@@ -51,10 +51,18 @@ export interface SignalSessionsDeps extends SleepSessionsDeps {
 export function sleepSessions(deps: SleepSessionsDeps): SleepSessions<Admission> {
   return {
     admit: (login, sessionKey, connection, hasRoom, address) => {
-      const computeMac = (secret: string): Buffer => computeLoginMac(secret, sessionKey, login.signedText);
-      const { wakeMode } = login;
-      const open: Opening = (event, secretMark) => ({ to: 'sleep', event, connection, wakeMode, secretMark });
-      return admit(deps, 'sleep', login, computeMac, hasRoom, address, open);
+      const { deviceId, signedText, wakeMode } = login;
+      const secretMark = check(
+        deps,
+        'sleep',
+        login,
+        (secret) => computeLoginMac(secret, sessionKey, signedText),
+        hasRoom,
+        address,
+      );
+      if (typeof secretMark === 'string') return secretMark;
+      const event = loginEvent(deps, 'sleep', deviceId, false);
+      return open(deps, deviceId, { to: 'sleep', event, connection, wakeMode, secretMark }, address);
     },
     ended: (ticket, reason, heartbeatAt) => end(deps, 'sleep', ticket, reason, heartbeatAt),
     adopt: (moved, connection) => adoptSession(deps, moved, connection),
@@ -65,10 +73,18 @@ export function sleepSessions(deps: SleepSessionsDeps): SleepSessions<Admission>
 export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
   return {
     admit: (login, sessionKey, connection, hasRoom, address) => {
-      const computeMac = (secret: string): Buffer => computeSignalMac(secret, sessionKey, login.deviceId);
-      const { media } = login;
-      const open: Opening = (event, secretMark) => ({ to: 'signal', event, connection, media, secretMark });
-      return admit(deps, 'signal', login, computeMac, hasRoom, address, open);
+      const { deviceId, media } = login;
+      const secretMark = check(
+        deps,
+        'signal',
+        login,
+        (secret) => computeSignalMac(secret, sessionKey, deviceId),
+        hasRoom,
+        address,
+      );
+      if (typeof secretMark === 'string') return secretMark;
+      const event = loginEvent(deps, 'signal', deviceId, false);
+      return open(deps, deviceId, { to: 'signal', event, connection, media, secretMark }, address);
     },
     committed(ticket) {
       const committed = deps.signalRecords.committed(ticket.deviceId);
@@ -81,37 +97,45 @@ export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
   };
 }
 
-/** Builds the login message in full: spreading it took a tenth of the time of an admission. */
-type Opening = (event: LoginMessage<'sleep'>['event'], secretMark: number) => ActorMessage;
-
-function admit(
+/** Returns the mark of the device's secret, or the word of the refusal. */
+function check(
   deps: SleepSessionsDeps,
   kind: ConnectionKind,
-  login: { readonly deviceId: DeviceId; readonly mac: Uint8Array },
+  { deviceId, mac }: { readonly deviceId: DeviceId; readonly mac: Uint8Array },
   computeMac: (secret: string) => Buffer,
   hasRoom: boolean,
   address: () => string,
-  open: Opening,
-): Admission {
-  const { clock, registry, directory } = deps;
-  const { deviceId, mac } = login;
-  const device = registry.peekDevice(deviceId);
-  const secretMark = proveDevice(device, mac, computeMac, wallSeconds(clock));
-  const replaces = (directory.find(deviceId)?.epoch(kind) ?? 0) > 0;
+): number | 'denied' | 'busy' {
+  const device = deps.registry.peekDevice(deviceId);
+  const proof = proveDevice(device, mac, computeMac, wallSeconds(deps.clock));
+  if (typeof proof === 'string') return refuse(deps, kind, device, deviceId, proof, address);
   // `busy` only after the proof, so that a stranger cannot probe which devices are connected.
-  if (typeof secretMark === 'string') return refusalOf(secretMark);
-  if ((!hasRoom || deps.loginsAreClosed()) && !replaces) return refusalOf('busy');
-  if (!deps.loginRates.acquire(kind, deviceId)) return refusalOf('too_fast');
-  const ticket = openSession(deps, kind, deviceId, secretMark, false, open);
-  if (replaces)
-    deps.conflicts.replaced({ connection: kind, deviceId, epoch: ticket.epoch, address: address() });
-  return ticket;
+  const reason = refusalOfProven(deps, kind, deviceId, hasRoom);
+  return reason === null ? proof : refuse(deps, kind, device, deviceId, reason, address);
+}
 
-  /** The device receives only this word; the reason is for operators. */
-  function refusalOf(reason: LoginRefusal): 'denied' | 'busy' {
-    deps.refusedLogins.record({ connection: kind, deviceId, reason, address: address() }, device);
-    return reason === 'busy' || reason === 'too_fast' ? 'busy' : 'denied';
-  }
+/** The device receives only this word; the reason is for operators. */
+function refuse(
+  { refusedLogins }: SleepSessionsDeps,
+  connection: ConnectionKind,
+  device: Device | null,
+  deviceId: DeviceId,
+  reason: LoginRefusal,
+  address: () => string,
+): 'denied' | 'busy' {
+  refusedLogins.record({ connection, deviceId, reason, address: address() }, device);
+  return reason === 'busy' || reason === 'too_fast' ? 'busy' : 'denied';
+}
+
+function refusalOfProven(
+  deps: SleepSessionsDeps,
+  kind: ConnectionKind,
+  deviceId: DeviceId,
+  hasRoom: boolean,
+): 'busy' | 'too_fast' | null {
+  const mayOpen = hasRoom && !deps.loginsAreClosed();
+  if (!mayOpen && (deps.directory.find(deviceId)?.epoch(kind) ?? 0) === 0) return 'busy';
+  return deps.loginRates.acquire(kind, deviceId) ? null : 'too_fast';
 }
 
 function recover(
@@ -128,25 +152,36 @@ function recover(
   // A higher epoch: the core that admitted the login was killed before its commit.
   const isNewest = epoch > known.epoch || (epoch === known.epoch && known.openSession === null);
   if (!isNewest) return 'replaced';
-  const open: Opening = (event) => ({ to: 'sleep', event, connection, wakeMode, secretMark });
-  return openSession(deps, 'sleep', deviceId, secretMark, true, open);
+  const event = loginEvent(deps, 'sleep', deviceId, true);
+  return open(deps, deviceId, { to: 'sleep', event, connection, wakeMode, secretMark }, null);
 }
 
-function openSession(
-  { clock, directory }: Pick<SleepSessionsDeps, 'clock' | 'directory'>,
+function loginEvent(
+  { clock, directory }: SleepSessionsDeps,
   kind: ConnectionKind,
   deviceId: DeviceId,
-  secretMark: number,
   recovered: boolean,
-  open: Opening,
+): LoginMessage<'sleep'>['event'] {
+  const heartbeatAt = directory.find(deviceId)?.heartbeatAt(kind) ?? 0;
+  return { kind: 'login', sessionId: generateSessionId(), atMs: clock.wallMs(), heartbeatAt, recovered };
+}
+
+/** `address`: of the peer; null: the session is recovered, which is no conflict with the one it replaces. */
+function open(
+  { directory, conflicts }: SleepSessionsDeps,
+  deviceId: DeviceId,
+  login: LoginMessage<'sleep'> | LoginMessage<'signal'>,
+  address: (() => string) | null,
 ): SessionTicket {
+  const { to: kind, event, secretMark } = login;
   const actor = directory.claim(deviceId);
-  const sessionId = generateSessionId();
-  const heartbeatAt = actor.heartbeatAt(kind);
-  const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt, recovered } as const;
-  const isPosted = actor.post(open(event, secretMark));
-  assert(isPosted && actor.epoch(kind) > 0, 'a login is handled in the turn of its arrival');
-  return { deviceId, sessionId, epoch: actor.epoch(kind), secretMark };
+  const replaces = actor.epoch(kind) > 0;
+  const isPosted = actor.post(login);
+  const epoch = actor.epoch(kind);
+  assert(isPosted && epoch > 0, 'a login is handled in the turn of its arrival');
+  if (replaces && address !== null)
+    conflicts.replaced({ connection: kind, deviceId, epoch, address: address() });
+  return { deviceId, sessionId: event.sessionId, epoch, secretMark };
 }
 
 /** Among several members the commit assigns the epoch of a login; a session that is over keeps the old one. */

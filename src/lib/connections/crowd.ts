@@ -47,7 +47,8 @@ class Group<Member> implements Waiter<Group<Member>> {
 export class Crowd<Member> {
   readonly #entries = new Map<Member, Entry<Member>>();
   readonly #groups = new Map<string, Group<Member>>();
-  readonly #bySize = new Map<number, WaitingLine<Group<Member>>>();
+  /** Addresses by the number of their members. */
+  readonly #bySize: WaitingLine<Group<Member>>[] = [];
   #largest = 0;
 
   get size(): number {
@@ -71,7 +72,10 @@ export class Crowd<Member> {
     const group = this.#groups.get(address) ?? new Group<Member>(address);
     const entry = new Entry(member, group, sinceMs);
     this.#entries.set(member, entry);
-    this.#resize(group, () => group.entries.push(entry));
+    group.line?.remove(group);
+    group.entries.push(entry);
+    this.#groups.set(address, group);
+    this.#place(group);
     this.#largest = Math.max(this.#largest, group.entries.length);
   }
 
@@ -121,30 +125,24 @@ export class Crowd<Member> {
   }
 
   get #oldestOfLargest(): Entry<Member> | null {
-    return this.#bySize.get(this.#largest)?.first?.entries.first ?? null;
+    return this.#bySize[this.#largest]?.first?.entries.first ?? null;
   }
 
   #remove(entry: Entry<Member> | null): Member | null {
     if (entry === null) return null;
     const { group, member } = entry;
     this.#entries.delete(member);
-    this.#resize(group, () => group.entries.remove(entry));
+    group.line?.remove(group);
+    group.entries.remove(entry);
+    if (group.entries.length === 0) this.#groups.delete(group.address);
+    else this.#place(group);
+    while (this.#largest > 0 && this.#bySize[this.#largest]?.first === null) this.#largest -= 1;
     return member;
   }
 
-  #resize(group: Group<Member>, change: () => void): void {
-    const before = group.entries.length;
-    group.line?.remove(group);
-    if (this.#bySize.get(before)?.length === 0) this.#bySize.delete(before);
-    change();
+  #place(group: Group<Member>): void {
     const { length } = group.entries;
-    if (length === 0) this.#groups.delete(group.address);
-    else {
-      this.#groups.set(group.address, group);
-      const peers = this.#bySize.get(length) ?? new WaitingLine();
-      peers.push(group);
-      this.#bySize.set(length, peers);
-    }
-    while (this.#largest > 0 && !this.#bySize.has(this.#largest)) this.#largest -= 1;
+    while (this.#bySize.length <= length) this.#bySize.push(new WaitingLine());
+    this.#bySize[length]?.push(group);
   }
 }

@@ -8,7 +8,7 @@ import { parseDeviceId, parseRequestId, parseSessionId } from '../../model/ids.t
 import type { JsonObject } from '../../model/json.ts';
 import { signalMediaBytesMax } from '../../model/limits.ts';
 import { wakeCauses, type SignalLogin, type WakeReport } from '../../model/signal.ts';
-import { createHmac } from 'node:crypto';
+import { hmacSha256OfSecret } from '../../lib/crypto/hmac.ts';
 
 /** `login`: the challenge was sent, nothing is authenticated. `session`: the login is accepted. */
 export type SignalPhase = 'login' | 'session';
@@ -123,5 +123,5 @@ function decodeBye({ reason }: JsonObject): ControllerMessage {
 /** HMAC-SHA256 over `RVS1` LF session key LF base64url of the device id, unpadded; 32 bytes. Source: signal-wire.md. */
 export function computeSignalMac(secret: string, sessionKey: string, deviceId: string): Buffer {
   const idField = Buffer.from(deviceId, 'utf8').toString('base64url');
-  return createHmac('sha256', secret).update(`RVS1\n${sessionKey}\n${idField}`).digest();
+  return hmacSha256OfSecret(secret, `RVS1\n${sessionKey}\n${idField}`);
 }

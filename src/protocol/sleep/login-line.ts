@@ -6,7 +6,7 @@ import { decodeUtf8 } from '../../lib/utf8.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import { heartbeatSecondsMax, heartbeatSecondsMin, loginLineBytesMax } from '../../model/limits.ts';
 import type { SleepLogin, WakeMode } from '../../model/sleep.ts';
-import { createHmac } from 'node:crypto';
+import { hmacSha256OfSecret } from '../../lib/crypto/hmac.ts';
 
 export type LoginLineStep =
   | { readonly kind: 'incomplete' }
@@ -115,8 +115,7 @@ export function encodeLoginLine(credentials: LoginCredentials, sessionKey: strin
  * line up to its reply field, as on the wire, fields separated by one space. Source: sleep-wire.md, Exchange 2, mac.
  */
 export function computeLoginMac(secret: string, sessionKey: string, signedText: string): Buffer {
-  const [version, ...fields] = signedText.split(' ');
-  return createHmac('sha256', secret)
-    .update([version, sessionKey, ...fields].join('\n'))
-    .digest();
+  const versionEnd = signedText.indexOf(' ');
+  const fields = signedText.slice(versionEnd).replaceAll(' ', '\n');
+  return hmacSha256OfSecret(secret, `${signedText.slice(0, versionEnd)}\n${sessionKey}${fields}`);
 }

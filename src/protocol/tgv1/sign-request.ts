@@ -6,10 +6,10 @@ import {
   hasBody,
   scopeTerminator,
   emptySha256,
-  hmacSha256Hex,
   sha256Hex,
   deriveSigningKey,
 } from './signature.ts';
+import { hmacSha256Hex } from '../../lib/crypto/hmac.ts';
 import { signedHeaderSet, type HeaderSet, signingDateAt } from './signing-headers.ts';
 
 export interface SigningCredential {

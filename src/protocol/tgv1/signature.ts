@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import { signingKeysMax } from '../../model/limits.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
 import type { Credential } from '../../model/registry.ts';
-import { assert } from '../../lib/assert.ts';
+import { hmacSha256Hex } from '../../lib/crypto/hmac.ts';
 
 export const algorithm = 'TGV1-HMAC-SHA256';
 export const scopeTerminator = 'tgv1_request';
@@ -135,54 +135,12 @@ export class SigningKeyCache {
   }
 }
 
-/**
- * SHA-256 and HMAC-SHA256 for the scheme. The HMAC is RFC 2104 over one-shot hashes, which for such short texts takes two thirds
- * of an Hmac object's time (0.9 against 1.3 µs). A property test compares it with node:crypto's.
- */
-const blockBytes = 64;
-const digestBytes = 32;
-const innerPad = 0x36;
-const outerPad = 0x5c;
-/** The string to sign has about 120. */
-const textBytesMax = 512;
-/** Maximum UTF-8 bytes of a UTF-16 unit. */
-const utf8BytesMax = 3;
-
 /** SHA-256 of no bytes, for a request without a body. */
 export const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /** 64 lowercase hex digits. A string is hashed as UTF-8. */
 export function sha256Hex(content: string | Uint8Array): string {
   return hash('sha256', content);
-}
-
-// A derived key is as long as a digest; the rest of both blocks is always the pad of zero bytes.
-const inner = Buffer.alloc(blockBytes + textBytesMax).fill(innerPad, 0, blockBytes);
-const outer = Buffer.alloc(blockBytes + digestBytes).fill(outerPad, 0, blockBytes);
-
-/** Cached view of `inner` for the last length: nearly all texts have the same length. */
-let innerText = inner;
-/** Key of the pads in both blocks: consecutive requests usually share it. */
-let paddedKey: Uint8Array | null = null;
-
-/** 64 lowercase hex digits. `key`: 32 bytes, never modified; `text`: at most 170 characters, which fits in any script. */
-export function hmacSha256Hex(key: Uint8Array, text: string): string {
-  assert(text.length * utf8BytesMax <= textBytesMax, 'the text fits the block behind the key');
-  if (key !== paddedKey) padBlocks(key);
-  const end = blockBytes + inner.write(text, blockBytes);
-  if (innerText.length !== end) innerText = inner.subarray(0, end);
-  outer.write(hash('sha256', innerText, 'binary'), blockBytes, 'binary');
-  return hash('sha256', outer);
-}
-
-function padBlocks(key: Uint8Array): void {
-  assert(key.length === digestBytes, 'a derived key is 32 bytes');
-  for (let i = 0; i < digestBytes; i++) {
-    const byte = key[i] ?? 0;
-    inner[i] = byte ^ innerPad;
-    outer[i] = byte ^ outerPad;
-  }
-  paddedKey = key;
 }
 
 /** Input of a check. A worker receives the canonical request as the UTF-8 bytes to hash, not as text. */
