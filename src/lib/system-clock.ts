@@ -1,3 +1,5 @@
+// Imported, because it is a getter as a global, which costs more than the clock.
+import { performance } from 'node:perf_hooks';
 import type { Cancel, Clock } from './clock.ts';
 
 /** Added to monotonic milliseconds of this thread, it gives a time base that other threads share: they subtract their own. */

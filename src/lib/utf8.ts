@@ -1,4 +1,6 @@
 /** UTF-8 text: measured and validated without copying, and JSON objects in it. Source: decisions.md, HTTP. */
+// Imported, because it is a getter as a global, which a hot path pays for.
+import { Buffer } from 'node:buffer';
 import { fail, succeed, type Result } from './result.ts';
 
 /** Length of `text` in UTF-8 bytes; -1: a lone surrogate, which has no UTF-8 form. */

@@ -53,7 +53,7 @@ for (const vector of vectors) {
       findCredential: (id) => (id === credential.accessKeyId ? credential : null),
       signingKeys: new SigningKeyCache(),
       windowMs: 300_000,
-      nowMs: signedAtMs,
+      wallMs: () => signedAtMs,
     });
 
     assert.ok(checked.ok);

@@ -86,7 +86,7 @@ export function checking(change: Partial<CheckDependencies> = {}): CheckDependen
     findCredential: (id) => (id === demoCredential.accessKeyId ? demoCredential : null),
     signingKeys: new SigningKeyCache(),
     windowMs: 300_000,
-    nowMs: signedAtMs,
+    wallMs: () => signedAtMs,
     ...change,
   };
 }

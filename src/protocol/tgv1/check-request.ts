@@ -40,10 +40,9 @@ export interface SignedRequest {
 export interface CheckDependencies {
   findCredential(accessKeyId: AccessKeyId): Credential | null;
   readonly signingKeys: SigningKeyCache;
-  /** Maximum distance of X-Tg-Date from `nowMs`, in both directions, inclusive. */
+  /** Maximum distance of X-Tg-Date from now, in both directions, inclusive. */
   readonly windowMs: number;
-  /** Wall milliseconds. */
-  readonly nowMs: number;
+  wallMs(): number;
 }
 
 export interface CheckedRequest {
@@ -62,7 +61,7 @@ export function checkRequest(
   if (!form.ok) return form;
   const { accessKeyId, appId, date } = form.value;
   const credential = dependencies.findCredential(accessKeyId);
-  const { nowMs } = dependencies;
+  const nowMs = dependencies.wallMs();
   if (credential === null || !isCredentialValid(credential, Math.floor(nowMs / 1000)))
     return fail(authFailures.unknownCredential);
   if (credential.appId !== appId) return fail(authFailures.applicationMismatch);

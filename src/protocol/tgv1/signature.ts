@@ -183,9 +183,8 @@ const given = Buffer.alloc(64);
 
 /** Constant time. `signature`: computed here, 64 lowercase hex digits. */
 function sameSignature(signature: string, claimed: string): boolean {
-  // Beyond Latin-1, a character would be truncated to its low byte, which could be a digit.
-  if (claimed.length !== 64 || Buffer.byteLength(claimed) !== 64) return false;
+  // As UTF-8, no other character has the bytes of a digit.
+  if (claimed.length !== 64 || given.write(claimed) !== 64) return false;
   expected.write(signature, 'latin1');
-  given.write(claimed, 'latin1');
   return timingSafeEqual(expected, given);
 }

@@ -148,7 +148,7 @@ const table: readonly Row[] = [
   {
     message: 'request time outside the allowed window; server time 20261120T082459Z',
     reason: 'outside_window',
-    spoils: { 'from the future': serverWith({ nowMs: signedAtMs - 300_001 }) },
+    spoils: { 'from the future': serverWith({ wallMs: () => signedAtMs - 300_001 }) },
   },
   {
     message: 'body hash mismatch',
@@ -216,10 +216,10 @@ for (const [index, { message, reason }] of table.entries()) {
 
 test('the window is ±300 s to the millisecond, its ends included', () => {
   for (const offsetMs of [-300_000, 300_000]) {
-    assert.equal(failureOf([serverWith({ nowMs: signedAtMs + offsetMs })]), null);
+    assert.equal(failureOf([serverWith({ wallMs: () => signedAtMs + offsetMs })]), null);
   }
   assert.equal(
-    failureOf([serverWith({ nowMs: signedAtMs + 300_001 })])?.message,
+    failureOf([serverWith({ wallMs: () => signedAtMs + 300_001 })])?.message,
     'request time outside the allowed window; server time 20261120T083500Z',
   );
 });
