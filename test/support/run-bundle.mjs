@@ -2,7 +2,7 @@
  * Runs a bundle with the code that V8 compiled for an earlier start; a build copies this module beside its bundles. The code is
  * stored beside the bundle if the folder is writable. V8 rejects code of another version of Node or of other flags; it is replaced.
  */
-import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { constants, Script } from 'node:vm';
@@ -19,7 +19,8 @@ export function runBundle(name) {
   const text = `(function (require, module, exports, __filename) {${readFileSync(filename, 'latin1')}\n})`;
   const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
   const script = new Script(text, { filename, cachedData, importModuleDynamically });
-  if (script.cachedDataRejected !== false) setTimeout(() => store(codeFile, script), startMs).unref();
+  if (script.cachedDataRejected !== false)
+    setTimeout(() => store(script, filename, codeFile), startMs).unref();
   const module = { exports: {} };
   script.runInThisContext()(createRequire(filename), module, module.exports, filename);
 }
@@ -33,14 +34,16 @@ function readIfThere(file) {
 }
 
 /** Written elsewhere first, so that no other start reads a part. */
-function store(file, script) {
-  const part = `${file}-${process.pid}`;
+function store(script, filename, codeFile) {
+  const part = `${codeFile}-${process.pid}`;
+  const code = script.createCachedData();
   try {
-    writeFileSync(part, script.createCachedData());
+    writeFileSync(part, code);
     // The one who installs may be another user than the service; a server writes for its own user only.
     chmodSync(part, statSync(filename).mode & 0o644);
-    renameSync(part, file);
+    renameSync(part, codeFile);
   } catch {
-    // The folder is read-only: the next start compiles again.
+    // The folder is read-only, or the disk is full: the next start compiles again.
+    rmSync(part, { force: true });
   }
 }
