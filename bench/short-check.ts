@@ -26,6 +26,8 @@ interface Reading {
 
 type Named = readonly (readonly [name: string, benchmark: WatchedBenchmark])[];
 
+/** Of the second measurement, so that a single disturbance decides nothing. */
+const runsOfSecond = 3;
 const minutesMax = 4;
 const ratioDigits = 2;
 const unitDigits = 2;
@@ -36,7 +38,7 @@ export function isWatched(benchmark: Benchmark): benchmark is WatchedBenchmark {
 }
 
 /**
- * Prints each figure once it is measured; a figure that is slower is measured again at the end. False: an answer was wrong, or
+ * Prints each figure once it is measured; a figure that is slower is measured again at the end, three times. False: an answer was wrong, or
  * a figure is slower than its baseline in both runs.
  */
 export async function checkWatched(benchmarks: Named, runs: number): Promise<boolean> {
@@ -45,7 +47,7 @@ export async function checkWatched(benchmarks: Named, runs: number): Promise<boo
   const first = await readAll(benchmarks, runs, baseline);
   const suspects = first.readings.filter((reading) => isSuspect(reading, [reading.ratio]));
   const again = benchmarks.filter(([name]) => suspects.some((suspect) => suspect.name === name));
-  const second = await readAll(again, runs, baseline);
+  const second = await readAll(again, runs * runsOfSecond, baseline);
   const slower = suspects.flatMap((reading) => {
     const other = second.readings.find(({ what }) => what === reading.what);
     const ratios = [reading.ratio, other?.ratio ?? Infinity];
