@@ -26,7 +26,7 @@ interface Reading {
 
 type Named = readonly (readonly [name: string, benchmark: WatchedBenchmark])[];
 
-/** Of the second measurement, so that a single disturbance decides nothing. */
+/** Runs of the second measurement: a single disturbance decides nothing. */
 const runsOfSecond = 3;
 const minutesMax = 4;
 const ratioDigits = 2;

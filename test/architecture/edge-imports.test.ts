@@ -33,8 +33,9 @@ async function loadedBy(entry: string): Promise<Loaded> {
   };
 }
 
-/** Layers that an edge must not load. */
-const foreign = /^src\/(?:storage|media|webhooks|cluster|gateways|server|cli)\//;
+/** Layers that an edge must not load, and the module that requires uWebSockets.js. */
+const foreign =
+  /^src\/(?:(?:storage|media|webhooks|cluster|gateways|server|cli)\/|lib\/connections\/uws-binary\.ts$)/;
 
 test('an edge process loads two packages, neither a schema library nor a native module, and no file of a store', async () => {
   const { files, packages } = await loadedBy('src/edge/process/main.ts');
@@ -48,7 +49,10 @@ test('an edge process loads two packages, neither a schema library nor a native 
 
 test('the check sees packages and layers', async () => {
   const { files, packages } = await loadedBy('src/server/bootstrap/server.ts');
-  for (const name of ['lmdb', 'piscina', 'prom-client', 'uWebSockets.js', 'zod'])
-    assert.ok(packages.includes(name), name);
-  assert.ok(files.some((file) => file.startsWith('src/storage/registry/')));
+  for (const name of ['lmdb', 'piscina', 'prom-client', 'zod']) assert.ok(packages.includes(name), name);
+  for (const part of [/^src\/storage\/registry\//, /\/uws-binary\.ts$/])
+    assert.ok(
+      files.some((file) => part.test(file) && foreign.test(file)),
+      String(part),
+    );
 });

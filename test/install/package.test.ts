@@ -88,6 +88,13 @@ test('trim leaves what the server loads, its compiled code, needs of another pro
   assert(binaries.length > 0 && binaries.every((name) => name.includes(process.platform)), binaries.join());
 });
 
+test('a trimmed package plays the demo from compiled code, with pictures', async (t) => {
+  const listens = ['api', 'sleep', 'signal', 'ops']
+    .map((name) => `--set ${name}.listen=127.0.0.1:0`)
+    .join(' ');
+  await typed(t, `npx reveille demo --data-dir demo ${listens}`, 'plays h264');
+});
+
 test('init sets up a server, and the three commands that it prints serve it and wake a device', async (t) => {
   const init = [
     'reveille',

@@ -85,7 +85,8 @@ async function bundleTree(tree: string, modules: readonly string[], folder: stri
 
 async function bundlePrograms(folder: string): Promise<void> {
   const { metafile } = await build({
-    ...commonOptions(source, programs, folder),
+    // Functions from V8's code cannot import.
+    ...commonOptions(source, programs, folder, 'importPackage'),
     format: 'cjs',
     // V8 recognizes the code of another bundle by its length only, so each has a name of its own.
     entryNames: '[name]-[hash]',
@@ -110,7 +111,7 @@ async function bundlePrograms(folder: string): Promise<void> {
   chmodSync(join(folder, 'main.js'), 0o755);
 }
 
-function commonOptions(tree: string, modules: readonly string[], folder: string) {
+function commonOptions(tree: string, modules: readonly string[], folder: string, importer = 'import') {
   return {
     entryPoints: modules.map((entry) => ({ in: join(tree, `${entry}.ts`), out: bundleName(entry) })),
     outdir: join(folder, bundles),
@@ -118,7 +119,7 @@ function commonOptions(tree: string, modules: readonly string[], folder: string)
     platform: 'node',
     target: 'node20.12',
     external,
-    plugins: [keepPlaces(tree), englishOnly],
+    plugins: [keepPlaces(tree, importer), englishOnly],
     // Shorter code loads faster; names stay, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
@@ -143,8 +144,14 @@ const englishOnly: Plugin = {
   },
 };
 
-/** Rewrites the position of each module, so that it still finds the files in its own folder after bundling. */
-function keepPlaces(tree: string): Plugin {
+/** An import of a package that loads it later. */
+const packageImport = /(?<!typeof )\bimport\('(?!\.)/g;
+
+/**
+ * Rewrites the position of each module, so that it still finds the files in its own folder after bundling. `importer`: the function
+ * that imports packages.
+ */
+function keepPlaces(tree: string, importer: string): Plugin {
   return {
     name: 'keep-places',
     setup(built) {
@@ -153,7 +160,8 @@ function keepPlaces(tree: string): Plugin {
         const text = await readFile(path, 'utf8');
         const contents = text
           .replace(/^#!.*/, '')
-          .replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`);
+          .replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`)
+          .replaceAll(packageImport, `${importer}('`);
         return { contents, loader: 'ts' };
       });
     },

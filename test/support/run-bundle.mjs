@@ -5,7 +5,7 @@
 import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 /** By then a server has run the functions of its start. Most commands end before. */
 const startMs = 5000;
@@ -16,13 +16,13 @@ export function runBundle(name) {
   const codeFile = `${filename}.code`;
   const cachedData = readIfThere(codeFile);
   // esbuild writes ASCII.
-  const text = `(function (require, module, exports, __filename) {${readFileSync(filename, 'latin1')}\n})`;
-  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  const script = new Script(text, { filename, cachedData, importModuleDynamically });
+  const text = `(function (require, importPackage, module, exports, __filename) {${readFileSync(filename, 'latin1')}\n})`;
+  const script = new Script(text, { filename, cachedData });
   if (script.cachedDataRejected !== false)
     setTimeout(() => store(script, filename, codeFile), startMs).unref();
   const module = { exports: {} };
-  script.runInThisContext()(createRequire(filename), module, module.exports, filename);
+  const importPackage = (name) => import(name);
+  script.runInThisContext()(createRequire(filename), importPackage, module, module.exports, filename);
 }
 
 function readIfThere(file) {

@@ -525,7 +525,7 @@ test('bare samples of one rate are converted at once, whatever the worker does',
   assert.deepEqual({ packets, drop }, { packets: [[{ timestampMs: 7, payload: expected }]], drop: null });
 });
 
-test('sound stays with its worker once a packet needed it, so that its timeline goes on', async () => {
+test('sound stays with its worker once a packet needed it, so that its timeline continues', async () => {
   await scene.open();
   const session = soundSession();
   await transcodeSound(session);
