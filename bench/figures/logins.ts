@@ -19,7 +19,7 @@ import { expectNoneLost, logIn, startPlayers, type Players } from '../load/playe
 /** `warmUp`: devices that log in before those that are measured. `isAgain`: the burst comes a second time. */
 const plans = {
   full: { warmUp: 0, count: 15_000, isAgain: true },
-  short: { warmUp: 6000, count: 8000, isAgain: false },
+  short: { warmUp: 3000, count: 4000, isAgain: false },
   smoke: { warmUp: 0, count: 300, isAgain: true },
 };
 const heartbeats = { seconds: 1, everySeconds: 0.4 };
