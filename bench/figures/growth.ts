@@ -114,7 +114,8 @@ class Crowd {
       loginCoreUs: login.coreCpuSeconds * 1e6,
       wakeUs: wake.cpuSeconds * 1e6,
       wakeCoreUs: wake.coreCpuSeconds * 1e6,
-      queryUs: query.cpuSeconds * 1e6,
+      // Edges have no part in it, and serve heartbeats at less cost while the machine is busy.
+      queryUs: query.coreCpuSeconds * 1e6,
       memory: pssBytes / 1024 ** 2,
       ...(Number.isFinite(bytes) && { bytes }),
     };
@@ -206,7 +207,7 @@ export const growth: Benchmark = {
     { metric: 'loginCoreUs', title: 'core’s', digits: 1 },
     { metric: 'wakeUs', title: 'wakeup CPU µs', digits: 1 },
     { metric: 'wakeCoreUs', title: 'core’s', digits: 1 },
-    { metric: 'queryUs', title: 'query CPU µs', digits: 1 },
+    { metric: 'queryUs', title: 'query CPU µs, core’s', digits: 1 },
     { metric: 'memory', title: 'memory MiB', digits: 0 },
     { metric: 'bytes', title: 'bytes/device', digits: 0 },
   ],
