@@ -43,9 +43,23 @@ interface Line {
 
 const counted = /^reveille_(?:http_\w+_count|auth_failures_total|wakeups_total)\b.*$/gm;
 
-async function countsOf({ ports }: TestServer): Promise<readonly string[]> {
-  const answer = await fetch(`http://127.0.0.1:${ports.ops}/metrics`);
-  return ((await answer.text()).match(counted) ?? []).sort();
+async function metricsOf({ ports }: TestServer): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${ports.ops}/metrics`)).text();
+}
+
+async function countsOf(server: TestServer): Promise<readonly string[]> {
+  return ((await metricsOf(server)).match(counted) ?? []).sort();
+}
+
+const wakeupCommitted = /^reveille_events_total\{type="device\.wakeup\.accepted"\} 1$/m;
+
+/** A wakeup is answered before its event is committed, which would end a later long poll at once. */
+async function wakeupIsCommitted(server: TestServer): Promise<void> {
+  const startedMs = performance.now();
+  while (!wakeupCommitted.test(await metricsOf(server))) {
+    assert.ok(performance.now() - startedMs < hangMsMax, 'the event of the wakeup is committed');
+    await wait(10);
+  }
 }
 
 function linesOf({ log }: TestServer): readonly Line[] {
@@ -75,6 +89,7 @@ async function accountWith(fronts: number): Promise<object> {
     let longestMs = 0;
     let pollMs = 0;
     for (const request of requests) {
+      if (request === longPoll) await wakeupIsCommitted(server);
       const startedMs = performance.now();
       const { status, json } = await server.api.call(request);
       const tookMs = performance.now() - startedMs;
