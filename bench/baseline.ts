@@ -8,7 +8,7 @@ export const baselinePath = 'bench/baseline.json';
 const file = new URL(baselinePath, checkout);
 const digits = 3;
 
-/** A figure counts as slower beyond this multiple of its baseline, in each of two runs. */
+/** A figure counts as slower beyond this multiple of its baseline, in both measurements. */
 export const slowdownMax = 1.5;
 
 export function readBaseline(): Baseline {
@@ -22,7 +22,7 @@ export function writeBaseline(measured: Baseline): void {
   writeFileSync(file, `${JSON.stringify({ ...readBaseline(), ...measured }, shorter, 2)}\n`);
 }
 
-/** True: slower in every run. No run is no evidence. */
+/** True: slower in every measurement. None is no evidence. */
 export function isSlower(ratios: readonly number[], baseline: number): boolean {
   return ratios.length > 0 && ratios.every((ratio) => ratio > baseline * slowdownMax);
 }

@@ -20,7 +20,8 @@ npm run bench -- NAME ... | --all [--runs N] [--save | --short | --smoke | --sav
 npm run bench -- --page
 
 Without arguments: measures each hot path for a few seconds beside a peer, in a minute, and compares the ratios with
-${baselinePath}; one that is ${slowdownMax} times as large in two runs is an error. With names: measures these benchmarks over real
+${baselinePath}; one that is ${slowdownMax} times as large, and again in the median of three
+more runs, is an error. With names: measures these benchmarks over real
 sockets, and prints what ${pagePath} shows; a missed target is no error. A wrong answer, a lost session or a missing event is one.
 
   --all            every benchmark: an hour

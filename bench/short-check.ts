@@ -56,7 +56,7 @@ export async function checkWatched(benchmarks: Named, runs: number): Promise<boo
   for (const { name, what, ratios, expected } of slower) {
     const shown = ratios.map((ratio) => formatNumber(ratio, ratioDigits)).join(' and ');
     console.error(
-      `**Slower:** ${what}: ${shown} of its peer in two runs, more than ${slowdownMax} × ${expected} of ${baselinePath}; ` +
+      `**Slower:** ${what}: ${shown} of its peer, measured twice: more than ${slowdownMax} × ${expected} of ${baselinePath}; ` +
         `measure again: npm run bench -- ${name} --short`,
     );
   }

@@ -1,7 +1,7 @@
 /** Kills a core while its edges hold many sleeping devices: logins, wakeups, and the first wakeup of the next core. */
 import { atMost, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 import { monotonicMs } from '../harness/latency.ts';
-import { startReveille, type ServerUnderTest } from '../harness/servers.ts';
+import { raisedWakeupLimits, startReveille, type ServerUnderTest } from '../harness/servers.ts';
 import { SiteProcesses } from '../harness/site-processes.ts';
 import { expectNoneLost, logIn, startPlayers, type Players } from '../load/players.ts';
 
@@ -32,11 +32,6 @@ const loginAttempts = 20;
 const heartbeats = { seconds: 600, everySeconds: 45 };
 const wakeConnections = 64;
 const attemptsMax = 500;
-/** Never reached. */
-const raisedLimits = {
-  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
-  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
-};
 
 async function measure(measurement: Measurement): Promise<void> {
   const { scale, runs } = measurement;
@@ -47,7 +42,7 @@ async function measure(measurement: Measurement): Promise<void> {
 async function measureCrowd(crowd: Crowd, measurement: Measurement): Promise<void> {
   const { row, devices, edges } = crowd;
   const isBuilt = measurement.scale === 'full';
-  const server = await startReveille({ devices, edges, core: null, isBuilt, env: raisedLimits });
+  const server = await startReveille({ devices, edges, core: null, isBuilt, env: raisedWakeupLimits });
   const players = Array.from({ length: Math.ceil(devices / devicesPerPlayerMax) }, startPlayers);
   try {
     const loginSeconds = await logInAll(server, players, crowd, measurement);

@@ -8,7 +8,7 @@ import {
   type Benchmark,
   type Measurement,
 } from '../harness/benchmark.ts';
-import { startReveille, type ServerUnderTest } from '../harness/servers.ts';
+import { raisedWakeupLimits, startReveille, type ServerUnderTest } from '../harness/servers.ts';
 import { SiteProcesses } from '../harness/site-processes.ts';
 import type { Trouble } from '../harness/trouble.ts';
 import { expectNoneLost, logIn, startPlayers, type Players } from '../load/players.ts';
@@ -44,10 +44,6 @@ type Plan = (typeof plans)['full'];
 
 const warmUpShare = 0.2;
 const wakeConnections = 64;
-const raisedLimits = {
-  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
-  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
-};
 
 const inProcess = 'in process';
 const rowOf = (edges: number): string => (edges === 0 ? inProcess : `${edges} edge${edges === 1 ? '' : 's'}`);
@@ -83,7 +79,7 @@ async function measureSite(
   backend: QueryBackend,
   trouble: Trouble,
 ): Promise<Metrics> {
-  const server = await startReveille({ devices: plan.sessions, edges, env: raisedLimits });
+  const server = await startReveille({ devices: plan.sessions, edges, env: raisedWakeupLimits });
   const players = startPlayers();
   try {
     const site = { row, server, processes: new SiteProcesses(server.child), players, plan, trouble };

@@ -10,7 +10,12 @@ import {
   type Target,
 } from '../harness/benchmark.ts';
 import { Samples } from '../harness/samples.ts';
-import { startReveille, type ServerUnderTest, type Verification } from '../harness/servers.ts';
+import {
+  raisedWakeupLimits,
+  startReveille,
+  type ServerUnderTest,
+  type Verification,
+} from '../harness/servers.ts';
 import { ServerThreads, type ThreadsSpent } from '../harness/server-threads.ts';
 import type { Trouble } from '../harness/trouble.ts';
 import { expectNoneLost, logIn, startPlayers, type Players } from '../load/players.ts';
@@ -45,11 +50,6 @@ const contenders = {
   ],
   smoke: [{ row: none, fronts: 0, verification: 'pool' }, withFronts(2)],
 } satisfies Record<string, readonly Contender[]>;
-
-const raisedLimits = {
-  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
-  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
-};
 
 /** Longer than a run, at the interval of known modules. */
 const heartbeats = { seconds: 600, everySeconds: 45 };
@@ -103,7 +103,7 @@ async function openSite(contender: Contender, scale: Scale, trouble: Trouble): P
   const { devices } = plans[scale];
   const { fronts, verification } = contender;
   const isBuilt = scale === 'full';
-  const server = await startReveille({ devices, fronts, verification, isBuilt, env: raisedLimits });
+  const server = await startReveille({ devices, fronts, verification, isBuilt, env: raisedWakeupLimits });
   const players = startPlayers();
   await logIn(players, { port: server.devicePort, dialect: 'reveille', count: devices }, trouble);
   // The heartbeats end with their process.

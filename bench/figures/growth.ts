@@ -1,7 +1,7 @@
 /** The cost of a login, a wakeup, a query and a sleeping device by the number of sleeping devices, at one server with edges. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
-import { startReveille, type ServerUnderTest } from '../harness/servers.ts';
+import { raisedWakeupLimits, startReveille, type ServerUnderTest } from '../harness/servers.ts';
 import { SiteProcesses, type SiteSpent } from '../harness/site-processes.ts';
 import { expectNoneLost, logIn, startPlayers, type Players } from '../load/players.ts';
 import { QueryBackend } from '../load/query-backend.ts';
@@ -40,11 +40,6 @@ const wakeConnections = 64;
 /** All dates are valid for a few minutes. */
 const datesMax = 14;
 const requestsMin = 100_000;
-/** Never reached. */
-const raisedLimits = {
-  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
-  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
-};
 
 type Metrics = Readonly<Record<string, number>>;
 
@@ -52,7 +47,7 @@ async function measure({ scale, runs, samples, trouble }: Measurement): Promise<
   const plan = plans[scale];
   for (let run = 0; run < runs; run += 1) {
     const devices = Math.max(plan.warmUp, ...plan.sizes);
-    const server = await startReveille({ devices, edges: plan.edges, core: null, env: raisedLimits });
+    const server = await startReveille({ devices, edges: plan.edges, core: null, env: raisedWakeupLimits });
     const crowd = new Crowd(server, plan, trouble);
     try {
       await crowd.warmUp();

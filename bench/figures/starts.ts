@@ -34,7 +34,7 @@ const bare = 'bare uWebSockets.js';
 /** The first start of a build stores compiled code 5 s after its beginning. */
 const firstStartMs = 7000;
 
-function contendersIn(directory: string, isBuilt: boolean): Contender[] {
+function contendersOf(directory: string, isBuilt: boolean): Contender[] {
   const serve = ['serve', ...settingArguments([...freeListens, `data.dir=${directory}`])];
   const sources = ['--import', fileIn('src/typescript.mjs'), fileIn('src/main.ts'), ...serve];
   return [
@@ -48,7 +48,7 @@ function contendersIn(directory: string, isBuilt: boolean): Contender[] {
 async function measure({ scale, runs, samples }: Measurement): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-starts-'));
   try {
-    const contenders = contendersIn(directory, scale === 'full');
+    const contenders = contendersOf(directory, scale === 'full');
     // The first start of each finds no files in memory.
     for (const contender of contenders) await start(contender, contender.row === built ? firstStartMs : 0);
     await interleave(contenders, runs, async (contender) =>

@@ -9,7 +9,13 @@ import {
   type Measurement,
 } from '../harness/benchmark.ts';
 import { serverCore } from '../harness/child.ts';
-import { startPeer, startReveille, type ServerUnderTest, type Verification } from '../harness/servers.ts';
+import {
+  raisedWakeupLimits,
+  startPeer,
+  startReveille,
+  type ServerUnderTest,
+  type Verification,
+} from '../harness/servers.ts';
 import type { Trouble } from '../harness/trouble.ts';
 import { expectNoneLost, logIn, startPlayers } from '../load/players.ts';
 
@@ -19,10 +25,6 @@ const plans = {
   smoke: { sessions: 300, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
 };
 const connections = 64;
-const raisedLimits = {
-  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
-  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
-};
 
 interface Contender {
   readonly row: string;
@@ -33,7 +35,7 @@ interface Contender {
 const ours = (row: string, verification: Verification, core: number | null): Contender => ({
   row,
   dialect: 'reveille',
-  start: (devices) => startReveille({ devices, verification, core, env: raisedLimits }),
+  start: (devices) => startReveille({ devices, verification, core, env: raisedWakeupLimits }),
 });
 const peer = (row: string, core: number | null): Contender => ({
   row,

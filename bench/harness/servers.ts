@@ -28,6 +28,12 @@ export interface ReveilleServer extends ServerUnderTest {
   restart(): Promise<ReveilleServer>;
 }
 
+/** Limits of wakeups that no benchmark reaches, as variables of the environment. */
+export const raisedWakeupLimits = {
+  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
+  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
+};
+
 export type PeerName =
   'fastify' | 'bare-uws' | 'ws-sessions' | 'bare-net' | 'bare-exchange' | 'bare-wakeup' | 'aedes';
 

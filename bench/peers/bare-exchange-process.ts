@@ -5,34 +5,20 @@
 import type { Socket } from 'node:net';
 import { generateSessionKey } from '../../src/lib/session-key.ts';
 import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
-import { listenForDevices } from './device-listener.ts';
+import { keepSockets } from './device-listener.ts';
 
 const lineFeed = 0x0a;
-const sockets = new Set<Socket>();
 
 function onData(this: Socket, chunk: Buffer): void {
   if (chunk.at(-1) === lineFeed) this.write('OK\n', 'latin1');
 }
 
-function onEnd(this: Socket): void {
-  this.destroy();
-}
-
-function onFailure(this: Socket): void {
-  sockets.delete(this);
-}
-
-function accept(socket: Socket): void {
-  socket.on('data', onData);
-  socket.on('end', onEnd);
-  socket.on('error', onFailure);
-  socket.on('close', onFailure);
-  sockets.add(socket);
+function sendKey(socket: Socket): void {
   socket.write(generateSessionKey(), 'latin1');
 }
 
 async function listen(): Promise<PeerPorts> {
-  return { httpPort: 0, devicePort: await listenForDevices(accept) };
+  return { httpPort: 0, devicePort: await keepSockets(onData, sendKey) };
 }
 
 answerAsPeer(listen);

@@ -1,4 +1,4 @@
-/** The device port of a peer. */
+/** The device port of a peer, and bare sockets behind it. */
 import { createServer, type Socket } from 'node:net';
 
 /** Equal to our sleep port's, so that the kernel drops connections of neither server earlier. */
@@ -13,4 +13,32 @@ export function listenForDevices(accept: (socket: Socket) => void): Promise<numb
       resolve(address !== null && typeof address === 'object' ? address.port : 0);
     });
   });
+}
+
+const sockets = new Set<Socket>();
+
+/**
+ * Accepts and keeps sockets, with the event listeners of one of our sessions, shared by all. `received`: with the socket as `this`;
+ * `accepted`: each socket, once kept.
+ */
+export function keepSockets(
+  received: (this: Socket, chunk: Buffer) => void,
+  accepted: (socket: Socket) => void,
+): Promise<number> {
+  return listenForDevices((socket) => {
+    socket.on('data', received);
+    socket.on('end', onEnd);
+    socket.on('error', onFailure);
+    socket.on('close', onFailure);
+    sockets.add(socket);
+    accepted(socket);
+  });
+}
+
+function onEnd(this: Socket): void {
+  this.destroy();
+}
+
+function onFailure(this: Socket): void {
+  sockets.delete(this);
 }
