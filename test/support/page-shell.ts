@@ -9,7 +9,8 @@ import { hangMsMax } from './hang-limit.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 
 const installed = 'npm() { [[ $1 == ci ]] || command npm "$@"; }\n';
-const demoServer = { commands: 'npm start', until: '"msg":"ready"' };
+/** The last line of a first start, behind the secrets of its devices. */
+const demoServer = { commands: 'npm start', until: '"msg":"console: ready"' };
 
 export class PageShell {
   #environment: NodeJS.ProcessEnv;
