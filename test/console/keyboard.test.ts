@@ -133,6 +133,8 @@ test('an operator does a day of work with the keyboard only', async (t) => {
   await person.sees('waiting for it to come online');
 
   await person.use('Devices');
+  // A new view takes the focus: a Tab before that would be lost.
+  await browser.until(`document.activeElement.tagName === 'MAIN'`);
   await person.use('Add a device to the registry');
   await person.dialog();
   await browser.type('DOOR-NEW');
