@@ -32,8 +32,8 @@ export class StateTables {
       forgotten: environment.table('forgotten-events'),
     };
     this.wakeups = {
-      records: environment.table('wakeups'),
-      times: environment.table('wakeup-times'),
+      records: environment.table('wakeup-records'),
+      names: environment.table('wakeup-names'),
       awaited: environment.table('wakeups-awaited'),
       latest: environment.table('wakeups-of-devices'),
     };

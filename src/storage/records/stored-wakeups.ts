@@ -7,37 +7,51 @@ import {
   endOfPrefix,
   keyPrefix,
   parseWakeupKey,
+  timeKey,
   wakeupKey,
-  type WakeupRow,
   type WakeupTables,
 } from './wakeup-rows.ts';
 
+type Named = Pick<WakeupTables, 'records' | 'names'>;
+
+/** `begunAtMs`: if the caller has read it already. */
 export function findStoredWakeup(
-  { records }: Pick<WakeupTables, 'records'>,
+  { records, names }: Named,
   key: string,
+  begunAtMs = names.get(Buffer.from(key))?.[0],
 ): WakeupRecord | null {
-  const row = records.get(Buffer.from(key));
+  const row = begunAtMs === undefined ? undefined : records.get(timeKey(begunAtMs, key));
   return row === undefined ? null : decodeWakeup(parseWakeupKey(key).id, row);
 }
 
-/** Latest wakeup of an application with this request id; `deviceId` null: of any device. */
-export function findLatestId(
-  { records, latest }: Pick<WakeupTables, 'records' | 'latest'>,
+interface NamedWakeup {
+  readonly id: WakeupId;
+  readonly deviceId: DeviceId;
+}
+
+/** Latest wakeup of an application with this request id; null: none. */
+export function findLatest(
+  { names }: Pick<WakeupTables, 'names'>,
   appId: ApplicationId,
   requestId: RequestId,
-  deviceId: DeviceId | null,
-): WakeupId | null {
-  if (deviceId !== null)
-    return (latest.get(Buffer.from(deviceKey(appId, requestId, deviceId))) ?? null) as WakeupId | null;
+): NamedWakeup | null {
   const prefix = keyPrefix(requestId, appId);
-  for (const key of records.getKeys({
-    start: endOfPrefix(prefix),
-    end: Buffer.from(prefix),
-    reverse: true,
-    limit: 1,
-  }))
-    return parseWakeupKey(key.toString()).id;
+  const range = { start: endOfPrefix(prefix), end: Buffer.from(prefix), reverse: true, limit: 1 };
+  for (const { key, value } of names.getRange(range))
+    return { id: parseWakeupKey(key.toString()).id, deviceId: value[1] as DeviceId };
   return null;
+}
+
+export function findLatestOfDevice(
+  tables: Pick<WakeupTables, 'names' | 'latest'>,
+  appId: ApplicationId,
+  requestId: RequestId,
+  deviceId: DeviceId,
+): WakeupId | null {
+  const id = tables.latest.get(Buffer.from(deviceKey(appId, requestId, deviceId)));
+  if (id !== undefined) return id as WakeupId;
+  const only = findLatest(tables, appId, requestId);
+  return only?.deviceId === deviceId ? only.id : null;
 }
 
 const listedScanMax = 10_000;
@@ -47,7 +61,7 @@ const listedScanMax = 10_000;
  * repeats.
  */
 export function* listStoredWakeups(
-  { records }: Pick<WakeupTables, 'records'>,
+  tables: Named,
   requestId: RequestId,
   deviceId: DeviceId | null,
   limit: number,
@@ -55,18 +69,17 @@ export function* listStoredWakeups(
   const prefix = keyPrefix(requestId);
   const range = { start: endOfPrefix(prefix), end: Buffer.from(prefix), reverse: true, limit: listedScanMax };
   let found = 0;
-  for (const { key, value } of records.getRange(range)) {
-    if (deviceId !== null && value[0] !== deviceId) continue;
-    yield wakeupOf({ records }, key, value);
+  for (const { key: bytes, value } of tables.names.getRange(range)) {
+    if (deviceId !== null && value[1] !== deviceId) continue;
+    const key = bytes.toString();
+    const record = findStoredWakeup(tables, key, value[0]);
+    if (record === null) continue;
+    const { appId, requestId: ownRequestId } = parseWakeupKey(key);
+    const known = { appId, requestId: ownRequestId, record };
+    yield followAlias(known, (first) => findStoredWakeup(tables, first));
     found += 1;
     if (found === limit) return;
   }
-}
-
-function wakeupOf(tables: Pick<WakeupTables, 'records'>, bytes: Buffer, row: WakeupRow): KnownWakeup {
-  const { appId, requestId, id } = parseWakeupKey(bytes.toString());
-  const known = { appId, requestId, record: decodeWakeup(id, row) };
-  return followAlias(known, (key) => findStoredWakeup(tables, key));
 }
 
 /** Gives a repeat the record of the wakeup that it repeats, if `find` returns one. */

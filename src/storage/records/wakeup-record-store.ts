@@ -1,8 +1,8 @@
 /**
  * Wakeups of the last 24 hours, in the journal. Wakeup ids ascend in the order of their answers. Three more tables index them: by
- * start time, to remove old ones in slices; those with an awaited outcome, so that a start finds them without a full scan; and the
- * latest of each device. Wakeups younger than 24 h are never removed: when the table is full, `isFull` says so. A step of the wall
- * clock does not empty the tables (forgetting-pace.ts). Source: events.md, Reading.
+ * request id; those with an awaited outcome, so that a start finds them without a full scan; and the latest of each device, if a
+ * request id names several. Wakeups younger than 24 h are never removed: when the table is full, `isFull` says so. A step of the
+ * wall clock does not empty the tables (forgetting-pace.ts). Source: events.md, Reading.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { EventDraft } from '../../model/events.ts';
@@ -17,7 +17,13 @@ import type { WakeupTransition } from '../journal/transition.ts';
 import { ForgettingPace } from '../lmdb/forgetting-pace.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { forgetWakeupsMs, forgetWakeupsSlice } from '../lmdb/store-limits.ts';
-import { findLatestId, findStoredWakeup, followAlias, listStoredWakeups } from './stored-wakeups.ts';
+import {
+  findLatest,
+  findLatestOfDevice,
+  findStoredWakeup,
+  followAlias,
+  listStoredWakeups,
+} from './stored-wakeups.ts';
 import {
   deviceKey,
   encodeWakeup,
@@ -134,39 +140,44 @@ export class WakeupRecordStore implements WakeupRecords {
     const isLimited = this.#known < this.#settings.knownMax;
     const allowed = isLimited ? this.#pace.allowed(this.#known) : forgetWakeupsSlice;
     const limit = Math.max(1, Math.min(forgetWakeupsSlice, allowed));
-    const times = Array.from(this.#tables.times.getKeys({ end, limit }));
-    if (times.length === 0) this.#pace.caughtUp();
-    if (times.length === 0 || allowed === 0) return 0;
+    const expired = Array.from(this.#tables.records.getKeys({ end, limit }));
+    if (expired.length === 0) this.#pace.caughtUp();
+    if (expired.length === 0 || allowed === 0) return 0;
     let forgotten = 0;
     await this.#settings.batch(() => {
-      const outdated = times.map(keyOfTime).filter((key) => this.#slot.get(key) === undefined);
+      // The journal puts an uncommitted one again.
+      const outdated = expired.filter((bytes) => this.#slot.get(keyOfTime(bytes)) === undefined);
       forgotten = outdated.length;
-      for (const time of times) {
-        void this.#tables.times.remove(time);
-        void this.#tables.awaited.remove(time);
-      }
-      for (const key of outdated) this.#forget(key);
+      for (const bytes of outdated) this.#forget(bytes);
     });
     this.#known -= forgotten;
-    if (isLimited) this.#pace.forgot(times.length);
-    return times.length;
+    if (isLimited) this.#pace.forgot(forgotten);
+    return forgotten;
   }
 
-  #forget(key: string): void {
-    const { records, latest } = this.#tables;
+  #forget(bytes: Buffer): void {
+    const { records, names, awaited, latest } = this.#tables;
+    void records.remove(bytes);
+    void awaited.remove(bytes);
+    const key = keyOfTime(bytes);
+    const name = Buffer.from(key);
+    const deviceId = names.get(name)?.[1];
+    if (deviceId === undefined) return;
+    void names.remove(name);
     const { appId, requestId, id } = parseWakeupKey(key);
-    const record = findStoredWakeup(this.#tables, key);
-    if (record === null) return;
-    const device = Buffer.from(deviceKey(appId, requestId, record.deviceId));
+    const device = Buffer.from(deviceKey(appId, requestId, deviceId as DeviceId));
     if (latest.get(device) === id) void latest.remove(device);
-    void records.remove(Buffer.from(key));
   }
 
   #latestId(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId | null): WakeupId | null {
     const name = deviceId === null ? keyPrefix(requestId, appId) : deviceKey(appId, requestId, deviceId);
     const pending = this.#latest.get(name) ?? null;
     try {
-      return laterOf(findLatestId(this.#tables, appId, requestId, deviceId), pending);
+      const stored =
+        deviceId === null
+          ? findLatest(this.#tables, appId, requestId)?.id
+          : findLatestOfDevice(this.#tables, appId, requestId, deviceId);
+      return laterOf(stored ?? null, pending);
     } catch (error) {
       if (pending === null) throw error;
       return pending;
@@ -186,7 +197,7 @@ export class WakeupRecordStore implements WakeupRecords {
   /** If the store cannot be read, the wakeup is kept and may be counted twice. */
   #isKept(key: string): boolean {
     try {
-      return this.#findKept(key) !== null;
+      return this.#slot.get(key) !== undefined || this.#tables.names.get(Buffer.from(key)) !== undefined;
     } catch {
       return false;
     }
@@ -197,15 +208,23 @@ export class WakeupRecordStore implements WakeupRecords {
   }
 
   #put(key: string, { appId, requestId, record, isFirst }: WakeupTransition): void {
-    const { records, times, awaited, latest } = this.#tables;
-    const time = timeKey(record.begunAtMs, key);
-    void records.put(Buffer.from(key), encodeWakeup(record));
-    if (record.isAwaited) void awaited.put(time, true);
-    else void awaited.remove(time);
+    const { records, names, awaited } = this.#tables;
+    const bytes = timeKey(record.begunAtMs, key);
+    void records.put(bytes, encodeWakeup(record));
+    if (record.isAwaited) void awaited.put(bytes, true);
+    else if (!isFirst) void awaited.remove(bytes);
     if (!isFirst) return;
-    void times.put(time, true);
-    const device = Buffer.from(deviceKey(appId, requestId, record.deviceId));
-    if ((latest.get(device) ?? '') < record.id) void latest.put(device, record.id);
+    const other = findLatest(this.#tables, appId, requestId);
+    void names.put(Buffer.from(key), [record.begunAtMs, record.deviceId]);
+    if (other === null) return;
+    for (const { id, deviceId } of [other, record])
+      this.#putLatest(deviceKey(appId, requestId, deviceId), id);
+  }
+
+  #putLatest(key: string, id: WakeupId): void {
+    const { latest } = this.#tables;
+    const device = Buffer.from(key);
+    if ((latest.get(device) ?? '') < id) void latest.put(device, id);
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Rows of known wakeups, keyed by request id, application and wakeup id, so that those with one request id are adjacent, the latest
- * last. A second table holds the latest of each device.
+ * Rows of known wakeups, in the order of time: a commit of many writes few pages, and so do their outcomes and their removal. A
+ * table of names finds them by request id, application and wakeup id, so that those with one request id are adjacent, the latest
+ * last.
  */
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import type { WakeCause } from '../../model/signal.ts';
@@ -23,13 +24,16 @@ export type WakeupRow = readonly [
   repeatOf?: string,
 ];
 
+/** `begunAtMs`: of the record, never changed. Add fields at the end only. */
+export type NameRow = readonly [begunAtMs: number, deviceId: string];
+
 export interface WakeupTables {
+  /** Keyed by the start time, then by the key of the name. */
   readonly records: Table<WakeupRow>;
-  /** The same keys prefixed with the start time; only the keys count. */
-  readonly times: Table<true>;
-  /** The subset of `times` with an awaited outcome. */
+  readonly names: Table<NameRow>;
+  /** Keys of the records with an awaited outcome; only the keys count. */
   readonly awaited: Table<true>;
-  /** Keyed by request id, application and device: id of the latest wakeup. */
+  /** Keyed by request id, application and device: id of the latest wakeup. Only of request ids that name several wakeups. */
   readonly latest: Table<string>;
 }
 

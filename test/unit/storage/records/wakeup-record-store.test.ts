@@ -56,9 +56,9 @@ async function forgetFor(minutes: number, clock: DrivenClock, wakeups: WakeupRec
 }
 
 function assertKeys(store: Store, known: number, awaited: number): void {
-  const { records, times, awaited: awaitedTimes } = store.state.wakeups;
+  const { records, names, awaited: awaitedKeys } = store.state.wakeups;
   assert.deepEqual(
-    [records.getKeysCount(), times.getKeysCount(), awaitedTimes.getKeysCount()],
+    [records.getKeysCount(), names.getKeysCount(), awaitedKeys.getKeysCount()],
     [known, known, awaited],
   );
 }
@@ -132,8 +132,8 @@ test('wakeups of one request id are removed one by one at their age, and the lat
   await journal.allCommitted();
   const left = async (): Promise<unknown[]> => {
     await forgetFor(2, clock, wakeups);
-    const { records, times, latest } = store.state.wakeups;
-    assert.equal(records.getKeysCount(), times.getKeysCount());
+    const { records, names, latest } = store.state.wakeups;
+    assert.equal(records.getKeysCount(), names.getKeysCount());
     const found = [undefined, 'a\0b' as DeviceId, gate].map(
       (of) => wakeups.find(latestOf(app, request(1), of))?.id,
     );
