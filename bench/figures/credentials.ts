@@ -7,7 +7,14 @@ import {
   type Benchmark,
   type Measurement,
 } from '../harness/benchmark.ts';
-import { startReveille, type Verification } from '../harness/servers.ts';
+import {
+  plainServer,
+  startPeer,
+  startReveille,
+  type ServerUnderTest,
+  type Verification,
+} from '../harness/servers.ts';
+import type { DialectName } from '../load/dialects.ts';
 import { closedMetrics, QueryBackend, queryConnections } from '../load/query-backend.ts';
 import type { AskedKind } from '../load/signed-requests.ts';
 
@@ -16,18 +23,37 @@ const plans = {
   full: { devices: 18_000, dates: 4, warmUpSeconds: 1, seconds: 4 },
   smoke: { devices: 300, dates: 4, warmUpSeconds: 0.1, seconds: 0.3 },
 };
-const verifications: readonly Verification[] = ['inline', 'pool'];
 const kinds: readonly AskedKind[] = ['connectivity', 'call-status', 'credentials'];
+
+interface Contender {
+  readonly row: string;
+  readonly kinds: readonly AskedKind[];
+  readonly dialect: DialectName;
+  readonly start: (devices: number) => Promise<ServerUnderTest>;
+}
+
+const ours = (verification: Verification): Contender => ({
+  row: verification,
+  kinds,
+  dialect: 'reveille',
+  start: (devices) => startReveille({ devices, verification }),
+});
+
+const contenders: readonly Contender[] = [
+  { row: 'plain', kinds: ['connectivity', 'credentials'], dialect: 'named', start: () => startPeer('plain') },
+  ours('inline'),
+  ours('pool'),
+];
 
 async function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
   const plan = plans[scale];
   const backend = new QueryBackend(plan, trouble);
-  const measureServer = async (verification: Verification, run: number): Promise<void> => {
-    const server = await startReveille({ devices: plan.devices, verification });
+  const measureServer = async (contender: Contender, run: number): Promise<void> => {
+    const server = await contender.start(plan.devices);
     try {
-      await backend.withSleepingDevices(verification, server, async () => {
-        for (const kind of inTurn(kinds, run)) {
-          const row = `${verification}: ${kind}`;
+      await backend.withSleepingDevices(contender.row, contender.dialect, server, async () => {
+        for (const kind of inTurn(contender.kinds, run)) {
+          const row = `${contender.row}: ${kind}`;
           await backend.sign(kind);
           await backend.ask(row, server, plan.warmUpSeconds);
           samples.add(row, closedMetrics(await backend.ask(row, server, plan.seconds)));
@@ -38,7 +64,7 @@ async function measure({ scale, runs, samples, trouble }: Measurement): Promise<
     }
   };
   try {
-    await interleave(verifications, runs, measureServer);
+    await interleave(contenders, runs, measureServer);
   } finally {
     await backend.stop();
   }
@@ -57,6 +83,7 @@ export const credentials: Benchmark = {
   notes: [
     `${devices * dates} distinct signed requests of each kind over ${devices} sleeping devices; a closed loop over ${queryConnections} keep-alive ` +
       `connections, ${seconds} s; the kinds take turns. Each request for credentials begins a session, which is committed before the answer.`,
+    plainServer,
   ],
   columns: [
     { metric: 'rate', title: 'requests/s', digits: 0 },

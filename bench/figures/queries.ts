@@ -1,4 +1,4 @@
-/** Signed connectivity queries, against Fastify and bare uWebSockets.js without signatures. */
+/** Signed connectivity queries, against a plain server of the same duties, and against Fastify and bare uWebSockets.js without signatures. */
 import {
   atLeast,
   atMost,
@@ -9,7 +9,15 @@ import {
   type Benchmark,
   type Measurement,
 } from '../harness/benchmark.ts';
-import { startPeer, startReveille, type ServerUnderTest, type Verification } from '../harness/servers.ts';
+import {
+  plainServer,
+  startPeer,
+  startReveille,
+  type PeerName,
+  type ServerUnderTest,
+  type Verification,
+} from '../harness/servers.ts';
+import type { DialectName } from '../load/dialects.ts';
 import { batchConnections, closedMetrics, QueryBackend, queryConnections } from '../load/query-backend.ts';
 import { devicesOfBatch } from '../load/signed-requests.ts';
 
@@ -28,19 +36,31 @@ const plans = {
 
 interface Contender {
   readonly row: string;
-  readonly kind: 'peer' | 'ours';
+  /** Login of its sleeping devices; null: it has none. */
+  readonly dialect: DialectName | null;
+  /** Answers batches, too. */
+  readonly hasBatches: boolean;
   readonly start: (devices: number) => Promise<ServerUnderTest>;
 }
 
 const ours = (verification: Verification): Contender => ({
   row: verification,
-  kind: 'ours',
+  dialect: 'reveille',
+  hasBatches: true,
   start: (devices) => startReveille({ devices, verification }),
 });
 
+const peer = (row: string, name: PeerName, dialect: DialectName | null): Contender => ({
+  row,
+  dialect,
+  hasBatches: false,
+  start: () => startPeer(name),
+});
+
 const contenders: readonly Contender[] = [
-  { row: 'Fastify', kind: 'peer', start: () => startPeer('fastify') },
-  { row: 'bare uWS', kind: 'peer', start: () => startPeer('bare-uws') },
+  peer('Fastify', 'fastify', null),
+  peer('bare uWS', 'bare-uws', null),
+  peer('plain', 'plain', 'named'),
   ours('inline'),
   ours('pool'),
 ];
@@ -59,7 +79,7 @@ async function measure(measurement: Measurement<AnyScale>): Promise<void> {
 }
 
 async function measureOne(
-  { row, kind, start }: Contender,
+  { row, dialect, hasBatches, start }: Contender,
   { devices, warmUpSeconds, warmUpAnswers, warmUpBatches, seconds }: (typeof plans)['full'],
   backend: QueryBackend,
 ): Promise<Record<string, number>> {
@@ -70,9 +90,10 @@ async function measureOne(
     return closedMetrics(await backend.ask(row, server, seconds));
   };
   try {
-    if (kind === 'peer') return await ask();
-    return await backend.withSleepingDevices(row, server, async () => {
+    if (dialect === null) return await ask();
+    return await backend.withSleepingDevices(row, dialect, server, async () => {
       const single = await ask();
+      if (!hasBatches) return single;
       await backend.sign('batches');
       await backend.warmUp(row, server, warmUpSeconds, warmUpBatches);
       const batches = closedMetrics(await backend.ask(row, server, seconds), devicesOfBatch);
@@ -92,7 +113,8 @@ export const queries: Benchmark = {
   notes: [
     `${devices * dates} distinct signed requests for ${devices} sleeping devices; ${queryConnections} keep-alive connections, a closed loop of ` +
       `${seconds} s. Batches: ${devicesOfBatch} devices in each, over ${batchConnections} connections.`,
-    'The peers answer the same JSON, unsigned and without a store. Below about 95 % busy, the rate is the load generator’s.',
+    plainServer,
+    'The other peers answer the same JSON, unsigned and without a store. Below about 95 % busy, the rate is the load generator’s.',
   ],
   columns: [
     { metric: 'rate', title: 'queries/s', digits: 0 },

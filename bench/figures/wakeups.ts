@@ -10,9 +10,11 @@ import {
 } from '../harness/benchmark.ts';
 import { serverCore } from '../harness/child.ts';
 import {
+  plainServer,
   raisedWakeupLimits,
   startPeer,
   startReveille,
+  type PeerName,
   type ServerUnderTest,
   type Verification,
 } from '../harness/servers.ts';
@@ -37,17 +39,20 @@ const ours = (row: string, verification: Verification, core: number | null): Con
   dialect: 'reveille',
   start: (devices) => startReveille({ devices, verification, core, env: raisedWakeupLimits }),
 });
-const peer = (row: string, core: number | null): Contender => ({
+const peer = (row: string, name: PeerName, core: number | null): Contender => ({
   row,
   dialect: 'named',
-  start: () => startPeer('bare-wakeup', core),
+  start: () => startPeer(name, core),
 });
-const [bare, bareUnpinned, poolUnpinned] = ['bare uWS + Map', 'bare, unpinned', 'pool, unpinned'];
+const [bare, bareUnpinned] = ['bare uWS + Map', 'bare, unpinned'];
+const [plain, plainUnpinned, poolUnpinned] = ['plain', 'plain, unpinned', 'pool, unpinned'];
 const contenders: readonly Contender[] = [
-  peer(bare, serverCore),
+  peer(bare, 'bare-wakeup', serverCore),
+  peer(plain, 'plain', serverCore),
   ours('pool', 'pool', serverCore),
   ours('inline', 'inline', serverCore),
-  peer(bareUnpinned, null),
+  peer(bareUnpinned, 'bare-wakeup', null),
+  peer(plainUnpinned, 'plain', null),
   ours(poolUnpinned, 'pool', null),
 ];
 
@@ -103,6 +108,7 @@ export const wakeups: Benchmark = {
   notes: [
     `From the POST to the 8 bytes at the device, ${sessions} sessions, distinct signed wakeups. Idle: ${oneByOne} one at a time. Loaded: ` +
       `${ratePerSecond}/s for ${seconds} s in an open loop over ${connections} connections, from when each was due; limits are raised.`,
+    plainServer,
     'Unpinned: the server may use every core, also that of its load. Bare: a uWebSockets.js handler that parses the JSON, finds the socket in a Map and writes.',
   ],
   columns: [

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   atMost,
+  contendersIn,
   interleave,
   ratioTo,
   type AnyScale,
@@ -10,7 +11,7 @@ import {
 } from '../harness/benchmark.ts';
 import { Player, serverCore, type Child } from '../harness/child.ts';
 import { ChildService } from '../harness/ipc.ts';
-import { startReveille } from '../harness/servers.ts';
+import { startReveille, temporaryDirectory } from '../harness/servers.ts';
 import type { Trouble } from '../harness/trouble.ts';
 import type { EventSourceProtocol } from '../load/marked-events.ts';
 import type { ReceiverProtocol, ReceiverReading } from '../load/receiver-process.ts';
@@ -31,12 +32,24 @@ interface Contender {
   readonly start: (receiverPort: number, devices: number) => Promise<EventSource>;
 }
 
-const bare: Contender = { row: 'bare POST', start: startBare };
-const contenders: readonly Contender[] = [bare, { row: 'Reveille', start: startOurs }];
+const bareEntry = new URL('../peers/bare-webhook-process.ts', import.meta.url);
 
-async function startBare(receiverPort: number): Promise<EventSource> {
-  const entry = new URL('../peers/bare-webhook-process.ts', import.meta.url);
-  return new Player(entry, { core: serverCore, parameters: [String(receiverPort)] });
+const bare: Contender = {
+  row: 'bare POST',
+  start: async (receiverPort) =>
+    new Player(bareEntry, { core: serverCore, parameters: [String(receiverPort)] }),
+};
+const durable: Contender = { row: 'commit, then POST', start: startDurable };
+const contenders: readonly Contender[] = [bare, durable, { row: 'Reveille', start: startOurs }];
+
+async function startDurable(receiverPort: number): Promise<EventSource> {
+  const { directory, remove } = temporaryDirectory();
+  const player = new Player(bareEntry, { core: serverCore, parameters: [String(receiverPort), directory] });
+  const stop = async (): Promise<void> => {
+    await player.stop();
+    remove();
+  };
+  return { child: player.child, stop };
 }
 
 function startOurs(receiverPort: number, devices: number): Promise<EventSource> {
@@ -48,8 +61,9 @@ function startOurs(receiverPort: number, devices: number): Promise<EventSource> 
   });
 }
 
-function measure({ scale, runs, samples, trouble }: Measurement<AnyScale>): Promise<void> {
-  return interleave(contenders, runs, async (contender) =>
+function measure(measurement: Measurement<AnyScale>): Promise<void> {
+  const { scale, runs, samples, trouble } = measurement;
+  return interleave(contendersIn(measurement, contenders), runs, async (contender) =>
     samples.add(contender.row, await measureOne(contender, plans[scale], trouble)),
   );
 }
@@ -101,7 +115,8 @@ export const webhooks: Benchmark = {
   runs: 3,
   notes: [
     `${ratePerSecond} events/s of ${devices} devices for ${seconds} s, one hook for all: from the append to the log to the whole body at the ` +
-      'receiver. Bare: `node:http` with a keep-alive agent posts the same body at once.',
+      'receiver. Bare: `node:http` with a keep-alive agent posts the same body at once; “commit, then POST” stores ' +
+      'the event in lmdb first, on one thread.',
   ],
   columns: [
     { metric: 'p50', title: 'p50 ms', digits: 3 },

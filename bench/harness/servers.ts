@@ -35,18 +35,27 @@ export const raisedWakeupLimits = {
 };
 
 export type PeerName =
-  'fastify' | 'bare-uws' | 'ws-sessions' | 'bare-net' | 'bare-exchange' | 'bare-wakeup' | 'aedes';
+  'fastify' | 'bare-uws' | 'ws-sessions' | 'bare-net' | 'bare-exchange' | 'bare-wakeup' | 'plain' | 'aedes';
+
+/** A note of benchmarks with this peer. */
+export const plainServer =
+  'Plain: a server with the same duties as its libraries’ documentation suggests it (uWebSockets.js, node:crypto, lmdb, jose): it checks each ' +
+  'signature, and stores what we store, without limits, repeats, outcomes, permissions and proof of devices.';
 
 /** `core`: null: not pinned. */
 export async function startPeer(name: PeerName, core: number | null = serverCore): Promise<ServerUnderTest> {
   const entry = new URL(`../peers/${name}-process.ts`, import.meta.url);
-  const { child, service } = new Player<PeerProtocol>(entry, { core });
+  const { directory, remove } = temporaryDirectory();
+  const { child, service } = new Player<PeerProtocol>(entry, { core, parameters: [directory] });
   const ports = await service.ask('listen', null);
   return {
     child,
     ...ports,
     connected: (devices) => service.ask('connected', devices),
-    stop: () => child.stop(),
+    stop: async () => {
+      await child.stop();
+      remove();
+    },
   };
 }
 
@@ -69,9 +78,7 @@ export interface ReveilleOptions {
 
 /** Starts a server with its own data directory and registry, and without media; other settings have their defaults. */
 export async function startReveille(options: ReveilleOptions): Promise<ReveilleServer> {
-  const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
-  const remove = (): void => rmSync(directory, { recursive: true, force: true });
-  process.once('exit', remove);
+  const { directory, remove } = temporaryDirectory();
   const dataDirectory = join(directory, 'state');
   mkdirSync(dataDirectory, { mode: 0o700 });
   if (options.devices > 0) {
@@ -81,6 +88,17 @@ export async function startReveille(options: ReveilleOptions): Promise<ReveilleS
   }
   const env = { ...freeListeners, REVEILLE_MEDIA_PROCESS: 'none', REVEILLE_DATA_DIR: dataDirectory };
   return serve(options, { env, dataDirectory, remove });
+}
+
+/** Removed by `remove`, at the latest when this process exits. */
+export function temporaryDirectory(): { readonly directory: string; readonly remove: () => void } {
+  const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
+  const remove = (): void => {
+    process.off('exit', remove);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once('exit', remove);
+  return { directory, remove };
 }
 
 interface ServedPlace {
@@ -122,7 +140,6 @@ async function serve(options: ReveilleOptions, place: ServedPlace): Promise<Reve
       const others = childrenOf(child.process.pid ?? 0);
       await child.stop();
       for (const pid of others) endChild(pid);
-      process.off('exit', place.remove);
       place.remove();
     },
   };

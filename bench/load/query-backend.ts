@@ -2,6 +2,7 @@
 import type { ProbeReading } from '../harness/probe.ts';
 import type { ServerUnderTest } from '../harness/servers.ts';
 import type { Trouble } from '../harness/trouble.ts';
+import type { DialectName } from './dialects.ts';
 import type { LoadReading, LoadShape } from './http-load.ts';
 import { expectNoneLost, logIn, startPlayers } from './players.ts';
 import type { AskedKind } from './signed-requests.ts';
@@ -72,12 +73,13 @@ export class QueryBackend {
   /** Calls `use` while all devices sleep at the server; none may be lost. */
   async withSleepingDevices<Result>(
     row: string,
+    dialect: DialectName,
     server: ServerUnderTest,
     use: () => Promise<Result>,
   ): Promise<Result> {
     const fleet = startPlayers();
     try {
-      const plan = { port: server.devicePort, dialect: 'reveille', count: this.#plan.devices } as const;
+      const plan = { port: server.devicePort, dialect, count: this.#plan.devices };
       await logIn(fleet, plan, this.#trouble);
       await fleet.service.ask('heartbeats', { seconds: 1, everySeconds: 1 });
       const result = await use();
