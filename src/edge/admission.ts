@@ -8,7 +8,7 @@
 import { assert } from '../lib/assert.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { Crowd } from '../lib/connections/crowd.ts';
-import { WaitingLine, type Waiter } from '../lib/connections/waiting-line.ts';
+import { WaitingLine, type Waiter } from '../lib/collections/waiting-line.ts';
 import { fullBucket, spendTokens, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import { admissionQueueShareMax } from '../model/limits.ts';
 import type { SleepSettings } from './settings.ts';

@@ -3,7 +3,7 @@
  * of a whole city end at once; each costs 0.1 ms. In one turn they would block the loop for seconds, and the supervisor would take
  * this process for hung.
  */
-import { BoundedQueue } from '../lib/queues.ts';
+import { BoundedQueue } from '../lib/collections/queues.ts';
 import { sleepEndsPerTurnMax } from '../model/sleep.ts';
 
 export class EndedPeers<Peer> {

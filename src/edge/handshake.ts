@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { assert } from '../lib/assert.ts';
-import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import type { WheelEntry } from '../lib/collections/deadline-wheel.ts';
 import { refusalDiscardBytesMax, refusalLingerMsMax } from '../model/limits.ts';
 import type { SleepLogin, SleepRefusal } from '../model/sleep.ts';
 import type { Admission } from '../core/ports/device-sessions.ts';

@@ -5,7 +5,7 @@
  */
 import type { SecureContext } from 'node:tls';
 import { wallSeconds, wholeMsIn } from '../lib/clock.ts';
-import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import type { WheelEntry } from '../lib/collections/deadline-wheel.ts';
 import { heartbeatsMissedMax } from '../model/limits.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../model/sleep.ts';
 import type { SleepConnection, SessionTicket, SleepAdmissions } from '../core/ports/device-sessions.ts';

@@ -31,7 +31,7 @@ import { EventWaiters } from '../../src/core/events/event-waiters.ts';
 import { scanQueueShape } from '../../src/core/events/read-events.ts';
 import { observeOwn } from '../../src/core/devices/observe-device.ts';
 import { batchQueueShape } from '../../src/core/devices/query-connectivity-batch.ts';
-import { FairQueue } from '../../src/lib/fair-queue.ts';
+import { FairQueue } from '../../src/lib/collections/fair-queue.ts';
 import { callsHere } from '../../src/core/ports/call-locator.ts';
 import { AnsweredEnds } from '../../src/core/calls/end-call.ts';
 import { EndedCalls } from '../../src/core/calls/ended-calls.ts';

@@ -17,7 +17,7 @@ import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
 import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
 import type { WakeupAnswer } from '../../src/core/wakeups/wakeup-memory.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
-import { FairQueue } from '../../src/lib/fair-queue.ts';
+import { FairQueue } from '../../src/lib/collections/fair-queue.ts';
 import type { CallEndOrder, SignedCallOrder } from '../../src/model/call.ts';
 import type { EventsStart } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId } from '../../src/model/ids.ts';

@@ -3,7 +3,7 @@
  * write of anyone else ends the lease. Writes come one after another. How long a lease lasts without a renewal is for
  * those who hold it and those who watch it to say. Source: cluster.md, Node loss.
  */
-import { SerialQueue } from '../../lib/queues.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import type { KvStore } from './kv-store.ts';
 
 export class Lease {

@@ -6,7 +6,7 @@
  * A lease ends at its deadline, not when the wheel turns: a call that is looked up after the deadline has ended.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
+import { DeadlineWheel, type WheelEntry } from '../../lib/collections/deadline-wheel.ts';
 import type { AliveSign, CallChange, CallOrder, CallSession, CallSide } from '../../model/call.ts';
 import { generateSessionId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callEvent, reduceCall, type CallInput } from '../../model/state/call-session.ts';

@@ -6,7 +6,7 @@
  * Messages are handled one at a time, each to its end, in the turn in which they are posted. A message posted during another waits
  * in the mailbox, which is created when first needed, and bounded.
  */
-import { BoundedQueue } from '../../lib/queues.ts';
+import { BoundedQueue } from '../../lib/collections/queues.ts';
 import { fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord, ConnectionTimes } from '../../model/connectivity.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../model/provisioning-limits.ts';
 import { entryOf, type DeviceListing, type DevicePage } from '../../model/provisioning.ts';
 import { isOfApplication, type Device } from '../../model/registry.ts';
-import { FairQueue, type Steps } from '../../lib/fair-queue.ts';
+import { FairQueue, type Steps } from '../../lib/collections/fair-queue.ts';
 import type { DeviceLister } from '../ports/device-registry.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';

@@ -2,7 +2,7 @@
  * Answers one query for the connections of many devices, each like the single query, within one deadline. Devices are queried in
  * one slice per turn of the event loop, and applications take turns. Source: API doc, Endpoint 1; cluster.md.
  */
-import type { FairQueue, FairQueueShape, Steps } from '../../lib/fair-queue.ts';
+import type { FairQueue, FairQueueShape, Steps } from '../../lib/collections/fair-queue.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { overload, refusal, type Refusal } from '../../model/codes.ts';
 import { parseDeviceId, type ApplicationId } from '../../model/ids.ts';

@@ -3,7 +3,7 @@
  * are in the log, so no answered event can be lost. Source: events.md, Reading.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { FairQueue, FairQueueShape } from '../../lib/fair-queue.ts';
+import type { FairQueue, FairQueueShape } from '../../lib/collections/fair-queue.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { refusal, type EventsCode, type Refusal } from '../../model/codes.ts';
 import type { EventPage, EventsStart, LoggedEvent } from '../../model/events.ts';

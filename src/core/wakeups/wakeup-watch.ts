@@ -5,7 +5,7 @@
  * decisions.md, Wakeup; signal-wire.md (wake_report).
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
+import { DeadlineWheel } from '../../lib/collections/deadline-wheel.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import { generateWakeupId, type DeviceId, type SessionId, type WakeupId } from '../../model/ids.ts';
 import {

@@ -2,7 +2,7 @@
  * The watched wakeups, by device and by id. Per device: open ones, in the order in which their writes were answered, and completed
  * ones whose cause may still be reported. The watch (wakeup-watch.ts) adds and removes them.
  */
-import type { WheelEntry } from '../../lib/deadline-wheel.ts';
+import type { WheelEntry } from '../../lib/collections/deadline-wheel.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId, WakeupId } from '../../model/ids.ts';
 import { wakeupsReportableMax } from '../../model/limits.ts';
 import type { WakeupState } from '../../model/state/wakeup-outcome.ts';

@@ -1,6 +1,6 @@
 /** Serves the lines of the audit log: the newest, or with `after` the ones that follow, for `--follow`. */
 import { z } from 'zod';
-import { SerialQueue } from '../../lib/queues.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import type { AuditLine } from '../../model/audit.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { auditResultMsMax } from '../../model/limits.ts';

@@ -1,6 +1,6 @@
 /** Searches all devices through the index: by part of their id, label, product, and the state of their connections here. */
 import { nextTurn, type Clock } from '../../lib/clock.ts';
-import { SerialQueue } from '../../lib/queues.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import { deviceSearchTurnMs } from '../../model/console-limits.ts';

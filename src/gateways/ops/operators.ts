@@ -6,7 +6,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
 import { type Result, fail, messageOf, succeed } from '../../lib/result.ts';
-import { SerialQueue } from '../../lib/queues.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import { opsTokenUseWriteMs } from '../../model/limits.ts';
 import { localOperator, type Operator } from '../../model/audit.ts';
 import type { Log } from '../../lib/log.ts';

@@ -5,7 +5,7 @@
  */
 import { addressKey } from '../../lib/connections/address-key.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
-import type { WheelEntry } from '../../lib/deadline-wheel.ts';
+import type { WheelEntry } from '../../lib/collections/deadline-wheel.ts';
 import { signalHandshakePingsMax } from '../../model/limits.ts';
 import type { SignalLogin, SignalRefusal } from '../../model/signal.ts';
 import type { SessionTicket } from '../../core/ports/device-sessions.ts';

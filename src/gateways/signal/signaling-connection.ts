@@ -3,7 +3,7 @@
  * Lifecycle: entering -> awaiting -> online -> closed. Source: signal-wire.md.
  */
 import { wallSeconds, wholeMsIn } from '../../lib/clock.ts';
-import type { WheelEntry } from '../../lib/deadline-wheel.ts';
+import type { WheelEntry } from '../../lib/collections/deadline-wheel.ts';
 import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
   controllerReportsBurstMax,

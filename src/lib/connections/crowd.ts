@@ -2,7 +2,7 @@
  * Unauthenticated connections by remote address, and the eviction rule of a full listener: the oldest connection of the address
  * that has the most. Every operation takes amortised constant time.
  */
-import { WaitingLine, type Waiter } from './waiting-line.ts';
+import { WaitingLine, type Waiter } from '../collections/waiting-line.ts';
 
 /**
  * Grace of a new member: within it, it is evicted only for an address that has fewer. So a crowd of equals, as after a power

@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.ts';
 import { Throttle } from '../throttle.ts';
 import { Crowd } from './crowd.ts';
-import { DeadlineWheel, drain, type WheelEntry } from '../deadline-wheel.ts';
+import { DeadlineWheel, drain, type WheelEntry } from '../collections/deadline-wheel.ts';
 import type { Log } from '../log.ts';
 
 export interface PendingConnection extends WheelEntry {

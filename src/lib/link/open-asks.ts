@@ -3,7 +3,7 @@
  * delivers them, and accounts for the effects of an expired one.
  */
 import type { Cancel, Clock } from '../clock.ts';
-import { DeadlineWheel, type WheelEntry } from '../deadline-wheel.ts';
+import { DeadlineWheel, type WheelEntry } from '../collections/deadline-wheel.ts';
 import { fail, succeed, type Result } from '../result.ts';
 
 /** Precision of timeouts: questions wait for seconds, and a timer per question is expensive. */

@@ -1,6 +1,6 @@
 /** Composes the REST API: verification, endpoints, one pipeline. */
 import { pause } from '../../lib/clock.ts';
-import { FairQueue } from '../../lib/fair-queue.ts';
+import { FairQueue } from '../../lib/collections/fair-queue.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
 import {
   batchesMax,

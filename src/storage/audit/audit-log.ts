@@ -5,7 +5,7 @@
 import { open, rename, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
-import { SerialQueue } from '../../lib/queues.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import { auditedAtOnceMax, auditFileBytesMax, auditOldFilesMax } from '../../model/limits.ts';
 import type { AuditIntent, AuditLine, AuditOutcome } from '../../model/audit.ts';
 import { auditPath, begunLine, encodeBegun, encodeEnded, endedLine } from './audit-files.ts';

@@ -11,7 +11,7 @@
  * entries, because they have happened already; callers stop accepting the requests that cause them. Source: decisions.md,
  * Durable.
  */
-import { BoundedQueue } from '../../lib/queues.ts';
+import { BoundedQueue } from '../../lib/collections/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';

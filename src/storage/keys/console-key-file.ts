@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { SerialQueue } from '../../lib/queues.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { PrivateFile } from './private-file.ts';
 

@@ -12,7 +12,7 @@ import { PrivateFile } from './private-file.ts';
 import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { EntryReader } from '../registry/entry-reader.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { SerialQueue } from '../../lib/queues.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import type { Log } from '../../lib/log.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 

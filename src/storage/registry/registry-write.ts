@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import { SerialQueue } from '../../lib/queues.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { DecidedChanges, DeviceReads, DeviceRegistry } from '../../core/ports/device-registry.ts';

@@ -2,9 +2,9 @@
  * Many simulated devices in one process. One deadline wheel holds the next action of each, a boot, a sleep or a heartbeat, so
  * that thousands of devices cost one timer. Logins start at a bounded rate, and at most one second's worth of them are pending.
  */
-import { BoundedQueue } from '../../lib/queues.ts';
+import { BoundedQueue } from '../../lib/collections/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
+import { DeadlineWheel, type WheelEntry } from '../../lib/collections/deadline-wheel.ts';
 import {
   fullBucket,
   spendTokens,

@@ -4,7 +4,7 @@
  * other. Source: events.md, Webhooks.
  */
 import { assert } from '../../lib/assert.ts';
-import { BoundedQueue } from '../../lib/queues.ts';
+import { BoundedQueue } from '../../lib/collections/queues.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeliveryFailure, FailedEvent } from '../../core/ports/delivery-store.ts';

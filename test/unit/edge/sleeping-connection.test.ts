@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { DeadlineWheel } from '../../../src/lib/deadline-wheel.ts';
+import { DeadlineWheel } from '../../../src/lib/collections/deadline-wheel.ts';
 import { generateSessionId } from '../../../src/model/ids.ts';
 import type { SleepEndReason } from '../../../src/model/sleep.ts';
 import type { OpenConnection } from '../../../src/lib/connections/device-connections.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeadlineWheel, drain, type WheelEntry } from '../../../src/lib/deadline-wheel.ts';
+import { DeadlineWheel, drain, type WheelEntry } from '../../../src/lib/collections/deadline-wheel.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 interface Drained {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SerialQueue } from '../../../src/lib/queues.ts';
+import { SerialQueue } from '../../../src/lib/collections/queues.ts';
 
 test('a task begins when the previous one has ended', async () => {
   const queue = new SerialQueue();

@@ -1,7 +1,7 @@
 /** Batches of connectivity queries: each device is answered like a single query, and batches are scheduled fairly. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FairQueue } from '../../../../src/lib/fair-queue.ts';
+import { FairQueue } from '../../../../src/lib/collections/fair-queue.ts';
 import type { ApplicationId, DeviceId } from '../../../../src/model/ids.ts';
 import {
   batchDevicesMax,

@@ -4,7 +4,7 @@ import type { EventPage, EventsStart } from '../../../../src/model/events.ts';
 import type { ApplicationId, ProductId } from '../../../../src/model/ids.ts';
 import { eventsScannedMax } from '../../../../src/model/limits.ts';
 import { EventWaiters } from '../../../../src/core/events/event-waiters.ts';
-import { FairQueue } from '../../../../src/lib/fair-queue.ts';
+import { FairQueue } from '../../../../src/lib/collections/fair-queue.ts';
 import {
   readEvents,
   type EventsAnswer,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
+import { DeadlineWheel } from '../../../../src/lib/collections/deadline-wheel.ts';
 import { generateSessionId, type MessageId } from '../../../../src/model/ids.ts';
 import type { SignalEndReason } from '../../../../src/model/signal.ts';
 import type { FrameSocket, SocketOwner } from '../../../../src/gateways/signal/web-socket.ts';

@@ -3,8 +3,8 @@
  * single store: the entry is relinked when its slot is due. Expiry is never early and at most two ticks late, and an entry costs
  * neither a timer nor an allocation.
  */
-import { assert } from './assert.ts';
-import type { Clock } from './clock.ts';
+import { assert } from '../assert.ts';
+import type { Clock } from '../clock.ts';
 
 /** Fields of an entry. The entry's class declares them; only the wheel writes the links. */
 export interface WheelEntry {

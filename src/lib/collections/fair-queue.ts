@@ -3,7 +3,7 @@
  * in between. Lines take turns. Within a line the first job runs to its end, so that memory holds one partial result per line,
  * not per job.
  */
-import { assert } from './assert.ts';
+import { assert } from '../assert.ts';
 import { BoundedQueue } from './queues.ts';
 
 export interface Steps {

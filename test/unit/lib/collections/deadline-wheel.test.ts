@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DeadlineWheel, type WheelEntry } from '../../../src/lib/deadline-wheel.ts';
+import { DeadlineWheel, type WheelEntry } from '../../../../src/lib/collections/deadline-wheel.ts';
 
 class Entry implements WheelEntry {
   wheelNext: WheelEntry | null = null;

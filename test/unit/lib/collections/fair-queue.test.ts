@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FairQueue, type Steps } from '../../../src/lib/fair-queue.ts';
-import { otherApp, testApp } from '../../support/fakes.ts';
+import { FairQueue, type Steps } from '../../../../src/lib/collections/fair-queue.ts';
+import { otherApp, testApp } from '../../../support/fakes.ts';
 
 const shape = { unitsPerTurn: 500, jobCost: 10, jobsMax: 1000 };
 
