@@ -2,6 +2,7 @@
  * Unauthenticated connections by remote address, and the eviction rule of a full listener: the oldest connection of the address
  * that has the most. Every operation takes amortised constant time.
  */
+import { RenewedMap } from '../collections/renewed-map.ts';
 import { WaitingLine, type Waiter } from '../collections/waiting-line.ts';
 
 /**
@@ -45,8 +46,8 @@ class Group<Member> implements Waiter<Group<Member>> {
 }
 
 export class Crowd<Member> {
-  readonly #entries = new Map<Member, Entry<Member>>();
-  readonly #groups = new Map<string, Group<Member>>();
+  readonly #entries = new RenewedMap<Member, Entry<Member>>();
+  readonly #groups = new RenewedMap<string, Group<Member>>();
   /** Addresses by the number of their members. */
   readonly #bySize: WaitingLine<Group<Member>>[] = [];
   #largest = 0;

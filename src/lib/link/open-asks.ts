@@ -3,6 +3,7 @@
  * delivers them, and accounts for the effects of an expired one.
  */
 import type { Cancel, Clock } from '../clock.ts';
+import { RenewedMap } from '../collections/renewed-map.ts';
 import { DeadlineWheel, type WheelEntry } from '../collections/deadline-wheel.ts';
 import { fail, succeed, type Result } from '../result.ts';
 
@@ -13,7 +14,7 @@ const tickMs = 25;
 export class OpenAsks<Answers extends object, Failure extends string> {
   readonly #clock: Clock;
   readonly #options: OpenAsksOptions<Failure>;
-  readonly #open = new Map<number, OpenAsk<Answers, Failure>>();
+  readonly #open = new RenewedMap<number, OpenAsk<Answers, Failure>>();
   readonly #wheel: DeadlineWheel<OpenAsk<Answers, Failure>>;
   #asked = 0;
   #stopTurning: Cancel | null = null;

@@ -2,6 +2,7 @@
  * A table's slot in the journal: its uncommitted transitions. Reads see the newest one of each key; the journal puts them in
  * order.
  */
+import { RenewedMap } from '../../lib/collections/renewed-map.ts';
 import type { ProductId } from '../../model/ids.ts';
 import type { CommitEntry } from './committer.ts';
 import type { Transition } from './transition.ts';
@@ -38,7 +39,7 @@ export class JournalSlot<Value extends Transition> {
   readonly #journal: EntryQueue;
   readonly #put: Put<Value>;
   readonly #onCommitted: (value: Value) => void;
-  readonly #newest = new Map<string, SlotEntry<Value>>();
+  readonly #newest = new RenewedMap<string, SlotEntry<Value>>();
 
   /** `onCommitted` receives a key's newest transition once it is committed. Must not throw. */
   constructor(journal: EntryQueue, put: Put<Value>, onCommitted: (value: Value) => void = () => undefined) {
@@ -90,13 +91,13 @@ class SlotEntry<Value extends Transition> implements JournalEntry {
   isHandedOver = false;
   /** The key's next entry; null: this is the newest. */
   next: SlotEntry<Value> | null = null;
-  readonly #newest: Map<string, SlotEntry<Value>>;
+  readonly #newest: RenewedMap<string, SlotEntry<Value>>;
   readonly #put: Put<Value>;
   readonly #onCommitted: (value: Value) => void;
   readonly #key: string;
 
   constructor(
-    newest: Map<string, SlotEntry<Value>>,
+    newest: RenewedMap<string, SlotEntry<Value>>,
     put: Put<Value>,
     onCommitted: (value: Value) => void,
     key: string,

@@ -5,53 +5,58 @@ import {
   decodeWakeup,
   deviceKey,
   endOfPrefix,
-  keyPrefix,
+  nameKey,
+  namesPrefix,
   parseWakeupKey,
   timeKey,
   wakeupKey,
+  type NameRow,
   type WakeupTables,
 } from './wakeup-rows.ts';
 
-type Named = Pick<WakeupTables, 'records' | 'names'>;
-
-/** `begunAtMs`: if the caller has read it already. */
-export function findStoredWakeup(
-  { records, names }: Named,
-  key: string,
-  begunAtMs = names.get(Buffer.from(key))?.[0],
-): WakeupRecord | null {
-  const row = begunAtMs === undefined ? undefined : records.get(timeKey(begunAtMs, key));
-  return row === undefined ? null : decodeWakeup(parseWakeupKey(key).id, row);
-}
-
-interface NamedWakeup {
-  readonly id: WakeupId;
-  readonly deviceId: DeviceId;
-}
-
-/** Latest wakeup of an application with this request id; null: none. */
-export function findLatest(
+/** Where a wakeup's name is stored, and its row; null: no such wakeup. */
+export function findName(
   { names }: Pick<WakeupTables, 'names'>,
-  appId: ApplicationId,
-  requestId: RequestId,
-): NamedWakeup | null {
-  const prefix = keyPrefix(requestId, appId);
-  const range = { start: endOfPrefix(prefix), end: Buffer.from(prefix), reverse: true, limit: 1 };
-  for (const { key, value } of names.getRange(range))
-    return { id: parseWakeupKey(key.toString()).id, deviceId: value[1] as DeviceId };
-  return null;
+  key: string,
+): { readonly name: Buffer; readonly row: NameRow } | null {
+  const { appId, requestId, id } = parseWakeupKey(key);
+  const first = Buffer.from(nameKey(requestId, appId));
+  const row = names.get(first);
+  if (row?.[0] === id) return { name: first, row };
+  const further = Buffer.from(key);
+  const other = names.get(further);
+  return other === undefined ? null : { name: further, row: other };
 }
 
-export function findLatestOfDevice(
-  tables: Pick<WakeupTables, 'names' | 'latest'>,
+export function findStoredWakeup(
+  tables: Pick<WakeupTables, 'records' | 'names'>,
+  key: string,
+): WakeupRecord | null {
+  const found = findName(tables, key);
+  return found === null ? null : readRecord(tables, key, found.row);
+}
+
+function readRecord(
+  { records }: Pick<WakeupTables, 'records'>,
+  key: string,
+  [id, begunAtMs]: NameRow,
+): WakeupRecord | null {
+  const row = records.get(timeKey(begunAtMs, key));
+  return row === undefined ? null : decodeWakeup(id as WakeupId, row);
+}
+
+/** Latest wakeup of an application with this request id; `deviceId` null: of any device. */
+export function findLatestId(
+  { names, latest }: Pick<WakeupTables, 'names' | 'latest'>,
   appId: ApplicationId,
   requestId: RequestId,
-  deviceId: DeviceId,
+  deviceId: DeviceId | null,
 ): WakeupId | null {
-  const id = tables.latest.get(Buffer.from(deviceKey(appId, requestId, deviceId)));
+  const name = nameKey(requestId, appId);
+  const id = latest.get(Buffer.from(deviceId === null ? name : deviceKey(appId, requestId, deviceId)));
   if (id !== undefined) return id as WakeupId;
-  const only = findLatest(tables, appId, requestId);
-  return only?.deviceId === deviceId ? only.id : null;
+  const only = names.get(Buffer.from(name));
+  return only === undefined || (deviceId !== null && only[2] !== deviceId) ? null : (only[0] as WakeupId);
 }
 
 const listedScanMax = 10_000;
@@ -61,22 +66,21 @@ const listedScanMax = 10_000;
  * repeats.
  */
 export function* listStoredWakeups(
-  tables: Named,
+  tables: Pick<WakeupTables, 'records' | 'names'>,
   requestId: RequestId,
   deviceId: DeviceId | null,
   limit: number,
 ): Generator<KnownWakeup, void, undefined> {
-  const prefix = keyPrefix(requestId);
+  const prefix = namesPrefix(requestId);
   const range = { start: endOfPrefix(prefix), end: Buffer.from(prefix), reverse: true, limit: listedScanMax };
   let found = 0;
-  for (const { key: bytes, value } of tables.names.getRange(range)) {
-    if (deviceId !== null && value[1] !== deviceId) continue;
-    const key = bytes.toString();
-    const record = findStoredWakeup(tables, key, value[0]);
+  for (const { key: name, value: row } of tables.names.getRange(range)) {
+    if (deviceId !== null && row[2] !== deviceId) continue;
+    const { appId } = parseWakeupKey(name.toString());
+    const record = readRecord(tables, wakeupKey({ appId, requestId, id: row[0] as WakeupId }), row);
     if (record === null) continue;
-    const { appId, requestId: ownRequestId } = parseWakeupKey(key);
-    const known = { appId, requestId: ownRequestId, record };
-    yield followAlias(known, (first) => findStoredWakeup(tables, first));
+    const known = { appId, requestId, record };
+    yield followAlias(known, (key) => findStoredWakeup(tables, key));
     found += 1;
     if (found === limit) return;
   }

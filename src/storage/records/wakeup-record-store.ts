@@ -5,6 +5,7 @@
  * wall clock does not empty the tables (forgetting-pace.ts). Source: events.md, Reading.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { RenewedMap } from '../../lib/collections/renewed-map.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import { wakeupKnownMs } from '../../model/limits.ts';
@@ -18,8 +19,8 @@ import { ForgettingPace } from '../lmdb/forgetting-pace.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { forgetWakeupsMs, forgetWakeupsSlice } from '../lmdb/store-limits.ts';
 import {
-  findLatest,
-  findLatestOfDevice,
+  findLatestId,
+  findName,
   findStoredWakeup,
   followAlias,
   listStoredWakeups,
@@ -28,10 +29,11 @@ import {
   deviceKey,
   encodeWakeup,
   keyOfTime,
-  keyPrefix,
+  nameKey,
   parseWakeupKey,
   timeKey,
   wakeupKey,
+  type NameRow,
   type WakeupTables,
 } from './wakeup-rows.ts';
 
@@ -48,7 +50,7 @@ export class WakeupRecordStore implements WakeupRecords {
   readonly #settings: WakeupRecordSettings;
   readonly #slot: JournalSlot<WakeupTransition>;
   /** Latest uncommitted wakeup of each request id, and of each device in it. */
-  readonly #latest = new Map<string, WakeupId>();
+  readonly #latest = new RenewedMap<string, WakeupId>();
   /** Number of wakeups in the store and in memory, with expired ones that are not removed yet. */
   #known: number;
   readonly #pace: ForgettingPace;
@@ -160,24 +162,21 @@ export class WakeupRecordStore implements WakeupRecords {
     void records.remove(bytes);
     void awaited.remove(bytes);
     const key = keyOfTime(bytes);
-    const name = Buffer.from(key);
-    const deviceId = names.get(name)?.[1];
-    if (deviceId === undefined) return;
-    void names.remove(name);
+    const found = findName(this.#tables, key);
+    if (found === null) return;
+    void names.remove(found.name);
     const { appId, requestId, id } = parseWakeupKey(key);
-    const device = Buffer.from(deviceKey(appId, requestId, deviceId as DeviceId));
-    if (latest.get(device) === id) void latest.remove(device);
+    for (const name of namesOf(appId, requestId, found.row[2] as DeviceId)) {
+      const of = Buffer.from(name);
+      if (latest.get(of) === id) void latest.remove(of);
+    }
   }
 
   #latestId(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId | null): WakeupId | null {
-    const name = deviceId === null ? keyPrefix(requestId, appId) : deviceKey(appId, requestId, deviceId);
+    const name = deviceId === null ? nameKey(requestId, appId) : deviceKey(appId, requestId, deviceId);
     const pending = this.#latest.get(name) ?? null;
     try {
-      const stored =
-        deviceId === null
-          ? findLatest(this.#tables, appId, requestId)?.id
-          : findLatestOfDevice(this.#tables, appId, requestId, deviceId);
-      return laterOf(stored ?? null, pending);
+      return laterOf(findLatestId(this.#tables, appId, requestId, deviceId), pending);
     } catch (error) {
       if (pending === null) throw error;
       return pending;
@@ -197,7 +196,7 @@ export class WakeupRecordStore implements WakeupRecords {
   /** If the store cannot be read, the wakeup is kept and may be counted twice. */
   #isKept(key: string): boolean {
     try {
-      return this.#slot.get(key) !== undefined || this.#tables.names.get(Buffer.from(key)) !== undefined;
+      return this.#slot.get(key) !== undefined || findName(this.#tables, key) !== null;
     } catch {
       return false;
     }
@@ -208,28 +207,34 @@ export class WakeupRecordStore implements WakeupRecords {
   }
 
   #put(key: string, { appId, requestId, record, isFirst }: WakeupTransition): void {
-    const { records, names, awaited } = this.#tables;
+    const { records, awaited } = this.#tables;
     const bytes = timeKey(record.begunAtMs, key);
     void records.put(bytes, encodeWakeup(record));
     if (record.isAwaited) void awaited.put(bytes, true);
     else if (!isFirst) void awaited.remove(bytes);
-    if (!isFirst) return;
-    const other = findLatest(this.#tables, appId, requestId);
-    void names.put(Buffer.from(key), [record.begunAtMs, record.deviceId]);
-    if (other === null) return;
-    for (const { id, deviceId } of [other, record])
-      this.#putLatest(deviceKey(appId, requestId, deviceId), id);
+    if (isFirst) this.#putName(key, record, appId, requestId);
   }
 
-  #putLatest(key: string, id: WakeupId): void {
+  #putName(key: string, record: WakeupRecord, appId: ApplicationId, requestId: RequestId): void {
+    const { names, latest } = this.#tables;
+    const name = Buffer.from(nameKey(requestId, appId));
+    const row: NameRow = [record.id, record.begunAtMs, record.deviceId];
+    const first = names.get(name);
+    // Without a first one, others may have outlived it.
+    if (first === undefined && latest.get(name) === undefined) return void names.put(name, row);
+    void names.put(Buffer.from(key), row);
+    for (const [id, , deviceId] of first === undefined ? [row] : [first, row])
+      for (const of of namesOf(appId, requestId, deviceId as DeviceId)) this.#putLatest(Buffer.from(of), id);
+  }
+
+  #putLatest(name: Buffer, id: string): void {
     const { latest } = this.#tables;
-    const device = Buffer.from(key);
-    if ((latest.get(device) ?? '') < id) void latest.put(device, id);
+    if ((latest.get(name) ?? '') < id) void latest.put(name, id);
   }
 }
 
 function namesOf(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId): readonly string[] {
-  return [keyPrefix(requestId, appId), deviceKey(appId, requestId, deviceId)];
+  return [nameKey(requestId, appId), deviceKey(appId, requestId, deviceId)];
 }
 
 function laterOf(one: WakeupId | null, other: WakeupId | null): WakeupId | null {

@@ -1,7 +1,7 @@
 /**
  * Rows of known wakeups, in the order of time: a commit of many writes few pages, and so do their outcomes and their removal. A
- * table of names finds them by request id, application and wakeup id, so that those with one request id are adjacent, the latest
- * last.
+ * table of names finds them by request id and application. Nearly every request id names one wakeup, so that further ones have
+ * longer keys, and only then is the latest stored, of all and of each device.
  */
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import type { WakeCause } from '../../model/signal.ts';
@@ -25,15 +25,16 @@ export type WakeupRow = readonly [
 ];
 
 /** `begunAtMs`: of the record, never changed. Add fields at the end only. */
-export type NameRow = readonly [begunAtMs: number, deviceId: string];
+export type NameRow = readonly [id: string, begunAtMs: number, deviceId: string];
 
 export interface WakeupTables {
-  /** Keyed by the start time, then by the key of the name. */
+  /** Keyed by the start time, then by the wakeup's key. */
   readonly records: Table<WakeupRow>;
+  /** Keyed by request id and application: the first wakeup. Further ones are keyed like records, without the time. */
   readonly names: Table<NameRow>;
   /** Keys of the records with an awaited outcome; only the keys count. */
   readonly awaited: Table<true>;
-  /** Keyed by request id, application and device: id of the latest wakeup. Only of request ids that name several wakeups. */
+  /** Keyed by request id and application, and by device, too: id of the latest wakeup. Only of request ids that name several. */
   readonly latest: Table<string>;
 }
 
@@ -88,9 +89,13 @@ export function parseWakeupKey(key: string): WakeupKeyParts {
   return { appId: appId as ApplicationId, requestId: requestId as RequestId, id: id as WakeupId };
 }
 
-/** Common prefix of the keys of a request id, or of one application's. */
-export function keyPrefix(requestId: RequestId, appId?: ApplicationId): string {
-  return appId === undefined ? `${requestId}\n` : `${requestId}\n${appId}\n`;
+/** Common prefix of the names of a request id. */
+export function namesPrefix(requestId: RequestId): string {
+  return `${requestId}\n`;
+}
+
+export function nameKey(requestId: RequestId, appId: ApplicationId): string {
+  return `${requestId}\n${appId}`;
 }
 
 /** Sorts after every key with this prefix: no key continues with 0xff. */
@@ -99,7 +104,7 @@ export function endOfPrefix(prefix: string): Buffer {
 }
 
 export function deviceKey(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId): string {
-  return keyPrefix(requestId, appId) + deviceId;
+  return `${nameKey(requestId, appId)}\n${deviceId}`;
 }
 
 /** Milliseconds in 48 bits last until the year 10889. */

@@ -139,13 +139,38 @@ test('wakeups of one request id are removed one by one at their age, and the lat
     );
     return [records.getKeysCount(), latest.getKeysCount(), ...found];
   };
-  assert.deepEqual(await left(), [3, 2, ids[2], ids[2], ids[1]]);
+  assert.deepEqual(await left(), [3, 3, ids[2], ids[2], ids[1]]);
   clock.stepWall(wakeupKnownMs - 3000);
-  assert.deepEqual(await left(), [2, 2, ids[2], ids[2], ids[1]]);
+  assert.deepEqual(await left(), [2, 3, ids[2], ids[2], ids[1]]);
   clock.stepWall(1000);
-  assert.deepEqual(await left(), [1, 1, ids[2], ids[2], undefined]);
+  assert.deepEqual(await left(), [1, 2, ids[2], ids[2], undefined]);
   clock.stepWall(1000);
   assert.deepEqual(await left(), [0, 0, undefined, undefined, undefined]);
+});
+
+test('a wakeup whose request id has outlived its first one is the latest, and is found by its own id', async (t) => {
+  const clock = new DrivenClock();
+  const store = temporaryStore(t);
+  const { wakeups, journal } = open(store, clock);
+  const save = async (id: string): Promise<WakeupRecord> => {
+    const record = wakeupAt(clock, { id: id as WakeupId });
+    wakeups.save(app, request(1), record, null);
+    await journal.allCommitted();
+    return record;
+  };
+  await save('wakeup-1');
+  clock.stepWall(1000);
+  const second = await save('wakeup-2');
+  clock.stepWall(wakeupKnownMs - 1000);
+  await forgetFor(2, clock, wakeups);
+  const third = await save('wakeup-3');
+  assert.deepEqual(wakeups.find(latestOf(app, request(1))), third);
+  for (const record of [second, third])
+    assert.deepEqual(wakeups.find({ appId: app, requestId: request(1), which: record.id }), record);
+  assert.deepEqual(
+    wakeups.list(request(1), null, 10).map(({ record }) => record),
+    [third, second],
+  );
 });
 
 test('the request id of a repeat finds the wakeup after the store is reopened, and is removed with it', async (t) => {
