@@ -4,6 +4,7 @@
  * clock cannot make a request valid twice: an entry stays, by the monotonic clock, for the time that its date had left on arrival,
  * and a request dated before an expired entry is rejected. Source: tgv1-signing.md, Replay; docs/adr/0008.
  */
+import { ShardedMap } from '../../lib/collections/sharded-map.ts';
 import { type Clock, wallSeconds } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Refusal } from '../../model/codes.ts';
@@ -82,7 +83,7 @@ interface ExpiringGroup {
 class ExpiringKeys<Value> {
   readonly #clock: Clock;
   readonly #max: number;
-  readonly #values = new Map<string, Value>();
+  readonly #values = new ShardedMap<string, Value>();
   readonly #bySecond = new Map<number, ExpiringGroup>();
   #sweptAt: number;
   /** Latest expired second with entries. */

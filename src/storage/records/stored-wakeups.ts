@@ -14,7 +14,7 @@ import {
   type WakeupTables,
 } from './wakeup-rows.ts';
 
-/** Where a wakeup's name is stored, and its row; null: no such wakeup. */
+/** The row of a wakeup's name, and its key; null: no such wakeup. */
 export function findName(
   { names }: Pick<WakeupTables, 'names'>,
   key: string,
