@@ -22,12 +22,15 @@ let innerText = inner;
 /** Key of the pads in both blocks: consecutive requests usually share it. */
 let paddedKey: Uint8Array | null = null;
 
-/** 64 lowercase hex digits. `key`: 32 bytes, never modified; `text`: at most 512 characters, which fits in any script. */
-export function hmacSha256Hex(key: Uint8Array, text: string): string {
+/**
+ * 64 lowercase hex digits, or base64url without padding. `key`: 32 bytes, never modified; `text`: at most `textBytesMax` bytes as
+ * UTF-8, of which 512 characters are never more.
+ */
+export function hmacSha256(key: Uint8Array, text: string, encoding: 'hex' | 'base64url'): string {
   assert(key.length === digestBytes, 'a derived key is 32 bytes');
   if (key !== paddedKey) padBlocks(key);
   paddedKey = key;
-  return hashOuter(text, 'hex');
+  return hashOuter(text, encoding);
 }
 
 /**
@@ -43,8 +46,9 @@ export function hmacSha256OfSecret(secret: string, text: string): Buffer {
   return Buffer.from(hashOuter(text, 'binary'), 'binary');
 }
 
-function hashOuter(text: string, encoding: 'hex' | 'binary'): string {
-  assert(text.length * utf8BytesMax <= textBytesMax, 'the text fits the block behind the key');
+function hashOuter(text: string, encoding: 'hex' | 'base64url' | 'binary'): string {
+  const isShort = text.length * utf8BytesMax <= textBytesMax;
+  assert(isShort || Buffer.byteLength(text) <= textBytesMax, 'the text fits the block behind the key');
   const end = blockBytes + inner.write(text, blockBytes);
   if (innerText.length !== end) innerText = inner.subarray(0, end);
   outer.write(hash('sha256', innerText, 'binary'), blockBytes, 'binary');

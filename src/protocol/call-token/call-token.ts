@@ -3,9 +3,9 @@
  * signature, issuer and audience; its time, device and session are checked by the owner of the calls. Source:
  * calls-and-media.md, Credential issuance.
  */
-import { createHmac } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify, type JWTPayload } from 'jose';
 import { assert } from '../../lib/assert.ts';
+import { hmacSha256 } from '../../lib/crypto/hmac.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TokenRefusal } from '../../model/call.ts';
 import { parseDeviceId, type DeviceId, type SessionId, type TokenId } from '../../model/ids.ts';
@@ -30,7 +30,7 @@ const audience = 'msgvoip';
  * head and checks the key for every token: most of a token's cost.
  */
 export function signCallToken(keys: TokenKeys, claims: CallTokenClaims): string {
-  const { head, key } = keys.first;
+  const { head, secret } = keys.first;
   const payload = encodeTokenPart({
     iss: issuer,
     sub: claims.deviceId,
@@ -41,7 +41,7 @@ export function signCallToken(keys: TokenKeys, claims: CallTokenClaims): string 
     exp: claims.expiresAtS,
   });
   const signed = `${head}.${payload}`;
-  const token = `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`;
+  const token = `${signed}.${hmacSha256(secret, signed, 'base64url')}`;
   assert(token.length <= callTokenBytesMax, 'hasTokenRoom was checked before a token is issued');
   return token;
 }

@@ -18,6 +18,7 @@ export interface TokenKey {
 export interface LiveTokenKey {
   readonly kid: string;
   readonly key: KeyObject;
+  readonly secret: Uint8Array;
   /** Encoded head of all tokens that the key signs. */
   readonly head: string;
 }
@@ -48,7 +49,7 @@ export class TokenKeys {
 
   /** Secrets, for another process that verifies. */
   export(): TokenKey[] {
-    return this.#live.map(({ kid, key }) => ({ kid, secret: key.export() }));
+    return this.#live.map(({ kid, secret }) => ({ kid, secret }));
   }
 
   find(kid: string): LiveTokenKey | null {
@@ -67,6 +68,8 @@ function importKey({ kid, secret }: TokenKey): LiveTokenKey {
   return {
     kid,
     key: createSecretKey(secret),
+    // A copy: the caller may overwrite its own.
+    secret: Uint8Array.from(secret),
     head: encodeTokenPart({ alg: tokenAlgorithm, typ: tokenType, kid }),
   };
 }

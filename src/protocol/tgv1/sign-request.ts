@@ -9,7 +9,7 @@ import {
   sha256Hex,
   deriveSigningKey,
 } from './signature.ts';
-import { hmacSha256Hex } from '../../lib/crypto/hmac.ts';
+import { hmacSha256 } from '../../lib/crypto/hmac.ts';
 import { signedHeaderSet, type HeaderSet, signingDateAt } from './signing-headers.ts';
 
 export interface SigningCredential {
@@ -69,7 +69,7 @@ export function explainSigning(request: UnsignedRequest): SigningSteps {
   const parts = { method, path, query: rawQuery, signedHeaders, names, headers, bodySha256 };
   const canonical = canonicalRequest(parts);
   const stringToSign = date.toSignPrefix + sha256Hex(canonical);
-  const signature = hmacSha256Hex(key, stringToSign);
+  const signature = hmacSha256(key, stringToSign, 'hex');
   const scope = `${credential.accessKeyId}/${date.scopeDay}/${scopeTerminator}`;
   return {
     canonicalRequest: canonical,

@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import { signingKeysMax } from '../../model/limits.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
 import type { Credential } from '../../model/registry.ts';
-import { hmacSha256Hex } from '../../lib/crypto/hmac.ts';
+import { hmacSha256 } from '../../lib/crypto/hmac.ts';
 
 export const algorithm = 'TGV1-HMAC-SHA256';
 export const scopeTerminator = 'tgv1_request';
@@ -166,7 +166,7 @@ export type SignatureVerdict = 'valid' | 'body-hash-mismatch' | 'signature-misma
 /** Checks the body first, in the order of the table of failures. */
 export function verifySignature(evidence: SignatureEvidence): SignatureVerdict {
   if (bodyHash(evidence.body) !== evidence.bodySha256) return 'body-hash-mismatch';
-  const signature = hmacSha256Hex(evidence.signingKey, stringToSign(evidence));
+  const signature = hmacSha256(evidence.signingKey, stringToSign(evidence), 'hex');
   return sameSignature(signature, evidence.signature) ? 'valid' : 'signature-mismatch';
 }
 
