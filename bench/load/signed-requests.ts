@@ -2,6 +2,7 @@
  * Signed requests as bytes, prepared before the measurement. All requests are distinct: no two have the same device and date, so
  * that no server can answer from a cache of signatures. Peers receive the same bytes, and ignore unknown headers.
  */
+import { randomUUID } from 'node:crypto';
 import { batchDevicesMax } from '../../src/model/limits.ts';
 import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import { backendCredential, deviceIdOf } from './population.ts';
@@ -93,16 +94,14 @@ function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
-let wakeupsSigned = 0;
-
-/** Signs `count` wakeups for the devices in turn, each with its own X-Request-ID. */
+/** Signs `count` wakeups for the devices in turn, each with an X-Request-ID of its own, a UUID as callers send it. */
 export function signWakeups(devices: number, count: number): RequestSet {
   const path = '/v1/device/wakeup-request';
   return buildSet(range(devices), count, 202, (device, atMs) => {
     const body = JSON.stringify({ device_id: deviceIdOf(device) });
     const request = { credential: backendCredential, method: 'POST', path, rawQuery: '', atMs };
     const headers = signRequest({ ...request, body: Buffer.from(body), headerSet: 'long' });
-    headers['X-Request-ID'] = `bench-${process.pid}-${(wakeupsSigned += 1)}`;
+    headers['X-Request-ID'] = randomUUID();
     return { head: `POST ${path} HTTP/1.1`, headers, body, mark: '"code":0' };
   });
 }
