@@ -2,7 +2,6 @@
  * The actors of connected devices. An actor exists while it has a session; other devices have only their stored records. A change
  * is written first, event and record together, then reported to the followers.
  */
-import { ShardedMap } from '../../lib/collections/sharded-map.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import { neverConnected } from '../../model/connectivity.ts';
@@ -25,7 +24,7 @@ export interface DirectoryDeps {
 }
 
 export class DeviceDirectory implements ActorDeps {
-  readonly #actors = new ShardedMap<DeviceId, DeviceActor>();
+  readonly #actors = new Map<DeviceId, DeviceActor>();
   readonly #deps: DirectoryDeps;
   readonly #followers: SessionFollower[] = [];
 
@@ -62,7 +61,7 @@ export class DeviceDirectory implements ActorDeps {
     actor.post({ to: connection, event: { kind: 'superseded', session, heartbeatAt } });
   }
 
-  /** In no order; safe against concurrent changes. */
+  /** In order of creation; safe against concurrent changes. */
   actors(): IterableIterator<DeviceActor> {
     return this.#actors.values();
   }

@@ -2,7 +2,6 @@
  * The watched wakeups, by device and by id. Per device: open ones, in the order in which their writes were answered, and completed
  * ones whose cause may still be reported. The watch (wakeup-watch.ts) adds and removes them.
  */
-import { ShardedMap } from '../../lib/collections/sharded-map.ts';
 import type { WheelEntry } from '../../lib/collections/deadline-wheel.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId, WakeupId } from '../../model/ids.ts';
 import { wakeupsReportableMax } from '../../model/limits.ts';
@@ -55,8 +54,8 @@ interface OfDevice {
 const none: readonly WatchedWakeup[] = [];
 
 export class WatchedWakeups {
-  readonly #byDevice = new ShardedMap<DeviceId, OfDevice>();
-  readonly #byId = new ShardedMap<WakeupId, WatchedWakeup>();
+  readonly #byDevice = new Map<DeviceId, OfDevice>();
+  readonly #byId = new Map<WakeupId, WatchedWakeup>();
   #size = 0;
 
   get size(): number {

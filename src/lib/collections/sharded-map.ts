@@ -44,5 +44,5 @@ export class ShardedMap<Key extends string, Value> {
   }
 }
 
-/** A power of two. */
-const shardCount = 256;
+/** A power of two. More shards cost more memory and cache misses at each access. */
+const shardCount = 16;
