@@ -34,8 +34,8 @@ export class StateTables {
     this.wakeups = {
       records: environment.table('wakeup-records'),
       names: environment.table('wakeup-names'),
-      awaited: environment.table('wakeups-awaited'),
-      latest: environment.table('wakeups-of-devices'),
+      awaited: environment.table('awaited-wakeups'),
+      latest: environment.table('latest-wakeups'),
     };
     this.calls = environment.table('call-sessions');
     this.publishedNotices = environment.table('told-notices');
