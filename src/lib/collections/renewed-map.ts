@@ -35,10 +35,6 @@ export class RenewedMap<Key, Value> {
     return this.#map.keys();
   }
 
-  values(): MapIterator<Value> {
-    return this.#map.values();
-  }
-
   [Symbol.iterator](): MapIterator<[Key, Value]> {
     return this.#map[Symbol.iterator]();
   }

@@ -31,11 +31,6 @@ export class ShardedMap<Key extends string, Value> {
     return isDeleted;
   }
 
-  /** In no order. */
-  *values(): Generator<Value, void, undefined> {
-    for (const shard of this.#shards) yield* shard.values();
-  }
-
   #shardOf(key: Key): Map<Key, Value> {
     const { length } = key;
     // Both are NaN, that is 0 here, beyond the ends of the key.
